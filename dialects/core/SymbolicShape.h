@@ -1,0 +1,92 @@
+//===- SymbolicShape.h - tensor sizes as expressions over symbols ---------===//
+//
+// Every size in ptc is an mlir::AffineExpr without dimensions: a constant, or
+// an expression over the module's symbols (`ptc.symbols`; entry i is symbol
+// s_i). A tensor type with a dynamic size carries all its sizes as an affine
+// map in its encoding, so that equal shapes are equal types:
+//
+//   tensor<?x8xf32, affine_map<()[s0] -> (s0 * 2, 8)>>
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace mlir {
+class ModuleOp;
+class Operation;
+} // namespace mlir
+
+namespace ptc {
+
+using Shape = llvm::SmallVector<mlir::AffineExpr, 4>;
+using ShapeRef = llvm::ArrayRef<mlir::AffineExpr>;
+
+/// The sizes of a ranked tensor type, outermost first.
+Shape getShape(mlir::Type type);
+inline Shape getShape(mlir::Value value) { return getShape(value.getType()); }
+
+/// The tensor type with these sizes; canonical, so equal sizes give one type.
+mlir::RankedTensorType makeTensorType(ShapeRef sizes, mlir::Type element);
+
+/// Static sizes as a shape.
+Shape makeShape(llvm::ArrayRef<int64_t> sizes, mlir::MLIRContext *context);
+
+/// The affine map `()[s...] -> (exprs)` with as few symbols as the
+/// expressions use: the one form in which expressions are kept as attributes.
+mlir::AffineMap makeSymbolMap(ShapeRef exprs, mlir::MLIRContext *context);
+
+/// An integer attribute: IntegerAttr when constant, else an AffineMapAttr with
+/// one result. And back; null for any other attribute.
+mlir::Attribute makeSizeAttr(mlir::AffineExpr expr);
+mlir::AffineExpr getSizeFromAttr(mlir::Attribute attr);
+
+/// A list of integers: DenseI64ArrayAttr when all are constant, else an
+/// AffineMapAttr. And back; nullopt for any other attribute.
+mlir::Attribute makeSizesAttr(ShapeRef exprs, mlir::MLIRContext *context);
+std::optional<Shape> getSizesFromAttr(mlir::Attribute attr);
+
+/// The constant value of an expression, if it is one.
+std::optional<int64_t> getConstant(mlir::AffineExpr expr);
+
+/// Product of sizes; 1 for an empty list (hence the context).
+mlir::AffineExpr product(ShapeRef sizes, mlir::MLIRContext *context);
+
+/// Whether both expressions are equal for every value of the symbols, as far
+/// as simplification can tell.
+bool isEqual(mlir::AffineExpr a, mlir::AffineExpr b);
+
+/// What is known of one symbol. `max` is kUnbounded when open.
+struct Symbol {
+  static constexpr int64_t kUnbounded = -1;
+  std::string name;
+  int64_t min = 0;
+  int64_t max = kUnbounded;
+};
+
+/// The symbols of the module that holds `op`, from `ptc.symbols`.
+llvm::SmallVector<Symbol> getSymbols(mlir::Operation *op);
+void setSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
+
+/// Bounds of an expression from the symbols' ranges; INT64_MIN / INT64_MAX
+/// where open.
+struct Range {
+  int64_t min = std::numeric_limits<int64_t>::min();
+  int64_t max = std::numeric_limits<int64_t>::max();
+};
+Range getRange(mlir::AffineExpr expr, llvm::ArrayRef<Symbol> symbols);
+
+/// The value of an expression for given symbol values. Division is floored.
+int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> symbols);
+
+/// The expression as users know it, `2*s0 + 1`, with the symbols' names.
+std::string toString(mlir::AffineExpr expr, llvm::ArrayRef<Symbol> symbols);
+
+} // namespace ptc
