@@ -1,0 +1,4 @@
+//===- Prims.td - all prims -----------------------------------------------===//
+include "dialects/prims/Elementwise.td"
+include "dialects/prims/Structure.td"
+include "dialects/prims/Compute.td"
