@@ -56,8 +56,7 @@ class Prim<string mnemonic, list<Trait> traits = []> : Op<PrimsDialect, mnemonic
 }
 
 // Elementwise: all operands and the result have the same shape.
-class ElementwiseTrait : NativeTrait<"Elementwise", ""> { let cppNamespace = "::ptc::prims"; }
-def IsElementwise : ElementwiseTrait;
+def IsElementwise : NativeOpTrait<"IsElementwise"> { let cppNamespace = "::ptc::prims"; }
 
 class Unary<string mnemonic> : Prim<mnemonic, [IsElementwise]> {
   let arguments = (ins Tensor:$x);
