@@ -1,0 +1,225 @@
+//===- Loop.td - what the machine iterates over ---------------------------===//
+//
+// Value-semantic operations over iteration domains, whose bodies are scalar
+// code (arith, math, and the index operations below). Tensors are row-major;
+// an element type i1 is a byte in memory, ui8 is read as signless i8.
+//
+// In every affine map of this dialect the dimensions are the map's index
+// operands and symbol i is the module's symbol s_i (dialects/core).
+//
+//===----------------------------------------------------------------------===//
+#ifndef PTC_LOOP
+#define PTC_LOOP
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def LoopDialect : Dialect {
+  let name = "loop";
+  let cppNamespace = "::ptc::loop";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+class SizesAttrBase<string what, string pred> : Attr<CPred<pred>, what> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
+def SizesAttr : SizesAttrBase<"list of static or symbolic sizes",
+    "::llvm::isa<::mlir::DenseI64ArrayAttr, ::mlir::AffineMapAttr>($_self)">;
+def SizeAttr : SizesAttrBase<"static or symbolic size",
+    "::llvm::isa<::mlir::IntegerAttr, ::mlir::AffineMapAttr>($_self)">;
+def Tensor : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "ranked tensor",
+                  "::mlir::RankedTensorType">;
+
+class LoopOp<string mnemonic, list<Trait> traits = []> : Op<LoopDialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Scalar code inside bodies
+//===----------------------------------------------------------------------===//
+
+def ReadOp : LoopOp<"read", [Pure, AttrSizedOperandSegments]> {
+  let summary = "the element of a tensor at map(indices)";
+  let description = [{
+    With `where`, memory is touched only if the condition holds; else the value
+    is `otherwise`. Without it, indices must be in range (see checked_index).
+  }];
+  let arguments = (ins Tensor:$tensor, Variadic<Index>:$indices, Optional<I1>:$where,
+                       Optional<AnyType>:$otherwise, AffineMapAttr:$map);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = [{
+    $tensor `[` $map `]` `(` $indices `)` (`where` $where^ `else` $otherwise `:` type($otherwise))?
+    attr-dict `:` type($tensor) `->` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def IndexOp : LoopOp<"index", [Pure]> {
+  let summary = "an affine map with one result, applied to indices";
+  let arguments = (ins Variadic<Index>:$indices, AffineMapAttr:$map);
+  let results = (outs Index:$value);
+  let assemblyFormat = "`[` $map `]` `(` $indices `)` attr-dict";
+  let hasFolder = 1;
+}
+
+def CheckedIndexOp : LoopOp<"checked_index", [Pure]> {
+  let summary = "`value` clamped to [0, size); the call fails if it was outside";
+  let description = "`value` is an integer read from data.";
+  let arguments = (ins SignlessIntegerOrIndexLike:$value, SizeAttr:$size);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$value `<` $size attr-dict `:` type($value)";
+}
+
+def YieldOp : LoopOp<"yield", [Pure, Terminator, ReturnLike]> {
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Iteration
+//===----------------------------------------------------------------------===//
+
+def MapOp : LoopOp<"map", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "result[i...] = body(i...)";
+  let description = "The domain is the results' common shape; block arguments are its indices.";
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Tensor>:$results);
+  let assemblyFormat = "$body attr-dict `:` type($results)";
+  let hasVerifier = 1;
+}
+
+def ReduceOp : LoopOp<"reduce", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "result[i...] combines body(i..., r...) over r";
+  let description = [{
+    The domain is the results' common shape followed by `sizes`. kinds[j] is how
+    the j-th yielded value is combined: sum, prod, max, min (NaN wins), and, or;
+    argmax, argmin give as j-th result the i64 row-major place in `sizes` of the first
+    extreme of the j-th yielded value (NaN counts as extreme). The accumulator has the
+    yielded type (the body widens bf16 and f16). The `finish` region maps the combined values to
+    the results' elements (arguments: the indices i..., the combined values); without
+    blocks it is the identity.
+  }];
+  let arguments = (ins StrArrayAttr:$kinds, SizesAttr:$sizes);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$finish);
+  let results = (outs Variadic<Tensor>:$results);
+  let assemblyFormat = "$kinds `over` $sizes $body (`finish` $finish^)? attr-dict `:` type($results)";
+  let hasVerifier = 1;
+}
+
+def ScanOp : LoopOp<"scan", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "inclusive running combination of body along `dim`";
+  let description = "kind: sum, prod, max, min, argmax, argmin (the place of the last extreme so far).";
+  let arguments = (ins StrAttr:$kind, I64Attr:$dim);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Tensor:$result);
+  let assemblyFormat = "$kind `along` $dim $body attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def ScatterOp : LoopOp<"scatter", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "init with values combined into computed places";
+  let description = [{
+    For each point of the domain `sizes`, in row-major order, body yields a value and
+    then one index per dimension of init; combine is set, sum, prod, max or min.
+  }];
+  let arguments = (ins Tensor:$init, SizesAttr:$sizes, StrAttr:$combine);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Tensor:$result);
+  let assemblyFormat = "$init $combine `over` $sizes $body attr-dict `:` type($init) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def SortOp : LoopOp<"sort", [Pure]> {
+  let summary = "stable sort along dim, and places";
+  let arguments = (ins Tensor:$x, I64Attr:$dim, BoolAttr:$descending);
+  let results = (outs Tensor:$values, Tensor:$indices);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($values) `,` type($indices)";
+}
+
+//===----------------------------------------------------------------------===//
+// Templates: operations with a kernel of their own and an open epilogue
+//===----------------------------------------------------------------------===//
+//
+// The epilogue region's arguments are the indices of the result domain and the
+// accumulated value (f32, or f64 for f64 operands); it yields one value for each
+// result. All results have the domain's shape.
+
+class Template<string mnemonic, list<Trait> traits = []> : LoopOp<mnemonic,
+    traits # [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let regions = (region SizedRegion<1>:$epilogue);
+  let results = (outs Variadic<Tensor>:$results);
+  let hasVerifier = 1;
+}
+
+def ContractOp : Template<"contract"> {
+  let summary = "acc[b..., m..., n...] = sum over k of lhs[lhs_map] * rhs[rhs_map]";
+  let description = [{
+    The full domain is (b..., m..., n..., k...): the result's shape (batch_rank, m_rank, n_rank
+    dimensions) followed by k_sizes. lhs_map does not use n, rhs_map does not use m.
+    `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
+    is ignored.
+  }];
+  let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
+                       I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,
+                       DefaultValuedAttr<I64Attr, "0">:$rhs_panel);
+  let assemblyFormat = [{
+    $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]` `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
+    $epilogue attr-dict `:` type($lhs) `,` type($rhs) `->` type($results)
+  }];
+}
+
+def ConvolutionOp : Template<"convolution"> {
+  let summary = "channels-last convolution: x [N, spatial..., C], w [kernel..., C/groups, O]";
+  let description = [{
+    The domain is [N, spatial..., O]. Attributes as in prims.convolution (input dilation is gone).
+    `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p]. For depthwise
+    (C/groups == 1 and O == groups) w stays [kernel..., O].
+  }];
+  let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+                       DenseI64ArrayAttr:$kernel, DefaultValuedAttr<I64Attr, "0">:$w_panel);
+  let assemblyFormat = "$x `,` $w $epilogue attr-dict `:` type($x) `,` type($w) `->` type($results)";
+}
+
+def AttentionOp : Template<"attention"> {
+  let summary = "acc[b..., h, i, e] of softmax(scale * q k^T + mask) v, never writing the scores";
+  let description = [{
+    The domain is (b..., h, i, e): the result's shape. The maps give the places in the tensors: q_map of
+    (b..., h, i, e), k_map and v_map of (b..., h div group, j, e), mask_map of (b..., h, i, j).
+    key_size: number of keys j; head_size: features e of q and k; group: query heads per key head.
+  }];
+  let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, AffineMapAttr:$q_map,
+                       AffineMapAttr:$k_map, AffineMapAttr:$v_map, OptionalAttr<AffineMapAttr>:$mask_map,
+                       F64Attr:$scale, BoolAttr:$causal, SizeAttr:$key_size, SizeAttr:$head_size, I64Attr:$group);
+  let assemblyFormat = [{
+    $q `[` $q_map `]` `,` $k `[` $k_map `]` `,` $v `[` $v_map `]` (`mask` $mask^ `[` $mask_map `]` `:` type($mask))?
+    $epilogue attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($results)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def KernelOp : LoopOp<"kernel", [Pure, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "operations of this dialect that run as one launch";
+  let description = [{
+    Block arguments stand for the operands, the yielded tensors are the results. The
+    first `shared` dimensions of every member (map, reduce, scan) are the same; members read each
+    other's results only at the identical shared indices, so that one iteration of the
+    shared dimensions runs all members in order; results that are not yielded exist only for one
+    such iteration (registers or scratch). A template or sort or scatter is alone in its kernel.
+
+    Codegen's arguments (args[]) are the operands, then the results. in_place[r] >= 0: result r is
+    written over operand in_place[r].
+  }];
+  let arguments = (ins Variadic<Tensor>:$inputs, StrAttr:$name, I64Attr:$shared,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$in_place);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Tensor>:$results);
+  let assemblyFormat = "$name `shared` $shared `(` $inputs `)` $body attr-dict `:` functional-type($inputs, $results)";
+  let hasVerifier = 1;
+}
+
+#endif
