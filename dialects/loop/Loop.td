@@ -12,7 +12,7 @@
 #define PTC_LOOP
 
 include "mlir/IR/OpBase.td"
-include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def LoopDialect : Dialect {
