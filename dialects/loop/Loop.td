@@ -68,7 +68,7 @@ def CheckedIndexOp : LoopOp<"checked_index", [Pure]> {
   let description = "`value` is an integer read from data.";
   let arguments = (ins SignlessIntegerOrIndexLike:$value, SizeAttr:$size);
   let results = (outs Index:$result);
-  let assemblyFormat = "$value `<` $size attr-dict `:` type($value)";
+  let assemblyFormat = "$value `:` type($value) `in` $size attr-dict";
 }
 
 def YieldOp : LoopOp<"yield", [Pure, Terminator, ReturnLike]> {
