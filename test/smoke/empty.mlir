@@ -1,0 +1,4 @@
+// RUN: ptc-opt %s --canonicalize | FileCheck %s
+// CHECK-NOT: arith.constant
+// CHECK: return
+func.func @f() { return }

@@ -1,0 +1,81 @@
+"""The few rules that this project's packages are written in."""
+
+_COPTS = [
+    "-fno-rtti",
+    "-fno-exceptions",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+    "-Werror=return-type",
+    "-fvisibility-inlines-hidden",
+]
+
+def ptc_cc_library(name, copts = [], deps = [], **kwargs):
+    """A C++17 library in LLVM's style: no RTTI, no exceptions; includes are relative to the repository's root."""
+    native.cc_library(
+        name = name,
+        copts = _COPTS + copts,
+        deps = deps,
+        **kwargs
+    )
+
+def ptc_cc_binary(name, copts = [], **kwargs):
+    """A program; its own sources in the same style as ptc_cc_library."""
+    native.cc_binary(
+        name = name,
+        copts = _COPTS + copts,
+        **kwargs
+    )
+
+def ptc_catch2_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
+    """A test program of Catch2 cases (`#include <catch2/catch.hpp>`; main comes from here).
+
+    Catch2 needs exceptions, MLIR is built without RTTI: hence -fexceptions -fno-rtti.
+    """
+    native.cc_test(
+        name = name,
+        srcs = srcs,
+        size = size,
+        copts = _COPTS + ["-fexceptions", "-DCATCH_CONFIG_NO_CPP11_TO_STRING_RTTI"] + copts,
+        deps = deps + ["//tools/bazel:catch2_main"],
+        **kwargs
+    )
+
+def ptc_tablegen(name, td_file, outs, td_srcs = [], **kwargs):
+    """Runs mlir-tblgen; `outs` maps each option line to the file that it writes.
+
+    ptc_tablegen(
+        name = "PrimsIncGen",
+        td_file = "Prims.td",
+        td_srcs = glob(["*.td"]),
+        outs = {"-gen-op-decls": "Prims.h.inc", "-gen-op-defs": "Prims.cpp.inc"},
+    )
+    """
+    generated = []
+    for index, (options, out) in enumerate(outs.items()):
+        rule = "%s_%d" % (name, index)
+        native.genrule(
+            name = rule,
+            srcs = [td_file] + [src for src in td_srcs if src != td_file],
+            outs = [out],
+            tools = ["@llvm//:mlir_td"],
+            cmd = "/usr/bin/mlir-tblgen-22 %s $(location %s) -I /usr/lib/llvm-22/include -I . -o $@" % (options, td_file),
+            message = "Generating",
+        )
+        generated.append(":" + rule)
+    native.filegroup(name = name + "_files", srcs = generated)
+    native.cc_library(name = name, textual_hdrs = generated, **kwargs)
+
+def ptc_lit_test(name, srcs, tools = ["//tools/ptc-opt"], data = [], size = "small", **kwargs):
+    """Runs LLVM's lit over `srcs`: one Bazel test a folder, `%name` and plain names of `tools` on the PATH.
+
+    lit.cfg.py is test/lit.cfg.py; a test sees FileCheck, not, split-file and the programs in `tools`.
+    """
+    native.sh_test(
+        name = name,
+        srcs = ["//tools/bazel:run_lit.sh"],
+        args = ["$(rootpaths %s)" % tool for tool in tools] + ["--"] + ["$(rootpaths %s)" % src for src in srcs],
+        data = srcs + tools + data + ["//test:lit.cfg.py"],
+        size = size,
+        **kwargs
+    )
