@@ -1,0 +1,160 @@
+//===- MicroTile.cpp ------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/MicroTile.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+SmallVector<Value *> emitLoop(Ir &b, Value *begin, Value *end, Value *step, ArrayRef<Value *> carried,
+                              function_ref<SmallVector<Value *>(Value *, ArrayRef<Value *>)> body) {
+  Function *function = b.GetInsertBlock()->getParent();
+  BasicBlock *before = b.GetInsertBlock();
+  BasicBlock *loop = BasicBlock::Create(b.getContext(), "loop", function);
+  BasicBlock *exit = BasicBlock::Create(b.getContext(), "exit", function);
+  b.CreateCondBr(b.CreateICmpSLT(begin, end), loop, exit);
+
+  b.SetInsertPoint(loop);
+  PHINode *index = b.CreatePHI(begin->getType(), 2, "i");
+  index->addIncoming(begin, before);
+  SmallVector<Value *> phis;
+  for (Value *value : carried) {
+    PHINode *phi = b.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    phis.push_back(phi);
+  }
+  SmallVector<Value *> next = body(index, phis);
+  BasicBlock *latch = b.GetInsertBlock();
+  Value *following = b.CreateNSWAdd(index, step);
+  index->addIncoming(following, latch);
+  for (auto [phi, value] : zip_equal(phis, next))
+    cast<PHINode>(phi)->addIncoming(value, latch);
+  b.CreateCondBr(b.CreateICmpSLT(following, end), loop, exit);
+
+  b.SetInsertPoint(exit);
+  SmallVector<Value *> results;
+  for (auto [value, last] : zip_equal(carried, next)) {
+    PHINode *phi = b.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    phi->addIncoming(last, latch);
+    results.push_back(phi);
+  }
+  return results;
+}
+
+void emitLoop(Ir &b, Value *begin, Value *end, int64_t step, function_ref<void(Value *)> body) {
+  emitLoop(b, begin, end, b.getInt64(step), {}, [&](Value *i, ArrayRef<Value *>) {
+    body(i);
+    return SmallVector<Value *>();
+  });
+}
+
+void emitIf(Ir &b, Value *condition, function_ref<void()> then) {
+  if (auto *constant = dyn_cast<ConstantInt>(condition)) {
+    if (constant->isOne())
+      then();
+    return;
+  }
+  Function *function = b.GetInsertBlock()->getParent();
+  BasicBlock *taken = BasicBlock::Create(b.getContext(), "then", function);
+  BasicBlock *exit = BasicBlock::Create(b.getContext(), "endif", function);
+  b.CreateCondBr(condition, taken, exit);
+  b.SetInsertPoint(taken);
+  then();
+  b.CreateBr(exit);
+  b.SetInsertPoint(exit);
+}
+
+Value *emitAddress(Ir &b, Type *element, Value *base, Value *offset) {
+  return b.CreateInBoundsGEP(element, base, offset);
+}
+
+Type *TileType::vector() const { return FixedVectorType::get(accumulator, width); }
+
+Accumulators zeroAccumulators(const TileType &tile) {
+  Accumulators acc{tile.rows, tile.vectors, {}};
+  acc.values.assign(tile.rows * tile.vectors, Constant::getNullValue(tile.vector()));
+  return acc;
+}
+
+SmallVector<Value *> strided(Ir &b, unsigned count, int64_t stride) { return strided(b, count, b.getInt64(stride)); }
+
+SmallVector<Value *> strided(Ir &b, unsigned count, Value *stride) {
+  SmallVector<Value *> places;
+  for (unsigned i = 0; i < count; ++i)
+    places.push_back(b.CreateMul(b.getInt64(i), stride));
+  return places;
+}
+
+/// Widens what memory holds (scalar or vector) to the accumulator's type.
+static Value *widen(Ir &b, Value *value, Type *accumulator) {
+  Type *to = value->getType()->getWithNewType(accumulator);
+  if (value->getType() == to)
+    return value;
+  if (accumulator->isFloatingPointTy())
+    return b.CreateFPExt(value, to);
+  return b.CreateSExt(value, to);
+}
+
+static Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *acc) {
+  if (acc->getType()->isFPOrFPVectorTy())
+    return b.CreateIntrinsic(Intrinsic::fma, {acc->getType()}, {x, y, acc});
+  return b.CreateAdd(acc, b.CreateMul(x, y));
+}
+
+/// One step of k.
+static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
+                     const TileOperand &rhs, Value *rhsK, ArrayRef<bool> activeRows, Value *lastMask) {
+  Type *memory = FixedVectorType::get(tile.element, tile.width);
+  Align align(tile.element->getScalarSizeInBits() / 8);
+  Value *rhsBase = emitAddress(b, tile.element, rhs.base, rhsK);
+  SmallVector<Value *> columns;
+  for (unsigned j = 0; j < tile.vectors; ++j) {
+    Value *address = emitAddress(b, tile.element, rhsBase, rhs.across[j]);
+    bool masked = lastMask && j + 1 == tile.vectors;
+    Value *loaded = masked ? b.CreateMaskedLoad(memory, address, align, lastMask, Constant::getNullValue(memory))
+                           : static_cast<Value *>(b.CreateAlignedLoad(memory, address, align));
+    columns.push_back(widen(b, loaded, tile.accumulator));
+  }
+  Value *lhsBase = emitAddress(b, tile.element, lhs.base, lhsK);
+  for (unsigned i = 0; i < tile.rows; ++i) {
+    if (!activeRows.empty() && !activeRows[i])
+      continue;
+    Value *address = emitAddress(b, tile.element, lhsBase, lhs.across[i]);
+    Value *scalar = widen(b, b.CreateAlignedLoad(tile.element, address, align), tile.accumulator);
+    Value *splat = b.CreateVectorSplat(tile.width, scalar);
+    for (unsigned j = 0; j < tile.vectors; ++j)
+      acc.at(i, j) = multiplyAdd(b, splat, columns[j], acc.at(i, j));
+  }
+}
+
+void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, const TileOperand &rhs,
+                  Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
+  auto step = [&](Accumulators &sums, Value *k) {
+    emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows, lastMask);
+  };
+  auto *constant = dyn_cast<ConstantInt>(size);
+  // Few steps are written out: no loop, and every address a displacement.
+  constexpr unsigned kStraightLine = 8, kUnroll = 4;
+  if (constant && constant->getZExtValue() <= kStraightLine) {
+    for (uint64_t k = 0; k < constant->getZExtValue(); ++k)
+      step(acc, b.getInt64(k));
+    return;
+  }
+  auto run = [&](Value *begin, Value *end, unsigned unroll) {
+    acc.values = emitLoop(b, begin, end, b.getInt64(unroll), acc.values, [&](Value *k, ArrayRef<Value *> carried) {
+      Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(carried)};
+      for (unsigned u = 0; u < unroll; ++u)
+        step(sums, b.CreateNSWAdd(k, b.getInt64(u)));
+      return sums.values;
+    });
+  };
+  Value *whole = b.CreateAnd(size, b.getInt64(~int64_t(kUnroll - 1)));
+  run(b.getInt64(0), whole, kUnroll);
+  if (!constant || constant->getZExtValue() % kUnroll)
+    run(whole, size, 1);
+}
+
+} // namespace ptc::cpu

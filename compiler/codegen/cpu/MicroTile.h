@@ -1,0 +1,76 @@
+//===- MicroTile.h - a register tile of products -------------------------===//
+//
+// The inner loop that contractions, convolutions and attention share: `rows` x
+// `vectors` accumulators stay in registers while k runs, and each step adds
+//
+//   acc[i][j] += splat(a[i, k]) * b[k, j]      (j counts vectors of `width` lanes)
+//
+// Addresses are affine in i, j and k. Constant strides become displacements of
+// one base register, which is why static shapes need no packing of `a`.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace ptc::cpu {
+
+using Ir = llvm::IRBuilder<>;
+
+/// Emits `for (i = begin; i < end; i += step) body(i)` carrying values around
+/// the loop; answers what the last iteration left. `step` is positive.
+llvm::SmallVector<llvm::Value *> emitLoop(
+    Ir &b, llvm::Value *begin, llvm::Value *end, llvm::Value *step, llvm::ArrayRef<llvm::Value *> carried,
+    llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *, llvm::ArrayRef<llvm::Value *>)> body);
+
+/// The same without carried values.
+void emitLoop(Ir &b, llvm::Value *begin, llvm::Value *end, int64_t step,
+              llvm::function_ref<void(llvm::Value *)> body);
+
+/// `if (condition) then()`.
+void emitIf(Ir &b, llvm::Value *condition, llvm::function_ref<void()> then);
+
+/// base[offset], offset counted in elements.
+llvm::Value *emitAddress(Ir &b, llvm::Type *element, llvm::Value *base, llvm::Value *offset);
+
+/// The accumulators of one tile, row by row.
+struct Accumulators {
+  unsigned rows, vectors;
+  llvm::SmallVector<llvm::Value *> values;
+
+  llvm::Value *&at(unsigned row, unsigned vector) { return values[row * vectors + vector]; }
+};
+
+/// How a tile is shaped and typed. `element` is what memory holds; products are
+/// accumulated in `accumulator` (float for bf16, f16 and f32).
+struct TileType {
+  unsigned rows, vectors, width;
+  llvm::Type *element;
+  llvm::Type *accumulator;
+
+  llvm::Type *vector() const;
+};
+
+Accumulators zeroAccumulators(const TileType &tile);
+
+/// One operand: `base` points at its element for row (or vector) 0 and k = 0;
+/// the strides count elements. `across[i]` is the place of row i (of vector j).
+struct TileOperand {
+  llvm::Value *base;
+  llvm::SmallVector<llvm::Value *> across;
+  llvm::Value *kStride;
+};
+
+/// A row of constants 0, stride, 2 * stride, ...
+llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, int64_t stride);
+llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, llvm::Value *stride);
+
+/// Adds the products of k in [0, size). Rows whose bit is unset in `activeRows`
+/// (null: all) take no part. `lastMask` (or null) masks the loads of b's last vector.
+void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs,
+                  const TileOperand &rhs, llvm::Value *size, llvm::ArrayRef<bool> activeRows = {},
+                  llvm::Value *lastMask = nullptr);
+
+} // namespace ptc::cpu
