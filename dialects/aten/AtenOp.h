@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/aten/ArgumentAttr.h"
 #include "dialects/aten/Schema.h"
 #include "dialects/core/SymbolicShape.h"
 
@@ -22,13 +23,6 @@ namespace ptc::aten {
 constexpr llvm::StringLiteral kSegmentsAttr = "operand_segments";
 /// `<argument>_present`: which elements of a `Tensor?[]` are there.
 constexpr llvm::StringLiteral kPresentSuffix = "_present";
-
-/// A PyTorch Scalar: a number that is not a tensor.
-struct Scalar {
-  enum Kind { Bool, Int, Float, Complex } kind = Int;
-  mlir::AffineExpr integer; ///< Bool (0 or 1) and Int; may be symbolic.
-  double real = 0, imaginary = 0; ///< Float and Complex; real is also set for a constant Int or Bool.
-};
 
 class AtenOp {
 public:
@@ -102,13 +96,6 @@ private:
   const Schema *schema_;
 };
 
-/// The attribute for a default as the schema writes it; null for None. `[0,1]`
-/// and `1` for an `int[2]` are lists.
-mlir::Attribute parseDefault(const Argument &argument, mlir::MLIRContext *context);
-
-/// "float32", "long", "Half" ... -> the element type; null when unknown.
-mlir::Type parseScalarType(llvm::StringRef name, mlir::MLIRContext *context);
-
 /// Collects the arguments of an operation about to be created.
 class Call {
 public:
@@ -132,14 +119,14 @@ public:
   mlir::Operation *create(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypeRange results) const;
 
 private:
-  struct Value {
+  struct Given {
     llvm::SmallVector<mlir::Value> tensors;
     mlir::Attribute attribute;
   };
   unsigned index(llvm::StringRef argument) const;
 
   const Schema *schema_;
-  llvm::SmallVector<Value> values; ///< One an argument of the schema.
+  llvm::SmallVector<Given> values; ///< One an argument of the schema.
 };
 
 /// An operator that the schema table does not know; represented so that
