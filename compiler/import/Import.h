@@ -1,0 +1,45 @@
+//===- Import.h - a model's file => the aten dialect and its weights -------===//
+//
+// What holds afterwards: one module with `func.func @forward` in the aten
+// dialect, every size an expression over `ptc.symbols`, every argument and
+// result with its role (docs/file-formats.md), every weight that the function
+// takes in the WeightStore with the argument's type.
+//
+// The importers read files that nobody vouches for. Whatever is wrong with one
+// is an llvm::Error "WHERE: WHAT (HINT)"; memory stays proportional to the
+// file's size.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/import/Weights.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace ptc {
+
+struct ImportOptions {
+  /// Safetensors; empty: a `.graph` or `.mlir` looks for NAME.safetensors and
+  /// then model.safetensors beside itself, a `.pt2` has its own.
+  std::string weights;
+};
+
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  WeightStore weights;
+};
+
+enum class ModelKind { Pt2, GraphText, Mlir, Onnx, Unknown };
+
+/// By what is inside; the file's name is not looked at.
+ModelKind detectModelKind(llvm::StringRef content);
+
+/// Loads the dialects it needs into `context`.
+llvm::Expected<ImportedModel> importModel(llvm::StringRef path, const ImportOptions &options,
+                                          mlir::MLIRContext &context);
+
+} // namespace ptc

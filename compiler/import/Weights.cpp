@@ -1,0 +1,42 @@
+//===- Weights.cpp --------------------------------------------------------===//
+
+#include "compiler/import/Weights.h"
+
+namespace ptc {
+
+const Weight *WeightStore::find(llvm::StringRef key) const {
+  auto found = weights.find(std::string_view(key));
+  return found == weights.end() ? nullptr : &found->second;
+}
+
+const Weight &WeightStore::add(llvm::StringRef key, mlir::RankedTensorType type, std::vector<char> bytes) {
+  auto owned = std::make_shared<const std::vector<char>>(std::move(bytes));
+  keep(owned);
+  return addView(key, type, *owned);
+}
+
+const Weight &WeightStore::addView(llvm::StringRef key, mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
+  return weights.insert_or_assign(key.str(), Weight{type, bytes}).first->second;
+}
+
+void WeightStore::remove(llvm::StringRef key) {
+  auto found = weights.find(std::string_view(key));
+  if (found != weights.end())
+    weights.erase(found);
+}
+
+llvm::Error WeightStore::verify() const {
+  for (const auto &check : checks)
+    if (llvm::Error error = check())
+      return error;
+  return llvm::Error::success();
+}
+
+uint64_t WeightStore::totalBytes() const {
+  uint64_t total = 0;
+  for (const auto &[key, weight] : weights)
+    total += weight.bytes.size();
+  return total;
+}
+
+} // namespace ptc
