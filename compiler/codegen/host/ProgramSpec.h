@@ -1,0 +1,103 @@
+//===- ProgramSpec.h - what the host part of a model is made from ---------===//
+//
+// The planned program as the scheduler knows it: tensors, buffers with their
+// lifetimes, launches in order. Sizes are AffineExprs over the module's symbols
+// (dialects/core). emitHost (Host.h) turns it into the tables that the runtime
+// interprets; runtime/Program.h says how each field is used at run time.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/core/SymbolicShape.h"
+
+#include <string>
+#include <vector>
+
+namespace ptc::host {
+
+struct InputSpec {
+  std::string name;
+  mlir::RankedTensorType type;
+  int64_t bindsSymbol = -1; ///< a 0-d i64 input whose value defines this symbol
+  bool isWritten = false;   ///< the model updates the caller's tensor
+};
+
+struct OutputSpec {
+  std::string name;
+  mlir::RankedTensorType type;
+};
+
+/// A buffer of the model that calls update. Its first value is `weights[initial]`.
+struct StateSpec {
+  std::string name;
+  mlir::RankedTensorType type;
+  int64_t initial = -1;
+};
+
+/// A constant tensor by its key in the WeightStore; `bytes` is what it holds there.
+struct WeightSpec {
+  std::string key;
+  uint64_t bytes = 0;
+};
+
+enum class Storage { Input, Output, State, Weight, Arena };
+
+/// A piece of memory that launches work on.
+struct BufferSpec {
+  Storage storage = Storage::Arena;
+  int64_t index = -1;     ///< which input, output, state or weight
+  mlir::AffineExpr bytes; ///< arena buffers; the others know it from their tensors
+  /// The launches that an arena buffer lives through, both included. Ignored when inPlaceOf is set,
+  /// except that the owner's lifetime is extended by it.
+  int64_t first = -1, last = -1;
+  /// At the same address as this buffer (of any storage; no cycles), which must be as large. An intermediate that ends up
+  /// as an output may thus be in place of the output's buffer.
+  int64_t inPlaceOf = -1;
+};
+
+/// One kernel call; launches run in the order of the list.
+struct LaunchSpec {
+  std::string kernel;        ///< symbol of a function with the kernel ABI, in one of the objects linked
+  std::vector<int64_t> args; ///< buffers, in the kernel's operand-then-result order
+  mlir::AffineExpr tasks;    ///< fixed by shapes alone, so that the threads do not change the result
+  mlir::AffineExpr scratch;  ///< bytes for each thread; null: none
+  mlir::AffineExpr bytes;    ///< memory traffic, for profiles and to tell small calls; null: 0
+  mlir::AffineExpr flops;    ///< null: 0
+  /// Whether the launch touches anything that a launch since the last barrier wrote, or writes what
+  /// one read. Must be true if in doubt.
+  bool barrierBefore = true;
+  std::string name;                ///< for people: "fused_add_relu_3"
+  std::string operators;           ///< "aten.add.Tensor, aten.relu.default"
+  std::string source;              ///< "model.py:12"
+  std::vector<std::string> faults; ///< faults[c - 1] explains fault code c, as "index out of range in aten.embedding"
+};
+
+/// After the last launch buffer `from` is copied to buffer `to`: written states and inputs, and outputs that
+/// are an input, a weight, a state or another output. Copies happen in no particular order.
+struct CopySpec {
+  int64_t from, to;
+};
+
+/// Required of every call besides the symbols' ranges and the inputs' shapes.
+struct GuardSpec {
+  mlir::AffineExpr value;
+  int64_t min = 0, max = Symbol::kUnbounded;
+  std::string text; ///< "s0 is a multiple of 8"
+};
+
+struct ProgramSpec {
+  std::string name;                     ///< of the model
+  std::string target = "cpu";
+  std::vector<std::string> cpuFeatures; ///< LLVM's names without signs ("avx2"), of what the kernels use
+  std::vector<Symbol> symbols;
+  std::vector<InputSpec> inputs;
+  std::vector<OutputSpec> outputs;
+  std::vector<StateSpec> states;
+  std::vector<WeightSpec> weights;
+  std::vector<BufferSpec> buffers;
+  std::vector<LaunchSpec> launches;
+  std::vector<CopySpec> copies;
+  std::vector<GuardSpec> guards;
+};
+
+} // namespace ptc::host

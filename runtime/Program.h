@@ -1,0 +1,141 @@
+//===- Program.h - the tables of one compiled model -----------------------===//
+//
+// compiler/codegen/host emits one `ptc_program` as constant data; the runtime
+// interprets it. Plain data only: the compiler writes these structs field by
+// field (Tables.cpp), so a change here is a change there and of kTablesVersion.
+//
+// Every number that may depend on symbols is a ValueId: a place in the array
+// that Program::evaluate fills from the values of the symbols.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+/// What a kernel may use besides its arguments; one for each thread.
+struct ptc_worker {
+  void *scratch;  ///< 64-byte aligned, of the size that the launch declares
+  int32_t *fault; ///< set to a code of the kernel's own when an index is out of range
+  int32_t thread;
+};
+
+/// Runs tasks [begin, end). args: the launch's buffers; symbols[i] = value of s_i.
+typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker *worker, int64_t begin, int64_t end);
+}
+
+namespace ptc::runtime {
+
+constexpr uint32_t kTablesVersion = 1;
+
+/// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
+/// only to their element's size (anything less is copied).
+constexpr int64_t kAlignment = 64;
+
+using ValueId = int32_t;
+
+/// s_i. `input`, `dim` say where a call takes its value from: size = value * scale + offset;
+/// dim -1 is the input's own value (a 0-d i64 tensor), input -1 a symbol nobody uses.
+struct SymbolEntry {
+  const char *name;
+  int64_t min, max; ///< max -1: unbounded
+  int64_t scale, offset;
+  int32_t input, dim;
+};
+
+struct DimEntry {
+  const char *text; ///< "8", "2*s0 + 1"
+  int64_t min, max; ///< from the symbols' ranges; max -1: unbounded
+  ValueId size;
+};
+
+/// An input, an output or a state.
+struct TensorEntry {
+  const char *name;
+  const DimEntry *dims;
+  int64_t initial; ///< states: byte offset of the initial value in the weights
+  ValueId bytes;
+  int32_t rank;
+  uint8_t code, bits; ///< as in DLDataType
+  uint8_t isWritten;  ///< inputs: the model updates the caller's tensor
+};
+
+enum class Storage : int32_t { Input, Output, State, Weight, Arena };
+
+/// `index`: which input, output or state. `offset`: place of a weight in the weights, or of an
+/// arena buffer when the whole arena is static (Program::arenaBytes >= 0). An arena buffer lives
+/// from launch `first` to launch `last`, both included. `inPlaceOf` >= 0: at the address of that buffer.
+struct BufferEntry {
+  Storage storage;
+  int32_t index;
+  int64_t offset;
+  ValueId bytes;
+  int32_t first, last;
+  int32_t inPlaceOf;
+};
+
+/// One kernel over tasks [0, tasks), dealt to the threads in contiguous ranges.
+struct LaunchEntry {
+  ptc_kernel kernel;
+  const int32_t *args; ///< buffers
+  const char *const *faults; ///< faults[c - 1] explains the fault code c
+  const char *name, *operators, *source;
+  int32_t argCount, faultCount;
+  ValueId tasks, scratch, bytes, flops;
+  int32_t barrierBefore; ///< reads or overwrites what a launch since the last barrier touched
+};
+
+/// After the last launch, the bytes of buffer `from` go to buffer `to` (written inputs and states,
+/// outputs that are inputs, weights or other outputs).
+struct CopyEntry {
+  int32_t from, to;
+};
+
+/// min <= value <= max, or the call fails with `text`.
+struct GuardEntry {
+  const char *text;
+  int64_t min, max; ///< max -1: unbounded
+  ValueId value;
+};
+
+/// Bits of Program::cpuFeatures.
+enum CpuFeature : uint64_t {
+  kCpuAvx2 = 1 << 0,
+  kCpuFma = 1 << 1,
+  kCpuF16c = 1 << 2,
+  kCpuAvx512 = 1 << 3, ///< f, bw, cd, dq, vl
+  kCpuAvx512Vnni = 1 << 4,
+  kCpuAvx512Bf16 = 1 << 5,
+  kCpuAvx512Fp16 = 1 << 6,
+  kCpuAvxVnni = 1 << 7,
+  kCpuAmxTile = 1 << 8,
+  kCpuAmxInt8 = 1 << 9,
+  kCpuAmxBf16 = 1 << 10,
+  kCpuBmi2 = 1 << 11,
+};
+
+struct Program {
+  uint32_t tablesVersion;
+  int32_t valueCount;
+  const char *name, *compiler, *target;
+  uint64_t cpuFeatures;
+  const char *weights;
+  int64_t weightBytes;
+  int64_t arenaBytes; ///< -1: planned when the sizes are known
+  /// Fills values[0, valueCount); false when a size overflows or divides by zero.
+  bool (*evaluate)(const int64_t *symbols, int64_t *values);
+  const SymbolEntry *symbols;
+  const TensorEntry *inputs, *outputs, *states;
+  const BufferEntry *buffers;
+  const LaunchEntry *launches;
+  const CopyEntry *copies;
+  const GuardEntry *guards;
+  int32_t symbolCount, inputCount, outputCount, stateCount;
+  int32_t bufferCount, launchCount, copyCount, guardCount;
+};
+
+} // namespace ptc::runtime
+
+/// The one program of a model; hidden, so that every model finds its own.
+extern "C" __attribute__((visibility("hidden"))) const ptc::runtime::Program ptc_program;
