@@ -93,7 +93,10 @@ AtenDialect::AtenDialect(MLIRContext *context)
     registerDynamicOp(DynamicOpDefinition::get(
         name, this, [](Operation *op) { return verifyCall(op); }, [](Operation *) { return success(); },
         [](OpAsmParser &parser, OperationState &state) { return parse(parser, state); },
-        [](Operation *op, OpAsmPrinter &printer, StringRef) { print(op, printer); }));
+        [](Operation *op, OpAsmPrinter &printer, StringRef) {
+          printer << op->getName();
+          print(op, printer);
+        }));
 }
 
 std::optional<Dialect::ParseOpHook> AtenDialect::getParseOperationHook(StringRef) const {
@@ -101,6 +104,7 @@ std::optional<Dialect::ParseOpHook> AtenDialect::getParseOperationHook(StringRef
 }
 
 llvm::unique_function<void(Operation *, OpAsmPrinter &)> AtenDialect::getOperationPrinter(Operation *) const {
+  // For unregistered operations, MLIR has printed the name.
   return [](Operation *op, OpAsmPrinter &printer) { print(op, printer); };
 }
 
