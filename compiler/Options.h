@@ -1,0 +1,29 @@
+//===- Options.h - everything a user may ask of one compilation -----------===//
+//
+// Filled in by tools/ptc, passed down by reference; nothing in compiler/ reads
+// the environment or has options of its own.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Stage.h"
+
+#include <string>
+
+namespace ptc {
+
+struct Options {
+  std::string model;
+  std::string output;
+  std::string weights; ///< A safetensors file beside the model; empty: by the model's name.
+  std::string march = "native";
+  Stage emit = Stage::So;
+
+  bool maxAutotune = false; ///< Measure candidates on this machine.
+  bool verbose = false;     ///< Time of each stage on stderr.
+  bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
+  bool saveTemps = false;   ///< Keep what every stage made beside the output.
+  std::string dumpDir;      ///< The IR after every pass, numbered; empty: none.
+};
+
+} // namespace ptc

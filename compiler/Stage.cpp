@@ -1,0 +1,64 @@
+#include "compiler/Stage.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+static constexpr llvm::StringLiteral kNames[] = {"aten", "prims", "loop", "llvm", "asm", "obj", "so"};
+
+llvm::StringRef getName(Stage stage) { return kNames[static_cast<unsigned>(stage)]; }
+
+std::optional<Stage> parseStage(llvm::StringRef name) {
+  const auto *found = llvm::find(kNames, name);
+  if (found == std::end(kNames))
+    return std::nullopt;
+  return static_cast<Stage>(found - std::begin(kNames));
+}
+
+/// The dialects of a stage's operations, beside builtin and func which hold them.
+static llvm::ArrayRef<llvm::StringLiteral> getDialects(Stage stage) {
+  static constexpr llvm::StringLiteral aten[] = {"aten"};
+  static constexpr llvm::StringLiteral prims[] = {"prims"};
+  // A loop body is scalar code.
+  static constexpr llvm::StringLiteral loop[] = {"loop", "arith", "math"};
+  switch (stage) {
+  case Stage::Aten:
+    return aten;
+  case Stage::Prims:
+    return prims;
+  default:
+    return loop;
+  }
+}
+
+static bool isContainer(llvm::StringRef dialect) { return dialect == "builtin" || dialect == "func"; }
+
+Stage detectStage(ModuleOp module) {
+  Stage found = Stage::Aten;
+  module.walk([&](Operation *op) {
+    llvm::StringRef dialect = op->getName().getDialectNamespace();
+    if (isContainer(dialect))
+      return;
+    for (Stage stage : {Stage::Prims, Stage::Loop})
+      if (llvm::is_contained(getDialects(stage), dialect))
+        found = std::max(found, stage);
+  });
+  return found;
+}
+
+LogicalResult verifyStage(ModuleOp module, Stage stage) {
+  llvm::ArrayRef<llvm::StringLiteral> allowed = getDialects(stage);
+  WalkResult walked = module.walk([&](Operation *op) {
+    llvm::StringRef dialect = op->getName().getDialectNamespace();
+    if (isContainer(dialect) || llvm::is_contained(allowed, dialect))
+      return WalkResult::advance();
+    op->emitOpError() << "may not exist when stage '" << getName(stage) << "' is complete";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+} // namespace ptc

@@ -1,0 +1,110 @@
+// The only file that knows CLI11, and so the only one with exceptions.
+#include "compiler/Diagnostics.h"
+#include "tools/ptc/Commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <iostream>
+
+#ifndef PTC_VERSION
+#define PTC_VERSION "0.1.0"
+#endif
+
+namespace ptc {
+namespace {
+
+const CLI::Validator kStageName(
+    [](std::string &name) { return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, obj, so"; },
+    "STAGE");
+
+/// Options of every command that reads a model.
+void addModelOptions(CLI::App &command, Options &options) {
+  command.add_option("MODEL", options.model, "A .pt2, .graph or .mlir file")->required();
+  command.add_option("--weights", options.weights, "Weights of a .graph or .mlir model (safetensors)");
+  command.add_option("--march", options.march, "native, or an LLVM name such as x86-64-v3")->capture_default_str();
+}
+
+void addCompile(CLI::App &app, Options &options, std::string &emit, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
+  addModelOptions(command, options);
+  command.add_option("-o,--output", options.output, "The file to write")->required();
+  command.add_option("--emit", emit, "Stop at a stage and write what it made")->check(kStageName);
+  auto *target = command.add_option("--target", "The device to compile for");
+  target->check(CLI::IsMember({"cpu"}))->default_str("cpu");
+  static std::string mode = "default";
+  command.add_option("--mode", mode, "How much time to spend for speed")
+      ->check(CLI::IsMember({"default", "reduce-overhead", "max-autotune"}))
+      ->capture_default_str();
+  command.add_flag("--fullgraph", "Refuse a model that cannot be compiled whole (always so)");
+  command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here");
+  command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
+  command.add_flag("--verify-each", options.verifyEach, "Verify the IR after every pass");
+  command.add_flag("-v,--verbose", options.verbose, "Say how long each stage took");
+  command.callback([&] {
+    if (!emit.empty())
+      options.emit = *parseStage(emit);
+    options.maxAutotune = mode == "max-autotune";
+    action = [&options] { return compile(options); };
+  });
+}
+
+void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("run", "Run a compiled model once");
+  command.add_option("LIBRARY", options.library, "A compiled model (with --reference: a model)")->required();
+  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")->required();
+  command.add_option("--outputs", options.outputs, "The file to write, outputs by position")->required();
+  command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
+  command.add_option("--profile", options.profile, "Write a Chrome trace of the call");
+  command.add_option("--weights", options.weights, "With --reference: weights of a .graph or .mlir model");
+  command.add_flag("--reference", options.reference, "Evaluate MODEL operator by operator in double precision");
+  command.callback([&] { action = [&options] { return run(options); }; });
+}
+
+void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("bench", "Time a compiled model");
+  command.add_option("LIBRARY", options.library, "A compiled model")->required();
+  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)");
+  command.add_option("--repeat", options.repeat, "Number of timed calls")->check(CLI::Range(1, 1000000000));
+  command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
+  command.add_flag("--json", options.json, "One JSON object on stdout");
+  command.callback([&] { action = [&options] { return bench(options); }; });
+}
+
+void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("explain", "Report what a model is made of and becomes");
+  addModelOptions(command, options.compile);
+  command.add_flag("--json", options.json, "One JSON object on stdout");
+  command.callback([&] { action = [&options] { return explain(options); }; });
+}
+
+} // namespace
+
+int runCommandLine(int argc, char **argv) {
+  CLI::App app("Compiles exported PyTorch models to shared libraries", "ptc");
+  app.set_version_flag("--version", "ptc " PTC_VERSION);
+  app.require_subcommand(1);
+
+  Options compileOptions;
+  std::string emit;
+  RunOptions runOptions;
+  BenchOptions benchOptions;
+  ExplainOptions explainOptions;
+  std::function<int()> action;
+  addCompile(app, compileOptions, emit, action);
+  addRun(app, runOptions, action);
+  addBench(app, benchOptions, action);
+  addExplain(app, explainOptions, action);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error); // --help and --version
+    printError("command line: " + std::string(error.what()) + " (see ptc --help)");
+    return kUsage;
+  }
+  return action();
+}
+
+} // namespace ptc

@@ -1,0 +1,42 @@
+//===- Commands.h - the subcommands of ptc, a file each -------------------===//
+#pragma once
+
+#include "compiler/Options.h"
+
+#include <string>
+
+namespace ptc {
+
+struct RunOptions {
+  std::string library;
+  std::string inputs;
+  std::string outputs;
+  std::string profile; ///< A Chrome trace; empty: none.
+  std::string weights; ///< With `reference`: as in Options.
+  bool reference = false;
+  int threads = 0; ///< 0: as many as the machine has.
+};
+
+struct BenchOptions {
+  std::string library;
+  std::string inputs; ///< Empty: random tensors of the smallest sizes allowed.
+  int repeat = 0;     ///< 0: for about two seconds.
+  int threads = 0;
+  bool json = false;
+};
+
+struct ExplainOptions {
+  Options compile;
+  bool json = false;
+};
+
+/// Each answers the exit status, having printed its error.
+int compile(const Options &options);
+int run(const RunOptions &options);
+int bench(const BenchOptions &options);
+int explain(const ExplainOptions &options);
+
+/// Parses, then calls one of the above.
+int runCommandLine(int argc, char **argv);
+
+} // namespace ptc
