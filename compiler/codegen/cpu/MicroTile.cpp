@@ -2,7 +2,10 @@
 
 #include "compiler/codegen/cpu/MicroTile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Intrinsics.h"
+
+#include <algorithm>
 
 using namespace llvm;
 
@@ -68,7 +71,7 @@ void emitIf(Ir &b, Value *condition, function_ref<void()> then) {
 }
 
 Value *emitAddress(Ir &b, Type *element, Value *base, Value *offset) {
-  return b.CreateInBoundsGEP(element, base, offset);
+  return b.CreateGEP(element, base, offset);
 }
 
 Type *TileType::vector() const { return FixedVectorType::get(accumulator, width); }
@@ -143,18 +146,36 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
       step(acc, b.getInt64(k));
     return;
   }
-  auto run = [&](Value *begin, Value *end, unsigned unroll) {
-    acc.values = emitLoop(b, begin, end, b.getInt64(unroll), acc.values, [&](Value *k, ArrayRef<Value *> carried) {
-      Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(carried)};
-      for (unsigned u = 0; u < unroll; ++u)
-        step(sums, b.CreateNSWAdd(k, b.getInt64(u)));
-      return sums.values;
+  // A small tile has too few accumulators to hide the latency of an fma: steps
+  // then take turns over several sets of them, added up at the end.
+  constexpr unsigned kHidesLatency = 8;
+  unsigned count = acc.values.size();
+  unsigned sets = std::clamp(kHidesLatency / count, 1u, kUnroll);
+  auto run = [&](Value *begin, Value *end, unsigned unroll, SmallVector<Value *> carriedIn) {
+    return emitLoop(b, begin, end, b.getInt64(unroll), carriedIn, [&](Value *k, ArrayRef<Value *> carried) {
+      SmallVector<Value *> sums(carried);
+      for (unsigned u = 0; u < unroll; ++u) {
+        MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
+        Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
+        step(one, b.CreateNSWAdd(k, b.getInt64(u)));
+        copy(one.values, set.begin());
+      }
+      return sums;
     });
   };
+  SmallVector<Value *> sums = acc.values;
+  sums.resize(count * sets, Constant::getNullValue(tile.vector()));
   Value *whole = b.CreateAnd(size, b.getInt64(~int64_t(kUnroll - 1)));
-  run(b.getInt64(0), whole, kUnroll);
-  if (!constant || constant->getZExtValue() % kUnroll)
-    run(whole, size, 1);
+  sums = run(b.getInt64(0), whole, kUnroll, sums);
+  for (unsigned i = count; i < sums.size(); ++i)
+    sums[i % count] = tile.accumulator->isFloatingPointTy() ? b.CreateFAdd(sums[i % count], sums[i])
+                                                            : b.CreateAdd(sums[i % count], sums[i]);
+  sums.truncate(count);
+  if (!constant || constant->getZExtValue() % kUnroll) {
+    sets = 1;
+    sums = run(whole, size, 1, sums);
+  }
+  acc.values = sums;
 }
 
 } // namespace ptc::cpu

@@ -1,0 +1,327 @@
+//===- Contraction.cpp ----------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Contraction.h"
+
+#include "compiler/codegen/cpu/IndexExpr.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+/// Where the rows of a task's block lie.
+struct Block {
+  SmallVector<Value *> batch; ///< indices
+  Value *batchPlace;          ///< flattened
+  Value *firstRow;            ///< of packed lhs
+};
+
+class ContractionEmitter {
+public:
+  ContractionEmitter(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
+      : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
+    element = memoryType(b.getContext(), op.getLhs().getType());
+    accumulator = accumulatorType(element);
+    lhs = f.pointers.lookup(op.getLhs());
+    rhs = f.pointers.lookup(op.getRhs());
+    m = emitSize(f, plan.mSize);
+    n = emitSize(f, plan.nSize);
+    k = emitSize(f, plan.reductionSize());
+    lhsScratch = f.scratch;
+    if (plan.packRhs) {
+      mlir::AffineExpr rhsBytes = plan.reductionSize() * plan.panel * plan.elementBytes;
+      rhsScratch = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, plan.scratchBytes - rhsBytes));
+    }
+    loops = loopsOverScratch();
+  }
+
+  void emit() {
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+  }
+
+private:
+  void emitTask(Value *task);
+  void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
+  void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
+                 ArrayRef<Value *> masks);
+  void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
+  void packLhs(const Block &block, Value *lastRow);
+  void packRhs(const Block &block, Value *panel);
+  void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
+                     ArrayRef<ReductionLoop> loops, Value *mask);
+
+  SmallVector<ReductionLoop> loopsOverScratch() const;
+  TileOperand lhsOperand(const Block &block, Value *row, unsigned rows);
+  TileOperand rhsOperand(const Block &block, Value *panel, unsigned vectors);
+  Value *lhsPlace(const Block &block, Value *row);
+  Value *rhsPlace(const Block &block, Value *column);
+  Value *rowOfTile(Value *tile);
+  Value *lanesBelow(Value *limit, unsigned vector);
+
+  KernelFrame &f;
+  Ir &b;
+  loop::ContractOp op;
+  const ContractionPlan &plan;
+  TileEpilogue epilogue;
+  SmallVector<ReductionLoop> loops;
+  Type *element, *accumulator;
+  Value *lhs, *rhs, *m, *n, *k, *lhsScratch, *rhsScratch = nullptr;
+};
+
+} // namespace
+
+/// The loops over k with the strides of what is packed, merged where that
+/// makes them one.
+SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
+  SmallVector<ReductionLoop> result(plan.k);
+  mlir::AffineExpr place = getAffineConstantExpr(1, plan.mSize.getContext());
+  for (ReductionLoop &loop : reverse(result)) {
+    if (plan.packLhs)
+      loop.lhsStride = place;
+    if (plan.packRhs)
+      loop.rhsStride = place * plan.panel;
+    place = place * loop.size;
+  }
+  return collapseLoops(result);
+}
+
+/// The first row of a tile (static sizes: the first `extra` tiles have one more).
+Value *ContractionEmitter::rowOfTile(Value *tile) {
+  Value *row = b.CreateMul(tile, b.getInt64(plan.tiles.rows));
+  if (!plan.tiles.extra)
+    return row;
+  return b.CreateAdd(row, b.CreateBinaryIntrinsic(Intrinsic::smin, tile, b.getInt64(plan.tiles.extra)));
+}
+
+void ContractionEmitter::emitTask(Value *task) {
+  Value *columns = emitSize(f, plan.taskColumns), *rows = emitSize(f, plan.taskRows);
+  Value *column = b.CreateURem(task, columns), *rest = b.CreateUDiv(task, columns);
+  Value *rowBlock = b.CreateURem(rest, rows);
+  Block block;
+  block.batchPlace = b.CreateUDiv(rest, rows);
+  block.batch = delinearize(f, block.batchPlace, plan.batch);
+
+  auto atMost = [&](Value *x, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, most); };
+  Value *perTask = b.getInt64(plan.panelsPerTask);
+  Value *firstPanel = b.CreateMul(column, perTask);
+  Value *lastPanel = atMost(b.CreateAdd(firstPanel, perTask), emitSize(f, plan.panels));
+  Value *tileCount = emitSize(f, plan.tiles.count);
+  Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
+  Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
+  block.firstRow = rowOfTile(firstTile);
+  if (getConstant(plan.mSize)) {
+    if (plan.packLhs)
+      packLhs(block, rowOfTile(lastTile));
+    emitPanels(block, firstTile, lastTile, false, firstPanel, lastPanel);
+    return;
+  }
+  // The last block of a dynamic m has the rows left over, and no whole tile.
+  Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
+  emitIf(b, b.CreateNot(isLast), [&] { emitPanels(block, firstTile, lastTile, false, firstPanel, lastPanel); });
+  emitIf(b, isLast, [&] {
+    emitPanels(block, rowOfTile(tileCount), m, true, firstPanel, lastPanel);
+  });
+}
+
+void ContractionEmitter::emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover,
+                                    Value *firstPanel, Value *lastPanel) {
+  unsigned vectors = plan.panel / plan.width;
+  Value *whole = b.CreateUDiv(n, b.getInt64(plan.panel));
+  Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastPanel, whole);
+  emitLoop(b, firstPanel, end, 1,
+           [&](Value *panel) { emitPanel(block, firstTile, lastTile, leftover, panel, vectors, {}); });
+  auto constant = getConstant(plan.nSize);
+  int64_t tail = constant ? *constant % plan.panel : plan.panel - 1;
+  if (!tail)
+    return;
+  emitIf(b, b.CreateICmpSGT(lastPanel, whole), [&] {
+    unsigned used = divideCeil(tail, plan.width);
+    Value *left = b.CreateSub(n, b.CreateMul(whole, b.getInt64(plan.panel)));
+    SmallVector<Value *> masks;
+    for (unsigned j = 0; j < used; ++j) {
+      bool isFull = constant && int64_t(j + 1) * plan.width <= tail;
+      masks.push_back(isFull ? nullptr : lanesBelow(left, j));
+    }
+    emitPanel(block, firstTile, lastTile, leftover, whole, used, masks);
+  });
+}
+
+Value *ContractionEmitter::lanesBelow(Value *limit, unsigned vector) {
+  Type *lanes = FixedVectorType::get(b.getInt64Ty(), plan.width);
+  Value *index = b.CreateAdd(b.CreateStepVector(lanes), b.CreateVectorSplat(plan.width, b.getInt64(vector * plan.width)));
+  return b.CreateICmpSLT(index, b.CreateVectorSplat(plan.width, limit));
+}
+
+void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel,
+                                   unsigned vectors, ArrayRef<Value *> masks) {
+  if (plan.packRhs)
+    packRhs(block, panel);
+  if (leftover) { // rows firstTile ... lastTile, four at a time, then one by one
+    Value *count = b.CreateSub(lastTile, firstTile);
+    Value *fours = b.CreateAdd(firstTile, b.CreateAnd(count, b.getInt64(~3ll)));
+    emitLoop(b, firstTile, fours, 4, [&](Value *row) { emitTile(block, row, 4, panel, vectors, masks); });
+    emitLoop(b, fours, lastTile, 1, [&](Value *row) { emitTile(block, row, 1, panel, vectors, masks); });
+    return;
+  }
+  Value *longer = b.getInt64(plan.tiles.extra);
+  if (plan.tiles.extra) {
+    Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastTile, longer);
+    emitLoop(b, firstTile, end, 1, [&](Value *tile) {
+      emitTile(block, rowOfTile(tile), plan.tiles.rows + 1, panel, vectors, masks);
+    });
+  }
+  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1,
+           [&](Value *tile) { emitTile(block, rowOfTile(tile), plan.tiles.rows, panel, vectors, masks); });
+}
+
+void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
+                                  ArrayRef<Value *> masks) {
+  TileType tile{rows, vectors, plan.width, element, accumulator};
+  Accumulators acc = zeroAccumulators(tile);
+  // Panels in scratch and packed weights are padded with zeros; only a tensor
+  // read in place must not be read past its end.
+  bool inPlace = !plan.rhsIsPacked && !plan.packRhs;
+  Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
+  emitReduction(tile, acc, lhsOperand(block, row, rows), rhsOperand(block, panel, vectors), loops, loadMask);
+  Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
+  epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
+    SmallVector<Value *> outer = block.batch;
+    append_range(outer, delinearize(f, b.CreateAdd(row, i), plan.m));
+    return outer;
+  });
+}
+
+void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
+                                       ArrayRef<ReductionLoop> loops, Value *mask) {
+  Value *size = emitSize(f, loops.front().size);
+  Value *lhsStride = emitSize(f, loops.front().lhsStride), *rhsStride = emitSize(f, loops.front().rhsStride);
+  if (loops.size() == 1) {
+    lhs.kStride = lhsStride;
+    rhs.kStride = rhsStride;
+    emitProducts(b, tile, acc, lhs, rhs, size, {}, mask);
+    return;
+  }
+  acc.values = emitLoop(b, b.getInt64(0), size, b.getInt64(1), acc.values, [&](Value *i, ArrayRef<Value *> carried) {
+    Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(carried)};
+    TileOperand innerLhs = lhs, innerRhs = rhs;
+    innerLhs.base = emitAddress(b, element, lhs.base, b.CreateMul(i, lhsStride));
+    innerRhs.base = emitAddress(b, element, rhs.base, b.CreateMul(i, rhsStride));
+    emitReduction(tile, sums, innerLhs, innerRhs, loops.drop_front(), mask);
+    return sums.values;
+  });
+}
+
+Value *ContractionEmitter::lhsPlace(const Block &block, Value *row) {
+  SmallVector<Value *> dims = block.batch;
+  append_range(dims, delinearize(f, row, plan.m));
+  dims.append(plan.n.size(), b.getInt64(0));
+  return emitIndexExpr(b, plan.lhsPlace, dims, f.symbols);
+}
+
+Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
+  SmallVector<Value *> dims = block.batch;
+  dims.append(plan.m.size(), b.getInt64(0));
+  append_range(dims, delinearize(f, column, plan.n));
+  return emitIndexExpr(b, plan.rhsPlace, dims, f.symbols);
+}
+
+TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows) {
+  if (plan.packLhs) {
+    Value *stride = emitSize(f, plan.packedLhsStride());
+    Value *place = b.CreateMul(b.CreateSub(row, block.firstRow), stride);
+    return {emitAddress(b, element, lhsScratch, place), strided(b, rows, stride), nullptr};
+  }
+  if (plan.lhsRowStride)
+    return {emitAddress(b, element, lhs, lhsPlace(block, row)), strided(b, rows, emitSize(f, plan.lhsRowStride)),
+            nullptr};
+  SmallVector<Value *> across;
+  for (unsigned i = 0; i < rows; ++i)
+    across.push_back(lhsPlace(block, b.CreateAdd(row, b.getInt64(i))));
+  return {lhs, across, nullptr};
+}
+
+TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, unsigned vectors) {
+  SmallVector<Value *> across = strided(b, vectors, plan.width);
+  if (plan.packRhs)
+    return {rhsScratch, across, nullptr};
+  if (!plan.rhsIsPacked)
+    return {emitAddress(b, element, rhs, rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)))), across, nullptr};
+  Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
+  Value *place = b.CreateMul(index, b.CreateMul(k, b.getInt64(plan.panel)));
+  return {emitAddress(b, element, rhs, place), across, nullptr};
+}
+
+/// Nested loops over k: body(place in k, offset of the operand).
+static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, bool ofLhs, Value *place, Value *offset,
+                     function_ref<void(Value *, Value *)> body) {
+  if (loops.empty())
+    return body(place, offset);
+  Ir &b = f.b;
+  Value *size = emitSize(f, loops.front().size);
+  Value *stride = emitSize(f, ofLhs ? loops.front().lhsStride : loops.front().rhsStride);
+  emitLoop(b, b.getInt64(0), size, 1, [&](Value *i) {
+    forEachK(f, loops.drop_front(), ofLhs, b.CreateAdd(b.CreateMul(place, size), i),
+             b.CreateAdd(offset, b.CreateMul(i, stride)), body);
+  });
+}
+
+/// Copies the rows of a block to scratch, k innermost.
+void ContractionEmitter::packLhs(const Block &block, Value *lastRow) {
+  Value *stride = emitSize(f, plan.packedLhsStride());
+  Align align(element->getScalarSizeInBits() / 8);
+  emitLoop(b, block.firstRow, lastRow, 1, [&](Value *row) {
+    Value *from = emitAddress(b, element, lhs, lhsPlace(block, row));
+    Value *to = emitAddress(b, element, lhsScratch, b.CreateMul(b.CreateSub(row, block.firstRow), stride));
+    forEachK(f, plan.k, /*ofLhs=*/true, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
+      Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
+      b.CreateAlignedStore(value, emitAddress(b, element, to, place), align);
+    });
+  });
+}
+
+/// Copies a panel of rhs to scratch as [k][panel], zeros beyond n.
+void ContractionEmitter::packRhs(const Block &block, Value *panel) {
+  Align align(element->getScalarSizeInBits() / 8);
+  Value *width = b.getInt64(plan.panel), *first = b.CreateMul(panel, width);
+  Value *columns = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateSub(n, first), width);
+  bool unit = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1;
+  auto copyColumn = [&](Value *column) {
+    Value *from = emitAddress(b, element, rhs, rhsPlace(block, b.CreateAdd(first, column)));
+    forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
+      Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
+      Value *to = b.CreateAdd(b.CreateMul(place, width), column);
+      b.CreateAlignedStore(value, emitAddress(b, element, rhsScratch, to), align);
+    });
+  };
+  auto copyRow = [&](Value *place, Value *offset) {
+    Value *from = emitAddress(b, element, emitAddress(b, element, rhs, rhsPlace(block, first)), offset);
+    Value *to = emitAddress(b, element, rhsScratch, b.CreateMul(place, width));
+    for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
+      auto *type = FixedVectorType::get(element, plan.width);
+      Value *at = b.getInt64(j * plan.width);
+      Value *value = b.CreateMaskedLoad(type, emitAddress(b, element, from, at), align, lanesBelow(columns, j),
+                                        Constant::getNullValue(type));
+      b.CreateAlignedStore(value, emitAddress(b, element, to, at), align);
+    }
+  };
+  if (unit)
+    return forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), copyRow);
+  // k innermost: rhs is read along its rows, as in q k^T.
+  emitLoop(b, b.getInt64(0), columns, 1, copyColumn);
+  emitLoop(b, columns, width, 1, [&](Value *column) {
+    emitLoop(b, b.getInt64(0), k, 1, [&](Value *place) {
+      Value *to = b.CreateAdd(b.CreateMul(place, width), column);
+      b.CreateAlignedStore(Constant::getNullValue(element), emitAddress(b, element, rhsScratch, to), align);
+    });
+  });
+}
+
+void emitContraction(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
+  ContractionEmitter(frame, op, plan).emit();
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,204 @@
+//===- ContractionPlan.cpp ------------------------------------------------===//
+
+#include "compiler/codegen/cpu/ContractionPlan.h"
+
+#include "dialects/loop/StridedAccess.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ptc::cpu {
+
+// A task should be long against handing it out, and a call have enough of them
+// to balance threads. Both depend on shapes alone, so that results do not
+// depend on the number of threads.
+static constexpr int64_t kTaskFlops = 1 << 20;
+static constexpr int64_t kTasksWanted = 16;
+// The block of lhs that a task keeps in L2 while panels of rhs stream by.
+static constexpr int64_t kLhsBlockBytes = 512 << 10;
+
+namespace {
+/// A place split at k: where it starts (k = 0) and its stride along each k.
+struct SplitPlace {
+  AffineExpr start;
+  Shape strides;
+};
+} // namespace
+
+/// Splits `place` over `dims` outer dimensions and those of k after them.
+static std::optional<SplitPlace> splitPlace(AffineExpr place, unsigned dims, unsigned kDims) {
+  MLIRContext *context = place.getContext();
+  // The outer dimensions may be used in any way: they are constants here, so
+  // they stand in as symbols behind those of the module.
+  constexpr unsigned kFirstStandIn = 1 << 16;
+  SmallVector<AffineExpr> inner;
+  for (unsigned i = 0; i < dims; ++i)
+    inner.push_back(getAffineSymbolExpr(kFirstStandIn + i, context));
+  for (unsigned i = 0; i < kDims; ++i)
+    inner.push_back(getAffineDimExpr(i, context));
+  auto access = loop::getStridedAccess(place.replaceDims(inner), kDims);
+  if (!access)
+    return std::nullopt;
+  for (AffineExpr stride : access->strides) {
+    bool moves = false;
+    stride.walk([&](AffineExpr e) {
+      auto symbol = llvm::dyn_cast<AffineSymbolExpr>(e);
+      moves |= symbol && symbol.getPosition() >= kFirstStandIn;
+    });
+    if (moves)
+      return std::nullopt;
+  }
+  SmallVector<AffineExpr> outer;
+  for (unsigned i = 0; i < dims; ++i)
+    outer.push_back(getAffineDimExpr(i, context));
+  for (unsigned i = 0; i < kDims; ++i)
+    outer.push_back(getAffineConstantExpr(0, context));
+  return SplitPlace{place.replaceDims(outer), access->strides};
+}
+
+/// The one stride of dimensions [first, first + sizes) when they collapse.
+static AffineExpr collapsedStride(AffineExpr start, unsigned dims, unsigned first, ShapeRef sizes) {
+  MLIRContext *context = start.getContext();
+  if (sizes.empty())
+    return getAffineConstantExpr(0, context);
+  auto access = loop::getStridedAccess(start, dims);
+  if (!access)
+    return {};
+  ShapeRef strides = ShapeRef(access->strides).slice(first, sizes.size());
+  AffineExpr stride = strides.back(), expected = stride;
+  for (unsigned i = sizes.size(); i-- > 0;) {
+    if (getConstant(sizes[i]) != 1 && !isEqual(strides[i], expected))
+      return {};
+    expected = expected * sizes[i];
+  }
+  return stride;
+}
+
+SmallVector<ReductionLoop> collapseLoops(ArrayRef<ReductionLoop> loops) {
+  SmallVector<ReductionLoop> result;
+  for (const ReductionLoop &loop : loops) {
+    if (getConstant(loop.size) == 1)
+      continue;
+    if (!result.empty() && isEqual(result.back().lhsStride, loop.lhsStride * loop.size) &&
+        isEqual(result.back().rhsStride, loop.rhsStride * loop.size))
+      result.back() = {result.back().size * loop.size, loop.lhsStride, loop.rhsStride};
+    else
+      result.push_back(loop);
+  }
+  if (result.empty())
+    result.push_back(loops.back());
+  return result;
+}
+
+static RowTiles cutRows(AffineExpr size, int64_t most) {
+  MLIRContext *context = size.getContext();
+  auto constant = getConstant(size);
+  if (!constant)
+    return {size.floorDiv(most), most, 0};
+  if (*constant == 0)
+    return {size, 1, 0};
+  int64_t count = llvm::divideCeil(*constant, most);
+  return {getAffineConstantExpr(count, context), *constant / count, *constant % count};
+}
+
+AffineExpr ContractionPlan::reductionSize() const {
+  AffineExpr size = k.front().size;
+  for (const ReductionLoop &loop : ArrayRef<ReductionLoop>(k).drop_front())
+    size = size * loop.size;
+  return size;
+}
+
+AffineExpr ContractionPlan::packedLhsStride() const { return reductionSize().ceilDiv(16) * 16 + 16; }
+
+/// Rows of lhs that lie a multiple of this apart share one set of an L1 cache.
+static bool rowsCollide(const ContractionPlan &plan) {
+  auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
+  return stride && *stride && *stride * plan.elementBytes % 4096 == 0 && plan.tiles.rows >= 6;
+}
+
+/// Cuts the tiles of m and the panels of n into tasks.
+static void planTasks(ContractionPlan &plan, MLIRContext *context) {
+  auto assume = [](AffineExpr e, int64_t otherwise) { return getConstant(e).value_or(otherwise); };
+  int64_t k = assume(plan.reductionSize(), 256), m = assume(plan.mSize, 256), n = assume(plan.nSize, 256);
+  int64_t batch = assume(plan.batchCount, 8), rows = plan.tiles.rows + (plan.tiles.extra ? 1 : 0);
+  int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(m, rows));
+  int64_t panels = std::max<int64_t>(1, llvm::divideCeil(n, plan.panel));
+  int64_t blockTiles = std::clamp<int64_t>(kLhsBlockBytes / std::max<int64_t>(1, rows * k * plan.elementBytes), 1, tiles);
+  int64_t tileFlops = std::max<int64_t>(1, 2 * rows * plan.panel * k);
+  // First cut m so that its block stays in cache, then n while tasks are few.
+  plan.tilesPerTask = llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
+  plan.panelsPerTask = panels;
+  auto count = [&] { return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask); };
+  while (plan.panelsPerTask > 1 && int64_t(count()) < kTasksWanted &&
+         plan.tilesPerTask * plan.panelsPerTask * tileFlops > kTaskFlops)
+    plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
+  while (plan.tilesPerTask > 1 && int64_t(count()) < kTasksWanted &&
+         plan.tilesPerTask * plan.panelsPerTask * tileFlops > 2 * kTaskFlops)
+    plan.tilesPerTask = llvm::divideCeil(plan.tilesPerTask, 2);
+  // A dynamic m has rows left over, which the last block takes.
+  plan.taskRows = plan.tiles.count.ceilDiv(plan.tilesPerTask);
+  if (!getConstant(plan.mSize))
+    plan.taskRows = plan.taskRows + 1;
+  plan.taskColumns = plan.panels.ceilDiv(plan.panelsPerTask);
+  plan.tasks = plan.batchCount * plan.taskRows * plan.taskColumns;
+}
+
+llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFile registers) {
+  MLIRContext *context = op.getContext();
+  ContractionPlan plan;
+  Shape domain = getShape(op.getResult(0)), kSizes = *getSizesFromAttr(op.getKSizes());
+  unsigned batchRank = op.getBatchRank(), mRank = op.getMRank(), outer = domain.size();
+  plan.batch = Shape(ShapeRef(domain).take_front(batchRank));
+  plan.m = Shape(ShapeRef(domain).slice(batchRank, mRank));
+  plan.n = Shape(ShapeRef(domain).drop_front(batchRank + mRank));
+  plan.batchCount = product(plan.batch, context);
+  plan.mSize = product(plan.m, context);
+  plan.nSize = product(plan.n, context);
+
+  Type element = llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType();
+  plan.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
+  plan.width = registers.bytes / accumulatorBytes;
+  plan.rhsIsPacked = op.getRhsPanel() > 0;
+  plan.panel = plan.rhsIsPacked ? op.getRhsPanel() : 2 * plan.width;
+  plan.panels = plan.nSize.ceilDiv(plan.panel);
+
+  auto lhs = splitPlace(loop::linearize(op.getLhsMap(), getShape(op.getLhs())), outer, kSizes.size());
+  std::optional<SplitPlace> rhs;
+  if (!plan.rhsIsPacked)
+    rhs = splitPlace(loop::linearize(op.getRhsMap(), getShape(op.getRhs())), outer, kSizes.size());
+  if (!lhs || (!plan.rhsIsPacked && !rhs))
+    return llvm::createStringError("an operand of loop.contract is not strided along k");
+  plan.lhsPlace = lhs->start;
+  plan.lhsRowStride = collapsedStride(lhs->start, outer, batchRank, plan.m);
+  SmallVector<ReductionLoop> loops;
+  AffineExpr packed = getAffineConstantExpr(plan.panel, context);
+  for (unsigned i = kSizes.size(); i-- > 0; packed = packed * kSizes[i])
+    loops.insert(loops.begin(), {kSizes[i], lhs->strides[i], rhs ? rhs->strides[i] : packed});
+  if (loops.empty())
+    loops.push_back({getAffineConstantExpr(1, context), getAffineConstantExpr(0, context), getAffineConstantExpr(0, context)});
+  plan.k = collapseLoops(loops);
+  if (rhs) {
+    plan.rhsPlace = rhs->start;
+    plan.rhsColumnStride = collapsedStride(rhs->start, outer, batchRank + mRank, plan.n);
+  }
+
+  // Two registers hold a step's columns, one the splat; the rest accumulates.
+  int64_t vectors = plan.panel / plan.width;
+  int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
+  plan.tiles = cutRows(plan.mSize, std::min<int64_t>(mostRows, 14));
+  auto m = getConstant(plan.mSize);
+  bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);
+  plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= 32);
+  plan.packLhs = rowsCollide(plan);
+  planTasks(plan, context);
+
+  AffineExpr rows = getAffineConstantExpr(plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra ? 1 : 0)), context);
+  AffineExpr zero = getAffineConstantExpr(0, context);
+  AffineExpr lhsBytes = plan.packLhs ? rows * plan.packedLhsStride() * plan.elementBytes : zero;
+  AffineExpr rhsBytes = plan.packRhs ? plan.reductionSize() * plan.panel * plan.elementBytes : zero;
+  plan.scratchBytes = lhsBytes.ceilDiv(64) * 64 + rhsBytes;
+  return plan;
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,69 @@
+//===- ContractionPlan.h - how a contraction is cut into tiles and tasks --===//
+//
+// Follows Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication" (2008), less the blocking of k: a panel of rhs streams from
+// L2 while the accumulators stay in registers over all of k.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/core/SymbolicShape.h"
+#include "dialects/loop/Loop.h"
+#include "llvm/Support/Error.h"
+
+namespace ptc::cpu {
+
+/// Vector registers of the machine, as tiles see them.
+struct RegisterFile {
+  unsigned bytes;  ///< of one vector register
+  unsigned count;  ///< of vector registers
+};
+
+/// One loop over k, with the strides (in elements) it moves lhs and rhs by.
+struct ReductionLoop {
+  mlir::AffineExpr size, lhsStride, rhsStride;
+};
+
+/// A size cut into tiles of `rows` rows. Static sizes are cut evenly: the first
+/// `extra` tiles have one row more and no row is left over; else `rows` is the
+/// most a tile takes and what is left over runs in smaller tiles.
+struct RowTiles {
+  mlir::AffineExpr count;
+  int64_t rows = 1;
+  int64_t extra = 0;
+};
+
+struct ContractionPlan {
+  Shape batch, m, n;
+  mlir::AffineExpr batchCount, mSize, nSize;
+  llvm::SmallVector<ReductionLoop> k; ///< outermost first, at least one
+
+  /// Row-major places over the dimensions (batch..., m..., n..., 0 for k).
+  mlir::AffineExpr lhsPlace, rhsPlace;
+  /// Strides of lhs along the flattened m, of rhs along the flattened n; null
+  /// where places must be computed row by row.
+  mlir::AffineExpr lhsRowStride, rhsColumnStride;
+
+  unsigned width;           ///< lanes of a vector
+  unsigned panel;           ///< columns of a panel of rhs: a multiple of width
+  RowTiles tiles;           ///< of m
+  bool packLhs, packRhs;    ///< copied to scratch by each task
+  bool rhsIsPacked;         ///< a weight already in panels
+
+  int64_t tilesPerTask, panelsPerTask;
+  mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
+  mlir::AffineExpr tasks, scratchBytes;
+
+  mlir::AffineExpr reductionSize() const;
+  /// Row length of lhs in scratch: k, padded so that rows fall into different cache sets.
+  mlir::AffineExpr packedLhsStride() const;
+  int64_t elementBytes;
+};
+
+/// Merges neighbouring loops that both operands walk as one.
+llvm::SmallVector<ReductionLoop> collapseLoops(llvm::ArrayRef<ReductionLoop> loops);
+
+/// Fails where an operand is not strided along k.
+llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFile registers);
+
+} // namespace ptc::cpu

@@ -1,0 +1,108 @@
+//===- ConvolutionPlan.cpp ------------------------------------------------===//
+
+#include "compiler/codegen/cpu/ConvolutionPlan.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ptc::cpu {
+
+static constexpr int64_t kTaskFlops = 1 << 20;
+static constexpr int64_t kTasksWanted = 16;
+
+/// Cuts a row of `size` pixels into tiles, alike neighbours into one run.
+static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t size, int64_t inputSize) {
+  unsigned last = plan.spatialRank() - 1;
+  SmallVector<PixelTiles> runs;
+  int64_t count = llvm::divideCeil(size, plan.tileRows);
+  for (int64_t tile = 0, first = 0; tile < count; ++tile) {
+    int64_t rows = size / count + (tile < size % count);
+    PixelTiles run{first, rows, 1, {}};
+    bool all = true;
+    for (int64_t tap = 0; tap < plan.kernel[last]; ++tap) {
+      run.active.emplace_back();
+      for (int64_t i = 0; i < rows; ++i) {
+        int64_t place = (first + i) * plan.strides[last] + tap * plan.dilations[last] - plan.low[last];
+        run.active.back().push_back(place >= 0 && place < inputSize);
+        all &= run.active.back().back();
+      }
+    }
+    if (all)
+      run.active.clear();
+    if (!runs.empty() && all && runs.back().active.empty() && runs.back().rows == rows)
+      ++runs.back().count;
+    else
+      runs.push_back(run);
+    first += rows;
+  }
+  return runs;
+}
+
+static void planTasks(ConvolutionPlan &plan, MLIRContext *context) {
+  int64_t pixels = getConstant(plan.output[plan.spatialRank()]).value_or(64);
+  int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
+  int64_t batch = getConstant(plan.output[0]).value_or(1);
+  int64_t taps = 1;
+  for (int64_t size : plan.kernel)
+    taps *= size;
+  // A depthwise task takes all channels of its rows: they share the input's lines.
+  int64_t panelFlops = std::max<int64_t>(1, 2 * pixels * plan.panel * taps * plan.groupInputs);
+  int64_t images = batch * (plan.isDepthwise ? 1 : plan.groups);
+  plan.rowsPerTask = rows;
+  plan.panelsPerTask = plan.panels;
+  auto count = [&] { return images * int64_t(llvm::divideCeil(rows, plan.rowsPerTask) * llvm::divideCeil(plan.panels, plan.panelsPerTask)); };
+  auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
+  // Cut rows while that leaves several to each task (they share the weights), then panels.
+  while (plan.rowsPerTask > 4 && count() < kTasksWanted && taskFlops() > kTaskFlops)
+    plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
+  while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < kTasksWanted && taskFlops() > kTaskFlops)
+    plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
+  while (plan.rowsPerTask > 1 && count() < kTasksWanted && taskFlops() > kTaskFlops)
+    plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
+  plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
+  plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
+  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isDepthwise ? 1 : plan.groups);
+}
+
+ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) {
+  MLIRContext *context = op.getContext();
+  ConvolutionPlan plan;
+  plan.input = getShape(op.getX());
+  plan.output = getShape(op.getResult(0));
+  plan.kernel.assign(op.getKernel().begin(), op.getKernel().end());
+  plan.strides.assign(op.getStrides().begin(), op.getStrides().end());
+  plan.low.assign(op.getLow().begin(), op.getLow().end());
+  plan.dilations.assign(op.getDilations().begin(), op.getDilations().end());
+  plan.groups = op.getGroups();
+  plan.groupInputs = *getConstant(plan.input.back()) / plan.groups;
+  plan.groupOutputs = *getConstant(plan.output.back()) / plan.groups;
+  plan.isDepthwise = plan.groupInputs == 1 && plan.groupOutputs == 1 && op.getWPanel() == 0;
+
+  Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
+  plan.width = registers.bytes / (element.isF64() ? 8 : 4);
+  unsigned last = plan.spatialRank() - 1;
+  if (plan.isDepthwise) {
+    plan.panel = plan.width;
+    plan.panels = llvm::divideCeil(plan.groups, plan.panel);
+    // A row of taps stays in registers beside the accumulators.
+    plan.tileRows = std::clamp<int64_t>(registers.count - 4 - plan.kernel[last], 4, 14);
+  } else {
+    plan.panel = op.getWPanel();
+    plan.panels = llvm::divideCeil(plan.groupOutputs, plan.panel);
+    int64_t vectors = llvm::divideCeil(std::min<int64_t>(plan.panel, plan.groupOutputs), plan.width);
+    plan.tileRows = std::clamp<int64_t>((registers.count - vectors - 1) / vectors, 1, 28);
+  }
+  plan.rows = getAffineConstantExpr(1, context);
+  for (unsigned i = 0; i < last; ++i)
+    plan.rows = plan.rows * plan.output[1 + i];
+  auto size = getConstant(plan.output[1 + last]), inputSize = getConstant(plan.input[1 + last]);
+  if (size && inputSize)
+    plan.tiles = cutPixels(plan, *size, *inputSize);
+  else
+    plan.tileRows = std::min<int64_t>(plan.tileRows, 8);
+  planTasks(plan, context);
+  return plan;
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,52 @@
+//===- ConvolutionPlan.h - how a convolution is cut into tiles and tasks --===//
+//
+// Direct convolution on channels-last tensors: a tile is a run of output
+// pixels along the last spatial dimension times one panel of output channels,
+// and the reduction runs over kernel taps and input channels. Taps that fall
+// outside the input are left out, not multiplied by zeros: along the outer
+// spatial dimensions by the bounds of the tap loops, along the last one by
+// tiles that know at compile time which of their pixels a tap reaches.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/ContractionPlan.h"
+#include "dialects/loop/Loop.h"
+
+namespace ptc::cpu {
+
+/// A run of tiles of `rows` pixels each: `count` of them from pixel `first` on.
+/// `active[kw][i]`: whether tap kw reaches pixel i; empty when all do.
+struct PixelTiles {
+  int64_t first, rows, count;
+  llvm::SmallVector<llvm::SmallVector<bool>> active;
+};
+
+struct ConvolutionPlan {
+  /// Sizes of [N, spatial..., channels] of input and output, and of the kernel.
+  Shape input, output;
+  llvm::SmallVector<int64_t> kernel, strides, low, dilations;
+  int64_t groups;
+  int64_t groupInputs, groupOutputs; ///< channels of one group
+  bool isDepthwise;
+
+  unsigned width;  ///< lanes of a vector
+  unsigned panel;  ///< output channels of a panel
+  int64_t panels;  ///< of a group
+  int64_t tileRows; ///< pixels a tile has at most
+  /// The tiles of one row of pixels; empty when the row's length is dynamic.
+  llvm::SmallVector<PixelTiles> tiles;
+
+  int64_t rowsPerTask;   ///< rows of pixels
+  int64_t panelsPerTask;
+  mlir::AffineExpr rows; ///< of pixels in an image: product of the outer spatial sizes
+  mlir::AffineExpr rowBlocks;
+  int64_t panelBlocks;
+  mlir::AffineExpr tasks;
+
+  unsigned spatialRank() const { return kernel.size(); }
+};
+
+ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers);
+
+} // namespace ptc::cpu

@@ -1,0 +1,64 @@
+//===- ConvolutionWalk.h - over the tiles and taps of a convolution -------===//
+#pragma once
+
+#include "compiler/codegen/cpu/ConvolutionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+
+namespace ptc::cpu {
+
+/// Taps [begin, end) of one kernel dimension: those that reach the input.
+struct TapRange {
+  llvm::Value *begin, *end;
+};
+
+/// One row of output pixels.
+struct PixelRow {
+  llvm::Value *image;                    ///< index in the batch
+  llvm::SmallVector<llvm::Value *> outer; ///< spatial indices but the last
+  llvm::SmallVector<TapRange> taps;       ///< of the outer spatial dimensions
+};
+
+/// A tile of a row. `active` as in PixelTiles. A `bounded` tile is one pixel
+/// whose taps along the last dimension are checked when it runs.
+struct PixelTile {
+  llvm::Value *first;
+  unsigned rows;
+  llvm::ArrayRef<llvm::SmallVector<bool>> active;
+  bool bounded;
+};
+
+class ConvolutionWalk {
+public:
+  ConvolutionWalk(KernelFrame &frame, const ConvolutionPlan &plan) : f(frame), plan(plan) {}
+
+  /// Rows [begin, end) of an image, counted over the outer spatial dimensions.
+  void forEachRow(llvm::Value *image, llvm::Value *begin, llvm::Value *end,
+                  llvm::function_ref<void(const PixelRow &)> body);
+
+  void forEachTile(llvm::function_ref<void(const PixelTile &)> body);
+
+  /// Taps of dimension `dim` that reach the input from output index `place`.
+  TapRange tapRange(unsigned dim, llvm::Value *place);
+
+  /// Runs body for each tap of the outer dimensions that reaches the input, with
+  /// the flattened index of the tap and the row-major place of the input row (counted in rows).
+  llvm::SmallVector<llvm::Value *>
+  forEachOuterTap(const PixelRow &row, llvm::ArrayRef<llvm::Value *> carried,
+                  llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *tap, llvm::Value *inputRow,
+                                                                      llvm::ArrayRef<llvm::Value *>)> body);
+
+  /// Index along the last input dimension that tap `tap` reads for `pixel`.
+  llvm::Value *inputPixel(llvm::Value *pixel, llvm::Value *tap);
+
+private:
+  llvm::SmallVector<llvm::Value *>
+  nest(const PixelRow &row, unsigned dim, llvm::Value *tap, llvm::Value *inputRow,
+       llvm::ArrayRef<llvm::Value *> carried,
+       llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *, llvm::Value *, llvm::ArrayRef<llvm::Value *>)>
+           body);
+
+  KernelFrame &f;
+  const ConvolutionPlan &plan;
+};
+
+} // namespace ptc::cpu

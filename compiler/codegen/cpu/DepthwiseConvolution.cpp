@@ -1,0 +1,138 @@
+//===- DepthwiseConvolution.cpp - one input channel for each output -------===//
+
+#include "compiler/codegen/cpu/Convolution.h"
+#include "compiler/codegen/cpu/ConvolutionWalk.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+/// A vector holds neighbouring channels. For each row of taps, every input
+/// pixel under the tile is loaded once and multiplied into all the outputs
+/// that it reaches.
+class DepthwiseEmitter {
+public:
+  DepthwiseEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
+      : f(frame), b(frame.b), plan(plan), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
+    element = memoryType(b.getContext(), op.getX().getType());
+    x = f.pointers.lookup(op.getX());
+    w = f.pointers.lookup(op.getW());
+    channels = b.getInt64(plan.groups);
+  }
+
+  void emit() {
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
+      Value *blocks = emitSize(f, plan.rowBlocks);
+      Value *image = b.CreateUDiv(task, blocks);
+      Value *first = b.CreateMul(b.CreateURem(task, blocks), b.getInt64(plan.rowsPerTask));
+      Value *last = b.CreateAdd(first, b.getInt64(plan.rowsPerTask));
+      last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, emitSize(f, plan.rows));
+      walk.forEachRow(image, first, last, [&](const PixelRow &row) {
+        walk.forEachTile([&](const PixelTile &tile) { emitChannels(row, tile); });
+      });
+    });
+  }
+
+private:
+  void emitChannels(const PixelRow &row, const PixelTile &pixels) {
+    int64_t whole = plan.groups / plan.width * plan.width;
+    emitLoop(b, b.getInt64(0), b.getInt64(whole), plan.width,
+             [&](Value *channel) { emitTile(row, pixels, channel, nullptr); });
+    if (whole == plan.groups)
+      return;
+    auto *lanes = FixedVectorType::get(b.getInt64Ty(), plan.width);
+    Value *mask = b.CreateICmpSLT(b.CreateStepVector(lanes), ConstantInt::get(lanes, plan.groups - whole));
+    emitTile(row, pixels, b.getInt64(whole), mask);
+  }
+
+  Value *load(Value *base, Value *place, Value *mask) {
+    auto *type = FixedVectorType::get(element, plan.width);
+    Value *address = emitAddress(b, element, base, place);
+    Align align(element->getScalarSizeInBits() / 8);
+    Value *value = mask ? b.CreateMaskedLoad(type, address, align, mask, Constant::getNullValue(type))
+                        : static_cast<Value *>(b.CreateAlignedLoad(type, address, align));
+    Type *wide = FixedVectorType::get(accumulatorType(element), plan.width);
+    return value->getType() == wide ? value : b.CreateFPExt(value, wide);
+  }
+
+  void emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask);
+
+  KernelFrame &f;
+  Ir &b;
+  const ConvolutionPlan &plan;
+  ConvolutionWalk walk;
+  TileEpilogue epilogue;
+  Type *element;
+  Value *x, *w, *channels;
+};
+
+} // namespace
+
+void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask) {
+  unsigned last = plan.spatialRank() - 1;
+  int64_t taps = plan.kernel[last], stride = plan.strides[last], dilation = plan.dilations[last];
+  TileType tile{pixels.rows, 1, plan.width, element, accumulatorType(element)};
+  Accumulators acc = zeroAccumulators(tile);
+  Value *width = emitSize(f, plan.input[1 + last]);
+
+  auto multiplyAdd = [&](Value *a, Value *c, Value *&sum) {
+    sum = b.CreateIntrinsic(Intrinsic::fma, {sum->getType()}, {a, c, sum});
+  };
+  auto weight = [&](Value *outerTap, Value *tap) {
+    Value *flat = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
+    return load(w, b.CreateAdd(b.CreateMul(flat, channels), channel), mask);
+  };
+  auto reaches = [&](int64_t tap, unsigned i) { return pixels.active.empty() || pixels.active[tap][i]; };
+
+  auto rowOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
+    Accumulators sums{tile.rows, 1, SmallVector<Value *>(carried)};
+    Value *firstPixel = b.CreateAdd(b.CreateMul(inputRow, width), walk.inputPixel(pixels.first, b.getInt64(0)));
+    Value *line = b.CreateAdd(b.CreateMul(firstPixel, channels), channel);
+    auto input = [&](Value *offset) { return load(x, b.CreateAdd(line, b.CreateMul(offset, channels)), mask); };
+    if (pixels.bounded) {
+      TapRange range = walk.tapRange(last, pixels.first);
+      return emitLoop(b, range.begin, range.end, b.getInt64(1), sums.values, [&](Value *tap, ArrayRef<Value *> values) {
+        SmallVector<Value *> next(values);
+        multiplyAdd(input(b.CreateMul(tap, b.getInt64(dilation))), weight(outerTap, tap), next[0]);
+        return next;
+      });
+    }
+    SmallVector<Value *> weights;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      weights.push_back(weight(outerTap, b.getInt64(tap)));
+    for (int64_t column = 0; column <= (pixels.rows - 1) * stride + (taps - 1) * dilation; ++column) {
+      Value *loaded = nullptr;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t place = column - tap * dilation;
+        if (place < 0 || place % stride || place / stride >= pixels.rows || !reaches(tap, place / stride))
+          continue;
+        loaded = loaded ? loaded : input(b.getInt64(column));
+        multiplyAdd(loaded, weights[tap], sums.at(place / stride, 0));
+      }
+    }
+    return sums.values;
+  };
+  acc.values = walk.forEachOuterTap(row, acc.values, rowOfTaps);
+  SmallVector<Value *> masks;
+  if (mask)
+    masks.push_back(mask);
+  epilogue.storeTile(tile, acc, channel, masks, [&](Value *i) {
+    SmallVector<Value *> outer = {row.image};
+    append_range(outer, row.outer);
+    outer.push_back(b.CreateAdd(pixels.first, i));
+    return outer;
+  });
+}
+
+void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
+  DepthwiseEmitter(frame, op, plan).emit();
+}
+
+} // namespace ptc::cpu
