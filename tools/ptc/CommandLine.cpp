@@ -51,13 +51,11 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, std::functio
 
 void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("run", "Run a compiled model once");
-  command.add_option("LIBRARY", options.library, "A compiled model (with --reference: a model)")->required();
+  command.add_option("LIBRARY", options.library, "A compiled model")->required();
   command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")->required();
   command.add_option("--outputs", options.outputs, "The file to write, outputs by position")->required();
   command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
   command.add_option("--profile", options.profile, "Write a Chrome trace of the call");
-  command.add_option("--weights", options.weights, "With --reference: weights of a .graph or .mlir model");
-  command.add_flag("--reference", options.reference, "Evaluate MODEL operator by operator in double precision");
   command.callback([&] { action = [&options] { return run(options); }; });
 }
 

@@ -12,8 +12,6 @@ struct RunOptions {
   std::string inputs;
   std::string outputs;
   std::string profile; ///< A Chrome trace; empty: none.
-  std::string weights; ///< With `reference`: as in Options.
-  bool reference = false;
   int threads = 0; ///< 0: as many as the machine has.
 };
 

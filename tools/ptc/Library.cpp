@@ -1,0 +1,127 @@
+#include "tools/ptc/Library.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <random>
+
+using namespace llvm;
+
+namespace ptc {
+
+static constexpr size_t kAlignment = 64;
+
+OwnedTensor::~OwnedTensor() { std::free(base); }
+
+void OwnedTensor::assign(DLDataType dtype, std::vector<int64_t> sizes, StringRef content) {
+  shape = std::move(sizes);
+  base = std::aligned_alloc(kAlignment, alignTo(std::max<size_t>(content.size(), 1), kAlignment));
+  if (!base)
+    report_bad_alloc_error("no memory for an input");
+  std::memcpy(base, content.data(), content.size());
+  tensor = DLTensor{};
+  tensor.data = base;
+  tensor.device.device_type = kDLCPU;
+  tensor.ndim = static_cast<int>(shape.size());
+  tensor.dtype = dtype;
+  tensor.shape = shape.data();
+}
+
+std::vector<const DLTensor *> getPointers(const Tensors &tensors) {
+  std::vector<const DLTensor *> pointers;
+  for (const auto &owned : tensors)
+    pointers.push_back(&owned->tensor);
+  return pointers;
+}
+
+Expected<Library> Library::open(const std::string &path) {
+  auto fail = [&](const Twine &what) {
+    return createStringError(path + ": " + what + " (expected a library that ptc compile wrote)");
+  };
+  // A name without a slash would be looked for in the system's folders.
+  SmallString<128> absolute(path);
+  if (std::error_code error = sys::fs::make_absolute(absolute))
+    return fail(error.message());
+  if (!sys::fs::exists(absolute))
+    return fail("no such file");
+  void *handle = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return fail(dlerror());
+  auto getApi = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(handle, "ptc_get_api"));
+  if (!getApi)
+    return fail("it has no ptc_get_api");
+  Library library(path);
+  library.api = getApi(PTC_ABI_VERSION);
+  if (!library.api)
+    return fail("it speaks another version of the interface than " + Twine(PTC_ABI_VERSION));
+  if (ptc_status status = library.api->context_create(&library.context))
+    return createStringError(path + ": " + library.api->status_string(status) + " (context_create)");
+  return library;
+}
+
+Library::~Library() {
+  // The library itself stays open: an OpenMP thread may still be on its way out of it.
+  if (context)
+    api->context_destroy(context);
+}
+
+Error Library::check(ptc_status status) const {
+  if (status == PTC_OK)
+    return Error::success();
+  return createStringError(path + ": " + api->last_error(context) + " (" + api->status_string(status) + ")");
+}
+
+Expected<Tensors> Library::bind(const TensorFile &file) const {
+  Tensors inputs;
+  const ptc_signature &model = signature();
+  for (int32_t i = 0; i < model.input_count; ++i) {
+    const FileTensor *found = file.find(model.inputs[i].name);
+    if (!found)
+      found = file.find(std::to_string(i));
+    if (!found)
+      return createStringError(path + ": input '" + model.inputs[i].name + "' is missing (name it '" +
+                               model.inputs[i].name + "' or '" + Twine(i) + "'; the file has " +
+                               join(file.names(), ", ") + ")");
+    inputs.push_back(std::make_unique<OwnedTensor>());
+    inputs.back()->assign(found->dtype, found->shape, found->bytes);
+  }
+  return inputs;
+}
+
+/// Zeros for integers, which are mostly indices; small positive numbers else.
+static std::string makeContent(DLDataType dtype, uint64_t bytes) {
+  std::string content(bytes, '\0');
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<double> distribution(0.0, 1.0);
+  auto fill = [&](auto zero) {
+    for (size_t at = 0; at + sizeof zero <= content.size(); at += sizeof zero) {
+      auto value = static_cast<decltype(zero)>(distribution(random));
+      std::memcpy(content.data() + at, &value, sizeof zero);
+    }
+  };
+  if (dtype.code == kDLFloat && dtype.bits == 32)
+    fill(0.0f);
+  else if (dtype.code == kDLFloat && dtype.bits == 64)
+    fill(0.0);
+  return content;
+}
+
+Tensors Library::makeInputs() const {
+  Tensors inputs;
+  const ptc_signature &model = signature();
+  for (const ptc_tensor &input : ArrayRef(model.inputs, model.input_count)) {
+    std::vector<int64_t> shape;
+    for (const ptc_dim &dim : ArrayRef(input.dims, input.ndim))
+      shape.push_back(dim.min);
+    inputs.push_back(std::make_unique<OwnedTensor>());
+    uint64_t bytes = getByteSize(input.dtype, shape).value_or(0);
+    inputs.back()->assign(input.dtype, std::move(shape), makeContent(input.dtype, bytes));
+  }
+  return inputs;
+}
+
+} // namespace ptc

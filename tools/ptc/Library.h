@@ -1,0 +1,51 @@
+//===- Library.h - a compiled model, opened as its users open it -----------===//
+#pragma once
+
+#include "runtime/include/ptc/ptc.h"
+#include "tools/ptc/TensorFile.h"
+
+#include <memory>
+#include <vector>
+
+namespace ptc {
+
+/// A DLTensor with the memory that it points into.
+struct OwnedTensor {
+  DLTensor tensor;
+  std::vector<int64_t> shape;
+  std::vector<char> bytes;
+  void *base = nullptr; ///< 64-byte aligned copy of the data
+  OwnedTensor() = default;
+  OwnedTensor(OwnedTensor &&) = delete;
+  ~OwnedTensor();
+  /// Aligned as PyTorch's own tensors are, whatever the file did.
+  void assign(DLDataType dtype, std::vector<int64_t> sizes, llvm::StringRef content);
+};
+
+using Tensors = std::vector<std::unique_ptr<OwnedTensor>>;
+std::vector<const DLTensor *> getPointers(const Tensors &tensors);
+
+class Library {
+public:
+  static llvm::Expected<Library> open(const std::string &path);
+  Library(Library &&other) : api(other.api), context(std::exchange(other.context, nullptr)), path(other.path) {}
+  ~Library();
+
+  const ptc_signature &signature() const { return *api->signature(); }
+  /// The tensors of a file as this model's inputs, by name or position.
+  llvm::Expected<Tensors> bind(const TensorFile &file) const;
+  /// Random values in the smallest sizes that the model takes.
+  Tensors makeInputs() const;
+
+  /// An error with the context's message when `status` is not PTC_OK.
+  llvm::Error check(ptc_status status) const;
+
+  const ptc_api *api = nullptr;
+  ptc_context *context = nullptr;
+
+private:
+  explicit Library(std::string path) : path(std::move(path)) {}
+  std::string path;
+};
+
+} // namespace ptc

@@ -1,0 +1,58 @@
+#include "compiler/Diagnostics.h"
+#include "tools/ptc/Commands.h"
+#include "tools/ptc/Library.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace llvm;
+
+namespace ptc {
+
+static Error runLibrary(const RunOptions &options) {
+  Expected<Library> library = Library::open(options.library);
+  if (!library)
+    return library.takeError();
+  Expected<TensorFile> file = TensorFile::open(options.inputs);
+  if (!file)
+    return file.takeError();
+  Expected<Tensors> inputs = library->bind(*file);
+  if (!inputs)
+    return inputs.takeError();
+
+  const ptc_api &api = *library->api;
+  if (Error error = library->check(api.set_threads(library->context, options.threads)))
+    return error;
+  if (!options.profile.empty())
+    if (Error error = library->check(api.profile_start(library->context)))
+      return error;
+
+  std::vector<const DLTensor *> pointers = getPointers(*inputs);
+  std::vector<DLManagedTensor *> outputs(library->signature().output_count, nullptr);
+  scope_exit release([&] {
+    for (DLManagedTensor *output : outputs)
+      if (output)
+        output->deleter(output);
+  });
+  if (Error error = library->check(
+          api.call_new(library->context, pointers.data(), pointers.size(), outputs.data(), outputs.size())))
+    return error;
+  if (!options.profile.empty())
+    if (Error error = library->check(api.profile_stop(library->context, options.profile.c_str())))
+      return error;
+
+  std::vector<const DLTensor *> results;
+  for (DLManagedTensor *output : outputs)
+    results.push_back(&output->dl_tensor);
+  return writeTensorFile(options.outputs, results);
+}
+
+int run(const RunOptions &options) {
+  setActivity("running a model");
+  if (Error error = runLibrary(options)) {
+    printError(toString(std::move(error)));
+    return kModelAtFault;
+  }
+  return kDone;
+}
+
+} // namespace ptc

@@ -1,0 +1,49 @@
+//===- TensorFile.h - safetensors as DLPack tensors ------------------------===//
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <dlpack/dlpack.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ptc {
+
+/// DLPack's code of bool; its header has it from 0.7 on.
+constexpr uint8_t kDLBoolCode = 6;
+
+struct FileTensor {
+  DLDataType dtype;
+  std::vector<int64_t> shape;
+  llvm::StringRef bytes;
+};
+
+/// A mapped safetensors file, checked whole when opened.
+class TensorFile {
+public:
+  static llvm::Expected<TensorFile> open(llvm::StringRef path);
+
+  /// Null when there is none.
+  const FileTensor *find(llvm::StringRef name) const;
+  std::vector<std::string> names() const;
+
+private:
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  llvm::StringMap<FileTensor> tensors;
+};
+
+/// Bytes of a dense tensor; nullopt when that number overflows.
+std::optional<uint64_t> getByteSize(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
+
+/// Writes dense tensors named by position; the file appears whole or not at all.
+llvm::Error writeTensorFile(llvm::StringRef path, llvm::ArrayRef<const DLTensor *> tensors);
+
+/// "float32[2, 3]"
+std::string toString(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
+
+} // namespace ptc
