@@ -1,0 +1,94 @@
+#include "compiler/PassTrace.h"
+
+#include "compiler/Diagnostics.h"
+
+#include "mlir/IR/Operation.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace ptc {
+
+static double now() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+ScopedTimer::ScopedTimer(llvm::StringRef what, bool enabled) : what(what), enabled(enabled) {
+  if (enabled)
+    start = now();
+}
+
+ScopedTimer::~ScopedTimer() {
+  if (enabled)
+    llvm::errs() << llvm::format("%8.1f ms  ", now() - start) << what << '\n';
+}
+
+namespace {
+class PassTrace : public PassInstrumentation {
+public:
+  PassTrace(const Options &options, int &count) : options(options), count(count) {}
+
+  void runBeforePass(Pass *pass, Operation *) override {
+    if (isAdaptor(pass))
+      return;
+    activity = "pass " + getName(pass);
+    setActivity(activity.c_str());
+    start = now();
+  }
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (isAdaptor(pass))
+      return;
+    if (options.verbose)
+      llvm::errs() << llvm::format("%8.1f ms  ", now() - start) << getName(pass) << '\n';
+    if (!options.dumpDir.empty())
+      dump(pass, op);
+    setActivity("between passes");
+  }
+
+  void runAfterPassFailed(Pass *pass, Operation *op) override { runAfterPass(pass, op); }
+
+private:
+  /// What MLIR inserts to descend into functions is no pass of ours.
+  static bool isAdaptor(Pass *pass) { return pass->getName().contains("OpToOpPassAdaptor"); }
+
+  static std::string getName(Pass *pass) {
+    llvm::StringRef argument = pass->getArgument();
+    return (argument.empty() ? pass->getName() : argument).str();
+  }
+
+  void dump(Pass *pass, Operation *op) {
+    std::string path;
+    llvm::raw_string_ostream(path) << options.dumpDir << '/' << llvm::format("%02d-", ++count) << getName(pass)
+                                   << ".mlir";
+    std::error_code error = llvm::sys::fs::create_directories(options.dumpDir);
+    llvm::raw_fd_ostream stream(path, error);
+    if (error) {
+      llvm::errs() << "ptc: warning: " << path << ": " << error.message() << '\n';
+      return;
+    }
+    while (op->getParentOp())
+      op = op->getParentOp();
+    op->print(stream, OpPrintingFlags().assumeVerified());
+    stream << '\n';
+  }
+
+  const Options &options;
+  int &count;
+  std::string activity;
+  double start = 0;
+};
+} // namespace
+
+void tracePasses(PassManager &manager, const Options &options, int &count) {
+  manager.addInstrumentation(std::make_unique<PassTrace>(options, count));
+}
+
+} // namespace ptc
