@@ -30,15 +30,12 @@ public:
 private:
   KernelFrame &frame;
   mlir::Operation *op;
-  Shape outerSizes, rowSizes;
+  Shape rowSizes;
   unsigned width;
 };
 
 /// The indices of a row-major place in a box of these sizes.
 llvm::SmallVector<llvm::Value *> delinearize(KernelFrame &frame, llvm::Value *place, ShapeRef sizes);
-
-/// The row-major place of indices in a box of these sizes.
-llvm::Value *linearizeIndices(KernelFrame &frame, llvm::ArrayRef<llvm::Value *> indices, ShapeRef sizes);
 
 /// The value of a size in this call.
 llvm::Value *emitSize(KernelFrame &frame, mlir::AffineExpr size);

@@ -1,0 +1,12 @@
+//===- Attention.h - loop.attention without the matrix of scores ----------===//
+#pragma once
+
+#include "compiler/codegen/cpu/AttentionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+
+namespace ptc::cpu {
+
+/// Emits the tasks frame.begin ... frame.end of the plan.
+void emitAttention(KernelFrame &frame, loop::AttentionOp op, const AttentionPlan &plan);
+
+} // namespace ptc::cpu

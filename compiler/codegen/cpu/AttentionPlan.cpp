@@ -1,0 +1,79 @@
+//===- AttentionPlan.cpp --------------------------------------------------===//
+
+#include "compiler/codegen/cpu/AttentionPlan.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace ptc::cpu {
+
+/// Lays out scratch: each part starts at a multiple of 64 bytes.
+static void planScratch(AttentionPlan &plan) {
+  int64_t size = 0;
+  auto place = [&](int64_t elements) {
+    int64_t at = size;
+    size += llvm::alignTo(elements * plan.scoreBytes, 64);
+    return at;
+  };
+  plan.keysAt = place(plan.keyBlock * plan.featureCount);
+  plan.scoresAt = place(plan.queryBlock * (plan.keyBlock + plan.width));
+  plan.outputAt = place(plan.queryBlock * plan.valueStride);
+  plan.maximumAt = place(plan.queryBlock);
+  plan.sumAt = place(plan.queryBlock);
+  plan.queriesAt = place(plan.copyQueries ? plan.queryBlock * plan.featureCount : 0);
+  plan.valuesAt = place(plan.copyValues ? plan.keyBlock * plan.valueStride : 0);
+  plan.scratchSize = size;
+}
+
+llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, RegisterFile registers) {
+  MLIRContext *context = op.getContext();
+  AttentionPlan plan;
+  Shape domain = getShape(op.getResult(0));
+  plan.outer = Shape(ShapeRef(domain).drop_back(2));
+  plan.queries = domain[domain.size() - 2];
+  plan.valueFeatures = domain.back();
+  plan.keys = getSizeFromAttr(op.getKeySize());
+  plan.features = getSizeFromAttr(op.getHeadSize());
+  auto features = getConstant(plan.features), valueFeatures = getConstant(plan.valueFeatures);
+  if (!features || !valueFeatures)
+    return llvm::createStringError("attention over a dynamic number of features");
+  plan.featureCount = *features;
+  plan.valueFeatureCount = *valueFeatures;
+
+  auto access = [&](Value tensor, AffineMap map, loop::StridedAccess &result) {
+    auto found = loop::getStridedAccess(map, getShape(tensor));
+    if (found)
+      result = *found;
+    return found.has_value();
+  };
+  if (!access(op.getQ(), op.getQMap(), plan.q) || !access(op.getK(), op.getKMap(), plan.k) ||
+      !access(op.getV(), op.getVMap(), plan.v) ||
+      (op.getMask() && !access(op.getMask(), *op.getMaskMap(), plan.mask)))
+    return llvm::createStringError("an operand of loop.attention is not strided");
+
+  Type element = llvm::cast<RankedTensorType>(op.getQ().getType()).getElementType();
+  plan.scoreBytes = element.isF64() ? 8 : 4;
+  plan.width = registers.bytes / plan.scoreBytes;
+  plan.panelVectors = 2;
+  plan.tileRows = std::clamp<int64_t>((registers.count - 3) / 2, 1, 12);
+  int64_t valueVectors = llvm::divideCeil(plan.valueFeatureCount, plan.width);
+  plan.valueVectors = std::min<int64_t>(valueVectors, registers.count >= 32 ? 4 : 2);
+  plan.valueRows = std::clamp<int64_t>((registers.count - plan.valueVectors - 1) / plan.valueVectors, 1, 12);
+  plan.valueStride = llvm::alignTo(plan.valueFeatureCount, plan.width);
+  bool narrow = element.isBF16() || element.isF16();
+  plan.copyQueries = narrow;
+  plan.copyValues = narrow || getConstant(plan.v.strides.back()) != 1;
+
+  // A block of keys and its scores stay in L2; a short sequence is one block.
+  plan.queryBlock = std::min<int64_t>(getConstant(plan.queries).value_or(96), 96);
+  int64_t panelKeys = plan.panelVectors * plan.width; // a block is whole panels
+  plan.keyBlock = llvm::alignTo(std::clamp<int64_t>(getConstant(plan.keys).value_or(256), 1, 256), panelKeys);
+  plan.queryBlock = std::max<int64_t>(plan.queryBlock, 1);
+  planScratch(plan);
+  plan.blocks = plan.queries.ceilDiv(plan.queryBlock);
+  plan.tasks = product(plan.outer, context) * plan.blocks;
+  return plan;
+}
+
+} // namespace ptc::cpu

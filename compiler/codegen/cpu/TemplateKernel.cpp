@@ -1,0 +1,43 @@
+//===- TemplateKernel.cpp -------------------------------------------------===//
+
+#include "compiler/codegen/cpu/TemplateKernel.h"
+
+#include "compiler/codegen/cpu/Attention.h"
+#include "compiler/codegen/cpu/Contraction.h"
+#include "compiler/codegen/cpu/Convolution.h"
+
+namespace ptc::cpu {
+
+static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile registers) {
+  auto plan = planContraction(op, registers);
+  if (!plan)
+    return plan.takeError();
+  return TemplateKernel{plan->tasks, plan->scratchBytes,
+                        [op, plan = *plan](KernelFrame &frame) { emitContraction(frame, op, plan); }};
+}
+
+static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile registers) {
+  ConvolutionPlan plan = planConvolution(op, registers);
+  return TemplateKernel{plan.tasks, mlir::getAffineConstantExpr(0, op.getContext()), [op, plan](KernelFrame &frame) {
+                          plan.isDepthwise ? emitDepthwiseConvolution(frame, op, plan)
+                                           : emitConvolution(frame, op, plan);
+                        }};
+}
+
+static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, RegisterFile registers) {
+  auto plan = planAttention(op, registers);
+  if (!plan)
+    return plan.takeError();
+  return TemplateKernel{plan->tasks, mlir::getAffineConstantExpr(plan->scratchSize, op.getContext()),
+                        [op, plan = *plan](KernelFrame &frame) { emitAttention(frame, op, plan); }};
+}
+
+llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, RegisterFile registers) {
+  if (auto contract = llvm::dyn_cast<loop::ContractOp>(op))
+    return plan(contract, registers);
+  if (auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op))
+    return plan(convolution, registers);
+  return plan(llvm::cast<loop::AttentionOp>(op), registers);
+}
+
+} // namespace ptc::cpu

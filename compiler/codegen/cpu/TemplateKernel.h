@@ -1,0 +1,22 @@
+//===- TemplateKernel.h - kernels of contract, convolution, attention -----===//
+#pragma once
+
+#include "compiler/codegen/cpu/ContractionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+
+#include <functional>
+
+namespace ptc::cpu {
+
+/// A template that knows how it will run.
+struct TemplateKernel {
+  mlir::AffineExpr tasks;
+  mlir::AffineExpr scratchBytes;
+  std::function<void(KernelFrame &)> emit;
+};
+
+/// Plans a loop template (loop::isTemplate). Fails, naming the operand, where it
+/// is not of a form that the kernels can read.
+llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, RegisterFile registers);
+
+} // namespace ptc::cpu

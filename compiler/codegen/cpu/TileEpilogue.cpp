@@ -1,0 +1,90 @@
+//===- TileEpilogue.cpp ---------------------------------------------------===//
+
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+#include "compiler/codegen/cpu/BodyEmitter.h"
+#include "compiler/codegen/cpu/IndexExpr.h"
+
+#include "mlir/IR/Operation.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+Value *emitSize(KernelFrame &frame, mlir::AffineExpr size) { return emitIndexExpr(frame.b, size, {}, frame.symbols); }
+
+SmallVector<Value *> delinearize(KernelFrame &frame, Value *place, ShapeRef sizes) {
+  Ir &b = frame.b;
+  SmallVector<Value *> indices(sizes.size());
+  for (unsigned i = sizes.size(); i-- > 1;) {
+    Value *size = emitSize(frame, sizes[i]);
+    indices[i] = b.CreateURem(place, size);
+    place = b.CreateUDiv(place, size);
+  }
+  if (!sizes.empty())
+    indices[0] = place;
+  return indices;
+}
+
+static Shape tail(mlir::Operation *op, unsigned count) { return Shape(ShapeRef(getShape(op->getResult(0))).take_back(count)); }
+
+TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
+    : frame(frame), op(op), rowSizes(tail(op, rowRank)), width(width) {}
+
+/// The indices of `width` neighbouring places of a row.
+static SmallVector<Lanes> rowIndices(KernelFrame &frame, const LaneBuilder &lanes, Value *column, ShapeRef sizes) {
+  SmallVector<Lanes> indices(sizes.size());
+  Lanes place = lanes.consecutive(column);
+  for (unsigned i = sizes.size(); i-- > 1;) {
+    Lanes size{emitSize(frame, sizes[i]), nullptr};
+    indices[i] = lanes.mod(place, size);
+    place = lanes.floorDiv(place, size);
+  }
+  if (!sizes.empty())
+    indices[0] = place;
+  return indices;
+}
+
+void TileEpilogue::store(ArrayRef<Value *> outer, Value *column, Value *acc, Value *mask) {
+  BodyEmitter emitter(frame, width, mask);
+  SmallVector<Lanes> indices;
+  for (Value *index : outer)
+    indices.push_back({index, nullptr});
+  append_range(indices, rowIndices(frame, emitter.lanes, column, rowSizes));
+  SmallVector<Lanes> arguments = indices;
+  arguments.push_back({acc, nullptr});
+  SmallVector<Lanes> yielded = emitter.emit(op->getRegion(0), arguments);
+  for (auto [result, value] : zip_equal(op->getResults(), yielded))
+    if (frame.pointers.contains(result))
+      emitter.store(result, indices, value);
+}
+
+void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *column, ArrayRef<Value *> masks,
+                             function_ref<SmallVector<Value *>(Value *)> outer) {
+  Ir &b = frame.b;
+  auto storeVector = [&](Value *row, unsigned j, Value *value) {
+    store(outer(row), b.CreateAdd(column, b.getInt64(j * width)), value, masks.empty() ? nullptr : masks[j]);
+  };
+  // Written out, a short epilogue works on registers; a long one would be
+  // repeated for each accumulator, so they take a detour over the stack.
+  constexpr unsigned kShort = 8;
+  if (op->getRegion(0).front().getOperations().size() <= kShort || tile.rows == 1) {
+    for (unsigned i = 0; i < tile.rows; ++i)
+      for (unsigned j = 0; j < tile.vectors; ++j)
+        storeVector(b.getInt64(i), j, acc.at(i, j));
+    return;
+  }
+  BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Ir atEntry(&entry, entry.begin());
+  AllocaInst *buffer = atEntry.CreateAlloca(ArrayType::get(tile.vector(), tile.rows * tile.vectors));
+  for (unsigned i = 0; i < acc.values.size(); ++i)
+    b.CreateStore(acc.values[i], emitAddress(b, tile.vector(), buffer, b.getInt64(i)));
+  emitLoop(b, b.getInt64(0), b.getInt64(tile.rows), 1, [&](Value *row) {
+    for (unsigned j = 0; j < tile.vectors; ++j) {
+      Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(tile.vectors)), b.getInt64(j));
+      storeVector(row, j, b.CreateLoad(tile.vector(), emitAddress(b, tile.vector(), buffer, place)));
+    }
+  });
+}
+
+} // namespace ptc::cpu
