@@ -1,0 +1,300 @@
+//===- Functionalize.cpp --------------------------------------------------===//
+//
+// One walk in program order. Operands are replaced by the value that their
+// tensor has now (FunctionalizeAliases), writing operations by functional ones
+// (FunctionalizeTwins); views are only noted (FunctionalizeViews).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/graph/Functionalize.h"
+
+#include "compiler/graph/FunctionalizeAliases.h"
+#include "compiler/graph/FunctionalizeTwins.h"
+#include "compiler/graph/FunctionalizeViews.h"
+#include "dialects/aten/AtenDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <numeric>
+
+using namespace mlir;
+using llvm::StringRef;
+using ptc::aten::AtenOp;
+using ptc::aten::Call;
+using ptc::aten::Mark;
+
+namespace ptc {
+
+//===----------------------------------------------------------------------===//
+// Questions about one operation
+//===----------------------------------------------------------------------===//
+
+/// Training-mode normalisation writes its running statistics although its
+/// schema does not say so.
+static bool updatesStatistics(const AtenOp &op) {
+  StringRef base = op.schema().baseName();
+  if (base == "batch_norm" || base == "native_batch_norm")
+    return op.boolean("training") && !op.isNone("running_mean");
+  if (base == "instance_norm")
+    return op.boolean("use_input_stats") && !op.isNone("running_mean");
+  return false;
+}
+
+/// Writes nothing that a functional program could see.
+static bool isIdentity(const AtenOp &op) {
+  StringRef base = op.schema().baseName();
+  if (base == "detach_" || base == "requires_grad_")
+    return true;
+  if (base == "dropout_" || base == "feature_dropout_" || base == "alpha_dropout_" || base == "feature_alpha_dropout_")
+    return !op.boolean("train") || op.real("p") == 0;
+  return false;
+}
+
+/// An aliasing result, or a new size given, differs from what is written.
+static bool changesSize(const AtenOp &op, ArrayRef<Value> written) {
+  StringRef base = op.schema().baseName();
+  if (base == "set_" || base == "resize_" || base == "resize_as_" || base == "_resize_output_")
+    return true;
+  if (op.schema().has(Mark::InplaceView))
+    return false;
+  auto next = written.begin();
+  for (auto [result, declared] : llvm::zip(op->getResults(), op.schema().returns))
+    if (declared.alias.written && result.getType() != (*next++).getType())
+      return true;
+  return false;
+}
+
+/// Of the operands' names, those of one argument.
+static ArrayRef<Value> namesOf(const AtenOp &op, ArrayRef<Value> names, StringRef argument) {
+  auto segments = op->getAttrOfType<DenseI32ArrayAttr>(aten::kSegmentsAttr).asArrayRef();
+  int index = op.schema().indexOf(argument);
+  return names.drop_front(std::accumulate(segments.begin(), segments.begin() + index, 0)).take_front(segments[index]);
+}
+
+static bool needsWork(Operation *op) {
+  if (!AtenOp::isKnown(op))
+    return false;
+  AtenOp call(op);
+  return call.schema().mutates() || updatesStatistics(call) || call.schema().baseName() == "as_strided";
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Functionalizer {
+public:
+  explicit Functionalizer(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  LogicalResult run();
+
+private:
+  LogicalResult visit(Operation *op);
+  LogicalResult visitWrite(const AtenOp &op, ArrayRef<Value> names);
+  LogicalResult visitBatchNorm(const AtenOp &op, ArrayRef<Value> names);
+  LogicalResult visitAsStrided(const AtenOp &op, Value name);
+  void visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name);
+  void returnWrites();
+  void eraseDead();
+
+  func::FuncOp function;
+  OpBuilder builder;
+  Aliases aliases;
+  Strides strides;
+  SmallVector<Operation *> replaced;
+};
+} // namespace
+
+LogicalResult Functionalizer::visit(Operation *op) {
+  builder.setInsertionPoint(op);
+  bool isKnown = AtenOp::isKnown(op);
+  bool isAlias = isKnown && isAliasOfFirstOperand(AtenOp(op), strides);
+  strides.visit(op);
+  SmallVector<Value> names(op->getOperands());
+  // Regions too: what they capture has a value of now.
+  op->walk([&](Operation *inner) {
+    for (OpOperand &operand : inner->getOpOperands())
+      if (operand.get().getParentBlock() == &function.front())
+        operand.set(aliases.read(builder, operand.get()));
+  });
+  if (!isKnown)
+    return success();
+  AtenOp call(op);
+  if (call.schema().mutates())
+    return visitWrite(call, names);
+  if (updatesStatistics(call))
+    return visitBatchNorm(call, names);
+  if (call.schema().baseName() == "as_strided")
+    return visitAsStrided(call, names[0]);
+  if (isAlias)
+    aliases.addView(op, names[0]);
+  return success();
+}
+
+LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names) {
+  SmallVector<Value> written;
+  for (const aten::Argument &argument : op.schema().arguments)
+    if (argument.alias.written)
+      llvm::append_range(written, namesOf(op, names, argument.name));
+  if (changesSize(op, written))
+    return op->emitError() << "cannot compile " << op.name()
+                           << ": it changes the size of a tensor in place (create a new tensor instead)";
+
+  if (op.schema().has(Mark::InplaceView) && !isIdentity(op)) {
+    const aten::Schema *twin = findTwin(op.schema());
+    if (!twin)
+      return op->emitError() << "cannot compile " << op.name() << ": there is no such view out of place";
+    visitViewInPlace(op, *twin, written[0]);
+  } else if (!isIdentity(op)) {
+    FailureOr<Effects> effects = createFunctional(builder, op);
+    if (failed(effects))
+      return failure();
+    for (auto [name, value] : llvm::zip(written, effects->written))
+      if (failed(aliases.write(builder, op.loc(), name, value)))
+        return failure();
+    auto fresh = effects->results.begin();
+    for (auto [result, declared] : llvm::zip(op->getResults(), op.schema().returns))
+      if (!declared.alias.written)
+        result.replaceAllUsesWith(*fresh++);
+  }
+  // An aliasing result is another name of what was written: add_ returns self.
+  size_t next = 0;
+  for (auto [result, declared] : llvm::zip(op->getResults(), op.schema().returns))
+    if (declared.alias.written)
+      aliases.bind(result, written[next++]);
+  replaced.push_back(op.operation());
+  return success();
+}
+
+/// x.t_(): x becomes a view of what it was; every name of x sees it.
+void Functionalizer::visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name) {
+  Operation *view = Call(twin).copyArguments(op).create(builder, op.loc(), op->getResultTypes());
+  aliases.replaceByView(view, name);
+}
+
+LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> names) {
+  if (op.schema().baseName() == "instance_norm")
+    return op->emitError() << "cannot compile " << op.name()
+                           << " that updates running statistics (use track_running_stats=False)";
+  Value mean = op.tensor("running_mean"), variance = op.tensor("running_var");
+  Operation *update = Call("_native_batch_norm_legit_functional.default")
+                          .copyArguments(op)
+                          .create(builder, op.loc(),
+                                  {op.result().getType(), mean.getType(), variance.getType(), mean.getType(),
+                                   variance.getType()});
+  for (OpResult result : op->getResults()) {
+    Value updated = update->getResult(result.getResultNumber());
+    updated.setType(result.getType());
+    result.replaceAllUsesWith(updated);
+  }
+  Value meanName = namesOf(op, names, "running_mean")[0], varianceName = namesOf(op, names, "running_var")[0];
+  replaced.push_back(op.operation());
+  return success(succeeded(aliases.write(builder, op.loc(), meanName, update->getResult(3))) &&
+                 succeeded(aliases.write(builder, op.loc(), varianceName, update->getResult(4))));
+}
+
+/// Counts in memory, not in its argument: make it a view of the whole memory.
+LogicalResult Functionalizer::visitAsStrided(const AtenOp &op, Value name) {
+  Value root = aliases.rootOf(name);
+  if (!strides.isContiguous(root))
+    return op->emitError() << "cannot compile " << op.name() << " of a tensor that is not contiguous";
+  if (root != name && op.isNone("storage_offset"))
+    return op->emitError() << "cannot compile " << op.name() << " of a view without storage_offset";
+  op->setOperand(0, aliases.read(builder, root));
+  aliases.addView(op.operation(), root);
+  return success();
+}
+
+/// A written argument's last value becomes a result of the function.
+void Functionalizer::returnWrites() {
+  Operation *terminator = function.front().getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (BlockArgument argument : function.getArguments()) {
+    if (!aliases.isWritten(argument))
+      continue;
+    unsigned index = argument.getArgNumber();
+    StringAttr kind = builder.getStringAttr("ptc.writes_input"), name;
+    if (auto input = function.getArgAttrOfType<StringAttr>(index, "ptc.input")) {
+      name = input;
+    } else {
+      // A buffer that the program writes is state, whatever it was exported as.
+      name = function.getArgAttrOfType<StringAttr>(index, "ptc.state");
+      if (auto weight = function.getArgAttrOfType<StringAttr>(index, "ptc.weight")) {
+        function.removeArgAttr(index, "ptc.weight");
+        function.setArgAttr(index, "ptc.state", name = weight);
+      }
+      if (name)
+        kind = builder.getStringAttr("ptc.writes_state");
+      else
+        name = builder.getStringAttr(Twine(index));
+    }
+    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(kind, name));
+    (void)function.insertResult(function.getNumResults(), argument.getType(), attributes);
+    terminator->insertOperands(terminator->getNumOperands(), aliases.read(builder, aliases.rootOf(argument)));
+  }
+}
+
+/// Views that only served writes, and what nobody reads.
+void Functionalizer::eraseDead() {
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (op.use_empty() && op.getNumResults() && AtenOp::isKnown(&op))
+      op.erase();
+}
+
+LogicalResult Functionalizer::run() {
+  for (Operation &op : llvm::make_early_inc_range(function.front()))
+    if (failed(visit(&op)))
+      return failure();
+  returnWrites();
+  eraseDead();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FunctionalizePass : PassWrapper<FunctionalizePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FunctionalizePass)
+
+  StringRef getArgument() const final { return "ptc-functionalize"; }
+  StringRef getDescription() const final { return "Replace mutation and views by functional operations"; }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<aten::AtenDialect>(); }
+
+  void runOnOperation() final {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(functionalize(function)))
+        return signalPassFailure();
+  }
+
+  static LogicalResult functionalize(func::FuncOp function) {
+    bool hasWork = function.walk([](Operation *op) { return needsWork(op) ? WalkResult::interrupt()
+                                                                          : WalkResult::advance(); })
+                       .wasInterrupted();
+    if (!hasWork)
+      return success();
+    if (!function.getBody().hasOneBlock())
+      return function.emitError("writes in a function of several blocks are not supported");
+    if (failed(Functionalizer(function).run()))
+      return failure();
+    WalkResult left = function.walk([](Operation *op) {
+      if (!AtenOp::isKnown(op) || !(AtenOp(op).schema().mutates() || updatesStatistics(AtenOp(op))))
+        return WalkResult::advance();
+      op->emitError() << "cannot compile " << op->getName() << ": it writes to a tensor inside control flow";
+      return WalkResult::interrupt();
+    });
+    return failure(left.wasInterrupted());
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> createFunctionalizePass() { return std::make_unique<FunctionalizePass>(); }
+
+void registerFunctionalizePass() { PassRegistration<FunctionalizePass>(); }
+
+} // namespace ptc

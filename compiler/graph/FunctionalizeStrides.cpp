@@ -1,0 +1,171 @@
+//===- FunctionalizeStrides.cpp -------------------------------------------===//
+
+#include "compiler/graph/FunctionalizeStrides.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+Shape contiguousStrides(ShapeRef sizes, MLIRContext *context) {
+  Shape strides(sizes.size(), getAffineConstantExpr(1, context));
+  for (int d = int(sizes.size()) - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * sizes[d + 1];
+  return strides;
+}
+
+static bool isOne(AffineExpr size) { return getConstant(size) == 1; }
+
+std::optional<Shape> viewStrides(ShapeRef sizes, ShapeRef strides, ShapeRef viewSizes, MLIRContext *context) {
+  // Walks both shapes from the right, in chunks that are dense in memory; each
+  // chunk must split into whole sizes of the view.
+  AffineExpr one = getAffineConstantExpr(1, context);
+  Shape result(viewSizes.size(), one);
+  if (sizes.empty())
+    return result;
+  int v = int(viewSizes.size()) - 1;
+  AffineExpr stride = strides.back(), chunk = one, taken = one;
+  for (int d = int(sizes.size()) - 1; d >= 0; --d) {
+    chunk = chunk * sizes[d];
+    if (d > 0 && (isOne(sizes[d - 1]) || isEqual(strides[d - 1], chunk * stride)))
+      continue;
+    while (v >= 0 && (!isEqual(taken, chunk) || isOne(viewSizes[v]))) {
+      result[v] = taken * stride;
+      taken = taken * viewSizes[v--];
+    }
+    if (!isEqual(taken, chunk))
+      return std::nullopt;
+    if (d > 0)
+      stride = strides[d - 1];
+    chunk = taken = one;
+  }
+  return v < 0 ? std::optional(result) : std::nullopt;
+}
+
+Shape Strides::of(Value value) const {
+  auto found = known.find(value);
+  return found != known.end() ? found->second : contiguousStrides(getShape(value), value.getContext());
+}
+
+bool Strides::isContiguous(Value value) const {
+  auto found = known.find(value);
+  if (found == known.end())
+    return true;
+  Shape sizes = getShape(value), dense = contiguousStrides(sizes, value.getContext());
+  return llvm::all_of(llvm::seq<size_t>(0, sizes.size()), [&](size_t d) {
+    return isOne(sizes[d]) || isEqual(found->second[d], dense[d]);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Through operations
+//===----------------------------------------------------------------------===//
+
+static int64_t wrap(int64_t dim, int64_t rank) { return dim < 0 ? dim + rank : dim; }
+
+Shape Strides::ofView(const aten::AtenOp &op, unsigned result) const {
+  Value source = op->getOperand(0);
+  Shape strides = of(source), sizes = getShape(source), viewSizes = getShape(op.result(result));
+  int64_t rank = strides.size();
+  auto dim = [&](StringRef name) { return wrap(op.integer(name), rank); };
+  StringRef name = op.schema().baseName();
+  bool isDense = name == "view" || name == "reshape" || name == "flatten" || name == "unflatten" ||
+                 name == "squeeze" || name == "unsqueeze" || name == "reshape_as" || name == "view_as";
+  if (isDense || rank == 0) {
+    auto view = viewStrides(sizes, strides, viewSizes, source.getContext());
+    return view ? *view : contiguousStrides(viewSizes, source.getContext());
+  }
+  if (name == "select" || name == "unbind") {
+    strides.erase(strides.begin() + dim("dim"));
+  } else if (name == "slice") {
+    strides[dim("dim")] = strides[dim("dim")] * op.symInt("step");
+  } else if (name == "transpose") {
+    std::swap(strides[dim("dim0")], strides[dim("dim1")]);
+  } else if (name == "t" || name == "numpy_T") {
+    std::reverse(strides.begin(), strides.end());
+  } else if (name == "mT" || name == "mH" || name == "adjoint") {
+    std::swap(strides[rank - 1], strides[rank - 2]);
+  } else if (name == "permute") {
+    SmallVector<int64_t> dims = op.integers("dims");
+    Shape from = strides;
+    for (auto [to, d] : llvm::zip(strides, dims))
+      to = from[wrap(d, rank)];
+  } else if (name == "expand" || name == "expand_as" || name == "broadcast_to") {
+    size_t added = viewSizes.size() - sizes.size();
+    Shape wide(viewSizes.size(), getAffineConstantExpr(0, source.getContext()));
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (isEqual(sizes[d], viewSizes[d + added]))
+        wide[d + added] = strides[d];
+    strides = wide;
+  } else if (name == "diagonal" || name == "linalg_diagonal") {
+    int64_t a = dim("dim1"), b = dim("dim2");
+    AffineExpr both = strides[a] + strides[b];
+    strides.erase(strides.begin() + std::max(a, b));
+    strides.erase(strides.begin() + std::min(a, b));
+    strides.push_back(both);
+  } else if (name == "as_strided") {
+    strides = op.symInts("stride");
+  }
+  // Others keep the strides (split, narrow, detach, alias, …) or are rare.
+  return strides.size() == viewSizes.size() ? strides : contiguousStrides(viewSizes, source.getContext());
+}
+
+/// The dimensions from innermost to outermost, where that is known.
+static std::optional<SmallVector<size_t>> memoryOrder(ShapeRef strides) {
+  SmallVector<std::pair<int64_t, size_t>> byStride;
+  for (auto [d, stride] : llvm::enumerate(strides)) {
+    auto value = getConstant(stride);
+    if (!value)
+      return std::nullopt;
+    byStride.push_back({*value, strides.size() - d}); // Among equals the inner one first.
+  }
+  llvm::sort(byStride);
+  return llvm::map_to_vector(byStride, [&](auto entry) { return strides.size() - entry.second; });
+}
+
+/// A pointwise result is dense in the order of its first operand of that shape
+/// which is not contiguous.
+Shape Strides::ofPointwise(Operation *op) const {
+  Shape sizes = getShape(op->getResult(0));
+  for (Value operand : op->getOperands()) {
+    if (isContiguous(operand) || getShape(operand) != sizes)
+      continue;
+    auto order = memoryOrder(of(operand));
+    if (!order)
+      break;
+    Shape dense = sizes;
+    AffineExpr next = getAffineConstantExpr(1, op->getContext());
+    for (size_t d : *order) {
+      dense[d] = next;
+      next = next * sizes[d];
+    }
+    return dense;
+  }
+  return contiguousStrides(sizes, op->getContext());
+}
+
+void Strides::visit(Operation *op) {
+  if (!aten::AtenOp::isKnown(op) || op->getNumOperands() == 0)
+    return;
+  aten::AtenOp call(op);
+  auto remember = [&](Value value, Shape strides) {
+    if (strides != contiguousStrides(getShape(value), op->getContext()))
+      known[value] = std::move(strides);
+  };
+  for (OpResult result : op->getResults()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue;
+    bool isSameAsFirst = result.getType() == op->getOperand(0).getType();
+    if (call.schema().mutates() && isSameAsFirst)
+      remember(result, of(op->getOperand(0)));
+    else if (call.schema().isView() && call.name() != "contiguous.default")
+      remember(result, ofView(call, result.getResultNumber()));
+    else if (call.schema().has(aten::Mark::Pointwise) || call.schema().baseName() == "clone" ||
+             call.schema().baseName() == "dropout")
+      remember(result, ofPointwise(op));
+  }
+}
+
+} // namespace ptc
