@@ -1,0 +1,135 @@
+"""Small networks, one for each fact that an end-to-end compile must get right."""
+
+import torch
+from torch import nn
+from torch.export import Dim
+
+from harness import Case, main
+
+F = nn.functional
+
+
+class Function(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+class Attention(nn.Module):
+    def __init__(self, width=32, heads=4, causal=False):
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(nn.Module):
+    """One layer of a transformer."""
+
+    def __init__(self, width=32):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, causal=True)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class Counter(nn.Module):
+    """Keeps state from call to call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        return x + self.calls
+
+
+def conv_net():
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.BatchNorm2d(16), nn.ReLU(),
+        nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.BatchNorm2d(16), nn.Hardswish(),
+        nn.Conv2d(16, 24, 1), nn.BatchNorm2d(24), nn.SiLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(24, 10),
+    ).eval()  # fmt: skip
+
+
+def write_through_views(x, y):
+    z = x.clone()
+    z[1:].add_(y)
+    z.view(-1)[::2] *= 3
+    z[0, 0] = y.sum()
+    return z, z.t().relu_()
+
+
+def rnn_step(x, h, w, u):
+    for t in range(x.shape[0]):
+        h = torch.tanh(x[t] @ w + h @ u)
+    return h
+
+
+def cases():
+    torch.manual_seed(0)
+    rows, columns = Dim("rows", min=1, max=4096), Dim("columns", min=1, max=4096)
+    r = torch.randn
+    yield Case("sin_cos", Function(lambda x: x.sin().cos()), (r(5, 7),), [({0: rows, 1: columns},)],
+               [(r(1, 1),), (r(7, 13),), (r(1000, 1003),)], kernels=1)
+    yield Case("promotion", Function(lambda a, b: (a + b, a * 2.5, a // 3, a / 2, a > b)),
+               (torch.arange(-6, 6), torch.arange(12, dtype=torch.int32)))
+    yield Case("broadcast", Function(lambda a, b: torch.where(a > b, a, b.expand(4, 5)) + a[:, :1]), (r(4, 5), r(5)))
+    yield Case("softmax", Function(lambda x: (x.softmax(-1), x.log_softmax(0))), (r(6, 33),), [({0: rows},)],
+               [(r(1, 33),), (r(77, 33),)])
+    yield Case("reductions", Function(lambda x: (x.sum(0), x.mean((0, 1)), x.amax(1), x.var(1), x.argmax(0), x.prod(1))),
+               (r(9, 10),))
+    yield Case("layer_norm", nn.LayerNorm(48), (r(3, 5, 48),), [({0: rows},)], [(r(1, 5, 48),), (r(8, 5, 48),)])
+    yield Case("cat_slice_pad", Function(lambda a, b: F.pad(torch.cat([a[:, 1:], b, a[:, :2]], 1), (1, 2), value=3.0)),
+               (r(4, 6), r(4, 3)))
+    yield Case("views", Function(lambda x: x.permute(2, 0, 1).reshape(4, -1)[:, ::3].flip(1).contiguous()), (r(2, 6, 4),))
+    yield Case("mutation", Function(write_through_views), (r(4, 4), r(3, 4)))
+    yield Case("state", Counter(), (r(3),))
+    yield Case("gather_scatter", Function(lambda x, i: (x.gather(1, i), x.scatter_add(1, i, x), x[:, i[0]], x.index_select(0, i[0]))),
+               (r(5, 5), torch.randint(0, 5, (5, 5))))
+    yield Case("embedding", nn.Embedding(50, 16), (torch.randint(0, 50, (3, 7)),), [({1: columns},)],
+               [(torch.randint(0, 50, (3, 1)),), (torch.randint(0, 50, (3, 64)),)])
+    yield Case("linear", nn.Linear(37, 19), (r(11, 37),), [({0: rows},)], [(r(1, 37),), (r(130, 37),)])
+    yield Case("matmul", Function(lambda a, b: (a @ b, torch.einsum("bij,bkj->bik", a, a))), (r(3, 17, 9), r(9, 21)))
+    yield Case("mlp", nn.Sequential(nn.Linear(20, 64), nn.GELU(), nn.Linear(64, 8), nn.Sigmoid()), (r(6, 20),))
+    yield Case("conv_net", conv_net(), (r(2, 3, 18, 18),), [({0: rows},)], [(r(1, 3, 18, 18),), (r(5, 3, 18, 18),)])
+    yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
+    yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))
+    yield Case("pooling", Function(lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))),
+               (r(2, 3, 11, 11),))
+    yield Case("batch_norm_training", nn.BatchNorm2d(5), (r(4, 5, 6, 6),))
+    yield Case("attention", Attention(), (r(2, 12, 32),))
+    yield Case("transformer", Block().eval(), (r(2, 10, 32),), [({1: columns},)], [(r(2, 1, 32),), (r(2, 65, 32),)])
+    yield Case("lstm", nn.LSTM(12, 16, batch_first=True), (r(2, 5, 12),))
+    yield Case("recurrence", Function(rnn_step), (r(6, 2, 8), r(2, 4), r(8, 4), r(4, 4)))
+    yield Case("cumsum_sort", Function(lambda x: (x.cumsum(1), x.sort(1).values, x.topk(3, 1).values)), (r(4, 17),))
+    yield Case("integers", Function(lambda a: (a & 7, a << 2, ~a, a.clamp(-3, 5), (a % 5).to(torch.float32))),
+               (torch.arange(-20, 20),))
+    yield Case("special", Function(lambda x: (x.exp(), x.log(), x.tanh(), x.erf(), x.sqrt(), x.sigmoid(), x.pow(3.0), x.expm1())),
+               (torch.cat([r(40) * 5, torch.tensor([0.0, -0.0, float("inf"), float("-inf"), float("nan"), 88.7, -104.0])]),))
+    yield Case("bfloat16", nn.Linear(32, 16, dtype=torch.bfloat16), (r(8, 32).bfloat16(),), tolerance=2e-2)
+    yield Case("float64", nn.Linear(32, 16, dtype=torch.float64), (r(8, 32, dtype=torch.float64),), tolerance=1e-12)
+    yield Case("complex_outputs", Function(lambda x: {"twice": x * 2, "pair": (x, x.sum())}), (r(3),))
+    yield Case("scalar_input", Function(lambda x: x * 2 + 1), (torch.tensor(3.0),))
+    yield Case("empty", Function(lambda x: (x.sum(), x.relu(), torch.cat([x, x]))), (torch.zeros(0, 3),))
+    yield Case("upsample", Function(lambda x: F.interpolate(x, scale_factor=2.0, mode="nearest")), (r(1, 2, 4, 5),))
+
+
+if __name__ == "__main__":
+    main(list(cases()))
