@@ -95,7 +95,7 @@ def cases():
                [(r(1, 33),), (r(77, 33),)])
     yield Case("reductions", Function(lambda x: (x.sum(0), x.mean((0, 1)), x.amax(1), x.var(1), x.argmax(0), x.prod(1))),
                (r(9, 10),))
-    yield Case("layer_norm", nn.LayerNorm(48), (r(3, 5, 48),), [({0: rows},)], [(r(1, 5, 48),), (r(8, 5, 48),)])
+    yield Case("layer_norm", nn.LayerNorm(48), (r(3, 5, 48),), ({0: rows},), [(r(1, 5, 48),), (r(8, 5, 48),)])
     yield Case("cat_slice_pad", Function(lambda a, b: F.pad(torch.cat([a[:, 1:], b, a[:, :2]], 1), (1, 2), value=3.0)),
                (r(4, 6), r(4, 3)))
     yield Case("views", Function(lambda x: x.permute(2, 0, 1).reshape(4, -1)[:, ::3].flip(1).contiguous()), (r(2, 6, 4),))
@@ -103,19 +103,19 @@ def cases():
     yield Case("state", Counter(), (r(3),))
     yield Case("gather_scatter", Function(lambda x, i: (x.gather(1, i), x.scatter_add(1, i, x), x[:, i[0]], x.index_select(0, i[0]))),
                (r(5, 5), torch.randint(0, 5, (5, 5))))
-    yield Case("embedding", nn.Embedding(50, 16), (torch.randint(0, 50, (3, 7)),), [({1: columns},)],
+    yield Case("embedding", nn.Embedding(50, 16), (torch.randint(0, 50, (3, 7)),), ({1: columns},),
                [(torch.randint(0, 50, (3, 1)),), (torch.randint(0, 50, (3, 64)),)])
-    yield Case("linear", nn.Linear(37, 19), (r(11, 37),), [({0: rows},)], [(r(1, 37),), (r(130, 37),)])
+    yield Case("linear", nn.Linear(37, 19), (r(11, 37),), ({0: rows},), [(r(1, 37),), (r(130, 37),)])
     yield Case("matmul", Function(lambda a, b: (a @ b, torch.einsum("bij,bkj->bik", a, a))), (r(3, 17, 9), r(9, 21)))
     yield Case("mlp", nn.Sequential(nn.Linear(20, 64), nn.GELU(), nn.Linear(64, 8), nn.Sigmoid()), (r(6, 20),))
-    yield Case("conv_net", conv_net(), (r(2, 3, 18, 18),), [({0: rows},)], [(r(1, 3, 18, 18),), (r(5, 3, 18, 18),)])
+    yield Case("conv_net", conv_net(), (r(2, 3, 18, 18),), ({0: rows},), [(r(1, 3, 18, 18),), (r(5, 3, 18, 18),)])
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
     yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))
     yield Case("pooling", Function(lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))),
                (r(2, 3, 11, 11),))
     yield Case("batch_norm_training", nn.BatchNorm2d(5), (r(4, 5, 6, 6),))
     yield Case("attention", Attention(), (r(2, 12, 32),))
-    yield Case("transformer", Block().eval(), (r(2, 10, 32),), [({1: columns},)], [(r(2, 1, 32),), (r(2, 65, 32),)])
+    yield Case("transformer", Block().eval(), (r(2, 10, 32),), ({1: columns},), [(r(2, 1, 32),), (r(2, 65, 32),)])
     yield Case("lstm", nn.LSTM(12, 16, batch_first=True), (r(2, 5, 12),))
     yield Case("recurrence", Function(rnn_step), (r(6, 2, 8), r(2, 4), r(8, 4), r(4, 4)))
     yield Case("cumsum_sort", Function(lambda x: (x.cumsum(1), x.sort(1).values, x.topk(3, 1).values)), (r(4, 17),))
