@@ -1,13 +1,21 @@
 //===- KernelFrame.h - what a kernel function has at hand -----------------===//
 #pragma once
 
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Metadata.h"
 
 namespace ptc::cpu {
 
 using Ir = llvm::IRBuilder<>;
+
+/// Element (i0, i1, ...) lies at offset + sum of strides[d] * i_d.
+struct TensorLayout {
+  llvm::SmallVector<mlir::AffineExpr, 4> strides;
+  llvm::Value *offset = nullptr;
+};
 
 /// The function under construction for one loop.kernel, by the kernel ABI
 /// (runtime/Program.h): what its arguments stand for.
@@ -23,6 +31,12 @@ struct KernelFrame {
   llvm::Value *fault;
   /// The tasks to run: begin <= task < end.
   llvm::Value *begin, *end;
+  /// What loads and stores of each tensor carry, to tell buffers apart.
+  llvm::DenseMap<mlir::Value, llvm::AAMDNodes> alias;
+  /// Tensors that are not laid out row-major: those in scratch.
+  llvm::DenseMap<mlir::Value, TensorLayout> layouts;
+  /// Code of each loop.checked_index.
+  llvm::DenseMap<mlir::Operation *, int32_t> faultCodes;
 };
 
 } // namespace ptc::cpu

@@ -1,0 +1,186 @@
+//===- BodyEmitter.cpp ----------------------------------------------------===//
+
+#include "compiler/codegen/cpu/BodyEmitter.h"
+
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/ScalarType.h"
+#include "dialects/loop/Loop.h"
+#include "dialects/loop/StridedAccess.h"
+
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+Type *valueType(LLVMContext &context, mlir::Type type) {
+  if (type.isInteger(1))
+    return Type::getInt1Ty(context);
+  return type.isIndex() ? Type::getInt64Ty(context) : memoryType(context, type);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Memory BodyEmitter::memoryOf(mlir::Value tensor) {
+  Value *base = frame.pointers.lookup(tensor);
+  assert(base && "tensor without a buffer");
+  return {memoryType(lanes.b.getContext(), tensor.getType()), base, frame.alias.lookup(tensor)};
+}
+
+Lanes BodyEmitter::placeOf(mlir::Value tensor, ArrayRef<mlir::AffineExpr> indices, ArrayRef<Lanes> dims) {
+  mlir::MLIRContext *context = tensor.getContext();
+  auto layout = frame.layouts.find(tensor);
+  mlir::AffineExpr place = getAffineConstantExpr(0, context);
+  if (layout == frame.layouts.end()) {
+    mlir::AffineExpr stride = getAffineConstantExpr(1, context);
+    Shape shape = getShape(tensor);
+    for (unsigned i = shape.size(); i-- > 0; stride = stride * shape[i])
+      place = place + indices[i] * stride;
+    return lanes.affine(place, dims, frame.symbols);
+  }
+  for (auto [index, stride] : zip_equal(indices, layout->second.strides))
+    place = place + index * stride;
+  Lanes result = lanes.affine(place, dims, frame.symbols);
+  return layout->second.offset ? lanes.add(result, {layout->second.offset}) : result;
+}
+
+/// A bool is a byte in memory and a bit in registers.
+Lanes BodyEmitter::loadAt(mlir::Value tensor, const Lanes &place, const Lanes *where, const Lanes *otherwise) {
+  Ir &b = lanes.b;
+  if (!loop::getScalarType(tensor).isInteger(1))
+    return lanes.load(memoryOf(tensor), place, where, otherwise);
+  Lanes byte;
+  if (otherwise) {
+    Type *type = otherwise->value->getType();
+    byte = {b.CreateZExt(otherwise->value, type->getWithNewType(b.getInt8Ty()))};
+  }
+  Value *loaded = lanes.load(memoryOf(tensor), place, where, otherwise ? &byte : nullptr).value;
+  return {b.CreateICmpNE(loaded, Constant::getNullValue(loaded->getType()))};
+}
+
+static SmallVector<mlir::AffineExpr> dimensions(mlir::MLIRContext *context, size_t count) {
+  SmallVector<mlir::AffineExpr> dims;
+  for (size_t i = 0; i < count; ++i)
+    dims.push_back(getAffineDimExpr(i, context));
+  return dims;
+}
+
+Lanes BodyEmitter::load(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes *where, const Lanes *otherwise) {
+  return loadAt(tensor, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices), where, otherwise);
+}
+
+void BodyEmitter::store(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes &value) {
+  Ir &b = lanes.b;
+  Lanes stored = value;
+  if (loop::getScalarType(tensor).isInteger(1))
+    stored.value = b.CreateZExt(value.value, value.value->getType()->getWithNewType(b.getInt8Ty()));
+  Memory memory = memoryOf(tensor);
+  memory.streaming = streaming;
+  lanes.store(memory, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices), stored);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+SmallVector<Lanes> BodyEmitter::emit(mlir::Region &region, ArrayRef<Lanes> arguments) {
+  mlir::Block &block = region.front();
+  for (auto [argument, value] : zip_equal(block.getArguments(), arguments))
+    values[argument] = value;
+  for (mlir::Operation &op : block.without_terminator())
+    emitOp(op);
+  SmallVector<Lanes> yielded;
+  for (mlir::Value value : block.getTerminator()->getOperands())
+    yielded.push_back(values.lookup(value));
+  return yielded;
+}
+
+Lanes BodyEmitter::emitRead(loop::ReadOp op) {
+  if (auto known = registers.find(op.getTensor()); known != registers.end())
+    return known->second;
+  SmallVector<Lanes> indices;
+  for (mlir::Value index : op.getIndices())
+    indices.push_back(values.lookup(index));
+  Lanes place = placeOf(op.getTensor(), op.getMap().getResults(), indices);
+  if (!op.getWhere())
+    return loadAt(op.getTensor(), place, nullptr, nullptr);
+  Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
+  return loadAt(op.getTensor(), place, &where, &otherwise);
+}
+
+/// Out of range is noted once the kernel is done with it: the value is clamped,
+/// so that the code around needs no way out.
+Lanes BodyEmitter::emitCheckedIndex(loop::CheckedIndexOp op) {
+  Ir &b = lanes.b;
+  Lanes value = values.lookup(op.getValue());
+  Value *index = value.isUniform() ? value.value : lanes.vector(value);
+  index = b.CreateSExtOrTrunc(index, index->getType()->getWithNewType(b.getInt64Ty()));
+  auto splat = [&](Value *scalar) {
+    return index->getType()->isVectorTy() ? b.CreateVectorSplat(lanes.width, scalar) : scalar;
+  };
+  Value *size = splat(lanes.affine(getSizeFromAttr(op.getSize()), {}, frame.symbols).value);
+  Value *isOutside = b.CreateICmpUGE(index, size);
+  emitIf(b, lanes.any({isOutside}), [&] {
+    b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault);
+  });
+  Value *zero = splat(b.getInt64(0)), *last = b.CreateSub(size, splat(b.getInt64(1)));
+  return {b.CreateBinaryIntrinsic(Intrinsic::smax, b.CreateBinaryIntrinsic(Intrinsic::smin, index, last), zero)};
+}
+
+/// Sums and products of indices stay linear in the lane.
+bool BodyEmitter::emitIndexArith(mlir::Operation &op) {
+  if (op.getNumResults() != 1 || op.getNumOperands() != 2 || !op.getResult(0).getType().isIndex())
+    return false;
+  Lanes x = values.lookup(op.getOperand(0)), y = values.lookup(op.getOperand(1));
+  Lanes &result = values[op.getResult(0)];
+  StringRef name = op.getName().getStringRef();
+  if (name == "arith.addi")
+    result = lanes.add(x, y);
+  else if (name == "arith.subi")
+    result = lanes.sub(x, y);
+  else if (name == "arith.muli")
+    result = lanes.mul(x, y);
+  else
+    return false;
+  return true;
+}
+
+void BodyEmitter::emitOp(mlir::Operation &op) {
+  Ir &b = lanes.b;
+  if (op.getName().getStringRef() == "arith.constant") {
+    values[op.getResult(0)] = {emitConstant(b.getContext(), op.getAttr("value"))};
+    return;
+  }
+  if (auto read = dyn_cast<loop::ReadOp>(op)) {
+    Lanes value = emitRead(read);
+    values[read] = value;
+    return;
+  }
+  if (auto index = dyn_cast<loop::IndexOp>(op)) {
+    SmallVector<Lanes> indices;
+    for (mlir::Value operand : index.getIndices())
+      indices.push_back(values.lookup(operand));
+    values[index] = lanes.affine(index.getMap().getResult(0), indices, frame.symbols);
+    return;
+  }
+  if (auto checked = dyn_cast<loop::CheckedIndexOp>(op)) {
+    Lanes value = emitCheckedIndex(checked);
+    values[checked] = value;
+    return;
+  }
+  if (emitIndexArith(op))
+    return;
+  // What is the same in all lanes is computed once.
+  bool isUniform = all_of(op.getOperands(), [&](mlir::Value v) { return values.lookup(v).isUniform(); });
+  SmallVector<Value *> operands;
+  for (mlir::Value operand : op.getOperands()) {
+    Lanes value = values.lookup(operand);
+    operands.push_back(isUniform ? value.value : lanes.vector(value));
+  }
+  SmallVector<Value *, 2> results = emitScalarOp(b, op, operands);
+  for (auto [result, value] : zip_equal(op.getResults(), results))
+    values[result] = {value};
+}
+
+} // namespace ptc::cpu

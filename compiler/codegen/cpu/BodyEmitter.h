@@ -1,0 +1,67 @@
+//===- BodyEmitter.h - scalar bodies as vector code -----------------------===//
+//
+// Emits a region of arith, math and loop.read for `width` neighbouring points
+// at once. Used for the members of loop nests and the epilogues of templates.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/Lanes.h"
+
+#include "mlir/IR/Region.h"
+
+namespace ptc::loop {
+class ReadOp;
+class IndexOp;
+class CheckedIndexOp;
+} // namespace ptc::loop
+
+namespace ptc::cpu {
+
+class BodyEmitter {
+public:
+  /// Width 1 emits scalar code. `mask`: the lanes that take part (null: all).
+  BodyEmitter(KernelFrame &frame, unsigned width, llvm::Value *mask = nullptr)
+      : lanes(frame.b, width, mask), frame(frame) {}
+
+  /// Emits the region for these block arguments; answers what it yields. Only one block.
+  llvm::SmallVector<Lanes> emit(mlir::Region &region, llvm::ArrayRef<Lanes> arguments);
+
+  /// The element of a tensor at (index...), as memory holds it, and the store of one.
+  Lanes load(mlir::Value tensor, llvm::ArrayRef<Lanes> indices, const Lanes *where = nullptr,
+             const Lanes *otherwise = nullptr);
+  void store(mlir::Value tensor, llvm::ArrayRef<Lanes> indices, const Lanes &value);
+
+  /// Tensors whose element at the current point is at hand: reads of them are free.
+  llvm::DenseMap<mlir::Value, Lanes> registers;
+  /// Stores to results bypass the caches.
+  bool streaming = false;
+
+  LaneBuilder lanes;
+
+private:
+  Memory memoryOf(mlir::Value tensor);
+  Lanes placeOf(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, llvm::ArrayRef<Lanes> dims);
+  Lanes loadAt(mlir::Value tensor, const Lanes &place, const Lanes *where, const Lanes *otherwise);
+
+  void emitOp(mlir::Operation &op);
+  Lanes emitRead(loop::ReadOp op);
+  Lanes emitCheckedIndex(loop::CheckedIndexOp op);
+  bool emitIndexArith(mlir::Operation &op);
+
+  KernelFrame &frame;
+  llvm::DenseMap<mlir::Value, Lanes> values;
+};
+
+/// The LLVM type of a value in a body: index is i64.
+llvm::Type *valueType(llvm::LLVMContext &context, mlir::Type type);
+
+/// Emits one operation of arith or math on scalars or vectors (all alike) and
+/// answers its results (BodyOps.cpp). Null where the operation is not known.
+llvm::SmallVector<llvm::Value *, 2> emitScalarOp(Ir &b, mlir::Operation &op, llvm::ArrayRef<llvm::Value *> operands);
+
+/// The constant of an arith.constant.
+llvm::Constant *emitConstant(llvm::LLVMContext &context, mlir::Attribute value);
+
+} // namespace ptc::cpu

@@ -1,0 +1,231 @@
+//===- BodyOps.cpp - arith and math on scalars or vectors -----------------===//
+//
+// A table by operation name. What LLVM leaves undefined is defined here as
+// PyTorch does on x86: nothing traps, no value is poison.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/BodyEmitter.h"
+#include "compiler/codegen/cpu/BodyOps.h"
+#include "compiler/codegen/cpu/VectorMath.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+using Operands = ArrayRef<Value *>;
+using Results = SmallVector<Value *, 2>;
+/// `to` is the result's type, scalar or vector as the operands are.
+using Emit = Results (*)(Ir &b, mlir::Operation &op, Operands x, Type *to);
+
+template <Instruction::BinaryOps opcode> Results binary(Ir &b, mlir::Operation &, Operands x, Type *) {
+  return {b.CreateBinOp(opcode, x[0], x[1])};
+}
+template <Instruction::CastOps opcode> Results cast(Ir &b, mlir::Operation &, Operands x, Type *to) {
+  return {b.CreateCast(opcode, x[0], to)};
+}
+template <Intrinsic::ID id> Results unaryIntrinsic(Ir &b, mlir::Operation &, Operands x, Type *) {
+  return {b.CreateUnaryIntrinsic(id, x[0])};
+}
+template <Intrinsic::ID id> Results binaryIntrinsic(Ir &b, mlir::Operation &, Operands x, Type *) {
+  return {b.CreateBinaryIntrinsic(id, x[0], x[1])};
+}
+template <Value *(*function)(Ir &, Value *)> Results unary(Ir &b, mlir::Operation &, Operands x, Type *) {
+  return {function(b, x[0])};
+}
+template <Value *(*function)(Ir &, Value *, Value *)> Results binaryBy(Ir &b, mlir::Operation &, Operands x, Type *) {
+  return {function(b, x[0], x[1])};
+}
+template <Value *(*function)(Ir &, Value *, Type *)> Results convert(Ir &b, mlir::Operation &, Operands x, Type *to) {
+  return {function(b, x[0], to)};
+}
+
+Results compareFloats(Ir &b, mlir::Operation &op, Operands x, Type *) {
+  using P = CmpInst::Predicate;
+  // In the order of arith's enumeration.
+  static constexpr P kPredicates[] = {P::FCMP_FALSE, P::FCMP_OEQ, P::FCMP_OGT, P::FCMP_OGE, P::FCMP_OLT, P::FCMP_OLE,
+                                      P::FCMP_ONE,   P::FCMP_ORD, P::FCMP_UEQ, P::FCMP_UGT, P::FCMP_UGE, P::FCMP_ULT,
+                                      P::FCMP_ULE,   P::FCMP_UNE, P::FCMP_UNO, P::FCMP_TRUE};
+  return {b.CreateFCmp(kPredicates[op.getAttrOfType<mlir::IntegerAttr>("predicate").getInt()], x[0], x[1])};
+}
+
+Results compareIntegers(Ir &b, mlir::Operation &op, Operands x, Type *) {
+  using P = CmpInst::Predicate;
+  static constexpr P kPredicates[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
+                                      P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  return {b.CreateICmp(kPredicates[op.getAttrOfType<mlir::IntegerAttr>("predicate").getInt()], x[0], x[1])};
+}
+
+Results select(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateSelect(x[0], x[1], x[2])}; }
+Results negate(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateFNeg(x[0])}; }
+Results fma(Ir &b, mlir::Operation &, Operands x, Type *to) {
+  return {b.CreateIntrinsic(Intrinsic::fma, {to}, {x[0], x[1], x[2]})};
+}
+Results absoluteInteger(Ir &b, mlir::Operation &, Operands x, Type *to) {
+  return {b.CreateIntrinsic(Intrinsic::abs, {to}, {x[0], b.getFalse()})};
+}
+template <Intrinsic::ID id> Results countZeros(Ir &b, mlir::Operation &, Operands x, Type *to) {
+  return {b.CreateIntrinsic(id, {to}, {x[0], b.getFalse()})};
+}
+
+/// Low and high half of the product.
+template <bool isSigned> Results multiplyExtended(Ir &b, mlir::Operation &, Operands x, Type *) {
+  Type *narrow = x[0]->getType();
+  unsigned bits = narrow->getScalarSizeInBits();
+  Type *wide = narrow->getWithNewBitWidth(2 * bits);
+  Value *product = b.CreateMul(b.CreateIntCast(x[0], wide, isSigned), b.CreateIntCast(x[1], wide, isSigned));
+  return {b.CreateTrunc(product, narrow), b.CreateTrunc(b.CreateLShr(product, bits), narrow)};
+}
+
+Results isNan(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateFCmpUNO(x[0], x[0])}; }
+template <CmpInst::Predicate predicate> Results againstInfinity(Ir &b, mlir::Operation &, Operands x, Type *) {
+  return {b.CreateFCmp(predicate, b.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]),
+                       ConstantFP::getInfinity(x[0]->getType()))};
+}
+
+Results bitcast(Ir &b, mlir::Operation &, Operands x, Type *to) { return {b.CreateBitCast(x[0], to)}; }
+Results indexCast(Ir &b, mlir::Operation &, Operands x, Type *to) { return {b.CreateSExtOrTrunc(x[0], to)}; }
+Results indexCastUnsigned(Ir &b, mlir::Operation &, Operands x, Type *to) { return {b.CreateZExtOrTrunc(x[0], to)}; }
+
+const StringMap<Emit> &table() {
+  using I = Instruction;
+  static const StringMap<Emit> kTable = {
+      {"arith.addf", binary<I::FAdd>},
+      {"arith.subf", binary<I::FSub>},
+      {"arith.mulf", binary<I::FMul>},
+      {"arith.divf", binary<I::FDiv>},
+      {"arith.remf", binary<I::FRem>},
+      {"arith.negf", negate},
+      {"arith.maximumf", binaryIntrinsic<Intrinsic::maximum>},
+      {"arith.minimumf", binaryIntrinsic<Intrinsic::minimum>},
+      {"arith.maxnumf", binaryIntrinsic<Intrinsic::maxnum>},
+      {"arith.minnumf", binaryIntrinsic<Intrinsic::minnum>},
+      {"arith.cmpf", compareFloats},
+      {"arith.extf", convert<emitFloatCast>},
+      {"arith.truncf", convert<emitFloatCast>},
+      {"arith.sitofp", cast<I::SIToFP>},
+      {"arith.uitofp", cast<I::UIToFP>},
+      {"arith.fptosi", convert<emitFloatToInteger>},
+      {"arith.fptoui", convert<emitFloatToInteger>},
+
+      {"arith.addi", binary<I::Add>},
+      {"arith.subi", binary<I::Sub>},
+      {"arith.muli", binary<I::Mul>},
+      {"arith.divsi", binaryBy<emitDivide>},
+      {"arith.divui", binaryBy<emitDivideUnsigned>},
+      {"arith.floordivsi", binaryBy<emitFloorDivide>},
+      {"arith.ceildivsi", binaryBy<emitCeilDivide>},
+      {"arith.remsi", binaryBy<emitRemainder>},
+      {"arith.remui", binaryBy<emitRemainderUnsigned>},
+      {"arith.andi", binary<I::And>},
+      {"arith.ori", binary<I::Or>},
+      {"arith.xori", binary<I::Xor>},
+      {"arith.shli", binaryBy<emitShiftLeft>},
+      {"arith.shrsi", binaryBy<emitShiftRight>},
+      {"arith.shrui", binaryBy<emitShiftRightUnsigned>},
+      {"arith.maxsi", binaryIntrinsic<Intrinsic::smax>},
+      {"arith.minsi", binaryIntrinsic<Intrinsic::smin>},
+      {"arith.maxui", binaryIntrinsic<Intrinsic::umax>},
+      {"arith.minui", binaryIntrinsic<Intrinsic::umin>},
+      {"arith.mului_extended", multiplyExtended<false>},
+      {"arith.mulsi_extended", multiplyExtended<true>},
+      {"arith.cmpi", compareIntegers},
+      {"arith.extsi", cast<I::SExt>},
+      {"arith.extui", cast<I::ZExt>},
+      {"arith.trunci", cast<I::Trunc>},
+      {"arith.select", select},
+      {"arith.bitcast", bitcast},
+      {"arith.index_cast", indexCast},
+      {"arith.index_castui", indexCastUnsigned},
+
+      {"math.absf", unaryIntrinsic<Intrinsic::fabs>},
+      {"math.absi", absoluteInteger},
+      {"math.ceil", unaryIntrinsic<Intrinsic::ceil>},
+      {"math.floor", unaryIntrinsic<Intrinsic::floor>},
+      {"math.round", unaryIntrinsic<Intrinsic::round>},
+      {"math.roundeven", unaryIntrinsic<Intrinsic::roundeven>},
+      {"math.trunc", unaryIntrinsic<Intrinsic::trunc>},
+      {"math.copysign", binaryIntrinsic<Intrinsic::copysign>},
+      {"math.fma", fma},
+      {"math.sqrt", unaryIntrinsic<Intrinsic::sqrt>},
+      {"math.isnan", isNan},
+      {"math.isinf", againstInfinity<CmpInst::FCMP_OEQ>},
+      {"math.isfinite", againstInfinity<CmpInst::FCMP_ONE>},
+      {"math.ctpop", unaryIntrinsic<Intrinsic::ctpop>},
+      {"math.ctlz", countZeros<Intrinsic::ctlz>},
+      {"math.cttz", countZeros<Intrinsic::cttz>},
+      {"math.ipowi", binaryBy<emitIntegerPower>},
+
+      {"math.exp", unary<emitExp>},
+      {"math.exp2", unary<emitExp2>},
+      {"math.expm1", unary<emitExpm1>},
+      {"math.log", unary<emitLog>},
+      {"math.log2", unary<emitLog2>},
+      {"math.log10", unary<emitLog10>},
+      {"math.log1p", unary<emitLog1p>},
+      {"math.powf", binaryBy<emitPow>},
+      {"math.cbrt", unary<emitCbrt>},
+      {"math.rsqrt", unary<emitRsqrt>},
+      {"math.sin", unary<emitSin>},
+      {"math.cos", unary<emitCos>},
+      {"math.tan", unary<emitTan>},
+      {"math.asin", unary<emitAsin>},
+      {"math.acos", unary<emitAcos>},
+      {"math.atan", unary<emitAtan>},
+      {"math.atan2", binaryBy<emitAtan2>},
+      {"math.sinh", unary<emitSinh>},
+      {"math.cosh", unary<emitCosh>},
+      {"math.tanh", unary<emitTanh>},
+      {"math.asinh", unary<emitAsinh>},
+      {"math.acosh", unary<emitAcosh>},
+      {"math.atanh", unary<emitAtanh>},
+      {"math.erf", unary<emitErf>},
+      {"math.erfc", unary<emitErfc>},
+  };
+  return kTable;
+}
+
+bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
+
+} // namespace
+
+bool isScalarOp(StringRef name) { return table().contains(name); }
+
+Results emitScalarOp(Ir &b, mlir::Operation &op, Operands operands) {
+  auto entry = table().find(op.getName().getStringRef());
+  if (entry == table().end())
+    report_fatal_error("codegen does not know " + Twine(op.getName().getStringRef()));
+  // Halves are computed in float, but for what moves bits.
+  StringRef name = entry->first();
+  bool moves = name == "arith.extf" || name == "arith.truncf" || name == "arith.bitcast" || name == "arith.select";
+  Type *like = operands[0]->getType();
+  auto shaped = [&](Type *scalar) { return like->getWithNewType(scalar); };
+  Type *result = shaped(valueType(b.getContext(), op.getResult(0).getType()));
+  if (moves || (none_of(operands, [](Value *x) { return isHalf(x->getType()); }) && !isHalf(result)))
+    return entry->second(b, op, operands, result);
+  SmallVector<Value *> wide;
+  for (Value *x : operands)
+    wide.push_back(isHalf(x->getType()) ? emitFloatCast(b, x, shaped(b.getFloatTy())) : x);
+  Results results = entry->second(b, op, wide, isHalf(result) ? shaped(b.getFloatTy()) : result);
+  if (isHalf(result))
+    results[0] = emitFloatCast(b, results[0], result);
+  return results;
+}
+
+Constant *emitConstant(LLVMContext &context, mlir::Attribute value) {
+  if (auto number = dyn_cast<mlir::FloatAttr>(value))
+    return ConstantFP::get(valueType(context, number.getType()), number.getValue());
+  auto integer = cast<mlir::IntegerAttr>(value);
+  Type *type = valueType(context, integer.getType());
+  return ConstantInt::get(type, integer.getValue().sextOrTrunc(type->getIntegerBitWidth()));
+}
+
+} // namespace ptc::cpu
