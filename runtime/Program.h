@@ -87,9 +87,10 @@ struct LaunchEntry {
 };
 
 /// After the last launch, the bytes of buffer `from` go to buffer `to` (written inputs and states,
-/// outputs that are inputs, weights or other outputs).
+/// outputs that are inputs, weights or other outputs), in the order of the list.
 struct CopyEntry {
   int32_t from, to;
+  int32_t barrierBefore; ///< overwrites what a copy since the last barrier read
 };
 
 /// min <= value <= max, or the call fails with `text`.

@@ -1,0 +1,304 @@
+//===- Host.cpp -----------------------------------------------------------===//
+
+#include "compiler/codegen/host/Host.h"
+#include "compiler/codegen/host/Bindings.h"
+#include "compiler/codegen/host/Constants.h"
+#include "compiler/codegen/host/SizeCode.h"
+#include "compiler/codegen/host/VerifySpec.h"
+#include "runtime/ArenaPlanner.h"
+#include "runtime/Program.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/Function.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using llvm::Constant;
+
+namespace ptc::host {
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+WeightLayout layoutWeights(llvm::ArrayRef<WeightSpec> weights) {
+  WeightLayout layout;
+  for (const WeightSpec &weight : weights) {
+    layout.offsets.push_back(layout.bytes);
+    layout.bytes = llvm::alignTo(layout.bytes + weight.bytes, runtime::kAlignment);
+  }
+  return layout;
+}
+
+int64_t elementBytes(Type element) {
+  if (auto complex = llvm::dyn_cast<ComplexType>(element))
+    return 2 * elementBytes(complex.getElementType());
+  return std::max(element.getIntOrFloatBitWidth() / 8, 1u);
+}
+
+static AffineExpr bytesOf(RankedTensorType type) {
+  return product(getShape(type), type.getContext()) * elementBytes(type.getElementType());
+}
+
+/// The planner's item of each buffer that owns arena memory, or nullopt when a size is symbolic.
+static std::optional<std::vector<runtime::ArenaItem>> staticItems(const ProgramSpec &spec) {
+  std::vector<runtime::ArenaItem> items(spec.buffers.size(), {0, INT32_MAX, -1, 0});
+  for (auto [index, buffer] : llvm::enumerate(spec.buffers)) {
+    int64_t root = rootOf(spec, index);
+    if (buffer.storage != Storage::Arena || spec.buffers[root].storage != Storage::Arena)
+      continue;
+    auto bytes = getConstant(buffer.bytes);
+    if (!bytes)
+      return std::nullopt;
+    runtime::ArenaItem &item = items[root];
+    item.bytes = std::max(item.bytes, *bytes);
+    if (buffer.first >= 0) {
+      item.first = std::min<int64_t>(item.first, buffer.first);
+      item.last = std::max<int64_t>(item.last, buffer.last);
+    }
+  }
+  return items;
+}
+
+static int64_t planItems(std::vector<runtime::ArenaItem> &items) {
+  std::vector<int32_t> order(items.size()), neighbours(items.size());
+  return runtime::planArena(items.data(), items.size(), runtime::kAlignment, order.data(), neighbours.data());
+}
+
+std::optional<int64_t> staticArenaBytes(const ProgramSpec &spec) {
+  auto items = staticItems(spec);
+  return items ? std::optional(planItems(*items)) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Names of the C side
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// As in DLDataType.
+struct DataType {
+  uint8_t code, bits;
+};
+} // namespace
+
+static DataType dataType(Type element) {
+  enum { Int = 0, UInt = 1, Float = 2, BFloat = 4, Complex = 5, Bool = 6 };
+  uint8_t bits = elementBytes(element) * 8;
+  if (llvm::isa<ComplexType>(element))
+    return {Complex, bits};
+  if (element.isBF16())
+    return {BFloat, bits};
+  if (llvm::isa<FloatType>(element))
+    return {Float, bits};
+  if (element.isInteger(1))
+    return {Bool, bits};
+  return {static_cast<uint8_t>(element.isUnsignedInteger() ? UInt : Int), bits};
+}
+
+/// Features that the runtime does not know are subsets of those that it does, or are in every x86-64.
+static uint64_t cpuFeatureBits(llvm::ArrayRef<std::string> names) {
+  uint64_t bits = 0;
+  for (llvm::StringRef name : names)
+    bits |= llvm::StringSwitch<uint64_t>(name)
+                .Case("avx2", runtime::kCpuAvx2)
+                .Case("fma", runtime::kCpuFma)
+                .Case("f16c", runtime::kCpuF16c)
+                .Case("bmi2", runtime::kCpuBmi2)
+                .Cases({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}, runtime::kCpuAvx512)
+                .Case("avx512vnni", runtime::kCpuAvx512Vnni)
+                .Case("avx512bf16", runtime::kCpuAvx512Bf16)
+                .Case("avx512fp16", runtime::kCpuAvx512Fp16)
+                .Case("avxvnni", runtime::kCpuAvxVnni)
+                .Case("amx-tile", runtime::kCpuAmxTile)
+                .Case("amx-int8", runtime::kCpuAmxInt8)
+                .Case("amx-bf16", runtime::kCpuAmxBf16)
+                .Default(0);
+  return bits;
+}
+
+//===----------------------------------------------------------------------===//
+// The tables
+//===----------------------------------------------------------------------===//
+
+namespace {
+class TableWriter {
+public:
+  TableWriter(const ProgramSpec &spec, llvm::Module &module) : spec(spec), module(module), c(module) {}
+  llvm::Error write();
+
+private:
+  Constant *tensor(llvm::StringRef name, RankedTensorType type, int64_t initial, bool isWritten);
+  Constant *buffers();
+  Constant *launch(const LaunchSpec &launch);
+  Constant *kernel(llvm::StringRef name);
+  Constant *weightsSymbol();
+  Constant *symbols(llvm::ArrayRef<Binding> bindings);
+  Constant *value(AffineExpr expr) { return c.i32(sizes.add(expr)); }
+
+  template <typename Range, typename Make> Constant *table(const Range &items, llvm::StringRef name, Make make) {
+    std::vector<Constant *> records;
+    for (const auto &item : items)
+      records.push_back(make(item));
+    return c.array(records, name);
+  }
+
+  const ProgramSpec &spec;
+  llvm::Module &module;
+  Constants c;
+  SizeTable sizes;
+  WeightLayout layout;
+  int64_t arenaBytes = -1;
+};
+} // namespace
+
+/// The range of a size as the C side says it: from 0, with -1 for unbounded.
+static Range sizeRange(AffineExpr size, llvm::ArrayRef<Symbol> symbols) {
+  Range range = getRange(size, symbols);
+  range.min = std::max<int64_t>(range.min, 0);
+  if (range.max == std::numeric_limits<int64_t>::max())
+    range.max = Symbol::kUnbounded;
+  return range;
+}
+
+Constant *TableWriter::tensor(llvm::StringRef name, RankedTensorType type, int64_t initial, bool isWritten) {
+  Constant *dims = table(getShape(type), "dims", [&](AffineExpr size) {
+    Range range = sizeRange(size, spec.symbols);
+    return c.record<runtime::DimEntry>(
+        {c.string(toString(size, spec.symbols)), c.i64(range.min), c.i64(range.max), value(size)});
+  });
+  DataType dtype = dataType(type.getElementType());
+  return c.record<runtime::TensorEntry>({c.string(name), dims, c.i64(initial), value(bytesOf(type)),
+                                         c.i32(type.getRank()), c.i8(dtype.code), c.i8(dtype.bits), c.i8(isWritten)});
+}
+
+Constant *TableWriter::buffers() {
+  auto items = staticItems(spec);
+  if (items)
+    arenaBytes = planItems(*items);
+  auto sizeOf = [&](const BufferSpec &buffer) -> AffineExpr {
+    switch (buffer.storage) {
+    case Storage::Input:
+      return bytesOf(spec.inputs[buffer.index].type);
+    case Storage::Output:
+      return bytesOf(spec.outputs[buffer.index].type);
+    case Storage::State:
+      return bytesOf(spec.states[buffer.index].type);
+    case Storage::Weight:
+      return {}; // never asked for, and without a context to make an expression
+    case Storage::Arena:
+      return buffer.bytes;
+    }
+    llvm_unreachable("storage");
+  };
+  std::vector<Constant *> records;
+  for (auto [index, buffer] : llvm::enumerate(spec.buffers)) {
+    int64_t offset = 0;
+    if (buffer.storage == Storage::Weight)
+      offset = layout.offsets[buffer.index];
+    else if (buffer.storage == Storage::Arena && items)
+      offset = (*items)[rootOf(spec, index)].offset;
+    // An alias without a lifetime of its own must not widen its owner's.
+    int64_t first = buffer.first >= 0 ? buffer.first : INT32_MAX;
+    records.push_back(c.record<runtime::BufferEntry>({c.i32(static_cast<int32_t>(buffer.storage)), c.i32(buffer.index),
+                                                      c.i64(offset), value(sizeOf(buffer)), c.i32(first),
+                                                      c.i32(buffer.last), c.i32(buffer.inPlaceOf)}));
+  }
+  return c.array(records, "buffers");
+}
+
+Constant *TableWriter::kernel(llvm::StringRef name) {
+  auto *pointer = llvm::PointerType::getUnqual(module.getContext());
+  auto *i64 = llvm::Type::getInt64Ty(module.getContext());
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()),
+                                       {pointer, pointer, pointer, i64, i64}, false);
+  auto *function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name, type).getCallee());
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return function;
+}
+
+Constant *TableWriter::launch(const LaunchSpec &launch) {
+  Constant *args = table(launch.args, "args", [&](int64_t arg) { return c.i32(arg); });
+  Constant *faults = table(launch.faults, "faults", [&](const std::string &text) { return c.string(text); });
+  return c.record<runtime::LaunchEntry>(
+      {kernel(launch.kernel), args, faults, c.string(launch.name), c.string(launch.operators), c.string(launch.source),
+       c.i32(launch.args.size()), c.i32(launch.faults.size()), value(launch.tasks), value(launch.scratch),
+       value(launch.bytes), value(launch.flops), c.i32(launch.barrierBefore)});
+}
+
+/// Memory without contents, in a section of its own for large data: lld gives it addresses after all else, and
+/// compiler/link puts the bytes there. The code model keeps everything else within reach of 32 bits.
+Constant *TableWriter::weightsSymbol() {
+  if (layout.bytes == 0)
+    return c.null();
+  auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), layout.bytes);
+  auto *weights = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
+                                           llvm::ConstantAggregateZero::get(type), kWeightsSymbol);
+  weights->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  weights->setCodeModel(llvm::CodeModel::Large);
+  weights->setAlignment(llvm::Align(4096));
+  return weights;
+}
+
+Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
+  std::vector<Constant *> records;
+  for (auto [symbol, binding] : llvm::zip_equal(spec.symbols, bindings))
+    records.push_back(c.record<runtime::SymbolEntry>({c.string(symbol.name), c.i64(symbol.min), c.i64(symbol.max),
+                                                      c.i64(binding.scale), c.i64(binding.offset),
+                                                      c.i32(binding.input), c.i32(binding.dim)}));
+  return c.array(records, "symbols");
+}
+
+llvm::Error TableWriter::write() {
+  auto copies = orderCopies(spec);
+  if (!copies)
+    return copies.takeError();
+  layout = layoutWeights(spec.weights);
+
+  Constant *inputs = table(spec.inputs, "inputs", [&](const InputSpec &input) {
+    return tensor(input.name, input.type, 0, input.isWritten);
+  });
+  Constant *outputs = table(spec.outputs, "outputs",
+                            [&](const OutputSpec &output) { return tensor(output.name, output.type, 0, false); });
+  Constant *states = table(spec.states, "states", [&](const StateSpec &state) {
+    return tensor(state.name, state.type, layout.offsets[state.initial], false);
+  });
+  Constant *bufferTable = buffers();
+  Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
+  Constant *guards = table(spec.guards, "guards", [&](const GuardSpec &guard) {
+    return c.record<runtime::GuardEntry>(
+        {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value)});
+  });
+  std::vector<Constant *> copyRecords;
+  for (size_t i = 0; i < copies->copies.size(); ++i)
+    copyRecords.push_back(c.record<runtime::CopyEntry>({c.i32(copies->copies[i].from), c.i32(copies->copies[i].to),
+                                                        c.i32(copies->needsBarrier[i])}));
+  auto bindings = bindSymbols(spec, sizes.expressions());
+  if (!bindings)
+    return bindings.takeError();
+
+  Constant *program = c.record<runtime::Program>(
+      {c.i32(runtime::kTablesVersion), c.i32(sizes.expressions().size()), c.string(spec.name), c.string("ptc"),
+       c.string(spec.target), c.i64(cpuFeatureBits(spec.cpuFeatures)), weightsSymbol(), c.i64(layout.bytes),
+       c.i64(arenaBytes), sizes.emit(module), symbols(*bindings), inputs, outputs, states, bufferTable, launches,
+       c.array(copyRecords, "copies"), guards, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
+       c.i32(spec.outputs.size()), c.i32(spec.states.size()), c.i32(spec.buffers.size()), c.i32(spec.launches.size()),
+       c.i32(copies->copies.size()), c.i32(spec.guards.size())});
+  auto *global = new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program,
+                                          "ptc_program");
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(const ProgramSpec &spec, llvm::LLVMContext &context) {
+  if (llvm::Error error = verifySpec(spec))
+    return std::move(error);
+  auto module = std::make_unique<llvm::Module>("host", context);
+  module->setTargetTriple(llvm::Triple("x86_64-unknown-linux-gnu"));
+  module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+  if (llvm::Error error = TableWriter(spec, *module).write())
+    return std::move(error);
+  return std::move(module);
+}
+
+} // namespace ptc::host

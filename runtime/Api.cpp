@@ -1,0 +1,209 @@
+//===- Api.cpp - the exported functions -----------------------------------===//
+//
+// Arguments that are wrong in themselves are answered here; everything else is
+// the context's business. `ptc_program` is this model's, by hidden visibility.
+//
+//===----------------------------------------------------------------------===//
+
+#define PTC_EXPORT __attribute__((visibility("default")))
+#include "runtime/include/ptc/ptc.h"
+
+#include "runtime/Call.h"
+#include "runtime/Cpu.h"
+#include "runtime/Threads.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+using namespace ptc::runtime;
+
+//===----------------------------------------------------------------------===//
+// The signature
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Made once from the tables, in one piece that stays as long as the library.
+struct SignatureStorage {
+  static ptc_signature signature;
+  static pthread_once_t once;
+  static void build();
+};
+} // namespace
+ptc_signature SignatureStorage::signature;
+pthread_once_t SignatureStorage::once = PTHREAD_ONCE_INIT;
+
+static int32_t countDims(const TensorEntry *entries, int32_t count) {
+  int32_t dims = 0;
+  for (int32_t i = 0; i < count; ++i)
+    dims += entries[i].rank;
+  return dims;
+}
+
+static void describeTensors(const TensorEntry *entries, int32_t count, ptc_tensor *tensors, ptc_dim *&dims) {
+  for (int32_t i = 0; i < count; ++i) {
+    const TensorEntry &entry = entries[i];
+    for (int32_t d = 0; d < entry.rank; ++d)
+      dims[d] = {entry.dims[d].text, entry.dims[d].min, entry.dims[d].max};
+    tensors[i] = {entry.name, {entry.code, entry.bits, 1},  {kDLCPU, 0},
+                  entry.rank, entry.isWritten ? PTC_TENSOR_WRITTEN : 0u, dims};
+    dims += entry.rank;
+  }
+}
+
+void SignatureStorage::build() {
+  const Program &program = ptc_program;
+  int32_t tensorCount = program.inputCount + program.outputCount + program.stateCount;
+  int32_t dimCount = countDims(program.inputs, program.inputCount) + countDims(program.outputs, program.outputCount) +
+                     countDims(program.states, program.stateCount);
+  auto *tensors = static_cast<ptc_tensor *>(calloc(tensorCount + 1, sizeof(ptc_tensor)));
+  auto *dims = static_cast<ptc_dim *>(calloc(dimCount + 1, sizeof(ptc_dim)));
+  auto *symbols = static_cast<ptc_symbol *>(calloc(program.symbolCount + 1, sizeof(ptc_symbol)));
+  if (!tensors || !dims || !symbols)
+    return;
+  for (int32_t i = 0; i < program.symbolCount; ++i)
+    symbols[i] = {program.symbols[i].name, program.symbols[i].min, program.symbols[i].max};
+  ptc_tensor *outputs = tensors + program.inputCount, *states = outputs + program.outputCount;
+  describeTensors(program.inputs, program.inputCount, tensors, dims);
+  describeTensors(program.outputs, program.outputCount, outputs, dims);
+  describeTensors(program.states, program.stateCount, states, dims);
+  signature = {program.name,        program.compiler,    program.target,     tensors, outputs, states, symbols,
+               program.inputCount, program.outputCount, program.stateCount, program.symbolCount};
+}
+
+const ptc_signature *ptc_get_signature(void) {
+  pthread_once(&SignatureStorage::once, SignatureStorage::build);
+  return SignatureStorage::signature.model ? &SignatureStorage::signature : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Contexts and calls
+//===----------------------------------------------------------------------===//
+
+uint32_t ptc_abi_version(void) { return PTC_ABI_VERSION; }
+
+const char *ptc_status_string(ptc_status status) {
+  static const char *const texts[] = {"success",       "invalid argument", "tensor mismatch", "index out of range",
+                                      "out of memory", "unsupported",      "input/output error"};
+  return status >= PTC_OK && status <= PTC_IO_ERROR ? texts[status] : "unknown status";
+}
+
+ptc_status ptc_context_create(ptc_context **context) {
+  return context ? ptc_context::create(ptc_program, context) : PTC_INVALID_ARGUMENT;
+}
+
+void ptc_context_destroy(ptc_context *context) {
+  if (context)
+    ptc_context::destroy(context);
+}
+
+/// Without a context: why none could be created.
+static const char *creationError() {
+  static char text[96];
+  const char *missing = missingCpuFeature(ptc_program.cpuFeatures);
+  if (missing)
+    snprintf(text, sizeof(text), "this processor lacks %s, which the model was compiled for", missing);
+  return text;
+}
+
+const char *ptc_last_error(const ptc_context *context) {
+  return context ? context->errors.lastOfThisThread() : creationError();
+}
+
+/// Runs `body(error)` and keeps its message for ptc_last_error.
+template <typename Body> static ptc_status reporting(ptc_context *context, Body body) {
+  if (!context)
+    return PTC_INVALID_ARGUMENT;
+  Error error = {};
+  ptc_status status = body(error);
+  return status == PTC_OK ? PTC_OK : context->errors.report(error);
+}
+
+ptc_status ptc_call(ptc_context *context, const DLTensor *const *inputs, int32_t input_count, DLTensor *const *outputs,
+                    int32_t output_count) {
+  return reporting(context,
+                   [&](Error &error) { return call(*context, {inputs, input_count}, outputs, output_count, error); });
+}
+
+ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
+                        DLManagedTensor **outputs, int32_t output_count) {
+  return reporting(
+      context, [&](Error &error) { return callNew(*context, {inputs, input_count}, outputs, output_count, error); });
+}
+
+ptc_status ptc_output_shape(ptc_context *context, const DLTensor *const *inputs, int32_t input_count, int32_t output,
+                            int64_t *shape, int32_t ndim) {
+  return reporting(context, [&](Error &error) {
+    return outputShape(*context, {inputs, input_count}, output, shape, ndim, error);
+  });
+}
+
+ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTensor *value) {
+  return reporting(context, [&](Error &error) { return getState(*context, state, value, error); });
+}
+
+ptc_status ptc_state_set(ptc_context *context, int32_t state, const DLTensor *value) {
+  return reporting(context, [&](Error &error) { return setState(*context, state, value, error); });
+}
+
+ptc_status ptc_state_reset(ptc_context *context) {
+  return reporting(context, [&](Error &) {
+    Guard guard(context->stateMutex);
+    context->resetStates();
+    return PTC_OK;
+  });
+}
+
+ptc_status ptc_set_threads(ptc_context *context, int32_t threads) {
+  constexpr int32_t kMaxThreads = 1024;
+  return reporting(context, [&](Error &error) {
+    if (threads < 0 || threads > kMaxThreads)
+      return error.set(PTC_INVALID_ARGUMENT, "%d threads were asked for, allowed: 0..%d", threads, kMaxThreads);
+    context->setThreads(threads);
+    return PTC_OK;
+  });
+}
+
+ptc_status ptc_get_threading(ptc_context *context, ptc_threading *threading) {
+  if (!context || !threading)
+    return PTC_INVALID_ARGUMENT;
+  *threading = {OpenMP::get().path(), context->threadsWanted()};
+  return PTC_OK;
+}
+
+ptc_status ptc_get_memory(ptc_context *context, ptc_memory *memory) {
+  if (!context || !memory)
+    return PTC_INVALID_ARGUMENT;
+  *memory = context->memory();
+  return PTC_OK;
+}
+
+ptc_status ptc_trim(ptc_context *context) {
+  if (!context)
+    return PTC_INVALID_ARGUMENT;
+  context->trim();
+  return PTC_OK;
+}
+
+ptc_status ptc_profile_start(ptc_context *context) {
+  if (!context)
+    return PTC_INVALID_ARGUMENT;
+  context->profile.start();
+  return PTC_OK;
+}
+
+ptc_status ptc_profile_stop(ptc_context *context, const char *path) {
+  return reporting(context, [&](Error &error) {
+    return path ? context->profile.write(*context->program, path, error)
+                : error.set(PTC_INVALID_ARGUMENT, "no path for the profile");
+  });
+}
+
+const ptc_api *ptc_get_api(uint32_t abi_version) {
+  static const ptc_api api = {PTC_ABI_VERSION,   sizeof(ptc_api),    ptc_get_signature,  ptc_status_string,
+                              ptc_context_create, ptc_context_destroy, ptc_last_error,   ptc_call,
+                              ptc_call_new,       ptc_output_shape,   ptc_state_get,     ptc_state_set,
+                              ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
+                              ptc_trim,           ptc_profile_start,  ptc_profile_stop};
+  return abi_version == PTC_ABI_VERSION ? &api : nullptr;
+}

@@ -1,0 +1,198 @@
+//===- Bind.cpp -----------------------------------------------------------===//
+
+#include "runtime/Bind.h"
+#include "runtime/Strided.h"
+
+#include <stdio.h>
+#include <string.h>
+
+namespace ptc::runtime {
+
+namespace {
+enum { kDLBool = 6 }; // of newer versions of dlpack.h
+
+/// How a message calls a tensor: input 'x' (0).
+struct Place {
+  const char *what, *name;
+  int32_t index;
+};
+
+/// "2..1024", "at least 2".
+struct RangeText {
+  char text[64];
+  RangeText(int64_t min, int64_t max) {
+    if (max >= 0)
+      snprintf(text, sizeof(text), "%lld..%lld", static_cast<long long>(min), static_cast<long long>(max));
+    else
+      snprintf(text, sizeof(text), "at least %lld", static_cast<long long>(min));
+  }
+};
+
+/// PyTorch's names.
+struct TypeText {
+  char text[32];
+  TypeText(int code, int bits, int lanes = 1) {
+    static const char *const kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+    if (code == kDLBool && bits == 8 && lanes == 1)
+      snprintf(text, sizeof(text), "bool");
+    else if (code >= 0 && code <= kDLBool)
+      snprintf(text, sizeof(text), lanes == 1 ? "%s%d" : "%s%dx%d", kinds[code], bits, lanes);
+    else
+      snprintf(text, sizeof(text), "type %d of %d bits", code, bits);
+  }
+};
+} // namespace
+
+static bool isType(const TensorEntry &entry, DLDataType type) {
+  if (type.lanes != 1 || type.bits != entry.bits)
+    return false;
+  return type.code == entry.code || (entry.code == kDLBool && type.code == kDLUInt);
+}
+
+static bool isHostMemory(DLDevice device) { return device.device_type == kDLCPU || device.device_type == kDLCUDAHost; }
+
+/// All but the sizes' values.
+static ptc_status checkForm(const TensorEntry &entry, const Place &at, const DLTensor *tensor, Error &error) {
+  if (!tensor)
+    return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): no tensor", at.what, at.name, at.index);
+  if (!isHostMemory(tensor->device))
+    return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d, but the model runs on the CPU", at.what,
+                     at.name, at.index, static_cast<int>(tensor->device.device_type));
+  if (!isType(entry, tensor->dtype))
+    return error.set(PTC_MISMATCH, "%s '%s' (%d): has type %s, but the model was compiled for %s", at.what, at.name,
+                     at.index, TypeText(tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes).text,
+                     TypeText(entry.code, entry.bits).text);
+  if (tensor->ndim != entry.rank)
+    return error.set(PTC_MISMATCH, "%s '%s' (%d): has %d dimensions, but the model was compiled for %d", at.what,
+                     at.name, at.index, static_cast<int>(tensor->ndim), entry.rank);
+  if (entry.rank > 0 && !tensor->shape)
+    return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): has no shape", at.what, at.name, at.index);
+
+  bool isEmpty = false;
+  int64_t bytes = entry.bits / 8;
+  for (int32_t d = 0; d < entry.rank; ++d) {
+    if (tensor->shape[d] < 0)
+      return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): dimension %d has the negative size %lld", at.what, at.name,
+                       at.index, d, static_cast<long long>(tensor->shape[d]));
+    isEmpty |= tensor->shape[d] == 0;
+    if (!isEmpty && __builtin_mul_overflow(bytes, tensor->shape[d], &bytes))
+      return error.set(PTC_MISMATCH, "%s '%s' (%d): is larger than memory", at.what, at.name, at.index);
+  }
+  if (!tensor->data && !isEmpty)
+    return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): its data is null", at.what, at.name, at.index);
+  return PTC_OK;
+}
+
+namespace {
+/// The symbols' values for a message: ", with s0 = 7, s1 = 2". Empty without symbols.
+struct Given {
+  const Program *program;
+  const int64_t *symbols;
+  char text[256];
+
+  const char *describe() {
+    size_t length = 0;
+    text[0] = 0;
+    for (int32_t i = 0; symbols && i < program->symbolCount && length + 64 < sizeof(text); ++i)
+      length += snprintf(text + length, sizeof(text) - length, "%s%.24s = %lld", i == 0 ? ", with " : ", ",
+                         program->symbols[i].name, static_cast<long long>(symbols[i]));
+    return text;
+  }
+};
+} // namespace
+
+static ptc_status checkShape(const TensorEntry &entry, const Place &at, const DLTensor &tensor, const int64_t *values,
+                             Given &given, Error &error) {
+  for (int32_t d = 0; d < entry.rank; ++d) {
+    const DimEntry &dim = entry.dims[d];
+    int64_t wanted = values[dim.size], found = tensor.shape[d];
+    if (found == wanted)
+      continue;
+    if (dim.min == dim.max)
+      return error.set(PTC_MISMATCH, "%s '%s' (%d): dimension %d has size %lld, but the model was compiled for %lld",
+                       at.what, at.name, at.index, d, static_cast<long long>(found), static_cast<long long>(wanted));
+    return error.set(PTC_MISMATCH, "%s '%s' (%d): dimension %d has size %lld, but must be %s = %lld%s (allowed: %s)",
+                     at.what, at.name, at.index, d, static_cast<long long>(found), dim.text,
+                     static_cast<long long>(wanted), given.describe(), RangeText(dim.min, dim.max).text);
+  }
+  return PTC_OK;
+}
+
+/// A symbolic-int input's value; the tensor has been checked.
+static int64_t readScalar(const DLTensor &tensor) {
+  int64_t value;
+  memcpy(&value, dataOf(tensor), sizeof(value));
+  return value;
+}
+
+static ptc_status bindSymbol(const Program &program, int32_t index, const DLTensor *const *inputs, int64_t *symbols,
+                             Error &error) {
+  const SymbolEntry &symbol = program.symbols[index];
+  if (symbol.input < 0) { // nobody asks for it
+    symbols[index] = symbol.min;
+    return PTC_OK;
+  }
+  const TensorEntry &entry = program.inputs[symbol.input];
+  const DLTensor &tensor = *inputs[symbol.input];
+  RangeText range(symbol.min, symbol.max);
+  if (symbol.dim < 0) {
+    int64_t value = symbols[index] = readScalar(tensor);
+    if (value < symbol.min || (symbol.max >= 0 && value > symbol.max))
+      return error.set(PTC_MISMATCH, "input '%s' (%d): is %lld, allowed: %s (%s)", entry.name, symbol.input,
+                       static_cast<long long>(value), range.text, symbol.name);
+    return PTC_OK;
+  }
+
+  const DimEntry &dim = entry.dims[symbol.dim];
+  int64_t size = tensor.shape[symbol.dim], rest = size - symbol.offset;
+  if (rest % symbol.scale != 0)
+    return error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, but must be %s for an integer %s in %s",
+                     entry.name, symbol.input, symbol.dim, static_cast<long long>(size), dim.text, symbol.name,
+                     range.text);
+  int64_t value = symbols[index] = rest / symbol.scale;
+  if (value < symbol.min || (symbol.max >= 0 && value > symbol.max))
+    return error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, allowed: %s (%s)", entry.name,
+                     symbol.input, symbol.dim, static_cast<long long>(size), RangeText(dim.min, dim.max).text, dim.text);
+  return PTC_OK;
+}
+
+ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int32_t count, int64_t *symbols,
+                       Error &error) {
+  if (count != program.inputCount || (count > 0 && !inputs))
+    return error.set(PTC_INVALID_ARGUMENT, "%d inputs were given, but the model takes %d", count, program.inputCount);
+  for (int32_t i = 0; i < count; ++i)
+    if (ptc_status status = checkForm(program.inputs[i], {"input", program.inputs[i].name, i}, inputs[i], error))
+      return status;
+  for (int32_t i = 0; i < program.symbolCount; ++i)
+    if (ptc_status status = bindSymbol(program, i, inputs, symbols, error))
+      return status;
+  return PTC_OK;
+}
+
+ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, const int64_t *symbols,
+                      const int64_t *values, Error &error) {
+  Given given = {&program, symbols, {}};
+  for (int32_t i = 0; i < program.inputCount; ++i)
+    if (ptc_status status =
+            checkShape(program.inputs[i], {"input", program.inputs[i].name, i}, *inputs[i], values, given, error))
+      return status;
+  for (int32_t i = 0; i < program.guardCount; ++i) {
+    const GuardEntry &guard = program.guards[i];
+    int64_t value = values[guard.value];
+    if (value < guard.min || (guard.max >= 0 && value > guard.max))
+      return error.set(PTC_MISMATCH, "the model was compiled for inputs where %s; here it is %lld, allowed: %s%s",
+                       guard.text, static_cast<long long>(value), RangeText(guard.min, guard.max).text, given.describe());
+  }
+  return PTC_OK;
+}
+
+ptc_status checkTensor(const TensorEntry &entry, const char *what, int32_t index, const DLTensor *tensor,
+                       const int64_t *values, Error &error) {
+  Place at = {what, entry.name, index};
+  if (ptc_status status = checkForm(entry, at, tensor, error))
+    return status;
+  Given given = {};
+  return checkShape(entry, at, *tensor, values, given, error);
+}
+
+} // namespace ptc::runtime

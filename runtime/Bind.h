@@ -1,0 +1,29 @@
+//===- Bind.h - do these tensors fit the model? ---------------------------===//
+//
+// Everything a call is given is checked here, before anything is read or
+// written: the symbols get their values from the inputs, then every size, type and
+// guard is compared with them. A message names the tensor, the dimension, the size
+// found and what was allowed.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Error.h"
+#include "runtime/Program.h"
+
+namespace ptc::runtime {
+
+/// Takes the symbols' values from the inputs. Checks all that does not need derived sizes.
+ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int32_t count, int64_t *symbols,
+                       Error &error);
+
+/// Checks the inputs' sizes and the guards against the values that follow from the symbols.
+ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, const int64_t *symbols,
+                      const int64_t *values, Error &error);
+
+/// Checks a tensor that the model, or its state, is to be written to (or a state's new value).
+/// `what`: "output", "state"; `values` give the sizes.
+ptc_status checkTensor(const TensorEntry &entry, const char *what, int32_t index, const DLTensor *tensor,
+                       const int64_t *values, Error &error);
+
+} // namespace ptc::runtime

@@ -1,0 +1,285 @@
+//===- Call.cpp -----------------------------------------------------------===//
+
+#include "runtime/Call.h"
+#include "runtime/Bind.h"
+#include "runtime/Execute.h"
+#include "runtime/Strided.h"
+#include "runtime/Tensor.h"
+
+#include <algorithm>
+#include <string.h>
+
+namespace ptc::runtime {
+
+namespace {
+/// A frame for the length of one call.
+class FrameLease {
+public:
+  explicit FrameLease(ptc_context &context) : context(context), frame(context.acquireFrame()) {}
+  ~FrameLease() {
+    if (frame)
+      context.releaseFrame(frame);
+  }
+  FrameLease(const FrameLease &) = delete;
+  Frame *operator->() const { return frame; }
+  Frame &operator*() const { return *frame; }
+  explicit operator bool() const { return frame != nullptr; }
+
+private:
+  ptc_context &context;
+  Frame *frame;
+};
+} // namespace
+
+/// Up to this many symbols a call's new values are kept on the stack.
+constexpr int32_t kMaxSymbols = 256;
+
+/// Takes a frame's plan from the inputs' sizes; all checks of inputs are here.
+static ptc_status bind(Frame &frame, InputList inputs, Error &error) {
+  const Program &program = *frame.program;
+  int64_t symbols[kMaxSymbols] = {};
+  if (program.symbolCount > kMaxSymbols)
+    return error.set(PTC_UNSUPPORTED, "the model has more than %d symbols", kMaxSymbols);
+  if (ptc_status status = bindSymbols(program, inputs.tensors, inputs.count, symbols, error))
+    return status;
+  if (ptc_status status = frame.plan(symbols, error))
+    return status;
+  return checkSizes(program, inputs.tensors, frame.symbols.data, frame.values.data, error);
+}
+
+/// Kernels take row-major tensors, aligned to their elements.
+static bool isUsableInPlace(const DLTensor &tensor) {
+  uintptr_t alignment = std::min(tensor.dtype.bits / 8, 8);
+  return isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % alignment == 0;
+}
+
+/// Decides which tensors need packed copies, where these lie, and refuses what would make results
+/// depend on the order in which memory is written.
+static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+  const Program &program = *frame.program;
+  int64_t bytes = 0;
+  auto place = [&](Staging &staging, const DLTensor &tensor, int64_t size, bool isStaged) {
+    staging = {isStaged ? &tensor : nullptr, bytes};
+    if (isStaged)
+      bytes += (size + kAlignment - 1) / kAlignment * kAlignment;
+  };
+
+  for (int32_t i = 0; i < program.outputCount; ++i) {
+    Extent extent = extentOf(*outputs[i]);
+    if (mayOverlapItself(*outputs[i]))
+      return error.set(PTC_INVALID_ARGUMENT, "output '%s' (%d): its strides let elements share memory",
+                       program.outputs[i].name, i);
+    for (int32_t j = 0; j < i; ++j)
+      if (extent.overlaps(extentOf(*outputs[j])))
+        return error.set(PTC_INVALID_ARGUMENT, "outputs '%s' (%d) and '%s' (%d) share memory", program.outputs[j].name,
+                         j, program.outputs[i].name, i);
+    place(frame.outputs[i], *outputs[i], frame.values[program.outputs[i].bytes], !isUsableInPlace(*outputs[i]));
+  }
+  for (int32_t i = 0; i < program.inputCount; ++i) {
+    const TensorEntry &entry = program.inputs[i];
+    Extent extent = extentOf(*inputs.tensors[i]);
+    bool overlapsOutput = false;
+    for (int32_t j = 0; j < program.outputCount; ++j)
+      overlapsOutput |= extent.overlaps(extentOf(*outputs[j]));
+    for (int32_t j = 0; entry.isWritten && j < program.inputCount; ++j)
+      if (overlapsOutput || (j != i && extent.overlaps(extentOf(*inputs.tensors[j]))))
+        return error.set(PTC_INVALID_ARGUMENT, "input '%s' (%d): the model updates it, but it shares memory with %s",
+                         entry.name, i, overlapsOutput ? "an output" : "another input");
+    if (entry.isWritten && mayOverlapItself(*inputs.tensors[i]))
+      return error.set(PTC_INVALID_ARGUMENT, "input '%s' (%d): the model updates it, but its elements share memory",
+                       entry.name, i);
+    place(frame.inputs[i], *inputs.tensors[i], frame.values[entry.bytes],
+          overlapsOutput || !isUsableInPlace(*inputs.tensors[i]));
+  }
+  if (!frame.staging.reserve(bytes))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for packed copies of %lld bytes", static_cast<long long>(bytes));
+  for (int32_t i = 0; i < program.inputCount; ++i)
+    if (frame.inputs[i].tensor)
+      gather(frame.staging.data + frame.inputs[i].offset, *inputs.tensors[i]);
+  return PTC_OK;
+}
+
+static char *usedData(const Frame &frame, const Staging &staging, const DLTensor &tensor) {
+  return staging.tensor ? frame.staging.data + staging.offset : dataOf(tensor);
+}
+
+/// Sets the addresses of all buffers, and from them the launches' arguments.
+static void resolveAddresses(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs) {
+  const Program &program = *frame.program;
+  for (int32_t i = 0; i < program.bufferCount; ++i) {
+    const BufferEntry &buffer = program.buffers[i];
+    void *&address = frame.addresses[i];
+    switch (buffer.storage) {
+    case Storage::Input:
+      address = usedData(frame, frame.inputs[buffer.index], *inputs.tensors[buffer.index]);
+      break;
+    case Storage::Output:
+      address = usedData(frame, frame.outputs[buffer.index], *outputs[buffer.index]);
+      break;
+    case Storage::State:
+      address = context.stateData(buffer.index);
+      break;
+    case Storage::Weight:
+      address = const_cast<char *>(program.weights) + buffer.offset;
+      break;
+    case Storage::Arena:
+      address = frame.arena.data + frame.offsets[i];
+      break;
+    }
+  }
+  for (int32_t i = 0; i < program.bufferCount; ++i) {
+    int32_t root = i;
+    while (program.buffers[root].inPlaceOf >= 0)
+      root = program.buffers[root].inPlaceOf;
+    frame.addresses[i] = frame.addresses[root];
+  }
+  void **argument = frame.arguments.data;
+  for (int32_t i = 0; i < program.launchCount; ++i)
+    for (int32_t j = 0; j < program.launches[i].argCount; ++j)
+      *argument++ = frame.addresses[program.launches[i].args[j]];
+}
+
+/// Tensors that were worked on as packed copies get their contents back.
+static void unstage(Frame &frame) {
+  const Program &program = *frame.program;
+  for (int32_t i = 0; i < program.outputCount; ++i)
+    if (const Staging &staging = frame.outputs[i]; staging.tensor)
+      scatter(*staging.tensor, frame.staging.data + staging.offset);
+  for (int32_t i = 0; i < program.inputCount; ++i)
+    if (const Staging &staging = frame.inputs[i]; staging.tensor && program.inputs[i].isWritten)
+      scatter(*staging.tensor, frame.staging.data + staging.offset);
+}
+
+/// The call itself, with inputs and outputs checked.
+static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+  if (ptc_status status = stage(frame, inputs, outputs, error))
+    return status;
+  int32_t threads = frame.isParallel ? context.threadsWanted() : 1;
+  if (ptc_status status = frame.reserve(threads, error))
+    return status;
+  resolveAddresses(context, frame, inputs, outputs);
+
+  bool hasStates = frame.program->stateCount > 0;
+  if (hasStates)
+    context.stateMutex.lock();
+  ptc_status status = execute(frame, threads, context.profile, error);
+  if (hasStates)
+    context.stateMutex.unlock();
+  if (status == PTC_OK)
+    unstage(frame);
+  return status;
+}
+
+static ptc_status checkOutputCount(const Program &program, const void *outputs, int32_t count, Error &error) {
+  if (count == program.outputCount && (count == 0 || outputs))
+    return PTC_OK;
+  return error.set(PTC_INVALID_ARGUMENT, "%d outputs were given, but the model has %d", count, program.outputCount);
+}
+
+ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs, int32_t outputCount, Error &error) {
+  const Program &program = *context.program;
+  FrameLease frame(context);
+  if (!frame)
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
+    return status;
+  if (ptc_status status = bind(*frame, inputs, error))
+    return status;
+  for (int32_t i = 0; i < outputCount; ++i)
+    if (ptc_status status =
+            checkTensor(program.outputs[i], "output", i, outputs[i], frame->values.data, error))
+      return status;
+  return run(context, *frame, inputs, outputs, error);
+}
+
+ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **outputs, int32_t outputCount,
+                   Error &error) {
+  const Program &program = *context.program;
+  for (int32_t i = 0; outputs && i < outputCount; ++i)
+    outputs[i] = nullptr;
+  FrameLease frame(context);
+  if (!frame)
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
+    return status;
+  if (ptc_status status = bind(*frame, inputs, error))
+    return status;
+
+  // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
+  ptc_status status = PTC_OK;
+  for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i) {
+    outputs[i] = createTensor(program.outputs[i], frame->values.data);
+    if (!outputs[i])
+      status = error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", program.outputs[i].name, i);
+  }
+  static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
+  if (status == PTC_OK)
+    status = run(context, *frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), error);
+  for (int32_t i = 0; i < outputCount && status != PTC_OK; ++i) {
+    if (outputs[i])
+      outputs[i]->deleter(outputs[i]);
+    outputs[i] = nullptr;
+  }
+  return status;
+}
+
+ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, int64_t *shape, int32_t ndim,
+                       Error &error) {
+  const Program &program = *context.program;
+  if (output < 0 || output >= program.outputCount)
+    return error.set(PTC_INVALID_ARGUMENT, "there is no output %d; the model has %d", output, program.outputCount);
+  const TensorEntry &entry = program.outputs[output];
+  if (ndim != entry.rank || (ndim > 0 && !shape))
+    return error.set(PTC_INVALID_ARGUMENT, "output '%s' (%d) has %d dimensions, not %d", entry.name, output, entry.rank,
+                     ndim);
+  FrameLease frame(context);
+  if (!frame)
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  if (ptc_status status = bind(*frame, inputs, error))
+    return status;
+  for (int32_t d = 0; d < ndim; ++d)
+    shape[d] = frame->values[entry.dims[d].size];
+  return PTC_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+static ptc_status checkState(ptc_context &context, int32_t state, const DLTensor *value, Error &error) {
+  const Program &program = *context.program;
+  if (state < 0 || state >= program.stateCount)
+    return error.set(PTC_INVALID_ARGUMENT, "there is no state %d; the model has %d", state, program.stateCount);
+  // Static sizes: no symbols are needed, only a place to look the sizes up.
+  const TensorEntry &entry = program.states[state];
+  int64_t sizes[kMaxRank];
+  DimEntry dims[kMaxRank];
+  for (int32_t d = 0; d < entry.rank; ++d) {
+    dims[d] = entry.dims[d];
+    dims[d].size = d;
+    sizes[d] = dims[d].min;
+  }
+  TensorEntry local = entry;
+  local.dims = dims;
+  return checkTensor(local, "state", state, value, sizes, error);
+}
+
+ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error &error) {
+  if (ptc_status status = checkState(context, state, value, error))
+    return status;
+  if (mayOverlapItself(*value))
+    return error.set(PTC_INVALID_ARGUMENT, "state %d: the strides of its tensor let elements share memory", state);
+  Guard guard(context.stateMutex);
+  scatter(*value, context.stateData(state));
+  return PTC_OK;
+}
+
+ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, Error &error) {
+  if (ptc_status status = checkState(context, state, value, error))
+    return status;
+  Guard guard(context.stateMutex);
+  gather(context.stateData(state), *value);
+  return PTC_OK;
+}
+
+} // namespace ptc::runtime

@@ -1,0 +1,103 @@
+//===- Context.cpp --------------------------------------------------------===//
+
+#include "runtime/Context.h"
+#include "runtime/Cpu.h"
+#include "runtime/Threads.h"
+
+#include <algorithm>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace ptc::runtime;
+
+int64_t ptc::runtime::stateBytes(const TensorEntry &state) {
+  int64_t bytes = state.bits / 8;
+  for (int32_t d = 0; d < state.rank; ++d)
+    bytes *= state.dims[d].min;
+  return bytes;
+}
+
+ptc_status ptc_context::create(const Program &program, ptc_context **result) {
+  *result = nullptr;
+  if (missingCpuFeature(program.cpuFeatures))
+    return PTC_UNSUPPORTED;
+  auto *context = static_cast<ptc_context *>(calloc(1, sizeof(ptc_context)));
+  if (!context)
+    return PTC_OUT_OF_MEMORY;
+  context->program = &program;
+  int64_t bytes = 0;
+  bool isReady = context->stateOffsets.allocate(program.stateCount);
+  for (int32_t i = 0; isReady && i < program.stateCount; ++i) {
+    context->stateOffsets[i] = bytes;
+    bytes += (stateBytes(program.states[i]) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  if (!isReady || !context->stateBlock.reserve(bytes)) {
+    destroy(context);
+    return PTC_OUT_OF_MEMORY;
+  }
+  context->resetStates();
+  *result = context;
+  return PTC_OK;
+}
+
+void ptc_context::destroy(ptc_context *context) {
+  while (Frame *frame = context->freeFrames) {
+    context->freeFrames = frame->next;
+    Frame::destroy(frame);
+  }
+  context->stateBlock.release();
+  context->stateOffsets.release();
+  context->errors.release();
+  context->profile.release();
+  free(context);
+}
+
+void ptc_context::resetStates() {
+  for (int32_t i = 0; i < program->stateCount; ++i)
+    memcpy(stateData(i), program->weights + program->states[i].initial, stateBytes(program->states[i]));
+}
+
+Frame *ptc_context::acquireFrame() {
+  int32_t number;
+  {
+    Guard guard(frameMutex);
+    if (Frame *frame = freeFrames) {
+      freeFrames = frame->next;
+      return frame;
+    }
+    number = frameCount++;
+  }
+  Frame *frame = Frame::create(*program);
+  if (frame)
+    frame->number = number;
+  return frame;
+}
+
+void ptc_context::releaseFrame(Frame *frame) {
+  Guard guard(frameMutex);
+  frame->next = freeFrames;
+  freeFrames = frame;
+  reservedBytes += frame->reservedBytes() - frame->countedBytes;
+  frame->countedBytes = frame->reservedBytes();
+  peakBytes = std::max(peakBytes, reservedBytes);
+  largestArena = std::max(largestArena, frame->arenaBytes);
+}
+
+void ptc_context::trim() {
+  Guard guard(frameMutex);
+  for (Frame *frame = freeFrames; frame; frame = frame->next) {
+    reservedBytes -= frame->countedBytes;
+    frame->countedBytes = 0;
+    frame->trim();
+  }
+}
+
+ptc_memory ptc_context::memory() {
+  Guard guard(frameMutex);
+  return {program->weightBytes, stateBlock.size, largestArena, reservedBytes, peakBytes};
+}
+
+int32_t ptc_context::threadsWanted() const {
+  int32_t count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
+  return count > 0 ? count : OpenMP::get().defaultThreads();
+}

@@ -1,0 +1,51 @@
+//===- Context.h - states, frames and settings of one user of a model -----===//
+#pragma once
+
+#include "runtime/Frame.h"
+
+/// Zeroed memory is a valid one, but for what create() sets.
+struct ptc_context {
+  using Program = ptc::runtime::Program;
+  using Frame = ptc::runtime::Frame;
+  using Error = ptc::runtime::Error;
+
+  const Program *program;
+  ptc::runtime::ErrorLog errors;
+  ptc::runtime::Profile profile;
+
+  static ptc_status create(const Program &program, ptc_context **context);
+  static void destroy(ptc_context *context);
+
+  /// A frame that no other call uses; null when out of memory.
+  Frame *acquireFrame();
+  void releaseFrame(Frame *frame);
+  void trim();
+  ptc_memory memory();
+
+  /// Copies the states' first values.
+  void resetStates();
+  char *stateData(int32_t state) const { return stateBlock.data + stateOffsets[state]; }
+
+  /// Held while a call runs that may read or write states, so that it sees and leaves whole ones.
+  ptc::runtime::Mutex stateMutex;
+
+  void setThreads(int32_t count) { __atomic_store_n(&threads, count, __ATOMIC_RELAXED); }
+  int32_t threadsWanted() const;
+
+private:
+  ptc::runtime::Mutex frameMutex; ///< guards the five below
+  Frame *freeFrames;
+  int32_t frameCount;
+  int64_t reservedBytes, peakBytes, largestArena;
+
+  ptc::runtime::Block stateBlock;
+  ptc::runtime::Array<int64_t> stateOffsets;
+  int32_t threads; ///< 0: as OpenMP says
+};
+
+namespace ptc::runtime {
+
+/// States have static sizes.
+int64_t stateBytes(const TensorEntry &state);
+
+} // namespace ptc::runtime

@@ -1,0 +1,61 @@
+//===- Memory.cpp ---------------------------------------------------------===//
+
+#include "runtime/Memory.h"
+#include "runtime/Program.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+namespace ptc::runtime {
+
+/// From here on blocks are mapped, so that releasing one gives it back to the system at once, and on huge pages.
+constexpr int64_t kMapped = 4 << 20;
+constexpr int64_t kHugePage = 2 << 20;
+
+static int64_t roundUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Maps `size` bytes (whole huge pages) at a huge page's boundary.
+static char *mapHuge(int64_t size) {
+  void *all = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED)
+    return nullptr;
+  char *begin = static_cast<char *>(all);
+  char *data = reinterpret_cast<char *>(roundUp(reinterpret_cast<intptr_t>(begin), kHugePage));
+  if (data > begin)
+    munmap(begin, data - begin);
+  if (int64_t rest = begin + kHugePage - data)
+    munmap(data + size, rest);
+  madvise(data, size, MADV_HUGEPAGE); // a wish
+  return data;
+}
+
+bool Block::reserve(int64_t bytes) {
+  if (bytes <= size)
+    return true;
+  release();
+  if (bytes > INT64_MAX - 2 * kHugePage)
+    return false;
+  if (bytes >= kMapped) {
+    bytes = roundUp(bytes, kHugePage);
+    data = mapHuge(bytes);
+  } else {
+    bytes = roundUp(bytes, kAlignment);
+    data = static_cast<char *>(aligned_alloc(kAlignment, bytes));
+  }
+  size = data ? bytes : 0;
+  return data != nullptr;
+}
+
+void Block::release() {
+  if (size >= kMapped)
+    munmap(data, size);
+  else
+    free(data);
+  data = nullptr;
+  size = 0;
+}
+
+void *allocateZeroed(int64_t count, int64_t size) { return calloc(count, size); }
+void releaseZeroed(void *data) { free(data); }
+
+} // namespace ptc::runtime

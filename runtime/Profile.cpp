@@ -1,0 +1,107 @@
+//===- Profile.cpp --------------------------------------------------------===//
+
+#include "runtime/Profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace ptc::runtime {
+
+int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+void Profile::start() {
+  Guard guard(mutex);
+  count = 0;
+  isIncomplete = false;
+  __atomic_store_n(&on, true, __ATOMIC_RELAXED);
+}
+
+void Profile::add(const Event *more, int64_t number) {
+  Guard guard(mutex);
+  if (count + number > capacity) {
+    int64_t wanted = 2 * (count + number);
+    auto *grown = static_cast<Event *>(realloc(events, wanted * sizeof(Event)));
+    if (!grown) {
+      isIncomplete = true;
+      return;
+    }
+    events = grown;
+    capacity = wanted;
+  }
+  memcpy(events + count, more, number * sizeof(Event));
+  count += number;
+}
+
+void Profile::release() {
+  free(events);
+  events = nullptr;
+  count = capacity = 0;
+}
+
+static void writeString(FILE *file, const char *text) {
+  fputc('"', file);
+  for (; *text; ++text) {
+    auto c = static_cast<unsigned char>(*text);
+    if (c == '"' || c == '\\')
+      fputc('\\', file);
+    if (c < 0x20)
+      fprintf(file, "\\u%04x", c);
+    else
+      fputc(c, file);
+  }
+  fputc('"', file);
+}
+
+/// One "complete" event; times are microseconds since the first one.
+static void writeEvent(FILE *file, const Program &program, const Event &event, int64_t origin) {
+  const LaunchEntry *launch = event.launch >= 0 ? &program.launches[event.launch] : nullptr;
+  fputs(",\n{\"ph\":\"X\",\"name\":", file);
+  writeString(file, launch ? launch->name : program.name);
+  int64_t duration = event.end - event.begin;
+  fprintf(file, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", launch ? "kernel" : "call", getpid(),
+          event.frame * 1000 + event.thread, (event.begin - origin) / 1e3, duration / 1e3);
+  if (launch) {
+    fputs(",\"args\":{\"operators\":", file);
+    writeString(file, launch->operators);
+    fputs(",\"source\":", file);
+    writeString(file, launch->source);
+    fprintf(file, ",\"bytes\":%lld,\"flops\":%lld}", static_cast<long long>(event.bytes),
+            static_cast<long long>(event.flops));
+  }
+  fputc('}', file);
+}
+
+ptc_status Profile::write(const Program &program, const char *path, Error &error) {
+  Guard guard(mutex);
+  __atomic_store_n(&on, false, __ATOMIC_RELAXED);
+  if (isIncomplete)
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the profile's events");
+  FILE *file = fopen(path, "we");
+  if (!file)
+    return error.set(PTC_IO_ERROR, "cannot write %s: %s", path, strerror(errno));
+  int64_t origin = count > 0 ? events[0].begin : 0;
+  for (int64_t i = 0; i < count; ++i)
+    origin = events[i].begin < origin ? events[i].begin : origin;
+
+  fprintf(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,", getpid());
+  fputs("\"args\":{\"name\":", file);
+  writeString(file, program.name);
+  fputs("}}", file);
+  for (int64_t i = 0; i < count; ++i)
+    writeEvent(file, program, events[i], origin);
+  fputs("\n]}\n", file);
+  bool isWritten = !ferror(file);
+  isWritten = fclose(file) == 0 && isWritten;
+  release();
+  return isWritten ? PTC_OK : error.set(PTC_IO_ERROR, "cannot write %s: %s", path, strerror(errno));
+}
+
+} // namespace ptc::runtime

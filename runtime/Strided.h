@@ -1,0 +1,32 @@
+//===- Strided.h - tensors of any strides, copied -------------------------===//
+#pragma once
+
+#include "runtime/include/ptc/ptc.h"
+
+namespace ptc::runtime {
+
+/// No exported graph has more (PyTorch's own limit).
+constexpr int32_t kMaxRank = 64;
+
+inline char *dataOf(const DLTensor &tensor) { return static_cast<char *>(tensor.data) + tensor.byte_offset; }
+
+/// Whether the elements lie one after the other in row-major order.
+bool isContiguous(const DLTensor &tensor);
+
+/// Whether two indices may share an element, so that the tensor cannot be written.
+bool mayOverlapItself(const DLTensor &tensor);
+
+/// The bytes between the first and the one after the last element, wherever the strides lead.
+struct Extent {
+  const char *begin, *end;
+  bool overlaps(const Extent &other) const {
+    return begin < end && other.begin < other.end && begin < other.end && other.begin < end;
+  }
+};
+Extent extentOf(const DLTensor &tensor);
+
+/// Copies between a tensor and row-major memory.
+void gather(char *packed, const DLTensor &tensor);
+void scatter(const DLTensor &tensor, const char *packed);
+
+} // namespace ptc::runtime

@@ -1,0 +1,12 @@
+//===- Tensor.h - tensors that the runtime makes for callers --------------===//
+#pragma once
+
+#include "runtime/Program.h"
+#include "runtime/include/ptc/ptc.h"
+
+namespace ptc::runtime {
+
+/// A tensor with memory of its own, row-major; its deleter frees everything. Null when out of memory.
+DLManagedTensor *createTensor(const TensorEntry &entry, const int64_t *values);
+
+} // namespace ptc::runtime

@@ -1,0 +1,203 @@
+//===- Threads.cpp --------------------------------------------------------===//
+
+#include "runtime/Threads.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Older C libraries keep these in libdl, which a model does not ask for: then there are no threads, and no failure.
+extern "C" {
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dl_iterate_phdr
+}
+
+extern char **environ;
+
+namespace ptc::runtime {
+
+//===----------------------------------------------------------------------===//
+// Finding OpenMP
+//===----------------------------------------------------------------------===//
+
+/// Zero-initialised: a C++ static would need its guards from libstdc++.
+struct OpenMPStorage {
+  static OpenMP instance;
+  static pthread_once_t once;
+  static void find() { instance.find(); }
+};
+OpenMP OpenMPStorage::instance;
+pthread_once_t OpenMPStorage::once = PTHREAD_ONCE_INIT;
+
+const OpenMP &OpenMP::get() {
+  pthread_once(&OpenMPStorage::once, OpenMPStorage::find);
+  return OpenMPStorage::instance;
+}
+
+/// Whether the file's name is that of an OpenMP runtime, as libgomp.so.1, libgomp-a34b3233.so.1, libomp-22.so.5.
+static const char *const kStems[] = {"libgomp", "libomp", "libiomp5"};
+static bool isOpenMPName(const char *path) {
+  const char *name = strrchr(path, '/');
+  name = name ? name + 1 : path;
+  for (const char *stem : kStems) {
+    size_t length = strlen(stem);
+    if (strncmp(name, stem, length) == 0 && (name[length] == '.' || name[length] == '-'))
+      return true;
+  }
+  return false;
+}
+
+bool OpenMP::use(void *library, const char *path) {
+  auto find = [&](const char *name) { return dlsym(library, name); };
+  void *parallel = find("GOMP_parallel"), *number = find("omp_get_thread_num");
+  void *count = find("omp_get_num_threads"), *most = find("omp_get_max_threads");
+  if (!parallel || !number || !count || !most)
+    return false;
+  gompParallel = reinterpret_cast<decltype(gompParallel)>(parallel);
+  threadNumber = reinterpret_cast<decltype(threadNumber)>(number);
+  threadCount = reinterpret_cast<decltype(threadCount)>(count);
+  maxThreads = reinterpret_cast<decltype(maxThreads)>(most);
+  libraryPath = strdup(path);
+  return true;
+}
+
+/// Up to a few paths of libraries; more OpenMP runtimes than that are in no process.
+struct LoadedPaths {
+  char *paths[8];
+  int32_t count;
+};
+
+bool OpenMP::useLoaded() {
+  // Only names are collected here: dlopen from the callback could deadlock with a dlopen of another thread.
+  auto collect = [](dl_phdr_info *info, size_t, void *data) {
+    auto &found = *static_cast<LoadedPaths *>(data);
+    if (info->dlpi_name && isOpenMPName(info->dlpi_name) && found.count < 8)
+      found.paths[found.count++] = strdup(info->dlpi_name);
+    return 0;
+  };
+  LoadedPaths found = {};
+  dl_iterate_phdr(collect, &found);
+  bool isUsed = false;
+  for (int32_t i = 0; i < found.count; ++i) {
+    void *library = isUsed || !found.paths[i] ? nullptr : dlopen(found.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+    isUsed = isUsed || (library && use(library, found.paths[i]));
+    free(found.paths[i]);
+  }
+  return isUsed;
+}
+
+void OpenMP::find() {
+  if (!dlopen || !dlsym || !dl_iterate_phdr || useLoaded())
+    return;
+  if (!use(RTLD_DEFAULT, "the program itself")) // an OpenMP runtime linked statically
+    load();
+}
+
+static const char *const kSystemNames[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
+
+/// Loads the system's runtime, and since it is ours, tells it not to keep its threads spinning when a call has
+/// returned. libgomp can be told only by the environment, and only while it is loaded; the process's own
+/// environment is left alone, as other threads may be reading it.
+void OpenMP::load() {
+  static char spin[] = "GOMP_SPINCOUNT=2000";
+  bool isUsers = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT");
+  char **outer = environ, **inner = nullptr;
+  if (!isUsers) {
+    size_t count = 0;
+    while (outer && outer[count])
+      ++count;
+    inner = static_cast<char **>(calloc(count + 2, sizeof(char *)));
+    if (inner) {
+      for (size_t i = 0; i < count; ++i)
+        inner[i] = outer[i];
+      inner[count] = spin;
+      environ = inner;
+    }
+  }
+  for (const char *name : kSystemNames) {
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library || !use(library, name))
+      continue;
+    if (void *setBlocktime = isUsers ? nullptr : dlsym(library, "kmp_set_blocktime"))
+      reinterpret_cast<void (*)(int)>(setBlocktime)(0);
+    break;
+  }
+  if (inner) {
+    environ = outer;
+    free(inner);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Parallel regions and barriers
+//===----------------------------------------------------------------------===//
+
+void OpenMP::parallel(int32_t wanted, Body body, void *data) const {
+  if (!gompParallel || wanted <= 1)
+    return body(data, 0, 1);
+  struct Region {
+    const OpenMP *openmp;
+    Body body;
+    void *data;
+  } region = {this, body, data};
+  auto enter = [](void *opaque) {
+    auto &region = *static_cast<Region *>(opaque);
+    region.body(region.data, region.openmp->threadNumber(), region.openmp->threadCount());
+  };
+  gompParallel(enter, &region, wanted, 0);
+}
+
+static void pauseProcessor() { __builtin_ia32_pause(); }
+
+/// Pauses before a wait goes to sleep; a pause takes 40 to 140 cycles.
+constexpr int32_t kSpins = 4000;
+
+static int32_t countProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/// Spinning helps only when every thread has a processor.
+static int32_t spinsFor(int32_t threads) {
+  static std::atomic<int32_t> processors;
+  int32_t count = processors.load(std::memory_order_relaxed);
+  if (count == 0) {
+    count = countProcessors();
+    processors.store(count, std::memory_order_relaxed);
+  }
+  return threads <= count ? kSpins : kSpins / 100;
+}
+
+void Barrier::wait(int32_t threads) {
+  if (threads <= 1)
+    return;
+  auto *word = reinterpret_cast<uint32_t *>(&phase);
+  uint32_t mine = phase.load(std::memory_order_acquire);
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
+    arrived.store(0, std::memory_order_relaxed);
+    phase.store(mine + 1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) > 0)
+      syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    return;
+  }
+  for (int32_t spin = spinsFor(threads); spin > 0; --spin) {
+    if (phase.load(std::memory_order_acquire) != mine)
+      return;
+    pauseProcessor();
+  }
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (phase.load(std::memory_order_seq_cst) == mine)
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, mine, nullptr, nullptr, 0);
+  sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+} // namespace ptc::runtime

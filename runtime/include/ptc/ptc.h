@@ -1,0 +1,170 @@
+/*===- ptc.h - the C interface of a compiled model --------------------------===
+ *
+ * Every library that `ptc compile` writes exports the functions below. Tensors
+ * are DLPack's (dlpack/dlpack.h). docs/c-abi.md is the guide; in short:
+ *
+ *     void *library = dlopen("./model.so", RTLD_NOW | RTLD_LOCAL);
+ *     const ptc_api *(*get_api)(uint32_t) = dlsym(library, "ptc_get_api");
+ *     const ptc_api *ptc = get_api(PTC_ABI_VERSION);
+ *     ptc_context *context;
+ *     ptc->context_create(&context);
+ *     if (ptc->call(context, inputs, 1, outputs, 1) != PTC_OK)
+ *       puts(ptc->last_error(context));
+ *     ptc->context_destroy(context);
+ *
+ * A program that links with one model calls ptc_context_create, ptc_call, ... directly.
+ * Nothing here throws, exits or prints. All functions may be called from
+ * several threads at once, on one context or on many, except that a context
+ * must not be destroyed while it is in use.
+ *
+ *===------------------------------------------------------------------------===*/
+#ifndef PTC_PTC_H
+#define PTC_PTC_H
+
+#include <dlpack/dlpack.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Grows by one when something below changes its meaning; additions at the end of ptc_api do not. */
+#define PTC_ABI_VERSION 1
+
+#ifndef PTC_EXPORT
+#define PTC_EXPORT
+#endif
+
+typedef enum ptc_status {
+  PTC_OK = 0,
+  PTC_INVALID_ARGUMENT = 1, /**< a null pointer, a wrong count, an index out of range of this interface */
+  PTC_MISMATCH = 2,         /**< a tensor does not fit what the model was compiled for */
+  PTC_INDEX_ERROR = 3,      /**< an index in the data was out of range; outputs and states are unspecified */
+  PTC_OUT_OF_MEMORY = 4,
+  PTC_UNSUPPORTED = 5, /**< this machine lacks what the model was compiled for */
+  PTC_IO_ERROR = 6     /**< a profile could not be written */
+} ptc_status;
+
+/** What calls need and leave: states, working memory, settings, errors. */
+typedef struct ptc_context ptc_context;
+
+/** The size of a dimension: `text` is "8" or, when symbolic, "2*s0 + 1". */
+typedef struct ptc_dim {
+  const char *text;
+  int64_t min, max; /**< equal when static; max is -1 when unbounded */
+} ptc_dim;
+
+#define PTC_TENSOR_WRITTEN 1u /**< an input that calls update in place */
+
+typedef struct ptc_tensor {
+  const char *name; /**< as in the exported graph's signature */
+  DLDataType dtype; /**< code 6 with 8 bits is bool, a byte each; 8-bit unsigned is accepted for it too */
+  DLDevice device;
+  int32_t ndim;
+  uint32_t flags;
+  const ptc_dim *dims;
+} ptc_tensor;
+
+typedef struct ptc_symbol {
+  const char *name;
+  int64_t min, max; /**< max is -1 when unbounded */
+} ptc_symbol;
+
+/** What the model takes, answers and keeps. Lives as long as the library. */
+typedef struct ptc_signature {
+  const char *model, *compiler, *target;
+  const ptc_tensor *inputs, *outputs, *states;
+  const ptc_symbol *symbols;
+  int32_t input_count, output_count, state_count, symbol_count;
+} ptc_signature;
+
+typedef struct ptc_memory {
+  int64_t weights; /**< mapped from the library, shared between contexts and processes */
+  int64_t states;
+  int64_t arena;    /**< what the largest call so far planned for intermediate tensors */
+  int64_t reserved; /**< all working memory that the context holds now */
+  int64_t peak;     /**< the most that it held */
+} ptc_memory;
+
+typedef struct ptc_threading {
+  const char *library; /**< path of the OpenMP runtime in use, or null: every call runs on its caller's thread */
+  int32_t threads;     /**< how many a call asks for */
+} ptc_threading;
+
+/** The same functions as below, for programs that open models with dlopen. */
+typedef struct ptc_api {
+  uint32_t abi_version;
+  uint32_t size; /**< of this table, in bytes */
+  const ptc_signature *(*signature)(void);
+  const char *(*status_string)(ptc_status status);
+  ptc_status (*context_create)(ptc_context **context);
+  void (*context_destroy)(ptc_context *context);
+  const char *(*last_error)(const ptc_context *context);
+  ptc_status (*call)(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
+                     DLTensor *const *outputs, int32_t output_count);
+  ptc_status (*call_new)(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
+                         DLManagedTensor **outputs, int32_t output_count);
+  ptc_status (*output_shape)(ptc_context *context, const DLTensor *const *inputs, int32_t input_count, int32_t output,
+                             int64_t *shape, int32_t ndim);
+  ptc_status (*state_get)(ptc_context *context, int32_t state, DLTensor *value);
+  ptc_status (*state_set)(ptc_context *context, int32_t state, const DLTensor *value);
+  ptc_status (*state_reset)(ptc_context *context);
+  ptc_status (*set_threads)(ptc_context *context, int32_t threads);
+  ptc_status (*threading)(ptc_context *context, ptc_threading *threading);
+  ptc_status (*memory)(ptc_context *context, ptc_memory *memory);
+  ptc_status (*trim)(ptc_context *context);
+  ptc_status (*profile_start)(ptc_context *context);
+  ptc_status (*profile_stop)(ptc_context *context, const char *path);
+} ptc_api;
+
+/** The table, or null when the library does not speak this version. */
+PTC_EXPORT const ptc_api *ptc_get_api(uint32_t abi_version);
+
+PTC_EXPORT uint32_t ptc_abi_version(void);
+PTC_EXPORT const ptc_signature *ptc_get_signature(void);
+PTC_EXPORT const char *ptc_status_string(ptc_status status);
+
+/** PTC_UNSUPPORTED when the processor lacks instructions that the model was compiled for. */
+PTC_EXPORT ptc_status ptc_context_create(ptc_context **context);
+PTC_EXPORT void ptc_context_destroy(ptc_context *context);
+
+/** Why the calling thread's last failed call on this context failed; "" when none did. Valid until its next failure. */
+PTC_EXPORT const char *ptc_last_error(const ptc_context *context);
+
+/** Runs the model into the caller's tensors. Inputs may have any strides, outputs any that do not overlap. */
+PTC_EXPORT ptc_status ptc_call(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
+                               DLTensor *const *outputs, int32_t output_count);
+
+/** Runs the model into new tensors: each outputs[i] is set, and owned by the caller (call its deleter). They may outlive
+ *  the context, but not the library. On failure all are null. */
+PTC_EXPORT ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
+                                   DLManagedTensor **outputs, int32_t output_count);
+
+/** The sizes that output `output` will have for these inputs, whose data is read only for symbolic-int inputs. */
+PTC_EXPORT ptc_status ptc_output_shape(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
+                                       int32_t output, int64_t *shape, int32_t ndim);
+
+/** States are the buffers that the model updates, as batch norm's running_mean; every context has its own. */
+PTC_EXPORT ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTensor *value);
+PTC_EXPORT ptc_status ptc_state_set(ptc_context *context, int32_t state, const DLTensor *value);
+PTC_EXPORT ptc_status ptc_state_reset(ptc_context *context);
+
+/** How many threads a call may use, its caller's included; 0 (at first): what the OpenMP runtime gives the calling thread. */
+PTC_EXPORT ptc_status ptc_set_threads(ptc_context *context, int32_t threads);
+PTC_EXPORT ptc_status ptc_get_threading(ptc_context *context, ptc_threading *threading);
+
+PTC_EXPORT ptc_status ptc_get_memory(ptc_context *context, ptc_memory *memory);
+
+/** Gives working memory that no call is using back to the system. */
+PTC_EXPORT ptc_status ptc_trim(ptc_context *context);
+
+/** Records every kernel of the calls between the two, and writes a trace for chrome://tracing or ui.perfetto.dev. */
+PTC_EXPORT ptc_status ptc_profile_start(ptc_context *context);
+PTC_EXPORT ptc_status ptc_profile_stop(ptc_context *context, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PTC_PTC_H */
