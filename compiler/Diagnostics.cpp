@@ -8,63 +8,62 @@ using namespace mlir;
 
 namespace ptc {
 
-namespace {
-/// The parts of a location that a user can look up.
-struct Place {
-  std::string file;
-  std::string node;
-
-  void collect(Location location) {
-    if (auto fused = llvm::dyn_cast<FusedLoc>(location)) {
-      for (Location part : fused.getLocations())
-        collect(part);
-    } else if (auto name = llvm::dyn_cast<NameLoc>(location)) {
-      if (node.empty())
-        node = name.getName().str();
-      collect(name.getChildLoc());
-    } else if (auto line = llvm::dyn_cast<FileLineColLoc>(location)) {
-      if (!file.empty())
-        return;
-      file = line.getFilename().str() + ":" + std::to_string(line.getLine());
-      // Python has lines only; a column comes from our own text parsers.
-      if (line.getColumn() != 0)
-        file += ":" + std::to_string(line.getColumn());
-    } else if (auto call = llvm::dyn_cast<CallSiteLoc>(location)) {
-      collect(call.getCallee());
-    }
+static void collect(Location location, Place &place) {
+  if (auto fused = llvm::dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations())
+      collect(part, place);
+  } else if (auto name = llvm::dyn_cast<NameLoc>(location)) {
+    if (place.node.empty())
+      place.node = name.getName().str();
+    collect(name.getChildLoc(), place);
+  } else if (auto line = llvm::dyn_cast<FileLineColLoc>(location)) {
+    if (!place.source.empty())
+      return;
+    place.source = line.getFilename().str() + ":" + std::to_string(line.getLine());
+    // Python has lines only; a column comes from our own text formats.
+    if (line.getColumn() != 0)
+      place.source += ":" + std::to_string(line.getColumn());
+  } else if (auto call = llvm::dyn_cast<CallSiteLoc>(location)) {
+    collect(call.getCallee(), place);
   }
-};
-} // namespace
+}
 
-std::string describe(Location location) {
+Place Place::of(Location location) {
   Place place;
-  place.collect(location);
-  if (place.node.empty())
-    return place.file.empty() ? "model" : place.file;
-  std::string node = "node " + place.node;
-  return place.file.empty() ? node : place.file + ", " + node;
+  collect(location, place);
+  return place;
+}
+
+std::string Place::describe() const {
+  if (node.empty())
+    return source.empty() ? "model" : source;
+  return source.empty() ? "node " + node : source + ", node " + node;
+}
+
+std::string Failure::line() const {
+  return (saysWhere ? "" : place.describe() + ": ") + what + (hint.empty() ? "" : " (" + hint + ")");
 }
 
 Diagnostics::Diagnostics(MLIRContext *context)
     : handler(context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
           return success();
-        std::string line = describe(diagnostic.getLocation()) + ": " + diagnostic.str();
-        auto notes = diagnostic.getNotes();
-        // "see current operation" is MLIR's habit and no advice.
-        for (Diagnostic &note : notes) {
-          std::string hint = note.str();
-          if (llvm::StringRef(hint).starts_with("see current operation"))
+        Failure failure{Place::of(diagnostic.getLocation()), diagnostic.str(), "", false};
+        for (Diagnostic &note : diagnostic.getNotes()) {
+          std::string text = note.str();
+          // MLIR's habit, and no advice.
+          if (llvm::StringRef(text).starts_with("see current operation"))
             continue;
-          line += " (" + hint + ")";
+          failure.hint = std::move(text);
           break;
         }
-        errors.push_back(std::move(line));
+        found.push_back(std::move(failure));
         return success();
       }) {}
 
 void Diagnostics::report(llvm::Error error) {
-  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) { errors.push_back(info.message()); });
+  llvm::handleAllErrors(std::move(error),
+                        [&](const llvm::ErrorInfoBase &info) { found.push_back({{}, info.message(), "", true}); });
 }
 
 void printError(llvm::StringRef message) {

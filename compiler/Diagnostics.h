@@ -19,24 +19,39 @@ namespace ptc {
 /// Exit statuses, as promised to users.
 enum ExitStatus { kDone = 0, kModelAtFault = 1, kUsage = 2, kDefect = 3 };
 
-/// Where a user would look: `net.py:12, node add_3`, `file.mlir:3:7`, `node add_3`.
-std::string describe(mlir::Location location);
+/// The parts of a location that a user can look up; empty when unknown.
+struct Place {
+  std::string source; ///< "net.py:12", and for our own text formats "file.mlir:3:7"
+  std::string node;   ///< of the exported graph: "add_3"
+
+  static Place of(mlir::Location location);
+  /// `net.py:12, node add_3`, `file.mlir:3:7`, `node add_3`, or `model`.
+  std::string describe() const;
+};
+
+struct Failure {
+  Place place;
+  std::string what, hint;
+  bool saysWhere = false; ///< `what` does so by itself, as an llvm::Error's text
+
+  /// `WHERE: WHAT (HINT)`
+  std::string line() const;
+};
 
 /// Collects the diagnostics of one context for its lifetime.
 class Diagnostics {
 public:
   explicit Diagnostics(mlir::MLIRContext *context);
 
+  /// An error that says where by itself.
   void report(llvm::Error error);
 
-  bool hasErrors() const { return !errors.empty(); }
-  /// All errors, one line each and no prefix, in the order that they came.
-  const std::vector<std::string> &getErrors() const { return errors; }
-  /// `where: what (hint)` of the first: what follows it is mostly its echo.
-  std::string first() const { return errors.empty() ? "unknown failure" : errors.front(); }
+  /// In the order that they came. What follows the first is mostly its echo.
+  const std::vector<Failure> &failures() const { return found; }
+  std::string first() const { return found.empty() ? "internal: a pass failed without a word" : found.front().line(); }
 
 private:
-  std::vector<std::string> errors;
+  std::vector<Failure> found;
   mlir::ScopedDiagnosticHandler handler;
 };
 
