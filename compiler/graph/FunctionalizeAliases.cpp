@@ -114,7 +114,7 @@ LogicalResult Aliases::writeByPosition(OpBuilder &builder, Location loc, Tensor 
   auto create = [&](const Call &call, ShapeRef sizes, Type type) {
     return call.create(builder, loc, makeTensorType(sizes, type))->getResult(0);
   };
-  auto reshape = [&](Value value, ShapeRef sizes) {
+  auto reshape = [&](Value value, ShapeRef sizes) -> Value {
     if (ShapeRef(getShape(value)) == sizes)
       return value;
     return create(Call("view.default").set("self", value).set("size", sizes, context), sizes,

@@ -20,7 +20,7 @@ namespace ptc::aten {
 //===----------------------------------------------------------------------===//
 
 static const char kTableText[] = {
-#embed "schema.txt"
+#embed <dialects/aten/schema.txt>
 };
 
 static StringRef table() { return StringRef(kTableText, sizeof(kTableText)); }
