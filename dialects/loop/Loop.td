@@ -19,6 +19,7 @@ def LoopDialect : Dialect {
   let name = "loop";
   let cppNamespace = "::ptc::loop";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let hasConstantMaterializer = 1;
 }
 
 class SizesAttrBase<string what, string pred> : Attr<CPred<pred>, what> {
@@ -73,6 +74,7 @@ def CheckedIndexOp : LoopOp<"checked_index", [Pure]> {
 
 def YieldOp : LoopOp<"yield", [Pure, Terminator, ReturnLike]> {
   let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
