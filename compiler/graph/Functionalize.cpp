@@ -45,7 +45,7 @@ static bool updatesStatistics(const AtenOp &op) {
 /// Writes nothing that a functional program could see.
 static bool isIdentity(const AtenOp &op) {
   StringRef base = op.schema().baseName();
-  if (base == "detach_" || base == "requires_grad_")
+  if (base == "detach_" || base == "requires_grad_" || base == "retain_grad")
     return true;
   if (base == "dropout_" || base == "feature_dropout_" || base == "alpha_dropout_" || base == "feature_alpha_dropout_")
     return !op.boolean("train") || op.real("p") == 0;
@@ -139,13 +139,13 @@ LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names
     if (argument.alias.written)
       llvm::append_range(written, namesOf(op, names, argument.name));
   if (changesSize(op, written))
-    return op->emitError() << "cannot compile " << op.name()
+    return op->emitError() << "cannot compile " << op->getName()
                            << ": it changes the size of a tensor in place (create a new tensor instead)";
 
   if (op.schema().has(Mark::InplaceView) && !isIdentity(op)) {
     const aten::Schema *twin = findTwin(op.schema());
     if (!twin)
-      return op->emitError() << "cannot compile " << op.name() << ": there is no such view out of place";
+      return op->emitError() << "cannot compile " << op->getName() << ": there is no such view out of place";
     visitViewInPlace(op, *twin, written[0]);
   } else if (!isIdentity(op)) {
     FailureOr<Effects> effects = createFunctional(builder, op);
@@ -176,7 +176,7 @@ void Functionalizer::visitViewInPlace(const AtenOp &op, const aten::Schema &twin
 
 LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> names) {
   if (op.schema().baseName() == "instance_norm")
-    return op->emitError() << "cannot compile " << op.name()
+    return op->emitError() << "cannot compile " << op->getName()
                            << " that updates running statistics (use track_running_stats=False)";
   Value mean = op.tensor("running_mean"), variance = op.tensor("running_var");
   Operation *update = Call("_native_batch_norm_legit_functional.default")
@@ -199,9 +199,9 @@ LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> n
 LogicalResult Functionalizer::visitAsStrided(const AtenOp &op, Value name) {
   Value root = aliases.rootOf(name);
   if (!strides.isContiguous(root))
-    return op->emitError() << "cannot compile " << op.name() << " of a tensor that is not contiguous";
+    return op->emitError() << "cannot compile " << op->getName() << " of a tensor that is not contiguous";
   if (root != name && op.isNone("storage_offset"))
-    return op->emitError() << "cannot compile " << op.name() << " of a view without storage_offset";
+    return op->emitError() << "cannot compile " << op->getName() << " of a view without storage_offset";
   op->setOperand(0, aliases.read(builder, root));
   aliases.addView(op.operation(), root);
   return success();

@@ -17,17 +17,22 @@ namespace ptc {
 // Which operator
 //===----------------------------------------------------------------------===//
 
-/// Same arguments, apart from out=.
+/// Same arguments, apart from out=. The first may be called `input`, and
+/// factories may take a dtype and a device more.
 static bool takesTheSame(const Schema &twin, const Schema &mutating) {
-  auto next = twin.arguments.begin();
+  auto next = twin.arguments.begin(), end = twin.arguments.end();
+  auto isExtra = [](const Argument &a) { return a.isKeywordOnly && a.isOptional && a.hasDefault; };
   for (const Argument &a : mutating.arguments) {
     if (a.isOut())
       continue;
-    if (next == twin.arguments.end() || next->name != a.name || next->kind != a.kind || next->isList != a.isList)
+    while (next != end && next->name != a.name && isExtra(*next))
+      ++next;
+    bool isFirst = next == twin.arguments.begin();
+    if (next == end || (next->name != a.name && !isFirst) || next->kind != a.kind || next->isList != a.isList)
       return false;
     ++next;
   }
-  return next == twin.arguments.end();
+  return std::all_of(next, end, isExtra);
 }
 
 /// add_ -> add, __iand__ -> __and__, add (with out=) -> add; and what torchgen
@@ -148,6 +153,22 @@ static Value createSpecial(OpBuilder &b, const AtenOp &op) {
     return convertTo(b, op.loc(), op.tensor("value"), self.getType());
   if (op.name() == "fill_.Scalar")
     return create(Call("full_like.default").set("self", self).set("fill_value", op.attribute("value")));
+  if (base == "polygamma_")
+    return create(Call("polygamma.default").copyArguments(op));
+  if (base == "fill_diagonal_" && getShape(self).size() == 2 && !op.boolean("wrap")) {
+    Shape sizes = getShape(self);
+    auto rows = getConstant(sizes[0]), columns = getConstant(sizes[1]);
+    if (!rows || !columns)
+      return {};
+    Type type = makeTensorType(b.getAffineConstantExpr(std::min(*rows, *columns)), getElementTypeOrSelf(self));
+    Value diagonal = Call("diagonal.default").set("self", self).create(b, op.loc(), type)->getResult(0);
+    Value filled = Call("full_like.default")
+                       .set("self", diagonal)
+                       .set("fill_value", op.attribute("fill_value"))
+                       .create(b, op.loc(), type)
+                       ->getResult(0);
+    return create(Call("diagonal_scatter.default").set("self", self).set("src", filled));
+  }
   return {};
 }
 
@@ -160,6 +181,17 @@ static SmallVector<Value> writtenOperands(const AtenOp &op) {
   return written;
 }
 
+static Call callTwin(const Schema &twin, const AtenOp &op, ArrayRef<Value> targets) {
+  Call call(twin);
+  call.copyArguments(op);
+  StringRef first = twin.arguments.empty() ? StringRef() : twin.arguments[0].name;
+  if (!first.empty() && twin.arguments[0].isTensor() && !op.hasArgument(first))
+    call.set(first, op->getOperand(0)); // dropout_(self) is dropout(input).
+  if (twin.find("dtype") && !op.hasArgument("dtype"))
+    call.set("dtype", TypeAttr::get(getElementTypeOrSelf(targets[0].getType())));
+  return call;
+}
+
 FailureOr<Effects> createFunctional(OpBuilder &builder, const AtenOp &op) {
   Effects effects;
   if (Value value = createSpecial(builder, op)) {
@@ -168,7 +200,7 @@ FailureOr<Effects> createFunctional(OpBuilder &builder, const AtenOp &op) {
   }
   const Schema *twin = findTwin(op.schema());
   if (!twin) {
-    op->emitError() << "cannot compile " << op.name() << ": it writes to its argument, and there is no operator "
+    op->emitError() << "cannot compile " << op->getName() << ": it writes to its argument, and there is no operator "
                     << "that returns what it writes";
     return failure();
   }
@@ -180,7 +212,7 @@ FailureOr<Effects> createFunctional(OpBuilder &builder, const AtenOp &op) {
   SmallVector<Value> targets = writtenOperands(op);
   for (Value target : targets)
     types.push_back(makeTensorType(getShape(target), computedElement(op, target.getType())));
-  Operation *call = Call(*twin).copyArguments(op).create(builder, op.loc(), types);
+  Operation *call = callTwin(*twin, op, targets).create(builder, op.loc(), types);
   effects.results = llvm::to_vector_of<Value>(call->getResults().take_front(computed));
   for (auto [target, value] : llvm::zip(targets, call->getResults().drop_front(computed)))
     effects.written.push_back(convertTo(builder, op.loc(), value, target.getType()));
