@@ -1,10 +1,14 @@
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+// The MLIR test driver: every dialect and every pass of ptc, beside MLIR's own clean-up passes.
+#include "compiler/Pipeline.h"
+
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
-  mlir::registerTransformsPasses();
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect>();
+  ptc::registerDialects(registry);
+  ptc::registerPasses();
+  mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "ptc's pass driver\n", registry));
 }

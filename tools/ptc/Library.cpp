@@ -118,7 +118,7 @@ Tensors Library::makeInputs() const {
     for (const ptc_dim &dim : ArrayRef(input.dims, input.ndim))
       shape.push_back(dim.min);
     inputs.push_back(std::make_unique<OwnedTensor>());
-    uint64_t bytes = getByteSize(input.dtype, shape).value_or(0);
+    uint64_t bytes = getByteSize(input.dtype, shape);
     inputs.back()->assign(input.dtype, std::move(shape), makeContent(input.dtype, bytes));
   }
   return inputs;

@@ -37,13 +37,9 @@ private:
   llvm::StringMap<FileTensor> tensors;
 };
 
-/// Bytes of a dense tensor; nullopt when that number overflows.
-std::optional<uint64_t> getByteSize(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
+/// Bytes of a dense tensor, which must exist (its size does not overflow).
+uint64_t getByteSize(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
 
 /// Writes dense tensors named by position; the file appears whole or not at all.
 llvm::Error writeTensorFile(llvm::StringRef path, llvm::ArrayRef<const DLTensor *> tensors);
-
-/// "float32[2, 3]"
-std::string toString(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
-
 } // namespace ptc

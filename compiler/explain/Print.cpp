@@ -1,0 +1,125 @@
+#include "compiler/explain/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace ptc {
+
+static json::Array toJson(ArrayRef<std::string> strings) { return json::Array(strings); }
+
+static json::Array toJson(ArrayRef<Report::Tensor> tensors) {
+  json::Array array;
+  for (const Report::Tensor &tensor : tensors)
+    array.push_back(json::Object{{"name", tensor.name}, {"type", tensor.type}});
+  return array;
+}
+
+static json::Value toJson(const Report::Kernel &kernel) {
+  json::Object object{{"name", kernel.name},           {"kind", kernel.kind},           {"ops", toJson(kernel.ops)},
+                      {"bytes", kernel.bytes.value},   {"flops", kernel.flops.value},   {"source", kernel.source}};
+  if (!kernel.bytes.text.empty())
+    object["symbolic_bytes"] = kernel.bytes.text;
+  if (!kernel.flops.text.empty())
+    object["symbolic_flops"] = kernel.flops.text;
+  return object;
+}
+
+json::Value toJson(const Report &report) {
+  json::Object ops;
+  for (const auto &[name, count] : report.ops)
+    ops[name] = count;
+  json::Array breaks, unsupported, kernels;
+  for (const Report::Break &item : report.breaks)
+    breaks.push_back(json::Object{{"reason", item.reason}, {"node", item.node}, {"source", item.source}});
+  for (const Report::Unsupported &item : report.unsupported)
+    unsupported.push_back(json::Object{{"op", item.op}, {"sources", toJson(item.sources)}});
+  for (const Report::Kernel &kernel : report.kernels)
+    kernels.push_back(toJson(kernel));
+  return json::Object{{"model", report.model},
+                      {"graphs", report.graphs},
+                      {"breaks", static_cast<int64_t>(report.breaks.size())},
+                      {"break_reasons", std::move(breaks)},
+                      {"ops", std::move(ops)},
+                      {"unsupported", std::move(unsupported)},
+                      {"inputs", toJson(report.inputs)},
+                      {"outputs", toJson(report.outputs)},
+                      {"states", toJson(report.states)},
+                      {"mutations", toJson(report.mutations)},
+                      {"guards", toJson(report.guards)},
+                      {"kernels", std::move(kernels)},
+                      {"weights", report.weightCount},
+                      {"weight_bytes", report.weightBytes},
+                      {"peak_bytes", report.peakBytes.value},
+                      {"fallbacks", json::Array()}};
+}
+
+/// "1.5 MiB"; with symbols, "at least 1.5 MiB: s0*4096".
+static std::string describeBytes(const Quantity &bytes) {
+  static constexpr StringLiteral kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = bytes.value;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
+    value /= 1024;
+  std::string text;
+  raw_string_ostream(text) << format(unit ? "%.1f " : "%.0f ", value) << kUnits[unit];
+  return bytes.text.empty() ? text : "at least " + text + ": " + bytes.text + " bytes";
+}
+
+static void printTensors(StringRef title, ArrayRef<Report::Tensor> tensors, raw_ostream &out) {
+  for (auto [index, tensor] : enumerate(tensors))
+    out << (index ? std::string(title.size(), ' ') : title.str()) << "  " << tensor.name << ": " << tensor.type << '\n';
+}
+
+static void printOperators(const Report &report, raw_ostream &out) {
+  int64_t total = 0;
+  std::vector<std::pair<int64_t, StringRef>> ordered;
+  for (const auto &[name, count] : report.ops) {
+    total += count;
+    ordered.push_back({-count, name});
+  }
+  llvm::sort(ordered);
+  out << "\noperators: " << total << " of " << ordered.size() << " kinds\n";
+  for (auto [count, name] : ordered)
+    out << format("  %5" PRId64 "  ", -count) << name << '\n';
+}
+
+static void printKernels(const Report &report, raw_ostream &out) {
+  out << "\nkernels: " << report.kernels.size() << '\n';
+  for (const Report::Kernel &kernel : report.kernels) {
+    out << "  " << kernel.name << " (" << kernel.kind << "): " << describeBytes(kernel.bytes);
+    if (kernel.flops.value)
+      out << ", " << format("%.3g", static_cast<double>(kernel.flops.value)) << " operations";
+    out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';
+  }
+  out << "planned memory: " << describeBytes(report.peakBytes) << '\n';
+}
+
+void print(const Report &report, raw_ostream &out) {
+  out << report.model << ": " << report.graphs << (report.graphs == 1 ? " graph" : " graphs") << '\n';
+  printTensors("inputs: ", report.inputs, out);
+  printTensors("outputs:", report.outputs, out);
+  printTensors("states: ", report.states, out);
+  for (const std::string &mutation : report.mutations)
+    out << "updates:  " << mutation << '\n';
+  for (const std::string &guard : report.guards)
+    out << "guard:    " << guard << '\n';
+  out << "weights:  " << report.weightCount << ", " << describeBytes({report.weightBytes, ""}) << '\n';
+  printOperators(report, out);
+
+  for (const Report::Unsupported &item : report.unsupported)
+    out << "\nunsupported: " << item.op << "\n  at " << join(item.sources, "\n  at ") << '\n';
+  if (!report.breaks.empty()) {
+    out << "\ncannot be compiled: " << report.breaks.size() << (report.breaks.size() == 1 ? " reason\n" : " reasons\n");
+    for (const Report::Break &item : report.breaks)
+      out << "  " << (item.source.empty() ? "" : item.source + ": ") << item.reason
+          << (item.node.empty() ? "" : " [node " + item.node + "]") << '\n';
+    return;
+  }
+  printKernels(report, out);
+}
+
+} // namespace ptc

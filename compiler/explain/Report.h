@@ -1,0 +1,70 @@
+//===- Report.h - what a model is made of and becomes ----------------------===//
+//
+// Works on a graph that cannot be compiled: that is its point. What stands in
+// the way is part of the report, and what lies behind it is left out.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/Options.h"
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+}
+namespace mlir {
+class MLIRContext;
+}
+
+namespace ptc {
+
+/// A number that may depend on symbols: `text` is "2*s0 + 1" where `value`, for
+/// the smallest sizes that the model takes, is 5.
+struct Quantity {
+  int64_t value = 0;
+  std::string text;
+};
+
+struct Report {
+  struct Break {
+    std::string reason, node, source;
+  };
+  struct Unsupported {
+    std::string op;
+    std::vector<std::string> sources; ///< each place once
+  };
+  struct Kernel {
+    std::string name, kind, source;
+    std::vector<std::string> ops;
+    Quantity bytes, flops;
+  };
+  struct Tensor {
+    std::string name, type;
+  };
+
+  std::string model;
+  int64_t graphs = 1;
+  std::vector<Tensor> inputs, outputs, states;
+  std::vector<std::string> mutations; ///< inputs and states that a call updates
+  int64_t weightCount = 0, weightBytes = 0;
+  std::map<std::string, int64_t> ops;
+  std::vector<Break> breaks;
+  std::vector<Unsupported> unsupported;
+  std::vector<std::string> guards;
+  std::vector<Kernel> kernels;
+  Quantity peakBytes; ///< of the arena
+};
+
+/// Only a model that cannot be read is an error.
+llvm::Expected<Report> explainModel(const Options &options, mlir::MLIRContext &context);
+
+llvm::json::Value toJson(const Report &report);
+void print(const Report &report, llvm::raw_ostream &out);
+
+} // namespace ptc
