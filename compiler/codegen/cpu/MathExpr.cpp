@@ -1,0 +1,111 @@
+//===- MathExpr.cpp -------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/MathExpr.h"
+
+#include "llvm/IR/Module.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+/// Adding 1.5 * 2^(mantissa bits) leaves the integer in the low bits.
+Nearest nearest(Real x) {
+  Real magic = x.number(isDouble(x) ? 0x1.8p52 : 0x1.8p23);
+  Real shifted = x + magic;
+  return {shifted - magic, bitsOf(shifted) - bitsOf(magic)};
+}
+
+/// Two steps, as 2^n itself may be out of range.
+Real scaleByPower(Real x, Bits n) {
+  int64_t mantissaBits = isDouble(x) ? 52 : 23, bias = isDouble(x) ? 1023 : 127;
+  auto power = [&](Bits k) { return fromBits((k + bias) << mantissaBits, x); };
+  Bits half = n >> 1;
+  return x * power(half) * power(n - half);
+}
+
+Decomposed decompose(Real x) {
+  int64_t mantissaBits = isDouble(x) ? 52 : 23;
+  int64_t rootHalf = isDouble(x) ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
+  Bits bits = bitsOf(x);
+  Bits exponent = (bits - rootHalf) >> mantissaBits;
+  return {fromBits(bits - (exponent << mantissaBits), x), exponent};
+}
+
+Value *callLibm(Ir &b, StringRef name, ArrayRef<Value *> operands) {
+  Type *type = operands[0]->getType(), *scalar = type->getScalarType();
+  SmallVector<Type *> parameters(operands.size(), scalar);
+  std::string symbol = (name + (scalar->isFloatTy() ? "f" : "")).str();
+  Module *module = b.GetInsertBlock()->getModule();
+  FunctionCallee callee = module->getOrInsertFunction(symbol, FunctionType::get(scalar, parameters, false));
+  auto *function = llvm::cast<Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  auto *vector = dyn_cast<FixedVectorType>(type);
+  if (!vector)
+    return b.CreateCall(callee, operands);
+  Value *result = PoisonValue::get(type);
+  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+    SmallVector<Value *> scalars;
+    for (Value *operand : operands)
+      scalars.push_back(b.CreateExtractElement(operand, lane));
+    result = b.CreateInsertElement(result, b.CreateCall(callee, scalars), lane);
+  }
+  return result;
+}
+
+Real unlessRare(Truth rare, StringRef libm, Real x, function_ref<Real()> fast) {
+  Ir &b = *x.b;
+  Function *function = b.GetInsertBlock()->getParent();
+  Real common = fast();
+  Value *any = rare.v->getType()->isVectorTy() ? b.CreateOrReduce(rare.v) : rare.v;
+  BasicBlock *before = b.GetInsertBlock();
+  BasicBlock *slow = BasicBlock::Create(b.getContext(), "rare", function);
+  BasicBlock *exit = BasicBlock::Create(b.getContext(), "common", function);
+  b.CreateCondBr(any, slow, exit);
+  b.SetInsertPoint(slow);
+  Value *exact = callLibm(b, libm, {x.v});
+  b.CreateBr(exit);
+  b.SetInsertPoint(exit);
+  PHINode *phi = b.CreatePHI(x.v->getType(), 2);
+  phi->addIncoming(common.v, before);
+  phi->addIncoming(exact, slow);
+  return x.with(phi);
+}
+
+/// Taylor: (ln 2 / 2)^12 / 12! < 1e-14.
+Real exp2Approximate(Real x) {
+  Nearest n = nearest(x);
+  Real r = (x - n.number) * M_LN2;
+  Real sum = r.number(1.0 / 39916800);
+  for (double factorial : {3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
+    sum = fma(sum, r, 1 / factorial);
+  return scaleByPower(sum, n.integer);
+}
+
+/// log m = 2 atanh((m - 1) / (m + 1)), by its series: |s| < 0.172, s^18 / 19 < 1e-15.
+Real log2Approximate(Real x) {
+  Decomposed d = decompose(x);
+  Real s = (d.mantissa - 1.0) / (d.mantissa + 1.0);
+  Real z = s * s;
+  Real series = polynomial(z, {1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3, 1.});
+  return fma(s * (2 * M_LOG2E), series, toReal(d.exponent, x));
+}
+
+/// Minimax on [0, tan(pi/8)]; larger arguments by atan x = pi/4 + atan((x-1)/(x+1)) = pi/2 - atan(1/x).
+Real atanApproximate(Real x) {
+  Real a = abs(x);
+  Truth large = a > 2.414213562373095, medium = a > 0.4142135623730950;
+  Real numerator = select(large, -1.0, select(medium, a - 1.0, a));
+  Real denominator = select(large, a, select(medium, a + 1.0, a.number(1.0)));
+  Real base = select(large, M_PI_2, select(medium, M_PI_4, a.number(0.0)));
+  Real t = numerator / denominator;
+  Real z = t * t;
+  Real series = polynomial(z, {0.0307113549531057267, -0.0587786921636076058, 0.0756464349489786825,
+                               -0.0907852889996998483, 0.111103960860151442, -0.142856909078876316,
+                               0.199999996153247043, -0.333333333308892428, 0.999999999999974392});
+  return withSignOf(fma(t, series, base), x);
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,125 @@
+//===- VectorMathExp.cpp - exp and what is made of it ---------------------===//
+
+#include "compiler/codegen/cpu/MathExpr.h"
+#include "compiler/codegen/cpu/VectorMath.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+// ln 2 in two parts; products of the first with |n| < 2^9 are exact.
+constexpr double kLn2High = 0x1.62e400p-1, kLn2Low = 0x1.7f7d1cp-20;
+
+/// exp(r) - 1 - r for |r| <= ln 2 / 2 (Cephes' expf).
+static Real expTail(Real r) {
+  return r * r * polynomial(r, {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2, 1.6666665459E-1,
+                                5.0000001201E-1});
+}
+
+static Real reduceByLn2(Real x, Real n) { return fma(n, -kLn2Low, fma(n, -kLn2High, x)); }
+
+Value *emitExp(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "exp", {value});
+  x = clamp(x, -104.0, 89.0); // beyond, the result is 0 or infinity anyway
+  Nearest n = nearest(x * M_LOG2E);
+  Real r = reduceByLn2(x, n.number);
+  return scaleByPower(expTail(r) + r + 1.0, n.integer).v;
+}
+
+Value *emitExp2(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "exp2", {value});
+  x = clamp(x, -151.0, 129.0);
+  Nearest n = nearest(x);
+  Real r = (x - n.number) * M_LN2;
+  return scaleByPower(expTail(r) + r + 1.0, n.integer).v;
+}
+
+/// 2^n (exp(r) - 1) + (2^n - 1); at half the size, so that 2^n is finite.
+static Real expm1(Real x) {
+  Real original = x;
+  x = clamp(x, -30.0, 89.0);
+  Nearest n = nearest(x * M_LOG2E);
+  Real r = reduceByLn2(x, n.number);
+  Real half = fromBits((n.integer + 126) << 23, x);
+  Real result = 2.0 * fma(expTail(r) + r, half, half - 0.5);
+  return select(abs(original) < 0x1p-25, original, result); // keeps -0 and denormals
+}
+
+Value *emitExpm1(Ir &b, Value *value) {
+  Real x{&b, value};
+  return isDouble(x) ? callLibm(b, "expm1", {value}) : expm1(x).v;
+}
+
+/// With u = exp|x| - 1: sinh = (u + u / (u + 1)) / 2. Near the overflow of exp, a quarter of exp(|x| / 2)^2 ... is had
+/// from exp(|x| - ln 2).
+Value *emitSinh(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "sinh", {value});
+  Real a = abs(x);
+  Real u = expm1(a);
+  Real small = 0.5 * (u + u / (u + 1.0));
+  Real large = toFloat(exp2Approximate(clamp(toDouble(a) * M_LOG2E - 1.0, -1000, 1000)));
+  return withSignOf(select(a > 10.0, large, small), x).v;
+}
+
+Value *emitCosh(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "cosh", {value});
+  Real e = exp2Approximate(clamp(abs(toDouble(x)) * M_LOG2E, -1000, 1000));
+  return toFloat(0.5 * (e + 1.0 / e)).v;
+}
+
+/// Cephes' tanhf below 0.625; above, 1 - 2 / (exp(2x) + 1).
+Value *emitTanh(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "tanh", {value});
+  Real z = x * x;
+  Real small = fma(polynomial(z, {-5.70498872745E-3, 2.06390887954E-2, -5.37397155531E-2, 1.33314422036E-1,
+                                  -3.33332819422E-1}) * z, x, x);
+  Real a = abs(x);
+  Real e{&b, emitExp(b, clamp(a + a, -1.0, 20.0).v)};
+  Real large = 1.0 - 2.0 / (e + 1.0);
+  return select(a > 0.625, withSignOf(large, x), small).v;
+}
+
+/// After N. Juffa: an odd polynomial up to 0.93, above it 1 - exp(polynomial).
+Value *emitErf(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "erf", {value});
+  Real t = clamp(abs(x), 0.0, 4.0), s = x * x;
+  Real large = polynomial(t, {-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1,
+                              -6.34846687e-1, -1.28717512e-1});
+  large = 1.0 - Real{&b, emitExp(b, fma(large, t, -t).v)};
+  Real small = polynomial(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1,
+                              1.28379166e-1});
+  return select(t > 0.927734375, withSignOf(large, x), fma(small, x, x)).v;
+}
+
+/// exp(-x^2) (1 + 2x) erfc(x) / (1 + 2x) for x >= 0, the middle part a minimax
+/// polynomial in (x - 4) / (x + 4); 2 - erfc(-x) for the others.
+Value *emitErfc(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "erfc", {value});
+  Real a = clamp(abs(toDouble(x)), 0.0, 10.2);
+  Real q = (a - 4.0) / (a + 4.0);
+  Real scaled = polynomial(q, {0.0000460273211362961053, 0.000248726561376653166, -0.00016594059460061184,
+                               -0.000793410513035442188, 0.00500251609028034018, -0.0161966436408812123,
+                               0.037173945222588153, -0.0663295283300471723, 0.0937322428549913972,
+                               -0.101039166661176097, 0.0680970775471920441, 0.0153796553046173899,
+                               -0.139621117125557169, 1.23299511861115785});
+  Real positive = scaled / fma(a, 2.0, a.number(1.0)) * exp2Approximate(a * a * -M_LOG2E);
+  return toFloat(select(toDouble(x) < 0.0, 2.0 - positive, positive)).v;
+}
+
+} // namespace ptc::cpu

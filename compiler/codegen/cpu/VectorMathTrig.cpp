@@ -1,0 +1,123 @@
+//===- VectorMathTrig.cpp - trigonometric functions and their inverses ----===//
+
+#include "compiler/codegen/cpu/MathExpr.h"
+#include "compiler/codegen/cpu/VectorMath.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+/// x = n * pi / 2 + r.
+struct Quadrant {
+  Real r;
+  Bits n;
+};
+
+} // namespace
+
+/// Cody and Waite in double: pi / 2 in two parts serves |x| < 2^28.
+constexpr double kLargeAngle = 0x1p28;
+
+static Quadrant reduceAngle(Real x) {
+  Real wide = toDouble(x);
+  Nearest n = nearest(wide * M_2_PI);
+  Real r = fma(n.number, -6.123233995736766e-17, fma(n.number, -M_PI_2, wide));
+  return {r, n.integer};
+}
+
+static Truth isLarge(Real x) { return !(abs(x) < kLargeAngle) & (abs(x) < x.number(kInfinity)); }
+
+/// Narrows a double's quadrant to float's width.
+static Bits narrow(Bits n) {
+  return {n.b, n.b->CreateTrunc(n.v, n.v->getType()->getWithNewType(n.b->getInt32Ty()))};
+}
+
+/// The sine of the quadrant's angle plus `quarter` quarter turns (Cephes' sinf, cosf).
+static Real sineOf(Quadrant q, int64_t quarter, Real like) {
+  Real r = toFloat(q.r), z = r * r;
+  Bits n = narrow(q.n) + quarter;
+  Real sine = fma(polynomial(z, {-1.9515295891E-4, 8.3321608736E-3, -1.6666654611E-1}) * z, r, r);
+  Real cosine = fma(polynomial(z, {2.443315711809948E-5, -1.388731625493765E-3, 4.166664568298827E-2}), z * z,
+                    fma(z, -0.5, z.number(1.0)));
+  Real value = select((n & 1) != 0, cosine, sine);
+  return fromBits(bitsOf(value) ^ ((n & 2) << 30), like);
+}
+
+Value *emitSin(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "sin", {value});
+  Real result = unlessRare(isLarge(x), "sin", x, [&] { return sineOf(reduceAngle(x), 0, x); });
+  return select(x == 0.0, x, result).v; // keeps -0
+}
+
+Value *emitCos(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "cos", {value});
+  return unlessRare(isLarge(x), "cos", x, [&] { return sineOf(reduceAngle(x), 1, x); }).v;
+}
+
+/// Sine by cosine of the reduced angle, both by their series in double.
+static Real tangentOf(Quadrant q) {
+  Real r = q.r, z = r * r;
+  Real sine = r * polynomial(z, {-1. / 39916800, 1. / 362880, -1. / 5040, 1. / 120, -1. / 6, 1.});
+  Real cosine = polynomial(z, {1. / 479001600, -1. / 3628800, 1. / 40320, -1. / 720, 1. / 24, -1. / 2, 1.});
+  Truth isOdd = (q.n & 1) != 0;
+  return toFloat(select(isOdd, -cosine, sine) / select(isOdd, sine, cosine));
+}
+
+Value *emitTan(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "tan", {value});
+  Real result = unlessRare(isLarge(x), "tan", x, [&] { return tangentOf(reduceAngle(x)); });
+  return select(x == 0.0, x, result).v;
+}
+
+//===----------------------------------------------------------------------===//
+// Inverses
+//===----------------------------------------------------------------------===//
+
+Value *emitAtan(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "atan", {value});
+  return select(x == 0.0, x, toFloat(atanApproximate(toDouble(x)))).v;
+}
+
+/// asin x = atan(x / sqrt((1 - x)(1 + x))), exact enough in double.
+Value *emitAsin(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "asin", {value});
+  Real w = toDouble(x);
+  return select(x == 0.0, x, toFloat(atanApproximate(w / sqrt((1.0 - w) * (1.0 + w))))).v;
+}
+
+/// 2 atan(sqrt((1 - x) / (1 + x))): keeps its digits near 1.
+Value *emitAcos(Ir &b, Value *value) {
+  Real x{&b, value};
+  if (isDouble(x))
+    return callLibm(b, "acos", {value});
+  Real w = toDouble(x);
+  return toFloat(2.0 * atanApproximate(sqrt((1.0 - w) / (1.0 + w)))).v;
+}
+
+Value *emitAtan2(Ir &b, Value *ordinate, Value *abscissa) {
+  Real y{&b, ordinate}, x{&b, abscissa};
+  if (isDouble(x))
+    return callLibm(b, "atan2", {ordinate, abscissa});
+  Real ay = abs(toDouble(y)), ax = abs(toDouble(x));
+  // On the diagonal at infinity and at the origin the quotient is no number.
+  Real ratio = select(ay == ax, select(ay == 0.0, 0.0, ay.number(1.0)), ay / ax);
+  Real angle = atanApproximate(ratio);
+  angle = select(bitsOf(toDouble(x)) < 0, M_PI - angle, angle);
+  return select(isNan(x) | isNan(y), kNan, withSignOf(toFloat(angle), y)).v;
+}
+
+} // namespace ptc::cpu
