@@ -1,0 +1,41 @@
+//===- Cpu.h - loop kernels become machine code ---------------------------===//
+//
+// Each loop.kernel becomes one function of the kernel ABI (runtime/Program.h).
+// Kernels that differ only in name and locations share one function.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/Target.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace ptc::cpu {
+
+/// What a launch of one kernel needs to know.
+struct KernelInfo {
+  std::string symbol;             ///< function in one of the objects
+  mlir::AffineExpr tasks;         ///< how many tasks there are
+  mlir::AffineExpr scratchBytes;  ///< for each thread
+  std::vector<std::string> faults; ///< faults[c - 1] explains fault code c
+};
+
+enum class CodeForm { Object, Assembly, Llvm };
+
+struct KernelCode {
+  llvm::DenseMap<mlir::Operation *, KernelInfo> kernels; ///< by loop.kernel
+  std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, or text
+};
+
+/// Compiles all kernels of the module. Fails for a kernel that cannot be, with its location's name.
+llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target,
+                                       CodeForm form = CodeForm::Object);
+
+} // namespace ptc::cpu
