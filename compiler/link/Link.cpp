@@ -1,0 +1,84 @@
+//===- Link.cpp -----------------------------------------------------------===//
+
+#include "compiler/link/Link.h"
+#include "compiler/link/Embedded.h"
+#include "compiler/link/MemoryFile.h"
+#include "compiler/link/WeightSegment.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <mutex>
+#include <vector>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+
+namespace ptc::link {
+
+/// The names that a model exports; all else is hidden, so that two models in one process do not meet.
+static constexpr StringLiteral kVersionScript = R"({
+  global: ptc_abi_version; ptc_get_api; ptc_get_signature; ptc_status_string; ptc_context_create; ptc_context_destroy;
+    ptc_last_error; ptc_call; ptc_call_new; ptc_output_shape; ptc_state_get; ptc_state_set; ptc_state_reset;
+    ptc_set_threads; ptc_get_threading; ptc_get_memory; ptc_trim; ptc_profile_start; ptc_profile_stop;
+  local: *;
+};
+)";
+
+static Error runLinker(ArrayRef<std::string> inputs, StringRef versionScript, StringRef output) {
+  std::vector<std::string> arguments = {"ld.lld", "-shared", "-o", output.str()};
+  for (const char *option : {"--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined", "--as-needed",
+                             "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now", "-z", "noexecstack",
+                             "--threads=1", "-O1", "--color-diagnostics=never"})
+    arguments.push_back(option);
+  arguments.push_back("--version-script=" + versionScript.str());
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+
+  // lld keeps its state in globals; after a crash of its own it cannot be called again.
+  static std::mutex mutex;
+  static bool isUsable = true;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!isUsable)
+    return createStringError("the linker failed earlier in this process and cannot run again");
+  std::string standard, errors;
+  raw_string_ostream standardStream(standard), errorStream(errors);
+  lld::Result result = lld::lldMain(pointers, standardStream, errorStream, {{lld::Gnu, &lld::elf::link}});
+  isUsable = result.canRunAgain;
+  if (result.retCode != 0)
+    return createStringError("linking failed: " + StringRef(errors).trim());
+  return Error::success();
+}
+
+Error linkModel(const LinkInput &input, StringRef path) {
+  std::vector<MemoryFile> files;
+  std::vector<std::string> paths;
+  auto add = [&](StringRef content) -> Error {
+    auto file = MemoryFile::create(content);
+    if (!file)
+      return file.takeError();
+    paths.push_back(file->path());
+    files.push_back(std::move(*file));
+    return Error::success();
+  };
+  for (StringRef object : input.objects)
+    if (Error error = add(object))
+      return error;
+  const ArrayRef<unsigned char> embedded[] = {{ptc_embedded_runtime, ptc_embedded_runtime_size},
+                                              {ptc_embedded_libc, ptc_embedded_libc_size},
+                                              {ptc_embedded_libm, ptc_embedded_libm_size}};
+  for (ArrayRef<unsigned char> bytes : embedded)
+    if (Error error = add(toStringRef(bytes)))
+      return error;
+  auto versionScript = MemoryFile::create(kVersionScript);
+  if (!versionScript)
+    return versionScript.takeError();
+  if (Error error = runLinker(paths, versionScript->path(), path))
+    return error;
+  return input.weights.empty() ? Error::success() : appendWeights(path, input.weights);
+}
+
+} // namespace ptc::link

@@ -1,0 +1,17 @@
+#!/bin/sh
+# compile.sh OUT SOURCES...: the runtime as one relocatable object that needs nothing but the C library.
+set -eu
+out=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for source in "$@"; do
+  /usr/bin/clang++-22 -std=c++17 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -fno-exceptions \
+    -fno-rtti -fno-threadsafe-statics -fno-stack-protector -fno-plt -fno-ident -I. -c "$source" \
+    -o "$folder/$(basename "$source" .cpp).o" &
+  jobs="${jobs:-} $!"
+done
+for job in $jobs; do
+  wait "$job"
+done
+/usr/bin/ld.lld-22 -r -o "$out" "$folder"/*.o

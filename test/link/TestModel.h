@@ -1,0 +1,50 @@
+//===- TestModel.h - models made by hand, without the compiler ------------===//
+#pragma once
+
+#include "compiler/codegen/host/ProgramSpec.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <map>
+#include <string>
+
+namespace ptc::test {
+
+struct Model {
+  host::ProgramSpec spec;
+  std::map<std::string, std::vector<char>> weights;
+};
+
+/// Makes the models of kernels.c. `work` is how many bytes a launch claims to move: with much, calls use threads.
+class Models {
+public:
+  Models();
+
+  Model affine(int64_t work = 0);             ///< y[s0, 8] = x[s0, 8] * w + b, 2 <= s0 <= 1024
+  Model derived();                            ///< the same, for x[2 * s0 + 1, 8] and a second input n that is s0
+  Model neighbours(int launches, int64_t work); ///< i64[s0], `launches` times add_neighbours
+  Model running();                            ///< state total += sum(x[4]); answers the old total and the new one
+  Model lookUp();                             ///< f32[10] weights at i64[4]
+  Model digits();                             ///< f32[s0, 1, 8, 8] -> f32[s0, 10]
+  Model increment();                          ///< updates its input x[4]
+  Model large(int64_t bytes);                 ///< affine with a weight of so many bytes besides
+
+  mlir::RankedTensorType type(ShapeRef sizes, mlir::Type element) { return makeTensorType(sizes, element); }
+  mlir::MLIRContext *get() { return &context; }
+
+private:
+  mlir::AffineExpr constant(int64_t value);
+  mlir::AffineExpr s0();
+  mlir::Type f32();
+  mlir::Type i64();
+
+  mlir::MLIRContext context;
+};
+
+/// Emits, links and writes the model to `path`; throws what failed.
+void build(const Model &model, const std::string &path);
+
+/// build() to a new file of the test's own folder.
+std::string build(const Model &model);
+
+} // namespace ptc::test

@@ -1,0 +1,146 @@
+// The library as a file: what it needs, what it shows, how it is made.
+#include "test/link/Loaded.h"
+#include "test/link/TestModel.h"
+
+#include "compiler/codegen/host/Host.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <chrono>
+#include <cstdio>
+#include <link.h>
+#include <unistd.h>
+
+using namespace ptc::test;
+using Catch::Contains;
+
+static std::string outputOf(const std::string &command) {
+  std::string text;
+  FILE *pipe = popen(command.c_str(), "r");
+  for (int c; (c = fgetc(pipe)) != EOF;)
+    text += static_cast<char>(c);
+  pclose(pipe);
+  return text;
+}
+
+static std::string contentsOf(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  REQUIRE(buffer);
+  return (*buffer)->getBuffer().str();
+}
+
+TEST_CASE("the same model gives the same bytes") {
+  Models models;
+  CHECK(contentsOf(build(models.affine())) == contentsOf(build(models.affine())));
+}
+
+TEST_CASE("a model needs the C library alone, and exports the interface alone") {
+  Models models;
+  std::string path = build(models.affine());
+  std::string needed = outputOf("readelf -d " + path + " | grep NEEDED");
+  CHECK_THAT(needed, Contains("[libc.so.6]"));
+  CHECK(llvm::StringRef(needed).count('\n') == 1);
+  std::string symbols = outputOf("nm -D --defined-only " + path);
+  CHECK(llvm::StringRef(symbols).count('\n') == llvm::StringRef(symbols).count(" T ptc_"));
+  CHECK(llvm::StringRef(symbols).count('\n') == 19);
+  CHECK(contentsOf(path).size() < 100 * 1024);
+}
+
+TEST_CASE("an undefined function is an error that names it, and the linker can run again") {
+  Models models;
+  Model broken = models.affine();
+  broken.spec.launches[0].kernel = "no_such_kernel";
+  CHECK_THROWS_WITH(build(broken), Contains("undefined") && Contains("no_such_kernel"));
+  build(models.affine());
+}
+
+TEST_CASE("weights are mapped from the file, read-only") {
+  Models models;
+  Model large = models.large(8 << 20);
+  std::string path = build(large);
+  CHECK(contentsOf(path).find(std::string(large.weights["large"].begin(), large.weights["large"].end())) !=
+        std::string::npos);
+  Loaded model(path);
+  Tensor<float> x({2, 8}), y({2, 8});
+  REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+  CHECK(y.values[15] == 80);
+  bool isFound = false;
+  std::string maps = contentsOf("/proc/self/maps");
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(maps).split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    auto [begin, rest] = line.split('-');
+    uint64_t from = 0, to = 0;
+    if (line.ends_with(path) && !begin.getAsInteger(16, from) && !rest.split(' ').first.getAsInteger(16, to) &&
+        to - from >= (8u << 20))
+      isFound = rest.split(' ').second.starts_with("r--p");
+  }
+  CHECK(isFound);
+}
+
+TEST_CASE("two models in one process, even with their symbols made global") {
+  Models models;
+  std::string first = build(models.affine()), second = build(models.lookUp());
+  Loaded affine(first), lookUp(second);
+  void *global = dlopen(first.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  Loaded third(build(models.running()));
+  CHECK(std::string(affine->signature()->model) == "affine");
+  CHECK(std::string(lookUp->signature()->model) == "look_up");
+  CHECK(std::string(third->signature()->model) == "running");
+  Tensor<int64_t> index({4}, {1, 2, 3, 4});
+  Tensor<float> y({4});
+  CHECK(lookUp.call({&index.view}, {&y.view}) == PTC_OK);
+  CHECK(y.values == std::vector<float>{1, 2, 3, 4});
+  dlclose(global);
+}
+
+TEST_CASE("the signature says what the model takes") {
+  Models models;
+  Loaded model(build(models.derived()));
+  const ptc_signature &signature = *model->signature();
+  REQUIRE((signature.input_count == 2 && signature.output_count == 1 && signature.symbol_count == 1));
+  const ptc_tensor &x = signature.inputs[0];
+  CHECK(std::string(x.name) == "x");
+  CHECK((x.dtype.code == kDLFloat && x.dtype.bits == 32 && x.ndim == 2 && x.flags == 0));
+  CHECK(std::string(x.dims[0].text) == "2*s0 + 1");
+  CHECK((x.dims[0].min == 3 && x.dims[0].max == 201 && x.dims[1].min == 8 && x.dims[1].max == 8));
+  CHECK(std::string(signature.symbols[0].name) == "s0");
+  CHECK(model->abi_version == PTC_ABI_VERSION);
+  auto get = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(model.handle, "ptc_get_api"));
+  CHECK(get(PTC_ABI_VERSION + 1) == nullptr);
+}
+
+TEST_CASE("a profile names operators and source lines") {
+  Models models;
+  Loaded model(build(models.affine(1 << 20)));
+  Tensor<float> x({4, 8}), y({4, 8});
+  model->profile_start(model.context);
+  for (int i = 0; i < 3; ++i)
+    REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+  std::string path = build(models.affine()) + ".json";
+  REQUIRE(model->profile_stop(model.context, path.c_str()) == PTC_OK);
+  std::string trace = contentsOf(path);
+  CHECK_THAT(trace, Contains("\"name\":\"scale_rows\"") && Contains("\"operators\":\"aten.scale_rows\"") &&
+                        Contains("\"source\":\"net.py:7\"") && Contains("\"bytes\":1048576"));
+  CHECK(llvm::StringRef(trace).count("\"cat\":\"call\"") == 3);
+}
+
+TEST_CASE("specifications that contradict themselves are refused") {
+  Models models;
+  llvm::LLVMContext context;
+  auto errorOf = [&](const Model &model) { return llvm::toString(ptc::host::emitHost(model.spec, context).takeError()); };
+  Model unbound = models.affine();
+  unbound.spec.inputs[0].type = unbound.spec.outputs[0].type =
+      models.type({mlir::getAffineSymbolExpr(0, models.get()) * mlir::getAffineSymbolExpr(0, models.get()),
+                   mlir::getAffineConstantExpr(8, models.get())},
+                  mlir::Float32Type::get(models.get()));
+  CHECK_THAT(errorOf(unbound), Contains("s0 does not follow from any input"));
+  Model cycle = models.affine();
+  cycle.spec.buffers[4].inPlaceOf = 4;
+  CHECK_THAT(errorOf(cycle), Contains("in place of"));
+  Model swap = models.running();
+  swap.spec.copies = {{1, 2}, {2, 1}};
+  CHECK_THAT(errorOf(swap), Contains("exchange"));
+}

@@ -1,0 +1,210 @@
+// Calls of models made by hand: sizes, strides, states, faults, threads.
+#include "test/link/Loaded.h"
+#include "test/link/TestModel.h"
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+using namespace ptc::test;
+using Catch::Contains;
+
+static Models &models() {
+  static Models instance;
+  return instance;
+}
+
+/// x[i] = i, and what the model `affine` makes of it.
+static void checkAffine(Loaded &model, int64_t rows) {
+  Tensor<float> x({rows, 8}), y({rows, 8});
+  std::iota(x.values.begin(), x.values.end(), 0.0f);
+  INFO(model.error());
+  REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+  for (int64_t i = 0; i < rows * 8; ++i)
+    REQUIRE(y.values[i] == x.values[i] * (i % 8 + 1) + 10 * (i % 8 + 1));
+}
+
+TEST_CASE("one library serves every size, in any order") {
+  Loaded model(build(models().affine()));
+  for (int64_t rows : {2, 1024, 7, 7, 3, 1000})
+    checkAffine(model, rows);
+}
+
+TEST_CASE("the arena follows the largest call, and trim gives it back") {
+  Loaded model(build(models().affine()));
+  ptc_memory memory;
+  checkAffine(model, 4);
+  REQUIRE(model->memory(model.context, &memory) == PTC_OK);
+  CHECK(memory.arena == 4 * 32);
+  checkAffine(model, 1024);
+  checkAffine(model, 2);
+  model->memory(model.context, &memory);
+  CHECK(memory.arena == 1024 * 32);
+  CHECK(memory.reserved >= 1024 * 32);
+  CHECK(memory.weights == 128);
+  model->trim(model.context);
+  model->memory(model.context, &memory);
+  CHECK(memory.reserved == 0);
+  CHECK(memory.peak >= 1024 * 32);
+  checkAffine(model, 5);
+}
+
+TEST_CASE("new outputs have the sizes that the inputs ask for") {
+  Loaded model(build(models().affine()));
+  Tensor<float> x({3, 8});
+  const DLTensor *inputs[] = {&x.view};
+  DLManagedTensor *outputs[1];
+  REQUIRE(model->call_new(model.context, inputs, 1, outputs, 1) == PTC_OK);
+  const DLTensor &y = outputs[0]->dl_tensor;
+  CHECK((y.ndim == 2 && y.shape[0] == 3 && y.shape[1] == 8 && y.strides[0] == 8 && y.strides[1] == 1));
+  CHECK(reinterpret_cast<uintptr_t>(y.data) % 64 == 0);
+  CHECK(static_cast<float *>(y.data)[9] == 20);
+  outputs[0]->deleter(outputs[0]);
+
+  int64_t shape[2];
+  REQUIRE(model->output_shape(model.context, inputs, 1, 0, shape, 2) == PTC_OK);
+  CHECK((shape[0] == 3 && shape[1] == 8));
+}
+
+TEST_CASE("inputs and outputs may be strided, reversed, misaligned or broadcast") {
+  Loaded model(build(models().affine()));
+  Tensor<float> dense({3, 8}), expected({3, 8});
+  std::iota(dense.values.begin(), dense.values.end(), 1.0f);
+  REQUIRE(model.call({&dense.view}, {&expected.view}) == PTC_OK);
+
+  Tensor<float> turned({3, 8}), result({3, 8}, std::vector<float>(64));
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 8; ++c)
+      turned.values[(7 - c) * 3 + r] = dense.values[r * 8 + c];
+  turned.setStrides({1, -3});
+  turned.view.data = turned.values.data() + 7 * 3;
+  result.setStrides({16, 2});
+  REQUIRE(model.call({&turned.view}, {&result.view}) == PTC_OK);
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 8; ++c)
+      CHECK(result.values[r * 16 + c * 2] == expected.values[r * 8 + c]);
+
+  std::vector<char> bytes(3 * 8 * 4 + 1);
+  std::copy_n(reinterpret_cast<char *>(dense.values.data()), bytes.size() - 1, bytes.data() + 1);
+  DLTensor odd = dense.view;
+  odd.data = bytes.data();
+  odd.byte_offset = 1;
+  Tensor<float> y({3, 8});
+  REQUIRE(model.call({&odd}, {&y.view}) == PTC_OK);
+  CHECK(y.values == expected.values);
+
+  Tensor<float> row({3, 8});
+  row.setStrides({0, 1});
+  REQUIRE(model.call({&row.view}, {&y.view}) == PTC_OK);
+  CHECK(y.values[23] == 80);
+}
+
+TEST_CASE("an output may be the input's own memory") {
+  Loaded model(build(models().affine()));
+  Tensor<float> x({4, 8}), expected({4, 8});
+  std::iota(x.values.begin(), x.values.end(), 0.0f);
+  REQUIRE(model.call({&x.view}, {&expected.view}) == PTC_OK);
+  REQUIRE(model.call({&x.view}, {&x.view}) == PTC_OK);
+  CHECK(x.values == expected.values);
+}
+
+TEST_CASE("states start with their first value, belong to a context, and can be read, set and reset") {
+  std::string path = build(models().running());
+  Loaded model(path), other(path);
+  Tensor<float> x({4}, {1, 2, 3, 4}), before({1}), after({1}), state({1});
+  for (float expected : {100.0f, 110.0f, 120.0f}) {
+    REQUIRE(model.call({&x.view}, {&before.view, &after.view}) == PTC_OK);
+    CHECK(before.values[0] == expected);
+    CHECK(after.values[0] == expected + 10);
+  }
+  REQUIRE(model->state_get(model.context, 0, &state.view) == PTC_OK);
+  CHECK(state.values[0] == 130);
+  REQUIRE(other->state_get(other.context, 0, &state.view) == PTC_OK);
+  CHECK(state.values[0] == 100);
+
+  state.values[0] = 5;
+  REQUIRE(model->state_set(model.context, 0, &state.view) == PTC_OK);
+  REQUIRE(model.call({&x.view}, {&before.view, &after.view}) == PTC_OK);
+  CHECK(after.values[0] == 15);
+  model->state_reset(model.context);
+  REQUIRE(model->state_get(model.context, 0, &state.view) == PTC_OK);
+  CHECK(state.values[0] == 100);
+}
+
+TEST_CASE("an updated input is the caller's memory, strided or not") {
+  Loaded model(build(models().increment()));
+  CHECK(model->signature()->inputs[0].flags == PTC_TENSOR_WRITTEN);
+  Tensor<float> x({4}, {1, 2, 3, 4, 5, 6, 7, 8}), y({4});
+  x.setStrides({2});
+  REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+  CHECK(x.values == std::vector<float>{2, 2, 4, 4, 6, 6, 8, 8});
+  CHECK(y.values == std::vector<float>{2, 4, 6, 8});
+  x.setStrides({0});
+  CHECK(model.call({&x.view}, {&y.view}) == PTC_INVALID_ARGUMENT);
+  CHECK_THAT(model.error(), Contains("input 'x' (0): the model updates it, but its elements share memory"));
+}
+
+TEST_CASE("an index out of range is an error that says where, and the next call works") {
+  Loaded model(build(models().lookUp()));
+  Tensor<int64_t> index({4}, {3, 9, 10, 0});
+  Tensor<float> y({4});
+  CHECK(model.call({&index.view}, {&y.view}) == PTC_INDEX_ERROR);
+  CHECK(model.error() == "look_up: index out of range in aten.embedding, allowed: 0..9, at net.py:7");
+  index.values = {3, 9, 1, 0};
+  index.view.data = index.values.data();
+  REQUIRE(model.call({&index.view}, {&y.view}) == PTC_OK);
+  CHECK(y.values == std::vector<float>{3, 9, 1, 0});
+}
+
+static std::vector<int64_t> runNeighbours(Loaded &model, int threads, int64_t size) {
+  Tensor<int64_t> x({size}), y({size});
+  std::iota(x.values.begin(), x.values.end(), 1);
+  REQUIRE(model->set_threads(model.context, threads) == PTC_OK);
+  INFO(model.error());
+  REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+  return y.values;
+}
+
+TEST_CASE("any number of threads gives the same bits, more than processors too") {
+  Loaded model(build(models().neighbours(40, 1 << 20)));
+  for (int64_t size : {1, 2, 3, 1000, 4097}) {
+    auto expected = runNeighbours(model, 1, size);
+    for (int threads : {2, 3, 4, 16})
+      for (int repeat = 0; repeat < 5; ++repeat)
+        REQUIRE(runNeighbours(model, threads, size) == expected);
+  }
+}
+
+TEST_CASE("small launches between large ones keep their order") {
+  Model mixed = models().neighbours(30, 1 << 20);
+  for (size_t i = 0; i < mixed.spec.launches.size(); ++i)
+    if (i % 3 != 0)
+      mixed.spec.launches[i].bytes = {};
+  Loaded model(build(mixed));
+  auto expected = runNeighbours(model, 1, 777);
+  for (int repeat = 0; repeat < 200; ++repeat)
+    REQUIRE(runNeighbours(model, 3, 777) == expected);
+}
+
+TEST_CASE("calls from several threads on one context") {
+  Loaded model(build(models().affine(1 << 20)));
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int64_t repeat = 0; repeat < 50; ++repeat) {
+        int64_t rows = 2 + (repeat * 37 + t * 11) % 200;
+        Tensor<float> x({rows, 8}, std::vector<float>(rows * 8, t)), y({rows, 8});
+        bool isGood = model.call({&x.view}, {&y.view}) == PTC_OK;
+        for (int64_t i = 0; isGood && i < rows * 8; ++i)
+          isGood = y.values[i] == (t + 10) * (i % 8 + 1);
+        Tensor<float> wrong({1, 8});
+        isGood = isGood && model.call({&wrong.view}, {&y.view}) == PTC_MISMATCH &&
+                 model.error().find("allowed: 2..1024") != std::string::npos;
+        failures += !isGood;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(failures == 0);
+}
