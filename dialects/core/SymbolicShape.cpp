@@ -229,7 +229,8 @@ int64_t evaluate(AffineExpr expr, llvm::ArrayRef<int64_t> symbols) {
   }
 }
 
-std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
+/// As part of a larger expression: sums and quotients in parentheses.
+static std::string toTerm(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
   if (auto value = getConstant(expr))
     return std::to_string(*value);
   if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr)) {
@@ -237,7 +238,7 @@ std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
     return i < symbols.size() && !symbols[i].name.empty() ? symbols[i].name : "s" + std::to_string(i);
   }
   auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
-  std::string a = toString(binary.getLHS(), symbols), b = toString(binary.getRHS(), symbols);
+  std::string a = toTerm(binary.getLHS(), symbols), b = toTerm(binary.getRHS(), symbols);
   switch (expr.getKind()) {
   case AffineExprKind::Add:
     return "(" + a + " + " + b + ")";
@@ -250,6 +251,12 @@ std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
   default:
     return "ceildiv(" + a + ", " + b + ")";
   }
+}
+
+std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
+  std::string text = toTerm(expr, symbols);
+  bool isWrapped = llvm::is_contained({AffineExprKind::Add, AffineExprKind::Mod, AffineExprKind::FloorDiv}, expr.getKind());
+  return isWrapped ? text.substr(1, text.size() - 2) : text;
 }
 
 } // namespace ptc

@@ -26,7 +26,7 @@ static std::string outputOf(const std::string &command) {
 }
 
 static std::string contentsOf(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = llvm::MemoryBuffer::getFileAsStream(path); // of /proc too
   REQUIRE(buffer);
   return (*buffer)->getBuffer().str();
 }
