@@ -3,10 +3,14 @@
 #define PTC_PRIMS_ELEMENTWISE
 include "dialects/prims/PrimsBase.td"
 
-// Floating point (IEEE semantics; NaN propagates) and, where marked, integers.
-def AbsOp : Unary<"abs">;               // int, float; complex gives its real type
-def NegOp : Unary<"neg">;               // int, float, complex
-def SignOp : Unary<"sign">;             // int, float; sign(NaN) = 0 as PyTorch
+// IEEE semantics; NaN propagates. Without a type: floating point and complex.
+def AbsOp : Prim<"abs", [IsElementwise]> {
+  let summary = "magnitude; of complex numbers, of their real type";
+  let arguments = (ins Tensor:$x);
+  let results = (outs Tensor:$result);
+}
+def NegOp : Unary<"neg", Tensor>;
+def SignOp : Unary<"sign", Tensor>;     // sign(NaN) = 0 as in PyTorch
 def ExpOp : Unary<"exp">;
 def Exp2Op : Unary<"exp2">;
 def Expm1Op : Unary<"expm1">;
@@ -29,16 +33,16 @@ def TanhOp : Unary<"tanh">;
 def AsinhOp : Unary<"asinh">;
 def AcoshOp : Unary<"acosh">;
 def AtanhOp : Unary<"atanh">;
-def ErfOp : Unary<"erf">;
-def ErfcOp : Unary<"erfc">;
-def ErfinvOp : Unary<"erfinv">;
-def LgammaOp : Unary<"lgamma">;
-def DigammaOp : Unary<"digamma">;
-def FloorOp : Unary<"floor">;
-def CeilOp : Unary<"ceil">;
-def TruncOp : Unary<"trunc">;
-def RoundOp : Unary<"round">;           // half to even
-def NotOp : Unary<"not">;               // bitwise on integers, logical on i1
+def ErfOp : Unary<"erf", FloatTensor>;
+def ErfcOp : Unary<"erfc", FloatTensor>;
+def ErfinvOp : Unary<"erfinv", FloatTensor>;
+def LgammaOp : Unary<"lgamma", FloatTensor>;
+def DigammaOp : Unary<"digamma", FloatTensor>;
+def FloorOp : Unary<"floor", FloatTensor>;
+def CeilOp : Unary<"ceil", FloatTensor>;
+def TruncOp : Unary<"trunc", FloatTensor>;
+def RoundOp : Unary<"round", FloatTensor>; // half to even
+def NotOp : Unary<"not", BitsTensor>;   // bitwise on integers, logical on i1
 
 def IsNanOp : Predicate<"is_nan">;
 def IsFiniteOp : Predicate<"is_finite">;
@@ -49,16 +53,16 @@ def MulOp : Binary<"mul">;              // i1: and
 def DivOp : Binary<"div">;              // float: true division; int: truncates
 def RemOp : Binary<"rem">;              // sign of the dividend (C fmod, %)
 def PowOp : Binary<"pow">;
-def Atan2Op : Binary<"atan2">;
+def Atan2Op : Binary<"atan2", FloatTensor>;
 def MaximumOp : Binary<"maximum">;      // NaN wins
 def MinimumOp : Binary<"minimum">;      // NaN wins
-def NextAfterOp : Binary<"next_after">;
-def CopySignOp : Binary<"copy_sign">;
-def AndOp : Binary<"and">;
-def OrOp : Binary<"or">;
-def XorOp : Binary<"xor">;
-def ShlOp : Binary<"shl">;
-def ShrOp : Binary<"shr">;              // arithmetic on signed types
+def NextAfterOp : Binary<"next_after", FloatTensor>;
+def CopySignOp : Binary<"copy_sign", FloatTensor>;
+def AndOp : Binary<"and", BitsTensor>;
+def OrOp : Binary<"or", BitsTensor>;
+def XorOp : Binary<"xor", BitsTensor>;
+def ShlOp : Binary<"shl", BitsTensor>;
+def ShrOp : Binary<"shr", BitsTensor>;  // arithmetic on signed types
 
 def EqOp : Comparison<"eq">;
 def NeOp : Comparison<"ne">;
@@ -69,7 +73,7 @@ def GeOp : Comparison<"ge">;
 
 def SelectOp : Prim<"select", [IsElementwise]> {
   let summary = "where pred then a else b";
-  let arguments = (ins Tensor:$pred, Tensor:$on_true, Tensor:$on_false);
+  let arguments = (ins BoolTensor:$pred, Tensor:$on_true, Tensor:$on_false);
   let results = (outs Tensor:$result);
 }
 def ConvertOp : Prim<"convert", [IsElementwise]> {

@@ -9,11 +9,11 @@ def ConstantOp : Plain<"constant", [ConstantLike]> {
   let hasFolder = 1;
 }
 def FullOp : Plain<"full"> {
-  let summary = "every element is `value` (IntegerAttr, FloatAttr or BoolAttr of the element type)";
+  let summary = "every element is `value` (IntegerAttr or FloatAttr of the element type; [re, im] for complex)";
   let arguments = (ins AnyAttr:$value, SizesAttr:$sizes);
 }
 def IotaOp : Plain<"iota"> {
-  let summary = "result[i...] = i[dim], as `dtype`";
+  let summary = "result[i...] = i[dim], as `dtype` (a real number type)";
   let arguments = (ins I64Attr:$dim, SizesAttr:$sizes, TypeAttr:$dtype);
 }
 def SizeOp : Plain<"size"> {
@@ -22,20 +22,16 @@ def SizeOp : Plain<"size"> {
 }
 
 def BroadcastInDimOp : Plain<"broadcast_in_dim"> {
-  let summary = "operand dimension i becomes result dimension dims[i]; size-1 dimensions stretch";
+  let summary = "operand dimension i becomes result dimension dims[i] (ascending); size-1 dimensions stretch";
   let arguments = (ins Tensor:$x, SizesAttr:$sizes, DenseI64ArrayAttr:$dims);
 }
 def ReshapeOp : Plain<"reshape"> {
   let summary = "the same elements in row-major order in another shape";
   let arguments = (ins Tensor:$x, SizesAttr:$sizes);
-  let hasFolder = 1;
-  let hasCanonicalizer = 1;
 }
 def TransposeOp : Plain<"transpose"> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Tensor:$x, DenseI64ArrayAttr:$permutation);
-  let hasFolder = 1;
-  let hasCanonicalizer = 1;
 }
 def SliceOp : Plain<"slice"> {
   let summary = "starts[i], starts[i] + strides[i], ... below limits[i], in every dimension";
@@ -49,9 +45,11 @@ def PadOp : Plain<"pad"> {
                        DenseI64ArrayAttr:$interior);
 }
 def ConcatenateOp : Plain<"concatenate"> {
+  let summary = "the inputs one after the other along `dim`; at least one input";
   let arguments = (ins Variadic<Tensor>:$inputs, I64Attr:$dim);
 }
 def ReverseOp : Plain<"reverse"> {
+  let summary = "the elements of `dims` in opposite order";
   let arguments = (ins Tensor:$x, DenseI64ArrayAttr:$dims);
 }
 
@@ -64,7 +62,7 @@ def GatherOp : Plain<"gather"> {
       result[i..., r...] = x with x[dims[j]] = indices[j][i...] and r elsewhere.
     An index outside [0, size) is an error of the call.
   }];
-  let arguments = (ins Tensor:$x, Variadic<Tensor>:$indices, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Tensor:$x, Variadic<IntegerTensor>:$indices, DenseI64ArrayAttr:$dims);
 }
 
 def CombineAttr : StringBasedAttr<CPred<[{::llvm::is_contained({"set", "sum", "prod", "max", "min"},
@@ -75,7 +73,7 @@ def ScatterOp : Plain<"scatter"> {
     Indexing as in gather; updates has gather's result shape. Updates to one
     element are combined in row-major order of i: `set` keeps the last.
   }];
-  let arguments = (ins Tensor:$x, Tensor:$updates, Variadic<Tensor>:$indices,
+  let arguments = (ins Tensor:$x, Tensor:$updates, Variadic<IntegerTensor>:$indices,
                        DenseI64ArrayAttr:$dims, CombineAttr:$combine);
 }
 #endif

@@ -1,0 +1,45 @@
+//===- Elementwise.cpp - result types -------------------------------------===//
+
+#include "dialects/prims/Elementwise.h"
+#include "dialects/prims/Inference.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace ptc::prims {
+
+LogicalResult AbsOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor a, InferredTypes &types) {
+  Type element = getElementTypeOrSelf(a.getX().getType());
+  if (auto complex = llvm::dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  types.push_back(makeTensorType(getShape(a.getX()), element));
+  return success();
+}
+
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  if (failed(inferSameType(location, getOperationName(), a.getOperands().drop_front(), types)))
+    return failure();
+  auto shape = inferCommonShape(location, getOperationName(), a.getOperands());
+  if (!shape)
+    return failure();
+  types.back() = makeTensorType(*shape, getElementTypeOrSelf(types.back()));
+  return success();
+}
+
+LogicalResult ConvertOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  if (!isElement(a.getDtype()))
+    return emitOptionalError(location, getOperationName(), ": no element type: ", a.getDtype());
+  types.push_back(makeTensorType(getShape(a.getX()), a.getDtype()));
+  return success();
+}
+
+LogicalResult BitcastOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  Type from = getElementTypeOrSelf(a.getX().getType());
+  if (!isElement(a.getDtype()) || getElementBytes(from) != getElementBytes(a.getDtype()))
+    return emitOptionalError(location, getOperationName(), ": ", from, " and ", a.getDtype(), " differ in width");
+  types.push_back(makeTensorType(getShape(a.getX()), a.getDtype()));
+  return success();
+}
+
+} // namespace ptc::prims
