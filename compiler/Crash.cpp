@@ -15,7 +15,7 @@
 
 namespace ptc {
 
-static std::atomic<const char *> activity{"starting"};
+static std::atomic<const char *> activity{"the start"};
 static char reproducerPath[64];
 static std::string reproducerScript;
 
@@ -26,23 +26,34 @@ static void writeText(int fd, const char *text) {
   [[maybe_unused]] ssize_t written = write(fd, text, std::strlen(text));
 }
 
-static void onCrash(void *) {
+/// Answers whether there is a reproducer now. Async-signal-safe, but for the stack.
+static bool writeReproducer() {
   int fd = open(reproducerPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd >= 0) {
-    writeText(fd, reproducerScript.c_str());
-    writeText(fd, "\n# It was: ");
-    writeText(fd, activity);
-    writeText(fd, "\n: <<'STACK'\n");
-    llvm::raw_fd_ostream stream(fd, /*shouldClose=*/false, /*unbuffered=*/true);
-    llvm::sys::PrintStackTrace(stream);
-    writeText(fd, "STACK\n");
-    close(fd);
-  }
+  if (fd < 0)
+    return false;
+  writeText(fd, reproducerScript.c_str());
+  writeText(fd, "\n# It was: ");
+  writeText(fd, activity);
+  writeText(fd, "\n: <<'STACK'\n");
+  llvm::raw_fd_ostream stream(fd, /*shouldClose=*/false, /*unbuffered=*/true);
+  llvm::sys::PrintStackTrace(stream);
+  writeText(fd, "STACK\n");
+  close(fd);
+  return true;
+}
+
+static void onCrash(void *) {
   char line[256];
-  std::snprintf(line, sizeof line, "ptc: error: internal: a defect of ptc while %s (please report it with %s)\n",
-                activity.load(), fd >= 0 ? reproducerPath : "the command line");
+  std::snprintf(line, sizeof line, "ptc: error: internal: a defect of ptc in %s (please report it with %s)\n",
+                activity.load(), writeReproducer() ? reproducerPath : "the command line");
   writeText(STDERR_FILENO, line);
   _exit(kDefect);
+}
+
+void printDefect(llvm::StringRef message) {
+  bool written = writeReproducer();
+  printError("internal: " + message.str() + " (a defect of ptc: please report it with " +
+             (written ? reproducerPath : "the command line") + ")");
 }
 
 static std::string quote(llvm::StringRef argument) {

@@ -66,6 +66,22 @@ void Diagnostics::report(llvm::Error error) {
                         [&](const llvm::ErrorInfoBase &info) { found.push_back({{}, info.message(), "", true}); });
 }
 
+/// A verifier's complaint about an operation that no user writes, or a stage that
+/// left something behind.
+static bool isDefect(const Failure &failure) {
+  llvm::StringRef what = failure.what;
+  return !failure.saysWhere && what.starts_with("'") && !what.starts_with("'aten.") && !what.starts_with("'func.");
+}
+
+ExitStatus Diagnostics::printFirst() const {
+  if (!found.empty() && !isDefect(found.front())) {
+    printError(found.front().line());
+    return kModelAtFault;
+  }
+  printDefect(found.empty() ? "a pass failed and did not say why" : found.front().line());
+  return kDefect;
+}
+
 void printError(llvm::StringRef message) {
   std::string line;
   for (char c : message.rtrim())

@@ -48,7 +48,10 @@ public:
 
   /// In the order that they came. What follows the first is mostly its echo.
   const std::vector<Failure> &failures() const { return found; }
-  std::string first() const { return found.empty() ? "internal: a pass failed without a word" : found.front().line(); }
+
+  /// Prints the first failure and answers the exit status: the model's fault,
+  /// or, where IR of our own making does not verify, ours.
+  ExitStatus printFirst() const;
 
 private:
   std::vector<Failure> found;
@@ -57,6 +60,10 @@ private:
 
 /// Prints `ptc: error: MESSAGE` with line breaks taken out.
 void printError(llvm::StringRef message);
+
+/// Prints the error of a defect of ptc itself, and writes the reproducer that it
+/// names (see installCrashHandler).
+void printDefect(llvm::StringRef message);
 
 /// From here on a crash prints one line that names a reproducer, removes
 /// unfinished outputs and exits with kDefect. `argv` must outlive the process.

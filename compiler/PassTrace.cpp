@@ -50,7 +50,7 @@ public:
       llvm::errs() << llvm::format("%8.1f ms  ", now() - start) << getName(pass) << '\n';
     if (!options.dumpDir.empty())
       dump(pass, op);
-    setActivity("between passes");
+    setActivity("the pass manager");
   }
 
   void runAfterPassFailed(Pass *pass, Operation *op) override { runAfterPass(pass, op); }

@@ -134,7 +134,7 @@ Error benchLibrary(const BenchOptions &options) {
 } // namespace
 
 int bench(const BenchOptions &options) {
-  setActivity("timing a model");
+  setActivity("a benchmark");
   if (Error error = benchLibrary(options)) {
     printError(toString(std::move(error)));
     return kModelAtFault;

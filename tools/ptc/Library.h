@@ -1,7 +1,7 @@
 //===- Library.h - a compiled model, opened as its users open it -----------===//
 #pragma once
 
-#include "runtime/include/ptc/ptc.h"
+#include <ptc/ptc.h>
 #include "tools/ptc/TensorFile.h"
 
 #include <memory>

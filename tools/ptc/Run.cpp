@@ -47,7 +47,7 @@ static Error runLibrary(const RunOptions &options) {
 }
 
 int run(const RunOptions &options) {
-  setActivity("running a model");
+  setActivity("a run");
   if (Error error = runLibrary(options)) {
     printError(toString(std::move(error)));
     return kModelAtFault;

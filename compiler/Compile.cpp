@@ -1,0 +1,46 @@
+#include "compiler/Compile.h"
+
+#include "compiler/Diagnostics.h"
+#include "compiler/OutputFile.h"
+#include "compiler/PassTrace.h"
+#include "compiler/Pipeline.h"
+#include "compiler/import/Import.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+/// With locations, so that a dump that is fed back in still knows the user's lines.
+static llvm::Error writeIr(ModuleOp module, llvm::StringRef path) {
+  return writeOutputFile(path, [&](llvm::raw_ostream &out) {
+    module->print(out, OpPrintingFlags().enableDebugInfo(/*enable=*/true, /*prettyForm=*/false));
+    out << '\n';
+  });
+}
+
+static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext &context) {
+  ScopedTimer timer("import", options.verbose);
+  setActivity("the import");
+  return importModel(options.model, {options.weights}, context);
+}
+
+LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnostics &diagnostics) {
+  auto check = [&](llvm::Error error) {
+    bool failed = static_cast<bool>(error);
+    if (failed)
+      diagnostics.report(std::move(error));
+    return failure(failed);
+  };
+  llvm::Expected<ImportedModel> model = import(options, context);
+  if (!model)
+    return check(model.takeError());
+  ModuleOp module = *model->module;
+  if (failed(lower(module, model->weights, std::min(options.emit, Stage::Loop), options)))
+    return failure();
+  return check(writeIr(module, options.output));
+}
+
+} // namespace ptc
