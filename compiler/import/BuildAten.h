@@ -1,0 +1,21 @@
+//===- BuildAten.h - ExportedProgram => the aten dialect --------------------===//
+#pragma once
+
+#include "compiler/import/ExportedProgram.h"
+#include "compiler/import/Weights.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace ptc::import {
+
+/// `fileName` is what errors call the model; `weightsName` the file that the
+/// tensors came from, empty when there was none. Only the weights that the
+/// function takes are put into `weights`.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildAten(const ExportedProgram &program,
+                                                            const StoredTensors &tensors, WeightStore &weights,
+                                                            llvm::StringRef fileName, llvm::StringRef weightsName,
+                                                            mlir::MLIRContext &context);
+
+} // namespace ptc::import

@@ -1,0 +1,472 @@
+//===- BuildNodes.cpp -----------------------------------------------------===//
+
+#include "compiler/import/BuildNodes.h"
+
+#include "compiler/import/InferTypes.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using llvm::StringRef;
+
+namespace ptc::import {
+namespace {
+
+llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
+
+/// Checks that tell a compiler nothing which types and ranges do not.
+bool isDropped(StringRef target) {
+  return llvm::StringSwitch<bool>(target)
+      .Cases({"aten._assert_tensor_metadata.default", "aten._assert_async.default", "aten._assert_async.msg"}, true)
+      .Cases({"aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"}, true)
+      .Cases({"aten._print.default", "profiler._record_function_exit._RecordFunction"}, true)
+      .Default(target.starts_with("aten._functional_assert"));
+}
+
+/// The expression that an operator on symbolic numbers makes of its operands.
+StringRef arithmetic(StringRef target) {
+  return llvm::StringSwitch<StringRef>(target)
+      .Case("operator.add", "Add")
+      .Case("operator.sub", "Sub")
+      .Case("operator.mul", "Mul")
+      .Case("operator.floordiv", "FloorDiv")
+      .Case("operator.truediv", "TrueDiv")
+      .Case("operator.mod", "Mod")
+      .Case("operator.pow", "Pow")
+      .Case("operator.neg", "Neg")
+      .Case("operator.eq", "Eq")
+      .Case("operator.ne", "Ne")
+      .Case("operator.lt", "Lt")
+      .Case("operator.le", "Le")
+      .Case("operator.gt", "Gt")
+      .Case("operator.ge", "Ge")
+      .Cases({"operator.and_", "torch.sym_and"}, "And")
+      .Cases({"operator.or_", "torch.sym_or"}, "Or")
+      .Cases({"operator.not_", "torch.sym_not"}, "Not")
+      .Cases({"torch.sym_max", "builtins.max", "max"}, "Max")
+      .Cases({"torch.sym_min", "builtins.min", "min"}, "Min")
+      .Cases({"torch.sym_ite", "sym_ite"}, "Where")
+      .Cases({"torch.sym_float", "builtins.float", "operator.pos"}, "Identity")
+      .Cases({"torch.sym_int", "builtins.int", "math.trunc"}, "Trunc")
+      .Case("math.floor", "Floor")
+      .Case("math.ceil", "Ceil")
+      .Case("builtins.abs", "Abs")
+      .Case("torch.sym_sum", "Add")
+      .Default("");
+}
+
+/// batch_norm in training form updates its running statistics, which its schema
+/// does not say: the flag that decides, and what is written.
+std::pair<StringRef, llvm::ArrayRef<StringRef>> hiddenMutation(StringRef name) {
+  static constexpr StringRef kRunning[] = {"running_mean", "running_var"};
+  return llvm::StringSwitch<std::pair<StringRef, llvm::ArrayRef<StringRef>>>(name)
+      .Cases({"batch_norm.default", "native_batch_norm.default", "cudnn_batch_norm.default"}, {"training", kRunning})
+      .Case("instance_norm.default", {"use_input_stats", kRunning})
+      .Default({"", {}});
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+Location NodeBuilder::location(const Node &node) const {
+  MLIRContext *context = builder.getContext();
+  Location place = UnknownLoc::get(context);
+  if (node.source.line)
+    place = FileLineColLoc::get(context, node.source.file, node.source.line, 0);
+  Location named = NameLoc::get(builder.getStringAttr(node.name), place);
+  if (node.source.module.empty())
+    return named;
+  return FusedLoc::get(context, {named}, builder.getStringAttr(node.source.module));
+}
+
+llvm::Error NodeBuilder::at(const Node &node, llvm::Error error) const {
+  std::string where = fileName;
+  if (node.source.graphLine)
+    where += ":" + std::to_string(node.source.graphLine) + ":" + std::to_string(node.source.graphColumn);
+  where += ": node '" + node.name + "'";
+  if (node.source.line)
+    where += ", " + node.source.file + ":" + std::to_string(node.source.line);
+  return fail(where + ": " + llvm::toString(std::move(error)));
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+llvm::Error NodeBuilder::build(const Graph &graph, Scope &scope) {
+  for (const Node &node : graph.nodes)
+    if (llvm::Error error = buildNode(node, scope))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error NodeBuilder::buildNode(const Node &node, Scope &scope) {
+  StringRef target = node.target;
+  if (isDropped(target))
+    return llvm::Error::success();
+  if (target == "aten._assert_scalar.default") {
+    const Value *condition = node.inputs.empty() ? nullptr : &node.inputs[0].value;
+    const Binding *binding = condition ? scope.find(condition->text) : nullptr;
+    if (binding && binding->number)
+      symbols.addGuard(*binding->number);
+    return llvm::Error::success();
+  }
+  if (target == "higher_order.wrap_with_set_grad_enabled")
+    return inlineSubgraph(node, scope, 1);
+  if (target == "higher_order.wrap_with_autocast") {
+    if (llvm::Error error = checkAutocast(node))
+      return at(node, std::move(error));
+    return inlineSubgraph(node, scope, 4);
+  }
+  bool isNumber = !arithmetic(target).empty() || target.starts_with("aten.sym_");
+  bool isTensor = !node.outputs.empty() && node.outputs.front().tensor;
+  llvm::Error error = llvm::Error::success();
+  if (isNumber && !isTensor)
+    error = buildNumber(node, scope);
+  else if (const aten::Schema *schema = target.starts_with("aten.") ? aten::lookup(target) : nullptr)
+    error = buildAten(node, scope, *schema);
+  else
+    error = buildUnknown(node, scope);
+  return error ? at(node, std::move(error)) : llvm::Error::success();
+}
+
+llvm::Error NodeBuilder::buildAten(const Node &node, Scope &scope, const aten::Schema &schema) {
+  Location loc = location(node);
+  auto resolved = CallResolver(scope, symbols, builder, loc).resolve(schema, node);
+  if (!resolved)
+    return resolved.takeError();
+  auto types = resultTypes(node, *resolved);
+  if (!types)
+    return types.takeError();
+  Operation *op = resolved->call.create(builder, loc, *types);
+  trackAliases(*resolved, op);
+  bindResults(node, scope, op);
+  return llvm::Error::success();
+}
+
+llvm::Expected<RankedTensorType> NodeBuilder::tensorType(const TensorMeta &meta) {
+  auto shape = symbols.toShape(meta.sizes);
+  if (!shape)
+    return shape.takeError();
+  return makeTensorType(*shape, toType(meta.dtype, builder.getContext()));
+}
+
+llvm::Expected<llvm::SmallVector<Type>> NodeBuilder::resultTypes(const Node &node, const ResolvedCall &resolved) {
+  const aten::Schema &schema = *resolved.schema;
+  bool isList = llvm::any_of(schema.returns, [](const aten::Return &r) { return r.isList; });
+  bool isSingle = schema.returns.size() == 1 && !isList;
+  // `topk = aten.topk(…)` that nobody takes apart: no result is used.
+  if (!isSingle && node.isSingleOutput && node.outputs.size() == 1 && !node.outputs[0].isTyped())
+    return llvm::SmallVector<Type>(isList ? 0 : schema.returns.size(), builder.getNoneType());
+  size_t count = isList ? node.outputs.size() : schema.returns.size();
+  if (node.outputs.size() > count)
+    return fail("refers to result " + llvm::Twine(node.outputs.size() - 1) + " of aten." + schema.name +
+                ", which has " + llvm::Twine(count));
+  // A printed graph tells nothing of results at a list's end that nobody takes.
+  while (isList && count && node.outputs[count - 1].name.empty())
+    --count;
+
+  llvm::SmallVector<Type> types;
+  for (size_t i = 0; i < count; ++i) {
+    const Definition *output = i < node.outputs.size() ? &node.outputs[i] : nullptr;
+    if (output && output->tensor && !output->name.empty()) {
+      auto type = tensorType(*output->tensor);
+      if (!type)
+        return type.takeError();
+      types.push_back(*type);
+    } else if (output && output->symbolic) {
+      types.push_back(RankedTensorType::get({}, builder.getI64Type())); // item(): binds a symbol.
+    } else if (!output || output->name.empty() || output->isNone) {
+      types.push_back(builder.getNoneType());
+    } else if (RankedTensorType type = inferType(resolved)) {
+      types.push_back(type);
+    } else {
+      return fail("the result of aten." + schema.name + " has no type annotation, and ptc cannot tell it (write " +
+                  output->name + ": \"f32[...]\" = ...)");
+    }
+  }
+  return types;
+}
+
+void NodeBuilder::bindResults(const Node &node, Scope &scope, Operation *op) {
+  if (!node.isSingleOutput)
+    scope.bind(node.name, Binding{mlir::Value(), std::nullopt, false, /*isList=*/true});
+  for (auto [i, output] : llvm::enumerate(node.outputs)) {
+    if (output.symbolic) {
+      scope.bind(output.name, *output.symbolic);
+      if (auto symbol = symbols.bind(*output.symbolic))
+        op->setAttr("ptc.binds", builder.getI64IntegerAttr(*symbol));
+      else
+        llvm::consumeError(symbol.takeError());
+    } else if (i < op->getNumResults() && !isa<NoneType>(op->getResult(i).getType())) {
+      scope.bind(output.name, op->getResult(i));
+    } else {
+      scope.bind(output.name, Binding{mlir::Value(), std::nullopt, /*isNone=*/true});
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+llvm::Error NodeBuilder::buildNumber(const Node &node, Scope &scope) {
+  const Definition *output = node.outputs.empty() ? nullptr : &node.outputs.front();
+  StringRef name = output && !output->name.empty() ? StringRef(output->name) : StringRef(node.name);
+  if (output && output->symbolic) {
+    scope.bind(name, *output->symbolic);
+    return llvm::Error::success();
+  }
+  auto value = evaluate(node, scope);
+  if (!value)
+    return value.takeError();
+  scope.bind(name, std::move(*value));
+  return llvm::Error::success();
+}
+
+llvm::Expected<Expression> NodeBuilder::evaluate(const Node &node, const Scope &scope) {
+  StringRef call = arithmetic(node.target);
+  if (call.empty())
+    return sizeOf(node, scope);
+  std::vector<Expression> operands;
+  auto add = [&](const Value &value) {
+    if (value.kind == Value::Integer)
+      operands.push_back(Expression(value.integer));
+    else if (value.kind == Value::Real)
+      operands.push_back(Expression::makeReal(value.real));
+    else if (value.kind == Value::Boolean)
+      operands.push_back(Expression::makeBoolean(value.integer));
+    else if (const Binding *binding = scope.find(value.text); binding && binding->number)
+      operands.push_back(*binding->number);
+    else
+      return false;
+    return true;
+  };
+  for (const NamedValue &input : node.inputs) {
+    bool ok = input.value.kind == Value::List ? llvm::all_of(input.value.elements, add) : add(input.value);
+    if (!ok)
+      return fail(node.target + " of something that is no symbolic number");
+  }
+  if (operands.empty())
+    return fail(node.target + " without operands");
+  if (call == "Neg")
+    return Expression::makeCall("Mul", {Expression(-1), std::move(operands[0])});
+  Expression result = operands.size() > 2 && call != "Where" ? Expression::makeCall(call, {operands[0], operands[1]})
+                                                             : Expression::makeCall(call, operands);
+  for (size_t i = 2; i < operands.size() && call != "Where"; ++i)
+    result = Expression::makeCall(call, {std::move(result), std::move(operands[i])});
+  return result;
+}
+
+/// sym_size.int(x, dim), sym_numel.default(x).
+llvm::Expected<Expression> NodeBuilder::sizeOf(const Node &node, const Scope &scope) {
+  const Binding *binding = node.inputs.empty() ? nullptr : scope.find(node.inputs[0].value.text);
+  if (!binding || !binding->tensor)
+    return fail(node.target + " of something that is no tensor");
+  Shape shape = getShape(binding->tensor);
+  if (node.target == "aten.sym_numel.default")
+    return symbols.wrap(product(shape, builder.getContext()));
+  int64_t rank = shape.size(), dim = node.inputs.size() > 1 ? node.inputs[1].value.integer : 0;
+  dim += dim < 0 ? rank : 0;
+  if (node.target != "aten.sym_size.int")
+    return fail(node.target + " without a type annotation");
+  if (dim < 0 || dim >= rank)
+    return fail("dimension " + llvm::Twine(dim) + " of a tensor of rank " + llvm::Twine(rank));
+  return symbols.wrap(shape[dim]);
+}
+
+//===----------------------------------------------------------------------===//
+// Higher-order and unknown operators
+//===----------------------------------------------------------------------===//
+
+/// wrap_with_autocast(device, dtype, enabled, cache, graph, ...)
+llvm::Error NodeBuilder::checkAutocast(const Node &node) const {
+  if (node.inputs.size() > 2 && node.inputs[2].value.kind == Value::Boolean && !node.inputs[2].value.integer)
+    return llvm::Error::success();
+  return fail("autocast inside the model is not supported (export with autocast disabled, or run_decompositions() "
+              "on the export)");
+}
+
+llvm::Error NodeBuilder::inlineSubgraph(const Node &node, Scope &scope, size_t index) {
+  if (node.inputs.size() <= index || node.inputs[index].value.kind != Value::Subgraph ||
+      !node.inputs[index].value.graph)
+    return at(node, fail(node.target + " without its graph"));
+  const Graph &graph = *node.inputs[index].value.graph;
+  auto arguments = llvm::ArrayRef(node.inputs).drop_front(index + 1);
+  if (arguments.size() != graph.inputs.size())
+    return at(node, fail("gives " + llvm::Twine(arguments.size()) + " arguments to a graph that takes " +
+                         llvm::Twine(graph.inputs.size())));
+  Scope inner(graph);
+  for (auto [input, argument] : llvm::zip(graph.inputs, arguments)) {
+    const Binding *binding = argument.value.kind == Value::Reference ? scope.find(argument.value.text) : nullptr;
+    if (binding)
+      inner.bind(input.name, *binding);
+    else if (argument.value.kind == Value::Integer)
+      inner.bind(input.name, Expression(argument.value.integer));
+    else if (argument.value.kind == Value::None)
+      inner.bind(input.name, Binding{mlir::Value(), std::nullopt, /*isNone=*/true});
+    else
+      return at(node, fail("'" + argument.value.text + "' is not defined before it is used"));
+  }
+  if (llvm::Error error = build(graph, inner))
+    return error;
+  if (!node.isSingleOutput)
+    scope.bind(node.name, Binding{mlir::Value(), std::nullopt, false, /*isList=*/true});
+  for (auto [i, output] : llvm::enumerate(node.outputs)) {
+    if (output.name.empty())
+      continue;
+    const Value *value = i < graph.outputs.size() ? &graph.outputs[i] : nullptr;
+    const Binding *binding = value && value->kind == Value::Reference ? inner.find(value->text) : nullptr;
+    if (!binding)
+      return at(node, fail("result " + llvm::Twine(i) + " is no tensor that its graph returns"));
+    scope.bind(output.name, *binding);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error NodeBuilder::buildRegion(const Graph &graph, OperationState &state) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(state.addRegion());
+  Scope inner(graph);
+  for (const Definition &input : graph.inputs) {
+    if (!input.tensor) {
+      inner.bind(input.name, input.symbolic ? Binding{mlir::Value(), *input.symbolic}
+                                            : Binding{mlir::Value(), std::nullopt, /*isNone=*/true});
+      continue;
+    }
+    auto type = tensorType(*input.tensor);
+    if (!type)
+      return type.takeError();
+    inner.bind(input.name, block->addArgument(*type, state.location));
+  }
+  if (llvm::Error error = build(graph, inner))
+    return error;
+  llvm::SmallVector<mlir::Value> results;
+  for (const Value &output : graph.outputs) {
+    auto result = buildOutput(output, inner);
+    if (!result)
+      return result.takeError();
+    if (*result)
+      results.push_back(*result);
+  }
+  aten::createUnknown(builder, state.location, "aten.yield", results, {}, {});
+  return llvm::Error::success();
+}
+
+/// Kept as it is, so that `explain` can name it with its line: an operator of
+/// another library, of a newer torch, or one that takes graphs.
+llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
+  StringRef target = node.target;
+  std::string name = target.starts_with("aten.") || target.starts_with("higher_order.") ? target.str()
+                                                                                        : ("custom." + target).str();
+  if (!target.starts_with("aten."))
+    name = "aten." + name;
+  Location loc = location(node);
+  OperationState state(loc, name);
+  CallResolver resolver(scope, symbols, builder, loc);
+  llvm::SmallVector<mlir::Value> operands;
+  for (auto [i, input] : llvm::enumerate(node.inputs)) {
+    if (input.value.kind == Value::Subgraph && input.value.graph) {
+      if (llvm::Error error = buildRegion(*input.value.graph, state))
+        return error;
+      continue;
+    }
+    auto attr = resolver.describe(input.value, operands);
+    if (!attr)
+      return attr.takeError();
+    std::string key = input.name.empty() ? "arg" + std::to_string(i) : input.name;
+    if (*attr)
+      state.addAttribute(key, *attr);
+  }
+  state.addOperands(operands);
+  for (const Definition &output : node.outputs) {
+    if (output.tensor) {
+      auto type = tensorType(*output.tensor);
+      if (!type)
+        return type.takeError();
+      state.addTypes(*type);
+    } else if (output.symbolic) {
+      state.addTypes(RankedTensorType::get({}, builder.getI64Type()));
+    } else {
+      state.addTypes(builder.getNoneType());
+    }
+  }
+  bindResults(node, scope, builder.create(state));
+  return llvm::Error::success();
+}
+
+llvm::Expected<mlir::Value> NodeBuilder::buildOutput(const Value &value, const Scope &scope) {
+  if (value.kind == Value::None)
+    return mlir::Value();
+  const Binding *binding = value.kind == Value::Reference ? scope.find(value.text) : nullptr;
+  if (value.kind == Value::Reference && !binding)
+    return fail("returns '" + value.text + "', which is not defined");
+  if (binding && (binding->tensor || binding->isNone))
+    return binding->tensor;
+  if (binding && binding->isList)
+    return fail("returns '" + value.text + "', which is several tensors");
+
+  // A number that the model returns is a tensor without dimensions.
+  Expression number = binding                        ? *binding->number
+                      : value.kind == Value::Real    ? Expression::makeReal(value.real)
+                      : value.kind == Value::Boolean ? Expression::makeBoolean(value.integer)
+                                                     : Expression(value.integer);
+  Attribute attr;
+  Type element = builder.getI64Type();
+  auto known = symbols.prove(number);
+  if (value.kind != Value::Integer && value.kind != Value::Real && value.kind != Value::Boolean && !binding)
+    return fail("returns something that is neither a tensor nor a number");
+  if (number.kind == Expression::Real) {
+    attr = builder.getF64FloatAttr(number.real);
+    element = builder.getF64Type();
+  } else if (number.kind == Expression::Boolean) {
+    attr = builder.getBoolAttr(*known);
+    element = builder.getI1Type();
+  } else {
+    auto expr = symbols.toAffine(number);
+    if (!expr)
+      return expr.takeError();
+    attr = makeSizeAttr(*expr);
+  }
+  aten::Call call("scalar_tensor.default");
+  call.set("s", attr).set("dtype", Attribute(TypeAttr::get(element)));
+  Location loc = NameLoc::get(builder.getStringAttr(value.text.empty() ? "output" : value.text));
+  return call.create(builder, loc, RankedTensorType::get({}, element))->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Views and writes
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<mlir::Value> NodeBuilder::rootsOf(mlir::Value &value) const {
+  auto found = roots.find(value);
+  return found == roots.end() ? llvm::ArrayRef(value) : llvm::ArrayRef(found->second);
+}
+
+/// Follows views by the schema's alias sets, so that a write to a view of a
+/// buffer is known as a write to the buffer: such a buffer is state.
+void NodeBuilder::trackAliases(const ResolvedCall &resolved, Operation *op) {
+  const aten::Schema &schema = *resolved.schema;
+  auto [flag, written] = hiddenMutation(schema.name);
+  bool writesHidden = !flag.empty() && aten::AtenOp(op).boolean(flag);
+  llvm::SmallVector<mlir::Value, 1> viewed;
+  for (auto [argument, operand] : resolved.tensors) {
+    mlir::Value value = operand;
+    bool isWritten = argument->alias.written || (writesHidden && llvm::is_contained(written, argument->name));
+    for (mlir::Value root : rootsOf(value))
+      if (isWritten)
+        mutated.insert(root);
+    bool mayView = argument->alias || (schema.has(aten::Mark::MaybeAliases) && viewed.empty());
+    if (mayView)
+      llvm::append_range(viewed, rootsOf(value));
+  }
+  if (viewed.empty())
+    return;
+  for (mlir::Value result : op->getResults())
+    roots[result] = viewed;
+}
+
+} // namespace ptc::import

@@ -1,0 +1,190 @@
+//===- Import.cpp ---------------------------------------------------------===//
+
+#include "compiler/import/Import.h"
+
+#include "compiler/import/BuildAten.h"
+#include "compiler/import/GraphText.h"
+#include "compiler/import/LoadWeight.h"
+#include "compiler/import/Pt2.h"
+#include "compiler/import/ReadMlir.h"
+#include "compiler/import/Safetensors.h"
+#include "dialects/aten/AtenDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using llvm::StringRef;
+
+namespace ptc {
+namespace {
+
+using import::StoredTensors;
+
+llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
+llvm::Error fail(StringRef where, llvm::Error error) {
+  return fail(where + ": " + llvm::toString(std::move(error)));
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path) {
+  // A directory or a device would be read as if it were a file.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return fail(path + ": is not a file");
+  // Large files are mapped.
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(path + ": " + file.getError().message());
+  return std::move(*file);
+}
+
+/// NAME.safetensors or model.safetensors beside the model; empty when neither
+/// is there.
+std::string findSibling(StringRef path) {
+  llvm::SmallString<128> sibling(path);
+  llvm::sys::path::replace_extension(sibling, "safetensors");
+  if (llvm::sys::fs::exists(sibling))
+    return sibling.str().str();
+  sibling = llvm::sys::path::parent_path(path);
+  llvm::sys::path::append(sibling, "model.safetensors");
+  return llvm::sys::fs::exists(sibling) ? sibling.str().str() : std::string();
+}
+
+/// The tensors of a weights file, which the store keeps mapped.
+llvm::Expected<StoredTensors> openWeights(StringRef path, WeightStore &weights) {
+  if (path.empty())
+    return StoredTensors();
+  auto file = openFile(path);
+  if (!file)
+    return file.takeError();
+  auto tensors = import::readSafetensors({(*file)->getBufferStart(), (*file)->getBufferSize()});
+  if (!tensors)
+    return fail(path, tensors.takeError());
+  weights.keep(std::shared_ptr<llvm::MemoryBuffer>(std::move(*file)));
+  return tensors;
+}
+
+/// Where the weights of a model without any of its own come from.
+std::string weightsPath(StringRef path, const ImportOptions &options) {
+  return options.weights.empty() ? findSibling(path) : options.weights;
+}
+
+llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
+                                        const ImportOptions &options, mlir::MLIRContext &context) {
+  auto archive = import::Pt2Archive::open(std::move(file));
+  if (!archive)
+    return fail(path, archive.takeError());
+  auto parsed = import::readPt2(**archive);
+  if (!parsed)
+    return fail(path, parsed.takeError());
+  ImportedModel model;
+  model.weights.keep(*archive);
+  StoredTensors tensors = std::move(parsed->tensors);
+  std::string weightsName = path.str();
+  if (!options.weights.empty()) {
+    auto given = openWeights(options.weights, model.weights);
+    if (!given)
+      return given.takeError();
+    tensors = std::move(*given);
+    weightsName = options.weights;
+  } else {
+    model.weights.addCheck([archive = *archive, path = path.str()] {
+      llvm::Error error = import::verifyPt2Tensors(*archive);
+      return error ? fail(path, std::move(error)) : llvm::Error::success();
+    });
+  }
+  auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName, context);
+  if (!module)
+    return module.takeError();
+  model.module = std::move(*module);
+  return model;
+}
+
+llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, const ImportOptions &options,
+                                              mlir::MLIRContext &context) {
+  auto program = import::readGraphText(text);
+  if (!program)
+    return fail(path + ":" + llvm::toString(program.takeError()));
+  ImportedModel model;
+  std::string weightsName = weightsPath(path, options);
+  auto tensors = openWeights(weightsName, model.weights);
+  if (!tensors)
+    return tensors.takeError();
+  auto module = import::buildAten(*program, *tensors, model.weights, path, weightsName, context);
+  if (!module)
+    return module.takeError();
+  model.module = std::move(*module);
+  return model;
+}
+
+llvm::Expected<ImportedModel> importMlir(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
+                                         const ImportOptions &options, mlir::MLIRContext &context) {
+  ImportedModel model;
+  auto module = import::readMlir(std::move(file), path, context);
+  if (!module)
+    return module.takeError();
+  std::string weightsName = weightsPath(path, options);
+  auto tensors = openWeights(weightsName, model.weights);
+  if (!tensors)
+    return tensors.takeError();
+  if (llvm::Error error = import::loadArguments(**module, *tensors, weightsName, model.weights))
+    return fail(path, std::move(error));
+  model.module = std::move(*module);
+  return model;
+}
+
+} // namespace
+
+ModelKind detectModelKind(StringRef content) {
+  if (content.starts_with("PK\x03\x04") || content.starts_with("PK\x05\x06"))
+    return ModelKind::Pt2;
+  // ONNX: field 1 (ir_version, a small number), then field 2 or 7 (a string, the graph).
+  if (content.size() > 4 && content[0] == '\x08' && content[1] < 32 &&
+      (content[2] == '\x12' || content[2] == '\x3a' || content[2] == '\x1a'))
+    return ModelKind::Onnx;
+  // Text: what comes first after comments and blank lines tells.
+  StringRef rest = content.take_front(1 << 16);
+  if (rest.contains('\0'))
+    return ModelKind::Unknown;
+  while (!(rest = rest.ltrim()).empty()) {
+    StringRef line = rest.split('\n').first;
+    if (line.starts_with("//") || line.starts_with("#map") || line.starts_with("#set") || line.starts_with("#loc") ||
+        line.starts_with("!") || line.starts_with("{-#") || line.starts_with("module") ||
+        line.starts_with("builtin.module") || line.starts_with("\"builtin.module\"") || line.starts_with("func.func"))
+      if (!line.starts_with("//"))
+        return ModelKind::Mlir;
+    for (StringRef start : {"ExportedProgram", "class ", "def ", "@", "import ", "from "})
+      if (line.starts_with(start))
+        return ModelKind::GraphText;
+    if (!line.starts_with("#") && !line.starts_with("//"))
+      break;
+    rest = rest.split('\n').second;
+  }
+  return ModelKind::Unknown;
+}
+
+llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
+  context.loadDialect<mlir::func::FuncDialect, aten::AtenDialect>();
+  auto file = openFile(path);
+  if (!file)
+    return file.takeError();
+  StringRef content = (*file)->getBuffer();
+  if (content.empty())
+    return fail(path + ": is empty");
+  switch (detectModelKind(content)) {
+  case ModelKind::Pt2:
+    return importPt2(std::move(*file), path, options, context);
+  case ModelKind::GraphText:
+    return importGraphText(content, path, options, context);
+  case ModelKind::Mlir:
+    return importMlir(std::move(*file), path, options, context);
+  case ModelKind::Onnx:
+    return fail(path + ": ONNX is not supported yet (export the model with torch.export.save)");
+  case ModelKind::Unknown:
+    break;
+  }
+  return fail(path + ": is no model that ptc knows (a torch.export archive, the text of an exported graph, or MLIR)");
+}
+
+} // namespace ptc

@@ -1,0 +1,402 @@
+//===- SymbolTable.cpp ----------------------------------------------------===//
+
+#include "compiler/import/SymbolTable.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using llvm::StringRef;
+
+namespace ptc::import {
+
+namespace {
+/// torch's own infinity for sizes is near to INT64_MAX, and not quite it.
+constexpr int64_t kInfinite = int64_t(1) << 62;
+/// Names that `wrap` makes; torch's are Python identifiers.
+constexpr char kWrappedMark = '$';
+} // namespace
+
+SymbolTable::SymbolTable(MLIRContext *context, const ExportedProgram &program)
+    : context(context), hasRanges(program.hasRanges) {
+  for (const RangeConstraint &constraint : program.ranges)
+    addRange(constraint);
+}
+
+/// `s0: VR[2, 64]`, also `32*s0: VR[64, 512]`, which bounds s0 as well.
+void SymbolTable::addRange(const RangeConstraint &constraint) {
+  const Expression &e = constraint.expression;
+  int64_t factor = 1;
+  const Expression *symbol = &e;
+  if (e.kind == Expression::Call && e.name == "Mul" && e.arguments[0].kind == Expression::Integer &&
+      e.arguments[0].integer > 0) {
+    factor = e.arguments[0].integer;
+    symbol = &e.arguments[1];
+  }
+  if (symbol->kind != Expression::Symbol) {
+    otherRanges.push_back(constraint);
+    return;
+  }
+  Range &range = known[symbol->name];
+  range.min = std::max(range.min, constraint.min == INT64_MIN ? INT64_MIN : llvm::divideCeilSigned(constraint.min, factor));
+  range.max = std::min(range.max, constraint.max >= kInfinite ? INT64_MAX : llvm::divideFloorSigned(constraint.max, factor));
+}
+
+AffineExpr SymbolTable::constant(int64_t value) const { return getAffineConstantExpr(value, context); }
+
+AffineExpr SymbolTable::simplify(AffineExpr expr) const { return simplifyAffineExpr(expr, 0, symbols.size()); }
+
+AffineExpr SymbolTable::symbol(StringRef name) {
+  if (name.front() == kWrappedMark) {
+    size_t index = 0;
+    name.drop_front().getAsInteger(10, index);
+    return wrapped[index];
+  }
+  auto [position, isNew] = positions.try_emplace(name, symbols.size());
+  if (isNew) {
+    Symbol symbol;
+    symbol.name = name.str();
+    if (auto range = known.find(name); range != known.end()) {
+      symbol.min = range->second.min;
+      symbol.max = range->second.max == INT64_MAX ? Symbol::kUnbounded : range->second.max;
+    }
+    symbols.push_back(symbol);
+  }
+  return getAffineSymbolExpr(position->second, context);
+}
+
+Expression SymbolTable::wrap(AffineExpr expr) {
+  if (auto value = getConstant(expr))
+    return Expression(*value);
+  wrapped.push_back(expr);
+  return Expression::makeSymbol(kWrappedMark + std::to_string(wrapped.size() - 1));
+}
+
+llvm::Expected<unsigned> SymbolTable::bind(const Expression &expression) {
+  auto expr = toAffine(expression);
+  if (!expr)
+    return expr.takeError();
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(*expr))
+    return symbol.getPosition();
+  return llvm::createStringError("an input that is '" + expression.str() + "' and not one symbol");
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<AffineExpr> SymbolTable::toAffine(const Expression &expression) {
+  auto value = evaluate(expression);
+  if (!value)
+    return value.takeError();
+  return toInteger(*value, expression);
+}
+
+llvm::Expected<AffineExpr> SymbolTable::toInteger(const Quotient &value, const Expression &expression) {
+  if (auto divisor = getConstant(value.denominator)) {
+    if (*divisor == 1)
+      return simplify(value.numerator);
+    if (value.numerator.isMultipleOf(*divisor))
+      return simplify(value.numerator.floorDiv(*divisor));
+  }
+  return llvm::createStringError("'" + expression.str() + "' is not an integer");
+}
+
+llvm::Expected<Shape> SymbolTable::toShape(llvm::ArrayRef<Expression> sizes) {
+  Shape shape;
+  for (const Expression &size : sizes) {
+    if (size.kind == Expression::Integer) {
+      shape.push_back(constant(size.integer));
+    } else {
+      auto expr = toAffine(size);
+      if (!expr)
+        return expr.takeError();
+      shape.push_back(*expr);
+    }
+    if (auto value = getConstant(shape.back()); value && *value < 0)
+      return llvm::createStringError("a size of " + llvm::Twine(*value));
+  }
+  return shape;
+}
+
+std::optional<double> SymbolTable::toConstant(const Expression &expression) {
+  if (expression.kind == Expression::Real)
+    return expression.real;
+  auto value = evaluate(expression);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return std::nullopt;
+  }
+  auto a = getConstant(simplify(value->numerator)), b = getConstant(simplify(value->denominator));
+  return a && b && *b ? std::optional(double(*a) / double(*b)) : std::nullopt;
+}
+
+llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluate(const Expression &e) {
+  switch (e.kind) {
+  case Expression::Integer:
+  case Expression::Boolean:
+    return Quotient{constant(e.integer), constant(1)};
+  case Expression::Real:
+    return evaluateReal(e.real);
+  case Expression::Symbol:
+    return Quotient{symbol(e.name), constant(1)};
+  case Expression::Infinity:
+    return llvm::createStringError("an infinite size");
+  case Expression::Call:
+    return evaluateCall(e);
+  }
+  llvm_unreachable("every kind of expression has a value");
+}
+
+/// 0.5 is 1/2. A number that is no short binary fraction (0.1) would make
+/// rounding depend on float arithmetic, which sizes have none of.
+llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateReal(double value) {
+  int64_t divisor = 1;
+  for (; divisor <= (1 << 20); divisor *= 2)
+    if (double scaled = value * divisor; scaled == std::floor(scaled) && std::abs(scaled) < double(1ll << 40))
+      return Quotient{constant(int64_t(scaled)), constant(divisor)};
+  return llvm::createStringError("a size computed with the number " + Expression::makeReal(value).str() +
+                                 ", which is no short binary fraction");
+}
+
+AffineExpr SymbolTable::floorDivide(AffineExpr a, AffineExpr b) const {
+  auto x = getConstant(a), y = getConstant(b);
+  if (x && y && *y != 0)
+    return constant(llvm::divideFloorSigned(*x, *y));
+  if (y && *y < 0)
+    return (-a).floorDiv(constant(-*y));
+  return a.floorDiv(b);
+}
+
+llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluatePower(const Quotient &base, const Expression &exponent) {
+  auto power = exponent.kind == Expression::Real && exponent.real == std::floor(exponent.real)
+                   ? std::optional(int64_t(exponent.real))
+               : exponent.kind == Expression::Integer ? std::optional(exponent.integer)
+                                                      : std::nullopt;
+  if (!power || std::abs(*power) > 8)
+    return llvm::createStringError("a size raised to the power '" + exponent.str() + "'");
+  Quotient result{constant(1), constant(1)};
+  for (int64_t i = 0; i < std::abs(*power); ++i) {
+    result.numerator = result.numerator * base.numerator;
+    result.denominator = result.denominator * base.denominator;
+  }
+  if (*power < 0)
+    std::swap(result.numerator, result.denominator);
+  return result;
+}
+
+llvm::Expected<AffineExpr> SymbolTable::round(const Quotient &value, StringRef how) {
+  AffineExpr a = simplify(value.numerator), b = simplify(value.denominator);
+  if (getConstant(b) == 1)
+    return a;
+  if (how == "Trunc") {
+    if (range(b).min <= 0 || (range(a).min < 0 && range(a).max > 0))
+      return llvm::createStringError("a size rounded towards zero whose sign is not known");
+    how = range(a).min >= 0 ? "Floor" : "Ceil";
+  }
+  return how == "Floor" ? floorDivide(a, b) : -floorDivide(-a, b);
+}
+
+llvm::Expected<AffineExpr> SymbolTable::extremum(bool isMax, AffineExpr a, AffineExpr b) {
+  Range difference = range(simplify(a - b));
+  if (difference.min >= 0)
+    return isMax ? a : b;
+  if (difference.max <= 0)
+    return isMax ? b : a;
+  for (const Derived &d : derived)
+    if (d.isMax == isMax && ((d.a == a && d.b == b) || (d.a == b && d.b == a)))
+      return getAffineSymbolExpr(d.position, context);
+  Range x = range(a), y = range(b);
+  auto pick = [&](int64_t p, int64_t q) { return isMax ? std::max(p, q) : std::min(p, q); };
+  Symbol symbol;
+  symbol.name = (isMax ? "max" : "min") + std::to_string(derived.size());
+  symbol.min = pick(x.min, y.min);
+  int64_t max = pick(x.max, y.max);
+  symbol.max = max == INT64_MAX ? Symbol::kUnbounded : max;
+  derived.push_back({unsigned(symbols.size()), isMax, a, b});
+  symbols.push_back(symbol);
+  return getAffineSymbolExpr(derived.back().position, context);
+}
+
+llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression &call) {
+  StringRef name = call.name;
+  llvm::SmallVector<Quotient, 3> arguments;
+  if (name != "Where" && name != "sym_ite")
+    for (const Expression &argument : call.arguments) {
+      if (name == "Pow" && !arguments.empty())
+        break;
+      auto value = evaluate(argument);
+      if (!value)
+        return value;
+      arguments.push_back(*value);
+    }
+  auto whole = [&](AffineExpr expr) { return Quotient{expr, constant(1)}; };
+  auto unknown = [&] { return llvm::createStringError("sizes cannot hold '" + call.str() + "'"); };
+
+  if (call.arguments.size() == 3) {
+    if (name == "ModularIndexing") {
+      auto divided = round({arguments[0].numerator, arguments[1].numerator}, "Floor");
+      if (!divided)
+        return divided.takeError();
+      return whole(*divided % arguments[2].numerator);
+    }
+    if (auto holds = name == "Where" || name == "sym_ite" ? prove(call.arguments[0]) : std::nullopt)
+      return evaluate(call.arguments[*holds ? 1 : 2]);
+    return unknown();
+  }
+  if (call.arguments.size() == 1) {
+    const Quotient &a = arguments[0];
+    if (name == "Identity")
+      return a;
+    if (name == "Floor" || name == "Ceil" || name == "Trunc") {
+      auto rounded = round(a, name);
+      return rounded ? llvm::Expected<Quotient>(whole(*rounded)) : rounded.takeError();
+    }
+    if (name == "Abs" && (range(simplify(a.numerator)).min >= 0 || range(simplify(a.numerator)).max <= 0))
+      return range(simplify(a.numerator)).min >= 0 ? a : Quotient{-a.numerator, a.denominator};
+    return unknown();
+  }
+  if (call.arguments.size() != 2)
+    return unknown();
+
+  if (name == "Pow")
+    return evaluatePower(arguments[0], call.arguments[1]);
+  const Quotient &a = arguments[0], &b = arguments[1];
+  bool isSameDivisor = a.denominator == b.denominator;
+  AffineExpr left = isSameDivisor ? a.numerator : a.numerator * b.denominator;
+  AffineExpr right = isSameDivisor ? b.numerator : b.numerator * a.denominator;
+  AffineExpr divisor = isSameDivisor ? a.denominator : a.denominator * b.denominator;
+  if (name == "Add")
+    return Quotient{left + right, divisor};
+  if (name == "Sub")
+    return Quotient{left - right, divisor};
+  if (name == "Mul")
+    return Quotient{a.numerator * b.numerator, a.denominator * b.denominator};
+  if (name != "TrueDiv" && name != "FloorDiv" && name != "Mod" && name != "Max" && name != "Min")
+    return unknown();
+  left = simplify(left);
+  right = simplify(right);
+  if (name == "Max" || name == "Min") {
+    auto chosen = extremum(name == "Max", left, right);
+    return chosen ? llvm::Expected<Quotient>(Quotient{*chosen, divisor}) : chosen.takeError();
+  }
+  if (getConstant(right) == 0)
+    return llvm::createStringError("a division by zero in '" + call.str() + "'");
+  if (name == "TrueDiv")
+    return Quotient{left, right};
+  if (name == "FloorDiv")
+    return whole(floorDivide(left, right));
+  if (getConstant(divisor) == 1 && range(right).min > 0)
+    return whole(left % right);
+  return unknown();
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+/// The relation of a difference to zero that a comparison states.
+static StringRef relation(StringRef name) {
+  return llvm::is_contained({"Eq", "Ne", "Lt", "Le", "Gt", "Ge"}, name) ? name : "";
+}
+
+std::optional<bool> SymbolTable::prove(const Expression &condition) {
+  if (condition.kind == Expression::Boolean || condition.kind == Expression::Integer)
+    return condition.integer != 0;
+  if (condition.kind != Expression::Call || condition.arguments.empty())
+    return std::nullopt;
+  StringRef name = condition.name;
+  if (name == "Not") {
+    auto inner = prove(condition.arguments[0]);
+    return inner ? std::optional(!*inner) : std::nullopt;
+  }
+  if (condition.arguments.size() != 2)
+    return std::nullopt;
+  if (name == "And" || name == "Or") {
+    auto a = prove(condition.arguments[0]), b = prove(condition.arguments[1]);
+    bool decisive = name == "Or"; // One `true` decides an Or, one `false` an And.
+    if (a == decisive || b == decisive)
+      return decisive;
+    return a && b ? std::optional(!decisive) : std::nullopt;
+  }
+  if (relation(name).empty())
+    return std::nullopt;
+  auto difference = evaluate(Expression::makeCall("Sub", condition.arguments));
+  if (!difference) {
+    llvm::consumeError(difference.takeError());
+    return std::nullopt;
+  }
+  if (range(simplify(difference->denominator)).min <= 0)
+    return std::nullopt;
+  Range r = range(simplify(difference->numerator));
+  bool isZero = r.min == 0 && r.max == 0, isNonZero = r.min > 0 || r.max < 0;
+  auto decide = [](bool yes, bool no) { return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt; };
+  if (name == "Eq")
+    return decide(isZero, isNonZero);
+  if (name == "Ne")
+    return decide(isNonZero, isZero);
+  if (name == "Lt")
+    return decide(r.max < 0, r.min >= 0);
+  if (name == "Le")
+    return decide(r.max <= 0, r.min > 0);
+  return name == "Gt" ? decide(r.min > 0, r.max <= 0) : decide(r.min >= 0, r.max < 0);
+}
+
+void SymbolTable::addGuard(const Expression &condition) {
+  if (condition.kind == Expression::Call && condition.name == "And") {
+    for (const Expression &part : condition.arguments)
+      addGuard(part);
+  } else if (prove(condition) != true && !llvm::is_contained(guards, condition)) {
+    guards.push_back(condition);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+void SymbolTable::annotate(ModuleOp module) {
+  for (const RangeConstraint &r : otherRanges) {
+    // A range of something that the graph does not use is nobody's business.
+    if (r.min != INT64_MIN)
+      addGuard(Expression::makeCall("Ge", {r.expression, Expression(r.min)}));
+    if (r.max < kInfinite)
+      addGuard(Expression::makeCall("Le", {r.expression, Expression(r.max)}));
+  }
+
+  Builder b(context);
+  // Guards first: evaluating one may meet a symbol for the first time.
+  llvm::SmallVector<Attribute> conditions;
+  for (const Expression &guard : guards) {
+    llvm::SmallVector<NamedAttribute> fields{b.getNamedAttr("text", b.getStringAttr(guard.str()))};
+    if (guard.kind == Expression::Call && !relation(guard.name).empty() && guard.arguments.size() == 2) {
+      auto difference = toAffine(Expression::makeCall("Sub", guard.arguments));
+      if (difference) {
+        fields.push_back(b.getNamedAttr("relation", b.getStringAttr(StringRef(guard.name).lower())));
+        fields.push_back(b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(*difference, context))));
+      } else {
+        llvm::consumeError(difference.takeError());
+      }
+    }
+    conditions.push_back(b.getDictionaryAttr(fields));
+  }
+  if (!conditions.empty())
+    module->setAttr("ptc.guards", b.getArrayAttr(conditions));
+
+  if (symbols.empty())
+    return;
+  setSymbols(module, symbols);
+  auto entries = llvm::to_vector(module->getAttrOfType<ArrayAttr>("ptc.symbols").getValue());
+  for (const Derived &d : derived) {
+    NamedAttrList entry(llvm::cast<DictionaryAttr>(entries[d.position]));
+    entry.set("op", b.getStringAttr(d.isMax ? "max" : "min"));
+    entry.set("args", AffineMapAttr::get(makeSymbolMap({d.a, d.b}, context)));
+    entries[d.position] = entry.getDictionary(context);
+  }
+  module->setAttr("ptc.symbols", b.getArrayAttr(entries));
+}
+
+} // namespace ptc::import

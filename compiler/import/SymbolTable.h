@@ -1,0 +1,83 @@
+//===- SymbolTable.h - torch's symbolic integers as affine expressions -----===//
+//
+// All arithmetic on sizes ends here: what the exported graph computes with
+// symbolic numbers becomes expressions over `ptc.symbols`, and what it asserts
+// about them is proved from their ranges or becomes a guard.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/import/ExportedProgram.h"
+#include "dialects/core/SymbolicShape.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+namespace ptc::import {
+
+class SymbolTable {
+public:
+  SymbolTable(mlir::MLIRContext *context, const ExportedProgram &program);
+
+  /// A symbolic integer; an error when it is none that ptc can hold.
+  llvm::Expected<mlir::AffineExpr> toAffine(const Expression &expression);
+  llvm::Expected<Shape> toShape(llvm::ArrayRef<Expression> sizes);
+
+  /// The value of a number that is no symbolic one; nullopt otherwise.
+  std::optional<double> toConstant(const Expression &expression);
+
+  /// True or false when the symbols' ranges leave no other choice.
+  std::optional<bool> prove(const Expression &condition);
+
+  /// Drops a condition that always holds, keeps another for `ptc.guards`.
+  void addGuard(const Expression &condition);
+
+  /// A symbol for the value of a user's SymInt input; its position.
+  llvm::Expected<unsigned> bind(const Expression &expression);
+
+  /// An expression that stands for an affine one, so that sizes of tensors
+  /// whose types were derived here can take part in arithmetic.
+  Expression wrap(mlir::AffineExpr expr);
+
+  /// Sets `ptc.symbols` and `ptc.guards`.
+  void annotate(mlir::ModuleOp module);
+
+private:
+  /// A rational number: torch computes some sizes through float division.
+  struct Quotient {
+    mlir::AffineExpr numerator, denominator;
+  };
+  llvm::Expected<Quotient> evaluate(const Expression &expression);
+  llvm::Expected<Quotient> evaluateCall(const Expression &call);
+  llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
+  llvm::Expected<Quotient> evaluateReal(double value);
+  llvm::Expected<mlir::AffineExpr> round(const Quotient &value, llvm::StringRef how);
+  llvm::Expected<mlir::AffineExpr> extremum(bool isMax, mlir::AffineExpr a, mlir::AffineExpr b);
+  llvm::Expected<mlir::AffineExpr> toInteger(const Quotient &value, const Expression &expression);
+
+  mlir::AffineExpr constant(int64_t value) const;
+  mlir::AffineExpr simplify(mlir::AffineExpr expr) const;
+  mlir::AffineExpr floorDivide(mlir::AffineExpr a, mlir::AffineExpr b) const;
+  mlir::AffineExpr symbol(llvm::StringRef name);
+  Range range(mlir::AffineExpr expr) const { return getRange(expr, symbols); }
+  void addRange(const RangeConstraint &constraint);
+
+  mlir::MLIRContext *context;
+  llvm::SmallVector<Symbol> symbols;
+  llvm::StringMap<unsigned> positions;
+  llvm::StringMap<Range> known;              ///< Of symbols by name, before they are met.
+  std::vector<RangeConstraint> otherRanges;  ///< Of expressions that are no symbol.
+  std::vector<Expression> guards;
+  std::vector<mlir::AffineExpr> wrapped;
+
+  /// A symbol that no input binds: the larger or smaller of two expressions.
+  struct Derived {
+    unsigned position;
+    bool isMax;
+    mlir::AffineExpr a, b;
+  };
+  std::vector<Derived> derived;
+  bool hasRanges;
+};
+
+} // namespace ptc::import
