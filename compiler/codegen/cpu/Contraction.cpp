@@ -18,6 +18,7 @@ struct Block {
   SmallVector<Value *> batch; ///< indices
   Value *batchPlace;          ///< flattened
   Value *firstRow;            ///< of packed lhs
+  Value *firstPacked = nullptr; ///< panel of rhs in scratch
 };
 
 class ContractionEmitter {
@@ -33,8 +34,7 @@ public:
     k = emitSize(f, plan.reductionSize());
     lhsScratch = f.scratch;
     if (plan.packRhs) {
-      mlir::AffineExpr rhsBytes = plan.reductionSize() * plan.panel * plan.elementBytes;
-      rhsScratch = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, plan.scratchBytes - rhsBytes));
+      rhsScratch = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, plan.rhsScratchAt));
     }
     loops = loopsOverScratch();
   }
@@ -45,12 +45,13 @@ public:
 
 private:
   void emitTask(Value *task);
+  void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
   void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
   void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
                  ArrayRef<Value *> masks);
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   void packLhs(const Block &block, Value *lastRow);
-  void packRhs(const Block &block, Value *panel);
+  void packRhs(const Block &block, Value *firstPanel, Value *lastPanel);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
 
@@ -116,14 +117,26 @@ void ContractionEmitter::emitTask(Value *task) {
   if (getConstant(plan.mSize)) {
     if (plan.packLhs)
       packLhs(block, rowOfTile(lastTile));
-    emitPanels(block, firstTile, lastTile, false, firstPanel, lastPanel);
+    emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel);
     return;
   }
   // The last block of a dynamic m has the rows left over, and no whole tile.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
-  emitIf(b, b.CreateNot(isLast), [&] { emitPanels(block, firstTile, lastTile, false, firstPanel, lastPanel); });
-  emitIf(b, isLast, [&] {
-    emitPanels(block, rowOfTile(tileCount), m, true, firstPanel, lastPanel);
+  emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
+  emitIf(b, isLast, [&] { emitRows(block, rowOfTile(tileCount), m, true, firstPanel, lastPanel); });
+}
+
+/// Rows of tiles against panels, a group of panels at a time where they are packed here.
+void ContractionEmitter::emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
+                                  Value *lastPanel) {
+  if (!plan.packRhs)
+    return emitPanels(block, firstTile, lastTile, leftover, firstPanel, lastPanel);
+  emitLoop(b, firstPanel, lastPanel, plan.panelsPerPack, [&](Value *first) {
+    Value *last = b.CreateAdd(first, b.getInt64(plan.panelsPerPack));
+    last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, lastPanel);
+    packRhs(block, first, last);
+    block.firstPacked = first;
+    emitPanels(block, firstTile, lastTile, leftover, first, last);
   });
 }
 
@@ -158,8 +171,6 @@ Value *ContractionEmitter::lanesBelow(Value *limit, unsigned vector) {
 
 void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel,
                                    unsigned vectors, ArrayRef<Value *> masks) {
-  if (plan.packRhs)
-    packRhs(block, panel);
   if (leftover) { // rows firstTile ... lastTile, four at a time, then one by one
     Value *count = b.CreateSub(lastTile, firstTile);
     Value *fours = b.CreateAdd(firstTile, b.CreateAnd(count, b.getInt64(~3ll)));
@@ -246,8 +257,10 @@ TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsig
 
 TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, unsigned vectors) {
   SmallVector<Value *> across = strided(b, vectors, plan.width);
-  if (plan.packRhs)
-    return {rhsScratch, across, nullptr};
+  if (plan.packRhs) {
+    Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(k, b.getInt64(plan.panel)));
+    return {emitAddress(b, element, rhsScratch, place), across, nullptr};
+  }
   if (!plan.rhsIsPacked)
     return {emitAddress(b, element, rhs, rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)))), across, nullptr};
   Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
@@ -276,6 +289,10 @@ void ContractionEmitter::packLhs(const Block &block, Value *lastRow) {
   emitLoop(b, block.firstRow, lastRow, 1, [&](Value *row) {
     Value *from = emitAddress(b, element, lhs, lhsPlace(block, row));
     Value *to = emitAddress(b, element, lhsScratch, b.CreateMul(b.CreateSub(row, block.firstRow), stride));
+    if (plan.k.size() == 1 && getConstant(plan.k[0].lhsStride) == 1) {
+      b.CreateMemCpy(to, align, from, align, b.CreateMul(k, b.getInt64(plan.elementBytes)));
+      return;
+    }
     forEachK(f, plan.k, /*ofLhs=*/true, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
       Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
       b.CreateAlignedStore(value, emitAddress(b, element, to, place), align);
@@ -283,39 +300,47 @@ void ContractionEmitter::packLhs(const Block &block, Value *lastRow) {
   });
 }
 
-/// Copies a panel of rhs to scratch as [k][panel], zeros beyond n.
-void ContractionEmitter::packRhs(const Block &block, Value *panel) {
+/// Copies panels of rhs to scratch as [panel][k][column], zeros beyond n. The
+/// panels of one k are copied together: they lie on one page of memory.
+void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *lastPanel) {
   Align align(element->getScalarSizeInBits() / 8);
-  Value *width = b.getInt64(plan.panel), *first = b.CreateMul(panel, width);
-  Value *columns = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateSub(n, first), width);
-  bool unit = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1;
-  auto copyColumn = [&](Value *column) {
-    Value *from = emitAddress(b, element, rhs, rhsPlace(block, b.CreateAdd(first, column)));
+  Value *width = b.getInt64(plan.panel), *first = b.CreateMul(firstPanel, width);
+  Value *panelSize = b.CreateMul(k, width), *count = b.CreateSub(lastPanel, firstPanel);
+  if (plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1) {
+    Value *from = emitAddress(b, element, rhs, rhsPlace(block, first));
     forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
-      Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
-      Value *to = b.CreateAdd(b.CreateMul(place, width), column);
-      b.CreateAlignedStore(value, emitAddress(b, element, rhsScratch, to), align);
+      emitLoop(b, b.getInt64(0), count, 1, [&](Value *panel) {
+        Value *column = b.CreateMul(panel, width), *left = b.CreateSub(n, b.CreateAdd(first, column));
+        Value *source = emitAddress(b, element, from, b.CreateAdd(offset, column));
+        Value *to = b.CreateAdd(b.CreateMul(panel, panelSize), b.CreateMul(place, width));
+        for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
+          auto *type = FixedVectorType::get(element, plan.width);
+          Value *at = b.getInt64(j * plan.width);
+          Value *value = b.CreateMaskedLoad(type, emitAddress(b, element, source, at), align, lanesBelow(left, j),
+                                            Constant::getNullValue(type));
+          b.CreateAlignedStore(value, emitAddress(b, element, rhsScratch, b.CreateAdd(to, at)), align);
+        }
+      });
     });
-  };
-  auto copyRow = [&](Value *place, Value *offset) {
-    Value *from = emitAddress(b, element, emitAddress(b, element, rhs, rhsPlace(block, first)), offset);
-    Value *to = emitAddress(b, element, rhsScratch, b.CreateMul(place, width));
-    for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
-      auto *type = FixedVectorType::get(element, plan.width);
-      Value *at = b.getInt64(j * plan.width);
-      Value *value = b.CreateMaskedLoad(type, emitAddress(b, element, from, at), align, lanesBelow(columns, j),
-                                        Constant::getNullValue(type));
-      b.CreateAlignedStore(value, emitAddress(b, element, to, at), align);
-    }
-  };
-  if (unit)
-    return forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), copyRow);
-  // k innermost: rhs is read along its rows, as in q k^T.
-  emitLoop(b, b.getInt64(0), columns, 1, copyColumn);
-  emitLoop(b, columns, width, 1, [&](Value *column) {
-    emitLoop(b, b.getInt64(0), k, 1, [&](Value *place) {
-      Value *to = b.CreateAdd(b.CreateMul(place, width), column);
-      b.CreateAlignedStore(Constant::getNullValue(element), emitAddress(b, element, rhsScratch, to), align);
+    return;
+  }
+  // k is contiguous, as in q k^T: a column at a time.
+  Value *columns = b.CreateMul(count, width);
+  emitLoop(b, b.getInt64(0), columns, 1, [&](Value *column) {
+    Value *place = b.CreateMul(b.CreateUDiv(column, width), panelSize);
+    Value *to = emitAddress(b, element, rhsScratch, b.CreateAdd(place, b.CreateURem(column, width)));
+    Value *inside = b.CreateICmpSLT(b.CreateAdd(first, column), n);
+    emitIf(b, inside, [&] {
+      Value *from = emitAddress(b, element, rhs, rhsPlace(block, b.CreateAdd(first, column)));
+      forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), [&](Value *at, Value *offset) {
+        Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
+        b.CreateAlignedStore(value, emitAddress(b, element, to, b.CreateMul(at, width)), align);
+      });
+    });
+    emitIf(b, b.CreateNot(inside), [&] {
+      emitLoop(b, b.getInt64(0), k, 1, [&](Value *at) {
+        b.CreateAlignedStore(Constant::getNullValue(element), emitAddress(b, element, to, b.CreateMul(at, width)), align);
+      });
     });
   });
 }

@@ -16,6 +16,8 @@ static constexpr int64_t kTaskFlops = 1 << 20;
 static constexpr int64_t kTasksWanted = 16;
 // The block of lhs that a task keeps in L2 while panels of rhs stream by.
 static constexpr int64_t kLhsBlockBytes = 512 << 10;
+// Panels of rhs that are packed at a time.
+static constexpr int64_t kPackedRhsBytes = 256 << 10;
 
 namespace {
 /// A place split at k: where it starts (k = 0) and its stride along each k.
@@ -196,8 +198,12 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   AffineExpr rows = getAffineConstantExpr(plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra ? 1 : 0)), context);
   AffineExpr zero = getAffineConstantExpr(0, context);
   AffineExpr lhsBytes = plan.packLhs ? rows * plan.packedLhsStride() * plan.elementBytes : zero;
-  AffineExpr rhsBytes = plan.packRhs ? plan.reductionSize() * plan.panel * plan.elementBytes : zero;
-  plan.scratchBytes = lhsBytes.ceilDiv(64) * 64 + rhsBytes;
+  int64_t k = getConstant(plan.reductionSize()).value_or(256);
+  int64_t panelBytes = std::max<int64_t>(1, k * plan.panel * plan.elementBytes);
+  plan.panelsPerPack = std::clamp<int64_t>(kPackedRhsBytes / panelBytes, 1, plan.panelsPerTask);
+  AffineExpr rhsBytes = plan.reductionSize() * (plan.panelsPerPack * plan.panel * plan.elementBytes);
+  plan.rhsScratchAt = lhsBytes.ceilDiv(64) * 64;
+  plan.scratchBytes = plan.packRhs ? plan.rhsScratchAt + rhsBytes : plan.rhsScratchAt;
   return plan;
 }
 

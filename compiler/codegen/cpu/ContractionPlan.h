@@ -52,7 +52,8 @@ struct ContractionPlan {
 
   int64_t tilesPerTask, panelsPerTask;
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
-  mlir::AffineExpr tasks, scratchBytes;
+  int64_t panelsPerPack;      ///< of rhs, copied to scratch together
+  mlir::AffineExpr tasks, rhsScratchAt, scratchBytes;
 
   mlir::AffineExpr reductionSize() const;
   /// Row length of lhs in scratch: k, padded so that rows fall into different cache sets.

@@ -140,7 +140,7 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
   };
   auto *constant = dyn_cast<ConstantInt>(size);
   // Few steps are written out: no loop, and every address a displacement.
-  constexpr unsigned kStraightLine = 8, kUnroll = 4;
+  constexpr unsigned kStraightLine = 8;
   if (constant && constant->getZExtValue() <= kStraightLine) {
     for (uint64_t k = 0; k < constant->getZExtValue(); ++k)
       step(acc, b.getInt64(k));
@@ -150,11 +150,13 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
   // then take turns over several sets of them, added up at the end.
   constexpr unsigned kHidesLatency = 8;
   unsigned count = acc.values.size();
-  unsigned sets = std::clamp(kHidesLatency / count, 1u, kUnroll);
-  auto run = [&](Value *begin, Value *end, unsigned unroll, SmallVector<Value *> carriedIn) {
-    return emitLoop(b, begin, end, b.getInt64(unroll), carriedIn, [&](Value *k, ArrayRef<Value *> carried) {
+  unsigned sets = count <= 2 ? 4 : count < kHidesLatency ? 2 : 1;
+  // A large tile hides the loop's own instructions; more copies only cost compile time.
+  unsigned unroll = count > 16 ? 2 : 4;
+  auto run = [&](Value *begin, Value *end, unsigned copies, SmallVector<Value *> carriedIn) {
+    return emitLoop(b, begin, end, b.getInt64(copies), carriedIn, [&](Value *k, ArrayRef<Value *> carried) {
       SmallVector<Value *> sums(carried);
-      for (unsigned u = 0; u < unroll; ++u) {
+      for (unsigned u = 0; u < copies; ++u) {
         MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
         Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
         step(one, b.CreateNSWAdd(k, b.getInt64(u)));
@@ -165,13 +167,13 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
   };
   SmallVector<Value *> sums = acc.values;
   sums.resize(count * sets, Constant::getNullValue(tile.vector()));
-  Value *whole = b.CreateAnd(size, b.getInt64(~int64_t(kUnroll - 1)));
-  sums = run(b.getInt64(0), whole, kUnroll, sums);
+  Value *whole = b.CreateAnd(size, b.getInt64(-int64_t(unroll)));
+  sums = run(b.getInt64(0), whole, unroll, sums);
   for (unsigned i = count; i < sums.size(); ++i)
     sums[i % count] = tile.accumulator->isFloatingPointTy() ? b.CreateFAdd(sums[i % count], sums[i])
                                                             : b.CreateAdd(sums[i % count], sums[i]);
   sums.truncate(count);
-  if (!constant || constant->getZExtValue() % kUnroll) {
+  if (!constant || constant->getZExtValue() % unroll) {
     sets = 1;
     sums = run(whole, size, 1, sums);
   }
