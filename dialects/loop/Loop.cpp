@@ -1,0 +1,70 @@
+//===- Loop.cpp - the dialect, and what holds for every operation ---------===//
+
+#include "dialects/loop/Loop.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+
+#include "dialects/loop/LoopDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/loop/Loop.cpp.inc"
+
+namespace ptc::loop {
+
+void LoopDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/loop/Loop.cpp.inc"
+      >();
+}
+
+Type getScalarType(Type element) {
+  auto integer = llvm::dyn_cast<IntegerType>(element);
+  return integer && integer.isUnsigned() ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
+}
+
+bool isTemplate(Operation *op) { return llvm::isa<ContractOp, ConvolutionOp, AttentionOp>(op); }
+
+bool isMember(Operation *op) {
+  return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp>(op) || isTemplate(op);
+}
+
+Shape getDomain(Operation *member) {
+  Shape domain;
+  if (auto scatter = llvm::dyn_cast<ScatterOp>(member))
+    return *getSizesFromAttr(scatter.getSizes());
+  if (auto sort = llvm::dyn_cast<SortOp>(member))
+    return getShape(sort.getX());
+  domain = getShape(member->getResult(0));
+  if (auto reduce = llvm::dyn_cast<ReduceOp>(member))
+    llvm::append_range(domain, *getSizesFromAttr(reduce.getSizes()));
+  if (auto contract = llvm::dyn_cast<ContractOp>(member))
+    llvm::append_range(domain, *getSizesFromAttr(contract.getKSizes()));
+  return domain;
+}
+
+Region *getResultRegion(Operation *member) {
+  if (auto reduce = llvm::dyn_cast<ReduceOp>(member))
+    return reduce.getFinish().empty() ? nullptr : &reduce.getFinish();
+  return llvm::isa<MapOp>(member) || isTemplate(member) ? &member->getRegion(0) : nullptr;
+}
+
+/// An index map composed of constants folds to one; the rest stays symbolic.
+OpFoldResult IndexOp::fold(FoldAdaptor adaptor) {
+  AffineExpr expr = getMap().getResult(0);
+  if (auto constant = llvm::dyn_cast<AffineConstantExpr>(expr))
+    return IntegerAttr::get(IndexType::get(getContext()), constant.getValue());
+  if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr))
+    return getIndices()[dim.getPosition()];
+  return {};
+}
+
+Operation *LoopDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
+  return arith::ConstantOp::materialize(b, value, type, loc);
+}
+
+} // namespace ptc::loop

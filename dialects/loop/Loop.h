@@ -1,0 +1,49 @@
+//===- Loop.h - what the machine iterates over ----------------------------===//
+//
+// The operations of Loop.td, and what every reader of them needs.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/core/SymbolicShape.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/loop/LoopDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/loop/Loop.h.inc"
+
+namespace ptc::loop {
+
+/// The type of an element inside a body: ui8 is read as signless i8, all other
+/// element types stand for themselves.
+mlir::Type getScalarType(mlir::Type element);
+inline mlir::Type getScalarType(mlir::Value tensor) {
+  return getScalarType(llvm::cast<mlir::RankedTensorType>(tensor.getType()).getElementType());
+}
+
+/// Whether this is an operation that a kernel runs: map, reduce, scan,
+/// scatter, sort or a template.
+bool isMember(mlir::Operation *op);
+/// Whether this is contract, convolution or attention.
+bool isTemplate(mlir::Operation *op);
+
+/// All dimensions that a member iterates over, outermost first: the result's
+/// shape, then what a reduction or a contraction sums over.
+Shape getDomain(mlir::Operation *member);
+
+/// The region that yields the result's elements: a map's body, a reduction's
+/// finish (null when it has none), a template's epilogue; null for others.
+mlir::Region *getResultRegion(mlir::Operation *member);
+
+} // namespace ptc::loop
