@@ -6,17 +6,17 @@
 
 // CHECK-LABEL: func.func @map
 func.func @map(%x: tensor<4x8xf32>, %i: tensor<4xi64>) -> tensor<4x8xf32> {
-  // CHECK: loop.kernel "k0_map" shared 2 (%{{.*}}, %{{.*}}) {
+  // CHECK: loop.kernel "k0_map" shared 2(%{{.*}}, %{{.*}}) {
   %0 = loop.kernel "k0_map" shared 2 (%x, %i) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<4xi64>):
     // CHECK: loop.map {
     %1 = loop.map {
     ^bb0(%p: index, %q: index):
-      // CHECK: loop.read %{{.*}}[#{{.*}}](%{{.*}}) : tensor<4xi64> -> i64
+      // CHECK: loop.read %{{.*}}[#{{.*}}] (%{{.*}}) : tensor<4xi64> -> i64
       %2 = loop.read %b[affine_map<(d0) -> (d0)>](%p) : tensor<4xi64> -> i64
       // CHECK: loop.checked_index %{{.*}} : i64 in 4 : i64
       %3 = loop.checked_index %2 : i64 in 4 : i64
-      // CHECK: loop.index [#{{.*}}](%{{.*}})
+      // CHECK: loop.index [#{{.*}}] (%{{.*}})
       %4 = loop.index [affine_map<(d0) -> (d0 floordiv 2)>](%q)
       %5 = arith.constant 0.0 : f32
       %6 = arith.cmpi slt, %4, %3 : index
