@@ -109,7 +109,8 @@ LogicalResult Aliases::writeByPosition(OpBuilder &builder, Location loc, Tensor 
     if (!isGeometric(view))
       return emitError(loc) << "cannot write through aten." << view.name()
                             << " together with a view that shows elements several times (write to a copy instead)";
-    path.push_back(t);
+    if (!isIdentityView(view))
+      path.push_back(t);
   }
   auto create = [&](const Call &call, ShapeRef sizes, Type type) {
     return call.create(builder, loc, makeTensorType(sizes, type))->getResult(0);

@@ -65,6 +65,27 @@ bool Strides::isContiguous(Value value) const {
 
 static int64_t wrap(int64_t dim, int64_t rank) { return dim < 0 ? dim + rank : dim; }
 
+static Shape moved(ShapeRef strides, const aten::AtenOp &op) {
+  auto list = [&](StringRef name) {
+    return op.optionalInts(name).value_or(SmallVector<int64_t>{op.optionalInt(name).value_or(0)});
+  };
+  Shape result(strides.size());
+  SmallVector<bool> taken(strides.size());
+  for (auto [from, to] : llvm::zip(list("source"), list("destination"))) {
+    result[wrap(to, strides.size())] = strides[wrap(from, strides.size())];
+    taken[wrap(from, strides.size())] = true;
+  }
+  size_t next = 0;
+  for (AffineExpr &stride : result) {
+    if (stride)
+      continue;
+    while (taken[next])
+      ++next;
+    stride = strides[next++];
+  }
+  return result;
+}
+
 Shape Strides::ofView(const aten::AtenOp &op, unsigned result) const {
   Value source = op->getOperand(0);
   Shape strides = of(source), sizes = getShape(source), viewSizes = getShape(op.result(result));
@@ -73,7 +94,8 @@ Shape Strides::ofView(const aten::AtenOp &op, unsigned result) const {
   StringRef name = op.schema().baseName();
   bool isDense = name == "view" || name == "reshape" || name == "flatten" || name == "unflatten" ||
                  name == "squeeze" || name == "unsqueeze" || name == "reshape_as" || name == "view_as";
-  if (isDense || rank == 0) {
+  bool isExpand = name == "expand" || name == "expand_as" || name == "broadcast_to";
+  if (isDense || (rank == 0 && !isExpand)) {
     auto view = viewStrides(sizes, strides, viewSizes, source.getContext());
     return view ? *view : contiguousStrides(viewSizes, source.getContext());
   }
@@ -81,18 +103,25 @@ Shape Strides::ofView(const aten::AtenOp &op, unsigned result) const {
     strides.erase(strides.begin() + dim("dim"));
   } else if (name == "slice") {
     strides[dim("dim")] = strides[dim("dim")] * op.symInt("step");
-  } else if (name == "transpose") {
+  } else if (name == "unfold") {
+    strides.push_back(strides[dim("dimension")]);
+    strides[dim("dimension")] = strides[rank] * op.symInt("step");
+  } else if (name == "transpose" || name == "swapdims") {
     std::swap(strides[dim("dim0")], strides[dim("dim1")]);
+  } else if (name == "swapaxes") {
+    std::swap(strides[dim("axis0")], strides[dim("axis1")]);
+  } else if (name == "movedim" || name == "moveaxis") {
+    strides = moved(strides, op);
   } else if (name == "t" || name == "numpy_T") {
     std::reverse(strides.begin(), strides.end());
-  } else if (name == "mT" || name == "mH" || name == "adjoint") {
+  } else if (name == "mT" || name == "mH" || name == "adjoint" || name == "matrix_H") {
     std::swap(strides[rank - 1], strides[rank - 2]);
   } else if (name == "permute") {
     SmallVector<int64_t> dims = op.integers("dims");
     Shape from = strides;
     for (auto [to, d] : llvm::zip(strides, dims))
       to = from[wrap(d, rank)];
-  } else if (name == "expand" || name == "expand_as" || name == "broadcast_to") {
+  } else if (isExpand) {
     size_t added = viewSizes.size() - sizes.size();
     Shape wide(viewSizes.size(), getAffineConstantExpr(0, source.getContext()));
     for (size_t d = 0; d < sizes.size(); ++d)
@@ -112,38 +141,65 @@ Shape Strides::ofView(const aten::AtenOp &op, unsigned result) const {
   return strides.size() == viewSizes.size() ? strides : contiguousStrides(viewSizes, source.getContext());
 }
 
-/// The dimensions from innermost to outermost, where that is known.
-static std::optional<SmallVector<size_t>> memoryOrder(ShapeRef strides) {
-  SmallVector<std::pair<int64_t, size_t>> byStride;
-  for (auto [d, stride] : llvm::enumerate(strides)) {
-    auto value = getConstant(stride);
-    if (!value)
+/// An operand's strides over the sizes of the result: 0 where it is broadcast.
+static std::optional<SmallVector<int64_t>> broadcastStrides(ShapeRef sizes, ShapeRef strides, ShapeRef resultSizes) {
+  SmallVector<int64_t> wide(resultSizes.size(), 0);
+  if (sizes.size() > resultSizes.size())
+    return std::nullopt;
+  size_t added = resultSizes.size() - sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    auto stride = getConstant(strides[d]);
+    if (!stride)
       return std::nullopt;
-    byStride.push_back({*value, strides.size() - d}); // Among equals the inner one first.
+    wide[d + added] = isOne(sizes[d]) && !isOne(resultSizes[d + added]) ? 0 : *stride;
   }
-  llvm::sort(byStride);
-  return llvm::map_to_vector(byStride, [&](auto entry) { return strides.size() - entry.second; });
+  return wide;
 }
 
-/// A pointwise result is dense in the order of its first operand of that shape
-/// which is not contiguous.
+/// Whether dimension `a` is further out than `b`; 0 when no operand can tell.
+/// The rule is TensorIterator's.
+static int compareDims(ArrayRef<SmallVector<int64_t>> operands, ShapeRef sizes, size_t a, size_t b) {
+  for (ArrayRef<int64_t> strides : operands) {
+    if (strides[a] == 0 || strides[b] == 0)
+      continue;
+    if (strides[a] != strides[b])
+      return strides[a] < strides[b] ? -1 : 1;
+    if (getConstant(sizes[a]).value_or(0) > getConstant(sizes[b]).value_or(0))
+      return 1;
+  }
+  return 0;
+}
+
+/// A pointwise result is dense, in the order of its operands' memory. Symbolic
+/// strides count as contiguous.
 Shape Strides::ofPointwise(Operation *op) const {
   Shape sizes = getShape(op->getResult(0));
+  SmallVector<SmallVector<int64_t>> operands;
   for (Value operand : op->getOperands()) {
-    if (isContiguous(operand) || getShape(operand) != sizes)
-      continue;
-    auto order = memoryOrder(of(operand));
-    if (!order)
-      break;
-    Shape dense = sizes;
-    AffineExpr next = getAffineConstantExpr(1, op->getContext());
-    for (size_t d : *order) {
-      dense[d] = next;
-      next = next * sizes[d];
-    }
-    return dense;
+    auto strides = broadcastStrides(getShape(operand), of(operand), sizes);
+    if (!strides)
+      return contiguousStrides(sizes, op->getContext());
+    operands.push_back(*strides);
   }
-  return contiguousStrides(sizes, op->getContext());
+  SmallVector<size_t> order; // From innermost to outermost.
+  for (size_t d = sizes.size(); d-- > 0;) {
+    order.push_back(d);
+    size_t at = order.size() - 1;
+    for (size_t other = at; other-- > 0;) {
+      int comparison = compareDims(operands, sizes, order[other], order[at]);
+      if (comparison < 0)
+        break;
+      if (comparison > 0)
+        std::swap(order[other], order[std::exchange(at, other)]);
+    }
+  }
+  Shape dense = sizes;
+  AffineExpr next = getAffineConstantExpr(1, op->getContext());
+  for (size_t d : order) {
+    dense[d] = next;
+    next = next * sizes[d];
+  }
+  return dense;
 }
 
 void Strides::visit(Operation *op) {

@@ -226,6 +226,8 @@ static Inverse findInverse(const AtenOp &view) {
   return nullptr;
 }
 
+bool isIdentityView(const AtenOp &view) { return findInverse(view) == asItIs; }
+
 bool hasInverse(const AtenOp &view) {
   Inverse inverse = findInverse(view);
   if (inverse != reshapeBack)

@@ -18,6 +18,9 @@ bool hasDisjointResults(const aten::AtenOp &view);
 /// a tensor of positions tells where each element comes from.
 bool isGeometric(const aten::AtenOp &view);
 
+/// Whether it shows its argument as it is: detach, alias, to() of the same type.
+bool isIdentityView(const aten::AtenOp &view);
+
 /// Whether `invertView` can undo it.
 bool hasInverse(const aten::AtenOp &view);
 
