@@ -146,6 +146,13 @@ Model Models::derived() {
   return model;
 }
 
+Model Models::scalar() {
+  Model model = derived();
+  model.spec.name = "scalar";
+  model.spec.inputs[1] = {"n", type({}, i64()), 0};
+  return model;
+}
+
 Model Models::neighbours(int launches, int64_t work) {
   Model model;
   ProgramSpec &spec = model.spec;

@@ -22,6 +22,7 @@ public:
 
   Model affine(int64_t work = 0);             ///< y[s0, 8] = x[s0, 8] * w + b, 2 <= s0 <= 1024
   Model derived();                            ///< the same, for x[2 * s0 + 1, 8] and a second input n that is s0
+  Model scalar();                             ///< the same, where the second input is a number that is s0
   Model neighbours(int launches, int64_t work); ///< i64[s0], `launches` times add_neighbours
   Model running();                            ///< state total += sum(x[4]); answers the old total and the new one
   Model lookUp();                             ///< f32[10] weights at i64[4]

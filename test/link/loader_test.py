@@ -1,0 +1,155 @@
+"""The Python loader, on models made by hand; torch and NumPy tensors in, out, and in place.
+
+loader_test.py MAKE_MODEL LOADER_FILE...
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import numpy as np
+import torch
+
+MAKE_MODEL = str(Path(sys.argv[1]).resolve())
+sys.path.insert(0, str(Path(sys.argv[2]).resolve().parent.parent))
+import ptc  # noqa: E402
+
+FOLDER = Path(tempfile.mkdtemp())
+
+
+def load(name: str) -> ptc.Model:
+    path = FOLDER / f"{name}.so"
+    if not path.exists():
+        subprocess.run([MAKE_MODEL, name, path], check=True)
+    return ptc.Model(path)
+
+
+def affine(x: np.ndarray) -> np.ndarray:
+    steps = np.arange(1, 9, dtype=np.float32)
+    return x * steps + 10 * steps
+
+
+class LoaderTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.model = load("affine")
+        self.x = np.random.default_rng(0).standard_normal((5, 8)).astype(np.float32)
+
+    def test_numpy(self) -> None:
+        (y,) = self.model(self.x)
+        np.testing.assert_array_equal(y.numpy(), affine(self.x))
+        np.testing.assert_array_equal(np.asarray(y), affine(self.x))
+
+    def test_by_name_strided_and_read_only(self) -> None:
+        turned = np.asfortranarray(self.x)[::-1]
+        turned.flags.writeable = False
+        (y,) = self.model(x=turned)
+        np.testing.assert_array_equal(y.numpy(), affine(turned))
+
+    def test_torch(self) -> None:
+        x = torch.from_numpy(self.x).t().contiguous().t()
+        (y,) = self.model(x)
+        back = torch.from_dlpack(y)
+        again = torch.from_dlpack(y)
+        del y
+        gc.collect()
+        np.testing.assert_array_equal(back.numpy(), affine(self.x))
+        self.assertEqual(back.data_ptr(), again.data_ptr())
+
+    def test_results_outlive_the_model(self) -> None:
+        y = self.model(self.x)[0].numpy()
+        del self.model
+        gc.collect()
+        np.testing.assert_array_equal(y, affine(self.x))
+
+    def test_unconsumed_capsules_are_freed(self) -> None:
+        from ptc import _tensor
+
+        (y,) = self.model(self.x)
+        capsule = y.__dlpack__()
+        self.assertEqual(len(_tensor._exports), 1)
+        del capsule
+        self.assertEqual(len(_tensor._exports), 0)
+
+    def test_out(self) -> None:
+        out = np.zeros((5, 16), np.float32)
+        self.model(self.x, out=[out[:, ::2]])
+        np.testing.assert_array_equal(out[:, ::2], affine(self.x))
+
+    def test_errors(self) -> None:
+        with self.assertRaisesRegex(ptc.Error, r"input 'x' \(0\): dimension 0 has size 1, allowed: 2..1024 \(s0\)"):
+            self.model(self.x[:1])
+        with self.assertRaisesRegex(TypeError, "is missing"):
+            self.model()
+        with self.assertRaisesRegex(TypeError, "the model takes"):
+            self.model(self.x, z=1)
+
+    def test_signature_and_memory(self) -> None:
+        self.assertEqual(self.model.inputs[0].shape[0], ptc.Dim("s0", 2, 1024))
+        self.assertEqual(self.model.outputs[0].dtype, "float32")
+        self.model(self.x)
+        self.assertGreater(self.model.memory.reserved, 0)
+        self.model.trim()
+        self.assertEqual(self.model.memory.reserved, 0)
+
+    def test_numbers_for_scalars(self) -> None:
+        model = load("scalar")
+        (y,) = model(np.ones((7, 8), np.float32), 3)
+        self.assertEqual(y.shape, (7, 8))
+        with self.assertRaisesRegex(ptc.Error, r"input 'n' \(1\): is 1000, allowed: 1..100 \(s0\)"):
+            model(np.ones((7, 8), np.float32), 1000)
+
+    def test_states(self) -> None:
+        model = load("running")
+        model(np.ones(4, np.float32))
+        self.assertEqual(model.get_state("total"), [104])
+        model.set_state("total", np.array([1], np.float32))
+        self.assertEqual(model(np.ones(4, np.float32))[1].numpy(), [5])
+        model.reset_states()
+        self.assertEqual(model.get_state("total"), [100])
+
+    def test_updates_torch_in_place(self) -> None:
+        x = torch.zeros(4)
+        load("increment")(x)
+        self.assertEqual(x.tolist(), [1, 1, 1, 1])
+
+    def test_profile(self) -> None:
+        with self.model.profile(FOLDER / "trace.json"):
+            self.model(self.x)
+        names = {event["name"] for event in json.loads((FOLDER / "trace.json").read_text())["traceEvents"]}
+        self.assertLessEqual({"affine", "scale_rows", "add_row"}, names)
+
+    def test_uses_torchs_openmp_and_no_other(self) -> None:
+        self.assertIn("/torch", self.model.openmp)
+        x = np.ones(100_000, np.int64)
+        load("neighbours")(x)
+        loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "omp" in line}
+        self.assertEqual(len({name for name in loaded if "libgomp" in name or "libomp" in name}), 1, loaded)
+        torch.set_num_threads(1)
+        self.assertEqual(self.model.threads, 1)
+
+    def test_python_threads(self) -> None:
+        wrong = []
+
+        def work(seed: int) -> None:
+            x = np.random.default_rng(seed).standard_normal((20 + seed, 8)).astype(np.float32)
+            for _ in range(50):
+                if not np.array_equal(self.model(x)[0].numpy(), affine(x)):
+                    wrong.append(seed)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,20 @@
+// make_model NAME OUT.so: one of the models made by hand, for tests in other languages.
+#include "test/link/TestModel.h"
+
+#include <cstdio>
+
+using namespace ptc::test;
+
+int main(int argc, char **argv) try {
+  Models models;
+  const std::map<std::string, Model> all = {{"affine", models.affine(1 << 20)}, {"running", models.running()},
+                                            {"look_up", models.lookUp()},       {"digits", models.digits()},
+                                            {"increment", models.increment()},  {"scalar", models.scalar()},
+                                            {"neighbours", models.neighbours(40, 1 << 20)}};
+  if (argc != 3 || !all.count(argv[1]))
+    return fprintf(stderr, "usage: make_model NAME OUT.so\n"), 2;
+  build(all.at(argv[1]), argv[2]);
+  return 0;
+} catch (const std::exception &error) {
+  return fprintf(stderr, "make_model: %s\n", error.what()), 1;
+}

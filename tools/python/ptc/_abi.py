@@ -1,0 +1,113 @@
+"""ptc.h and dlpack.h in ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+VERSION = 1
+UNSUPPORTED = 5
+
+
+class DataType(ctypes.Structure):
+    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("device_type", c_int32), ("device_id", c_int32)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("device", Device),
+        ("ndim", c_int32),
+        ("dtype", DataType),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("byte_offset", c_uint64),
+    ]
+
+
+class DLManagedTensor(ctypes.Structure):
+    pass
+
+
+Deleter = ctypes.CFUNCTYPE(None, c_void_p)
+DLManagedTensor._fields_ = [("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", Deleter)]
+
+
+class Dim(ctypes.Structure):
+    _fields_ = [("text", c_char_p), ("min", c_int64), ("max", c_int64)]
+
+
+class TensorInfo(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("dtype", DataType),
+        ("device", Device),
+        ("ndim", c_int32),
+        ("flags", c_uint32),
+        ("dims", POINTER(Dim)),
+    ]
+
+
+class Symbol(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("min", c_int64), ("max", c_int64)]
+
+
+class Signature(ctypes.Structure):
+    _fields_ = [
+        ("model", c_char_p),
+        ("compiler", c_char_p),
+        ("target", c_char_p),
+        ("inputs", POINTER(TensorInfo)),
+        ("outputs", POINTER(TensorInfo)),
+        ("states", POINTER(TensorInfo)),
+        ("symbols", POINTER(Symbol)),
+        ("input_count", c_int32),
+        ("output_count", c_int32),
+        ("state_count", c_int32),
+        ("symbol_count", c_int32),
+    ]
+
+
+class Memory(ctypes.Structure):
+    _fields_ = [(name, c_int64) for name in ("weights", "states", "arena", "reserved", "peak")]
+
+
+class Threading(ctypes.Structure):
+    _fields_ = [("library", c_char_p), ("threads", c_int32)]
+
+
+def _function(*arguments: Any, result: Any = c_int32) -> Any:
+    return ctypes.CFUNCTYPE(result, *arguments)
+
+
+class Api(ctypes.Structure):
+    _fields_ = [
+        ("abi_version", c_uint32),
+        ("size", c_uint32),
+        ("signature", _function(result=POINTER(Signature))),
+        ("status_string", _function(c_int32, result=c_char_p)),
+        ("context_create", _function(POINTER(c_void_p))),
+        ("context_destroy", _function(c_void_p, result=None)),
+        ("last_error", _function(c_void_p, result=c_char_p)),
+        ("call", _function(c_void_p, POINTER(c_void_p), c_int32, POINTER(c_void_p), c_int32)),
+        ("call_new", _function(c_void_p, POINTER(c_void_p), c_int32, POINTER(c_void_p), c_int32)),
+        ("output_shape", _function(c_void_p, POINTER(c_void_p), c_int32, c_int32, POINTER(c_int64), c_int32)),
+        ("state_get", _function(c_void_p, c_int32, c_void_p)),
+        ("state_set", _function(c_void_p, c_int32, c_void_p)),
+        ("state_reset", _function(c_void_p)),
+        ("set_threads", _function(c_void_p, c_int32)),
+        ("threading", _function(c_void_p, POINTER(Threading))),
+        ("memory", _function(c_void_p, POINTER(Memory))),
+        ("trim", _function(c_void_p)),
+        ("profile_start", _function(c_void_p)),
+        ("profile_stop", _function(c_void_p, c_char_p)),
+    ]
+
+
+def pointer_array(addresses: list[int]) -> Any:
+    return (c_void_p * max(len(addresses), 1))(*addresses)
