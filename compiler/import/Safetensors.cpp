@@ -7,12 +7,11 @@
 
 #include "compiler/import/Safetensors.h"
 
-#include "compiler/import/JsonText.h"
+#include "compiler/import/Json.h"
 
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace json = llvm::json;
 using llvm::StringRef;
 
 namespace ptc::import {
@@ -20,13 +19,13 @@ namespace {
 
 llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
 
-llvm::Error readShape(const json::Array &shape, StoredTensor &tensor) {
-  for (const json::Value &size : shape) {
-    auto value = size.getAsInteger();
-    if (!value || *value < 0)
-      return fail("has a size that is no number");
-    tensor.sizes.push_back(*value);
-  }
+llvm::Error readShape(JsonValue shape, StoredTensor &tensor) {
+  bool ok = shape.forEach([&](JsonValue size, unsigned) {
+    tensor.sizes.push_back(size.integer().value_or(-1));
+    return tensor.sizes.back() >= 0;
+  });
+  if (!ok)
+    return fail("has a size that is no number");
   int64_t stride = 1;
   tensor.strides.resize(tensor.sizes.size());
   for (size_t i = tensor.sizes.size(); i-- > 0;) {
@@ -37,21 +36,20 @@ llvm::Error readShape(const json::Array &shape, StoredTensor &tensor) {
   return llvm::Error::success();
 }
 
-llvm::Error readTensor(const json::Value &row, llvm::ArrayRef<char> data, StoredTensor &tensor) {
-  const json::Object *object = row.getAsObject();
-  auto dtype = object ? object->getString("dtype") : std::nullopt;
-  const json::Array *shape = dtype ? object->getArray("shape") : nullptr;
-  const json::Array *offsets = shape ? object->getArray("data_offsets") : nullptr;
-  if (!offsets || offsets->size() != 2)
+llvm::Error readTensor(JsonValue row, llvm::ArrayRef<char> data, StoredTensor &tensor) {
+  auto dtype = row.get("dtype"), shape = row.get("shape"), offsets = row.get("data_offsets");
+  if (!dtype || !dtype->string() || !shape || shape->kind() != JsonValue::Array || !offsets ||
+      offsets->kind() != JsonValue::Array)
     return fail("needs dtype, shape and data_offsets");
-  tensor.dtypeName = dtype->str();
-  tensor.dtype = dtypeFromSafetensors(*dtype);
+  tensor.dtypeName = *dtype->string();
+  tensor.dtype = dtypeFromSafetensors(tensor.dtypeName);
   if (llvm::Error error = readShape(*shape, tensor))
     return error;
-  auto begin = (*offsets)[0].getAsUINT64(), end = (*offsets)[1].getAsUINT64();
-  if (!begin || !end || *begin > *end || *end > data.size())
+  llvm::SmallVector<int64_t, 2> range;
+  offsets->forEach([&](JsonValue offset, unsigned) { return range.push_back(offset.integer().value_or(-1)), true; });
+  if (range.size() != 2 || range[0] < 0 || range[1] < range[0] || uint64_t(range[1]) > data.size())
     return fail("lies outside of the file");
-  tensor.bytes = data.slice(*begin, *end - *begin);
+  tensor.bytes = data.slice(range[0], range[1] - range[0]);
   if (!tensor.dtype)
     return llvm::Error::success(); // Nobody may ask for it.
   uint64_t count = 1;
@@ -71,24 +69,32 @@ llvm::Expected<StoredTensors> readSafetensors(llvm::ArrayRef<char> file) {
   uint64_t length = llvm::support::endian::read64le(file.data());
   if (length > file.size() - kPrefix)
     return fail("not a safetensors file (its header would be longer than the file)");
-  auto header = parseJson(StringRef(file.data() + kPrefix, length));
+  auto header = JsonDocument::parse(StringRef(file.data() + kPrefix, length));
   if (!header)
     return fail("the safetensors header is damaged: " + llvm::toString(header.takeError()));
-  const json::Object *rows = header->getAsObject();
-  if (!rows)
+  if (header->root().kind() != JsonValue::Object)
     return fail("the safetensors header is no object");
 
   StoredTensors tensors;
   std::vector<llvm::ArrayRef<char>> ranges;
-  for (const auto &row : *rows) {
-    if (StringRef(row.first) == "__metadata__")
-      continue;
-    StoredTensor &tensor = tensors[row.first];
-    if (llvm::Error error = readTensor(row.second, file.drop_front(kPrefix + length), tensor))
-      return fail("tensor '" + StringRef(row.first) + "' " + llvm::toString(std::move(error)));
-    if (!tensor.bytes.empty())
-      ranges.push_back(tensor.bytes);
-  }
+  std::string problem;
+  header->root().forEachMember([&](JsonValue key, JsonValue row) {
+    std::string name = *key.string();
+    if (name == "__metadata__")
+      return true;
+    auto [tensor, isNew] = tensors.try_emplace(name);
+    llvm::Error wrong = isNew ? readTensor(row, file.drop_front(kPrefix + length), tensor->second)
+                              : fail("occurs twice");
+    if (wrong) {
+      problem = "tensor '" + name + "' " + llvm::toString(std::move(wrong));
+      return false;
+    }
+    if (!tensor->second.bytes.empty())
+      ranges.push_back(tensor->second.bytes);
+    return true;
+  });
+  if (!problem.empty())
+    return fail(problem);
   llvm::sort(ranges, [](auto a, auto b) { return a.data() < b.data(); });
   for (size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i - 1].end() > ranges[i].begin())
