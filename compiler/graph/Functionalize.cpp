@@ -295,6 +295,4 @@ struct FunctionalizePass : PassWrapper<FunctionalizePass, OperationPass<ModuleOp
 
 std::unique_ptr<Pass> createFunctionalizePass() { return std::make_unique<FunctionalizePass>(); }
 
-void registerFunctionalizePass() { PassRegistration<FunctionalizePass>(); }
-
 } // namespace ptc

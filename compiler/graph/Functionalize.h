@@ -20,6 +20,5 @@ namespace ptc {
 
 /// Pipeline name: ptc-functionalize.
 std::unique_ptr<mlir::Pass> createFunctionalizePass();
-void registerFunctionalizePass();
 
 } // namespace ptc
