@@ -11,7 +11,7 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: aten.higher_order.cond %{{.*}} ({
   %w = aten.higher_order.cond %z ({
     %a = aten.relu.default %z : (tensor<4xf32>) -> tensor<4xf32>
-    aten.higher_order.yield %a : (tensor<4xf32>) -> ()
+    aten.yield %a : (tensor<4xf32>) -> ()
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return %w : tensor<4xf32>
 }

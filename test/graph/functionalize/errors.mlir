@@ -21,7 +21,7 @@ func.func @inside_control_flow(%x: tensor<4xf32>) {
     %e = aten.exp.default %x : (tensor<4xf32>) -> tensor<4xf32>
     // expected-error @+1 {{cannot compile aten.relu_.default: it writes to a tensor inside control flow}}
     %a = aten.relu_.default %e : (tensor<4xf32>) -> tensor<4xf32>
-    aten.higher_order.yield %a : (tensor<4xf32>) -> ()
+    aten.yield %a : (tensor<4xf32>) -> ()
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
