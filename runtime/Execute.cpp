@@ -79,19 +79,22 @@ void Region::run(int32_t thread, int32_t threads) {
   const Program &program = *frame.program;
   int32_t faultCode = 0;
   ptc_worker worker = {frame.scratch.data + thread * frame.scratchBytes, &faultCode, thread};
+  Patience patience(threads);
   void *const *arguments = frame.arguments.data;
   for (int32_t i = 0; i < program.launchCount; ++i) {
     if (frame.launches[i].barrierBefore)
-      barrier.wait(threads);
+      barrier.wait(threads, patience);
     if (!frame.launches[i].isSerial || thread == 0)
       runLaunch(i, arguments, worker, threads);
     arguments += program.launches[i].argCount;
   }
   for (int32_t i = 0; i < program.copyCount; ++i) {
     if (i == 0 || program.copies[i].barrierBefore)
-      barrier.wait(threads);
+      barrier.wait(threads, patience);
     runCopy(program.copies[i], thread, threads);
   }
+  if (thread == 0)
+    patience.keep();
 }
 
 ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error) {

@@ -2,6 +2,7 @@
 
 #include "runtime/Threads.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -42,8 +43,9 @@ const OpenMP &OpenMP::get() {
   return OpenMPStorage::instance;
 }
 
-/// Whether the file's name is that of an OpenMP runtime, as libgomp.so.1, libgomp-a34b3233.so.1, libomp-22.so.5.
 static const char *const kStems[] = {"libgomp", "libomp", "libiomp5"};
+
+/// Whether the file's name is that of an OpenMP runtime, as libgomp.so.1, libgomp-a34b3233.so.1, libomp-22.so.5.
 static bool isOpenMPName(const char *path) {
   const char *name = strrchr(path, '/');
   name = name ? name + 1 : path;
@@ -65,6 +67,8 @@ bool OpenMP::use(void *library, const char *path) {
   threadNumber = reinterpret_cast<decltype(threadNumber)>(number);
   threadCount = reinterpret_cast<decltype(threadCount)>(count);
   maxThreads = reinterpret_cast<decltype(maxThreads)>(most);
+  getBlocktime = reinterpret_cast<decltype(getBlocktime)>(find("kmp_get_blocktime"));
+  setBlocktime = reinterpret_cast<decltype(setBlocktime)>(find("kmp_set_blocktime"));
   libraryPath = strdup(path);
   return true;
 }
@@ -103,11 +107,11 @@ void OpenMP::find() {
 
 static const char *const kSystemNames[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
 
-/// Loads the system's runtime, and since it is ours, tells it not to keep its threads spinning when a call has
-/// returned. libgomp can be told only by the environment, and only while it is loaded; the process's own
+/// Loads the system's runtime, and since it is ours, tells it not to keep its threads spinning for long when a call
+/// has returned. libgomp can be told only by the environment, and only while it is loaded; the process's own
 /// environment is left alone, as other threads may be reading it.
 void OpenMP::load() {
-  static char spin[] = "GOMP_SPINCOUNT=2000";
+  static char spin[] = "GOMP_SPINCOUNT=20000";
   bool isUsers = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT");
   char **outer = environ, **inner = nullptr;
   if (!isUsers) {
@@ -124,11 +128,8 @@ void OpenMP::load() {
   }
   for (const char *name : kSystemNames) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library || !use(library, name))
-      continue;
-    if (void *setBlocktime = isUsers ? nullptr : dlsym(library, "kmp_set_blocktime"))
-      reinterpret_cast<void (*)(int)>(setBlocktime)(0);
-    break;
+    if (library && use(library, name))
+      break;
   }
   if (inner) {
     environ = outer;
@@ -152,13 +153,16 @@ void OpenMP::parallel(int32_t wanted, Body body, void *data) const {
     auto &region = *static_cast<Region *>(opaque);
     region.body(region.data, region.openmp->threadNumber(), region.openmp->threadCount());
   };
+  // These would have the threads spin for 200 ms. The setting is the calling thread's, and it gets it back; one
+  // millisecond, so that calls in a row need not wake them, which can take half of one.
+  constexpr int kBlocktime = 1;
+  int blocktime = getBlocktime && setBlocktime ? getBlocktime() : 0;
+  if (blocktime > kBlocktime)
+    setBlocktime(kBlocktime);
   gompParallel(enter, &region, wanted, 0);
+  if (blocktime > kBlocktime)
+    setBlocktime(blocktime);
 }
-
-static void pauseProcessor() { __builtin_ia32_pause(); }
-
-/// Pauses before a wait goes to sleep; a pause takes 40 to 140 cycles.
-constexpr int32_t kSpins = 4000;
 
 static int32_t countProcessors() {
   cpu_set_t set;
@@ -166,18 +170,44 @@ static int32_t countProcessors() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/// Some 2 microseconds and one millisecond.
+constexpr uint64_t kLeastTicks = 5'000, kMostTicks = 2'500'000;
+
+static std::atomic<uint64_t> learnedTicks{kMostTicks};
+
 /// Spinning helps only when every thread has a processor.
-static int32_t spinsFor(int32_t threads) {
+Patience::Patience(int32_t threads) {
   static std::atomic<int32_t> processors;
   int32_t count = processors.load(std::memory_order_relaxed);
   if (count == 0) {
     count = countProcessors();
     processors.store(count, std::memory_order_relaxed);
   }
-  return threads <= count ? kSpins : kSpins / 100;
+  ticks = threads <= count ? learnedTicks.load(std::memory_order_relaxed) : 0;
 }
 
-void Barrier::wait(int32_t threads) {
+void Patience::keep() const {
+  if (ticks > 0)
+    learnedTicks.store(ticks, std::memory_order_relaxed);
+}
+
+/// Quick to lose, slow to win back: a few waits in vain must not follow each other for long.
+template <typename IsDone> bool Patience::spin(IsDone isDone) {
+  uint64_t begin = __builtin_ia32_rdtsc();
+  do {
+    for (int32_t i = 0; i < 16; ++i) {
+      if (isDone()) {
+        ticks = std::min(ticks + ticks / 8, kMostTicks);
+        return true;
+      }
+      __builtin_ia32_pause();
+    }
+  } while (__builtin_ia32_rdtsc() - begin < ticks);
+  ticks = ticks > 0 ? std::max(ticks / 4, kLeastTicks) : 0;
+  return false;
+}
+
+void Barrier::wait(int32_t threads, Patience &patience) {
   if (threads <= 1)
     return;
   auto *word = reinterpret_cast<uint32_t *>(&phase);
@@ -189,11 +219,8 @@ void Barrier::wait(int32_t threads) {
       syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
     return;
   }
-  for (int32_t spin = spinsFor(threads); spin > 0; --spin) {
-    if (phase.load(std::memory_order_acquire) != mine)
-      return;
-    pauseProcessor();
-  }
+  if (patience.spin([&] { return phase.load(std::memory_order_acquire) != mine; }))
+    return;
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (phase.load(std::memory_order_seq_cst) == mine)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, mine, nullptr, nullptr, 0);

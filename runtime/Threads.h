@@ -38,24 +38,39 @@ private:
   int (*threadNumber)();
   int (*threadCount)();
   int (*maxThreads)();
+  int (*getBlocktime)(); ///< LLVM's and Intel's runtimes: how long threads spin after a region
+  void (*setBlocktime)(int);
   const char *libraryPath;
   friend struct OpenMPStorage;
 };
 
-/// A barrier for the threads of one parallel region. Waits spinning for some tens of microseconds, then
-/// asleep, so that more threads than processors cost time but no more than that.
-class Barrier {
+/// How long a thread waits spinning before it sleeps. On an idle machine spinning pays: waking a thread takes long, on
+/// virtual machines half a millisecond. On a busy one a thread that spins is in the way of the one that it waits for.
+/// So it is learned from what waits came to, and kept from call to call.
+class Patience {
 public:
-  void reset() {
-    arrived.store(0, std::memory_order_relaxed);
-    sleepers.store(0, std::memory_order_relaxed);
-  }
-  void wait(int32_t threads);
+  explicit Patience(int32_t threads);
+
+  /// Whether it was done in time.
+  template <typename IsDone> bool spin(IsDone isDone);
+
+  /// Passes what was learned on to later calls.
+  void keep() const;
 
 private:
-  alignas(64) std::atomic<int32_t> arrived;
-  alignas(64) std::atomic<uint32_t> phase;
-  std::atomic<int32_t> sleepers;
+  uint64_t ticks; ///< of the time stamp counter
+};
+
+/// A barrier for the threads of one parallel region. Waits spinning, then asleep, so that more threads than processors
+/// cost time but no more than that.
+class Barrier {
+public:
+  void wait(int32_t threads, Patience &patience);
+
+private:
+  alignas(64) std::atomic<int32_t> arrived{0};
+  alignas(64) std::atomic<uint32_t> phase{0};
+  std::atomic<int32_t> sleepers{0};
 };
 
 } // namespace ptc::runtime

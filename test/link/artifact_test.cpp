@@ -144,3 +144,17 @@ TEST_CASE("specifications that contradict themselves are refused") {
   swap.spec.copies = {{1, 2}, {2, 1}};
   CHECK_THAT(errorOf(swap), Contains("exchange"));
 }
+
+// By hand: bazel-bin/test/link/artifact_test '[speed]'
+TEST_CASE("large weights take little more than writing them", "[.][speed]") {
+  Models models;
+  Model large = models.large(440 << 20);
+  for (int i = 0; i < 3; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    std::string path = build(large);
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    WARN("linked 440 MiB in " << seconds.count() << " s");
+    CHECK(seconds.count() < 2);
+    unlink(path.c_str());
+  }
+}
