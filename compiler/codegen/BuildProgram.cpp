@@ -1,0 +1,279 @@
+//===- BuildProgram.cpp ---------------------------------------------------===//
+
+#include "compiler/codegen/BuildProgram.h"
+
+#include "compiler/Diagnostics.h"
+#include "dialects/loop/KernelCost.h"
+#include "dialects/loop/Loop.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace ptc {
+
+using host::BufferSpec;
+using host::Storage;
+
+namespace {
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(ModuleOp module, const cpu::KernelCode &code) : module(module), code(code) {
+    function = *module.getOps<func::FuncOp>().begin();
+    result = function.front().getTerminator();
+    kernels = llvm::to_vector(function.getOps<loop::KernelOp>());
+  }
+
+  llvm::Expected<host::ProgramSpec> build(const cpu::Target &target, llvm::StringRef name);
+
+private:
+  void addArgument(BlockArgument argument);
+  void addOutputs();
+  void addKernelBuffers();
+  void addReturned(unsigned index);
+  void addLaunch(loop::KernelOp kernel, const cpu::KernelInfo &info, bool barrier);
+  void placeBarriers();
+  void setLifetimes();
+  void addGuards();
+
+  int64_t addBuffer(BufferSpec buffer) {
+    spec.buffers.push_back(buffer);
+    return spec.buffers.size() - 1;
+  }
+  /// The buffer whose memory this one is in.
+  int64_t root(int64_t buffer) const {
+    while (spec.buffers[buffer].inPlaceOf >= 0)
+      buffer = spec.buffers[buffer].inPlaceOf;
+    return buffer;
+  }
+  StringRef resultRole(unsigned index, StringRef role) {
+    auto attr = function.getResultAttrOfType<StringAttr>(index, role);
+    return attr ? attr.getValue() : StringRef();
+  }
+
+  ModuleOp module;
+  func::FuncOp function;
+  Operation *result;
+  const cpu::KernelCode &code;
+  SmallVector<loop::KernelOp> kernels;
+  SmallVector<int64_t> groups; ///< of each launch: how many barriers come before it
+  host::ProgramSpec spec;
+  llvm::DenseMap<Value, int64_t> buffers;
+  llvm::StringMap<int64_t> states, inputs; ///< buffers by name
+  SmallVector<std::pair<Value, int64_t>> copied; ///< outputs that no kernel writes
+};
+
+} // namespace
+
+void ProgramBuilder::addArgument(BlockArgument argument) {
+  unsigned index = argument.getArgNumber();
+  auto type = llvm::cast<RankedTensorType>(argument.getType());
+  auto role = [&](StringRef name) { return function.getArgAttrOfType<StringAttr>(index, name); };
+  auto addWeight = [&](StringRef key) {
+    uint64_t bytes = *getConstant(loop::getTensorBytes(type));
+    spec.weights.push_back({key.str(), bytes});
+    return int64_t(spec.weights.size()) - 1;
+  };
+  BufferSpec buffer;
+  if (auto weight = role("ptc.weight")) {
+    buffer.storage = Storage::Weight;
+    buffer.index = addWeight(weight.getValue());
+  } else if (auto state = role("ptc.state")) {
+    buffer.storage = Storage::State;
+    buffer.index = spec.states.size();
+    spec.states.push_back({state.getValue().str(), type, addWeight(state.getValue())});
+    states[state.getValue()] = spec.buffers.size();
+  } else {
+    StringRef name = role("ptc.input") ? role("ptc.input").getValue() : "";
+    auto binds = function.getArgAttrOfType<IntegerAttr>(index, "ptc.binds");
+    buffer.storage = Storage::Input;
+    buffer.index = spec.inputs.size();
+    spec.inputs.push_back({name.str(), type, binds ? binds.getInt() : -1, false});
+    inputs[name] = spec.buffers.size();
+  }
+  buffers[argument] = addBuffer(buffer);
+}
+
+/// A buffer for each user output; a kernel that computes it writes there.
+void ProgramBuilder::addOutputs() {
+  for (auto [index, value] : llvm::enumerate(result->getOperands())) {
+    StringRef name = resultRole(index, "ptc.output");
+    if (name.empty())
+      continue;
+    BufferSpec buffer{Storage::Output, int64_t(spec.outputs.size()), {}, -1, -1, -1};
+    spec.outputs.push_back({name.str(), llvm::cast<RankedTensorType>(value.getType())});
+    int64_t id = addBuffer(buffer);
+    if (value.getDefiningOp() && !buffers.contains(value))
+      buffers[value] = id;
+    else
+      copied.push_back({value, id});
+  }
+}
+
+void ProgramBuilder::addKernelBuffers() {
+  for (loop::KernelOp kernel : kernels)
+    for (auto [i, value] : llvm::enumerate(kernel.getResults())) {
+      ArrayRef<int64_t> inPlace = kernel.getInPlace();
+      int64_t operand = i < inPlace.size() ? inPlace[i] : -1;
+      if (buffers.contains(value))
+        continue; // an output
+      BufferSpec buffer;
+      buffer.bytes = loop::getTensorBytes(value.getType());
+      if (operand >= 0)
+        buffer.inPlaceOf = buffers.lookup(kernel.getInputs()[operand]);
+      buffers[value] = addBuffer(buffer);
+    }
+}
+
+/// What the function returns beyond what kernels wrote to its place.
+void ProgramBuilder::addReturned(unsigned index) {
+  int64_t from = buffers.lookup(result->getOperand(index)), to = -1;
+  if (StringRef state = resultRole(index, "ptc.writes_state"); !state.empty()) {
+    to = states.lookup(state);
+  } else if (StringRef input = resultRole(index, "ptc.writes_input"); !input.empty()) {
+    to = inputs.lookup(input);
+    spec.inputs[spec.buffers[to].index].isWritten = true;
+  } else {
+    return;
+  }
+  if (root(from) != root(to))
+    spec.copies.push_back({from, to});
+}
+
+/// A barrier stands where a launch touches what one since the last barrier wrote.
+void ProgramBuilder::placeBarriers() {
+  llvm::SmallSetVector<int64_t, 16> read, written;
+  int64_t group = 0;
+  for (loop::KernelOp kernel : kernels) {
+    auto id = [&](Value value) { return root(buffers.lookup(value)); };
+    bool depends = llvm::any_of(kernel.getInputs(), [&](Value v) { return written.contains(id(v)); }) ||
+                   llvm::any_of(kernel.getResults(), [&](Value v) { return read.contains(id(v)) || written.contains(id(v)); });
+    if (depends) {
+      ++group;
+      read.clear();
+      written.clear();
+    }
+    groups.push_back(group);
+    for (Value value : kernel.getInputs())
+      read.insert(id(value));
+    for (Value value : kernel.getResults())
+      written.insert(id(value));
+  }
+}
+
+/// Launches between two barriers may run at once: what one of them needs lives through all of them.
+void ProgramBuilder::setLifetimes() {
+  int64_t count = kernels.size();
+  SmallVector<int64_t> groupBegin(count), groupEnd(count);
+  for (int64_t i = 0; i < count; ++i)
+    groupBegin[i] = i && groups[i] == groups[i - 1] ? groupBegin[i - 1] : i;
+  for (int64_t i = count; i-- > 0;)
+    groupEnd[i] = i + 1 < count && groups[i] == groups[i + 1] ? groupEnd[i + 1] : i;
+  auto extend = [&](Value value, int64_t launch) {
+    BufferSpec &buffer = spec.buffers[root(buffers.lookup(value))];
+    buffer.first = buffer.first < 0 ? groupBegin[launch] : std::min(buffer.first, groupBegin[launch]);
+    buffer.last = std::max(buffer.last, groupEnd[launch]);
+  };
+  for (auto [launch, kernel] : llvm::enumerate(kernels)) {
+    for (Value value : kernel.getInputs())
+      extend(value, launch);
+    for (Value value : kernel.getResults())
+      extend(value, launch);
+  }
+  for (const host::CopySpec &copy : spec.copies)
+    if (count)
+      spec.buffers[root(copy.from)].last = count - 1;
+}
+
+/// Every node and source line that a kernel was made from, once each.
+static void describe(Operation *kernel, host::LaunchSpec &launch) {
+  llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> nodes, sources;
+  kernel->walk([&](Operation *op) {
+    Place place = Place::of(op->getLoc());
+    if (!place.node.empty())
+      nodes.insert(place.node);
+    if (!place.source.empty())
+      sources.insert(place.source);
+  });
+  launch.operators = llvm::join(nodes, ", ");
+  launch.source = llvm::join(sources, ", ");
+}
+
+void ProgramBuilder::addLaunch(loop::KernelOp kernel, const cpu::KernelInfo &info, bool barrier) {
+  host::LaunchSpec launch;
+  launch.kernel = info.symbol;
+  for (Value value : kernel.getInputs())
+    launch.args.push_back(buffers.lookup(value));
+  for (Value value : kernel.getResults())
+    launch.args.push_back(buffers.lookup(value));
+  launch.tasks = info.tasks;
+  launch.scratch = info.scratchBytes;
+  loop::KernelCost cost = loop::getKernelCost(kernel);
+  launch.bytes = cost.bytes;
+  launch.flops = cost.flops;
+  launch.barrierBefore = barrier;
+  launch.name = kernel.getName().str();
+  launch.faults = info.faults;
+  describe(kernel, launch);
+  spec.launches.push_back(std::move(launch));
+}
+
+/// `ptc.guards`: relations of an expression to zero. One that the importer could
+/// not read has no value; it is for `explain` only.
+void ProgramBuilder::addGuards() {
+  auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
+  for (Attribute entry : guards ? guards.getValue() : ArrayRef<Attribute>()) {
+    auto dict = llvm::cast<DictionaryAttr>(entry);
+    AffineExpr value = getSizeFromAttr(dict.get("value"));
+    auto relation = dict.getAs<StringAttr>("relation");
+    if (!value || !relation)
+      continue;
+    host::GuardSpec guard{value, 0, Symbol::kUnbounded, dict.getAs<StringAttr>("text").getValue().str()};
+    StringRef kind = relation.getValue();
+    if (kind == "ne")
+      continue;
+    if (kind == "le" || kind == "lt")
+      guard.value = guard.value * -1;
+    guard.min = kind == "gt" || kind == "lt";
+    if (kind == "eq")
+      guard.max = 0;
+    spec.guards.push_back(guard);
+  }
+}
+
+llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const cpu::Target &target, llvm::StringRef name) {
+  spec.name = name.str();
+  spec.cpuFeatures = target.features;
+  llvm::append_range(spec.symbols, getSymbols(module));
+  for (BlockArgument argument : function.getArguments())
+    addArgument(argument);
+  addOutputs();
+  addKernelBuffers();
+  for (auto [value, output] : copied)
+    spec.copies.push_back({buffers.lookup(value), output});
+  for (unsigned i = 0; i < result->getNumOperands(); ++i)
+    addReturned(i);
+  placeBarriers();
+  setLifetimes();
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    auto info = code.kernels.find(kernel);
+    if (info == code.kernels.end())
+      return llvm::createStringError("kernel '" + kernel.getName() + "' has no code");
+    addLaunch(kernel, info->second, i && groups[i] != groups[i - 1]);
+  }
+  addGuards();
+  return std::move(spec);
+}
+
+llvm::Expected<host::ProgramSpec> buildProgram(ModuleOp module, const cpu::KernelCode &code, const cpu::Target &target,
+                                               llvm::StringRef name) {
+  return ProgramBuilder(module, code).build(target, name);
+}
+
+} // namespace ptc
