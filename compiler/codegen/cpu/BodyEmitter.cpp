@@ -97,8 +97,12 @@ SmallVector<Lanes> BodyEmitter::emit(mlir::Region &region, ArrayRef<Lanes> argum
 }
 
 Lanes BodyEmitter::emitRead(loop::ReadOp op) {
-  if (auto known = registers.find(op.getTensor()); known != registers.end())
-    return known->second;
+  if (auto known = registers.find(op.getTensor()); known != registers.end()) {
+    if (!op.getWhere())
+      return known->second;
+    Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
+    return {lanes.b.CreateSelect(lanes.vector(where), lanes.vector(known->second), lanes.vector(otherwise)), nullptr};
+  }
   SmallVector<Lanes> indices;
   for (mlir::Value index : op.getIndices())
     indices.push_back(values.lookup(index));

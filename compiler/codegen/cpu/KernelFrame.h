@@ -20,17 +20,19 @@ struct TensorLayout {
 /// The function under construction for one loop.kernel, by the kernel ABI
 /// (runtime/Program.h): what its arguments stand for.
 struct KernelFrame {
+  explicit KernelFrame(Ir &b) : b(b) {}
+
   Ir &b;
   /// Base pointer of each tensor that the kernel reads or writes.
   llvm::DenseMap<mlir::Value, llvm::Value *> pointers;
   /// Value (i64) of each symbol of the module.
   llvm::SmallVector<llvm::Value *> symbols;
   /// 64-byte aligned bytes of this thread.
-  llvm::Value *scratch;
+  llvm::Value *scratch = nullptr;
   /// Where a failed index check is noted.
-  llvm::Value *fault;
+  llvm::Value *fault = nullptr;
   /// The tasks to run: begin <= task < end.
-  llvm::Value *begin, *end;
+  llvm::Value *begin = nullptr, *end = nullptr;
   /// What loads and stores of each tensor carry, to tell buffers apart.
   llvm::DenseMap<mlir::Value, llvm::AAMDNodes> alias;
   /// Tensors that are not laid out row-major: those in scratch.

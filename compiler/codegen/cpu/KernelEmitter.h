@@ -1,0 +1,31 @@
+//===- KernelEmitter.h - one kernel as a function -------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/Cpu.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/ContractionPlan.h"
+#include "dialects/loop/Loop.h"
+
+#include <functional>
+
+namespace ptc::cpu {
+
+/// A kernel that knows how it will run.
+struct KernelPlan {
+  mlir::AffineExpr tasks, scratchBytes;
+  std::function<void(KernelFrame &)> emit;
+};
+
+/// Fails where an operation is not one that code can be made for.
+llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers);
+KernelPlan planScatter(loop::KernelOp kernel);
+KernelPlan planSort(loop::KernelOp kernel);
+
+/// Adds the function `symbol` to the module.
+void emitKernel(llvm::Module &module, loop::KernelOp kernel, const KernelPlan &plan, llvm::StringRef symbol,
+                const Target &target);
+
+/// What each loop.checked_index of the kernel says when it fails, in the order of their codes 1, 2, ...
+std::vector<std::string> faultTexts(loop::KernelOp kernel);
+
+} // namespace ptc::cpu

@@ -1,0 +1,123 @@
+//===- LoopNest.cpp -------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/LoopNest.h"
+
+#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/StageEmitter.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+class NestEmitter {
+public:
+  NestEmitter(KernelFrame &frame, const NestPlan &plan) : f(frame), b(frame.b), plan(plan) {}
+  void emit();
+
+private:
+  void emitTask(Value *task);
+  void emitShared(unsigned level, Value *begin, Value *end);
+  void runStages(unsigned width, Value *mask);
+  void placeLocals();
+
+  KernelFrame &f;
+  Ir &b;
+  const NestPlan &plan;
+  SmallVector<Lanes> dims; ///< index of each dimension, of the shared ones as far as loops are open
+};
+
+} // namespace
+
+void NestEmitter::emit() {
+  size_t rank = 0;
+  for (const Stage &stage : plan.stages)
+    rank = std::max(rank, stage.domain.size());
+  dims.assign(rank, {b.getInt64(0), nullptr});
+  placeLocals();
+  emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+}
+
+/// Rows in scratch: `width` rows side by side where the lanes are different rows.
+void NestEmitter::placeLocals() {
+  for (auto [tensor, offset] : plan.locals) {
+    f.pointers[tensor] = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, offset));
+    Shape sizes = getShape(tensor);
+    TensorLayout layout;
+    layout.strides.resize(sizes.size());
+    int64_t lanes = plan.lanesAlongShared ? plan.width : 1;
+    mlir::AffineExpr stride = getAffineConstantExpr(lanes, tensor.getContext());
+    for (unsigned i = sizes.size(); i-- > 0; stride = stride * sizes[i])
+      layout.strides[i] = i < plan.sharedRank ? getAffineConstantExpr(0, tensor.getContext()) : stride;
+    if (plan.lanesAlongShared)
+      layout.strides[plan.shared.back().dim] = getAffineConstantExpr(1, tensor.getContext());
+    f.layouts[tensor] = layout;
+  }
+}
+
+void NestEmitter::emitTask(Value *task) {
+  if (plan.shared.empty()) {
+    runStages(1, nullptr);
+    return;
+  }
+  Value *size = emitSize(f, plan.shared[plan.blockLoop].size);
+  Value *blocks = emitSize(f, plan.shared[plan.blockLoop].size.ceilDiv(plan.block));
+  bool isOnlyBlock = plan.blockLoop == 0 && getConstant(plan.tasks) && *getConstant(plan.tasks) <= 1;
+  if (isOnlyBlock) {
+    emitShared(0, b.getInt64(0), size);
+    return;
+  }
+  Value *block = plan.blockLoop == 0 ? task : b.CreateURem(task, blocks);
+  Value *rest = plan.blockLoop == 0 ? task : b.CreateUDiv(task, blocks);
+  for (unsigned i = plan.blockLoop; i-- > 0;) {
+    Value *outer = emitSize(f, plan.shared[i].size);
+    dims[plan.shared[i].dim] = {i == 0 ? rest : b.CreateURem(rest, outer), nullptr};
+    if (i > 0)
+      rest = b.CreateUDiv(rest, outer);
+  }
+  Value *begin = b.CreateMul(block, b.getInt64(plan.block));
+  Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, b.getInt64(plan.block)), size);
+  if (auto constant = getConstant(plan.shared[plan.blockLoop].size); constant && *constant % plan.block == 0)
+    end = b.CreateAdd(begin, b.getInt64(plan.block));
+  emitShared(plan.blockLoop, begin, end);
+}
+
+void NestEmitter::emitShared(unsigned level, Value *begin, Value *end) {
+  if (level == plan.shared.size()) {
+    runStages(1, nullptr);
+    return;
+  }
+  const Loop &loop = plan.shared[level];
+  bool isInnermost = level + 1 == plan.shared.size();
+  if (isInnermost && plan.lanesAlongShared) {
+    auto size = getConstant(loop.size);
+    bool hasTail = !size || *size % plan.width;
+    emitVectorLoop(b, begin, end, plan.width, hasTail, {},
+                   [&](const VectorStep &step, ArrayRef<Value *>) -> SmallVector<Value *> {
+      dims[loop.dim] = LaneBuilder(b, plan.width).consecutive(step.index);
+      for (auto [tensor, offset] : plan.locals)
+        f.layouts[tensor].offset = b.CreateNeg(step.index);
+      runStages(plan.width, step.mask);
+      return {};
+    });
+    return;
+  }
+  forEach(b, begin, end, 1, [&](Value *i) {
+    dims[loop.dim] = {i, nullptr};
+    Value *inner = isInnermost ? nullptr : emitSize(f, plan.shared[level + 1].size);
+    emitShared(level + 1, b.getInt64(0), inner);
+  });
+}
+
+void NestEmitter::runStages(unsigned width, Value *mask) {
+  DenseMap<mlir::Value, Lanes> registers;
+  for (const Stage &stage : plan.stages)
+    emitStage(f, stage, dims, width, mask, registers);
+}
+
+void emitNest(KernelFrame &frame, const NestPlan &plan) { NestEmitter(frame, plan).emit(); }
+
+} // namespace ptc::cpu

@@ -1,0 +1,288 @@
+//===- NestPlan.cpp -------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/NestPlan.h"
+
+#include "compiler/codegen/cpu/Stages.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+double estimate(mlir::AffineExpr size) {
+  if (auto constant = getConstant(size))
+    return *constant;
+  constexpr int64_t kTypical = 128;
+  unsigned symbols = 0;
+  size.walk([&](mlir::AffineExpr e) {
+    if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(e))
+      symbols = std::max(symbols, symbol.getPosition() + 1);
+  });
+  return evaluate(size, SmallVector<int64_t>(symbols, kTypical));
+}
+
+static double estimate(ArrayRef<Loop> loops) {
+  double points = 1;
+  for (const Loop &loop : loops)
+    points *= std::max(1.0, estimate(loop.size));
+  return points;
+}
+
+namespace {
+
+class Planner {
+public:
+  Planner(loop::KernelOp kernel, RegisterFile registers) : kernel(kernel), lanes(registers.bytes / sizeof(float)) {}
+  NestPlan plan();
+
+private:
+  void makeLoops();
+  void chooseLanes();
+  void widen();
+  void cutTasks();
+  void placeLocals();
+
+  bool walksAsOne(const Stage &stage, unsigned outer, unsigned inner) const;
+  SmallVector<Loop> loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Stage *> stages) const;
+  double costOfVector(const Stage &stage, unsigned dim) const;
+  double costAlong(const Stage &stage, const Loop &loop) const;
+  double costOfScalar(const Stage &stage) const;
+
+  struct OwnLoop {
+    double cost;
+    decltype(Stage::lanes) lanes;
+    unsigned loop;
+  };
+  OwnLoop bestOwnLoop(const Stage &stage) const;
+
+  loop::KernelOp kernel;
+  unsigned lanes;
+  NestPlan p;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Whether index outer * size + inner can stand for both dimensions.
+bool Planner::walksAsOne(const Stage &stage, unsigned outer, unsigned inner) const {
+  const BodyAccesses &accesses = stage.accesses;
+  if (accesses.pinned[outer] || accesses.pinned[inner])
+    return false;
+  return all_of(accesses.accesses, [&](const Access &access) {
+    if (!access.strided)
+      return !access.irregular[outer] && !access.irregular[inner];
+    ArrayRef<mlir::AffineExpr> strides = access.strided->strides;
+    return isEqual(strides[outer], strides[inner] * stage.domain[inner]);
+  });
+}
+
+SmallVector<Loop> Planner::loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Stage *> stages) const {
+  SmallVector<Loop> loops;
+  for (unsigned dim : dims) {
+    mlir::AffineExpr size = stages.front()->domain[dim];
+    if (getConstant(size) == 1)
+      continue;
+    bool merges = !loops.empty() && all_of(stages, [&](const Stage *s) { return walksAsOne(*s, loops.back().dim, dim); });
+    if (merges)
+      loops.back() = {dim, loops.back().size * size};
+    else
+      loops.push_back({dim, size});
+  }
+  return loops;
+}
+
+void Planner::makeLoops() {
+  SmallVector<const Stage *> all;
+  for (const Stage &stage : p.stages)
+    all.push_back(&stage);
+  // One stage shares nothing with others: all that is parallel in it makes tasks.
+  bool isSingle = p.stages.size() == 1;
+  Stage &first = p.stages.front();
+  auto isReduced = [&](const Stage &stage, unsigned dim) {
+    return stage.isScan ? dim == scanDim(stage) : dim >= stage.resultRank;
+  };
+  SmallVector<unsigned> shared;
+  for (unsigned dim = 0; dim < first.domain.size(); ++dim)
+    if (isSingle ? !isReduced(first, dim) : dim < p.sharedRank)
+      shared.push_back(dim);
+  p.shared = loopsOver(shared, all);
+  for (Stage &stage : p.stages) {
+    SmallVector<unsigned> parallel, reduced;
+    for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
+      if (!is_contained(shared, dim))
+        (isReduced(stage, dim) ? reduced : parallel).push_back(dim);
+    stage.parallel = loopsOver(parallel, {&stage});
+    stage.reduction = loopsOver(reduced, {&stage});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+/// What a gather or scatter costs, a plain vector access being 1.
+constexpr double kGather = 12, kBroadcast = 0.2, kHorizontal = 12, kWork = 0.3;
+
+double Planner::costOfVector(const Stage &stage, unsigned dim) const {
+  double cost = stage.accesses.work * kWork;
+  for (const Access &access : stage.accesses.accesses) {
+    bool isIrregular = dim < access.irregular.size() && access.irregular[dim];
+    auto stride = isIrregular || !access.strided ? std::nullopt : getConstant(access.strided->strides[dim]);
+    cost += stride == 0 ? kBroadcast : stride == 1 ? 1 : kGather;
+  }
+  return cost;
+}
+
+/// Of one point when lanes lie along the loop.
+double Planner::costAlong(const Stage &stage, const Loop &loop) const {
+  double size = std::max(1.0, estimate(loop.size));
+  return costOfVector(stage, loop.dim) * std::ceil(size / lanes) / size;
+}
+
+double Planner::costOfScalar(const Stage &stage) const {
+  return stage.accesses.accesses.size() + stage.accesses.work * kWork;
+}
+
+/// The cost of one iteration of the shared loops with lanes along the best of the stage's own loops.
+Planner::OwnLoop Planner::bestOwnLoop(const Stage &stage) const {
+  double points = estimate(stage.parallel) * estimate(stage.reduction);
+  OwnLoop best{costOfScalar(stage) * points, Stage::Nowhere, 0};
+  auto consider = [&](ArrayRef<Loop> loops, decltype(best.lanes) lanes, double extra) {
+    for (auto [i, loop] : enumerate(loops))
+      if (double cost = costAlong(stage, loop) * points + extra; cost < best.cost)
+        best = {cost, lanes, static_cast<unsigned>(i)};
+  };
+  consider(stage.parallel, Stage::AlongParallel, 0);
+  if (!stage.isScan)
+    consider(stage.reduction, Stage::AlongReduction, kHorizontal * estimate(stage.parallel));
+  return best;
+}
+
+/// The chosen loop becomes the innermost.
+static void moveToEnd(SmallVector<Loop> &loops, unsigned i) {
+  std::rotate(loops.begin() + i, loops.begin() + i + 1, loops.end());
+}
+
+void Planner::chooseLanes() {
+  double best = 0;
+  for (const Stage &stage : p.stages)
+    best += bestOwnLoop(stage).cost;
+  std::optional<unsigned> sharedLoop;
+  for (auto [i, loop] : enumerate(p.shared)) {
+    double cost = 0;
+    for (const Stage &stage : p.stages)
+      cost += costAlong(stage, loop) * estimate(stage.parallel) * estimate(stage.reduction);
+    if (cost > best) // of equals the innermost: its neighbours are closest
+      continue;
+    best = cost;
+    sharedLoop = i;
+  }
+  if (sharedLoop) {
+    p.lanesAlongShared = true;
+    moveToEnd(p.shared, *sharedLoop);
+    return;
+  }
+  for (Stage &stage : p.stages) {
+    OwnLoop own = bestOwnLoop(stage);
+    stage.lanes = own.lanes;
+    if (own.lanes != Stage::Nowhere)
+      moveToEnd(own.lanes == Stage::AlongReduction ? stage.reduction : stage.parallel, own.loop);
+  }
+}
+
+/// Several vectors at once hide latency and loop overhead, as long as the size has that many and the body is short.
+static unsigned widthFor(unsigned lanes, const Stage &stage, mlir::AffineExpr size) {
+  unsigned most = stage.accesses.work <= 4 ? 4 : stage.accesses.work <= 16 ? 2 : 1;
+  double vectors = estimate(size) / lanes;
+  unsigned factor = 1;
+  while (2 * factor <= most && 2 * factor <= vectors)
+    factor *= 2;
+  return lanes * factor;
+}
+
+void Planner::widen() {
+  if (p.lanesAlongShared) {
+    // Only reductions need it; what streams is bound by memory.
+    bool reduces = any_of(p.stages, [](const Stage &s) { return s.isReduction; });
+    p.width = reduces ? 4 * lanes : 2 * lanes;
+    for (const Stage &stage : p.stages)
+      p.width = std::min(p.width, widthFor(lanes, stage, p.shared.back().size));
+    return;
+  }
+  for (Stage &stage : p.stages)
+    if (stage.lanes != Stage::Nowhere)
+      stage.width = widthFor(lanes, stage, stage.lanes == Stage::AlongReduction ? stage.reduction.back().size
+                                                                               : stage.parallel.back().size);
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks and scratch
+//===----------------------------------------------------------------------===//
+
+/// A task is as many iterations of the innermost shared loops as make a fair piece of work: enough to pay for finding
+/// its place, few enough that threads share evenly.
+void Planner::cutTasks() {
+  constexpr double kPieceOfWork = 16384; // accesses and instructions of a point, times points
+  double work = 0;
+  for (const Stage &stage : p.stages)
+    work += estimate(stage.parallel) * estimate(stage.reduction) *
+            (stage.accesses.accesses.size() + stage.accesses.work * kWork);
+  mlir::AffineExpr one = getAffineConstantExpr(1, kernel.getContext());
+  p.tasks = one;
+  for (unsigned i = p.shared.size(); i-- > 0;) {
+    double size = estimate(p.shared[i].size);
+    if (getConstant(p.shared[i].size) && work * size <= kPieceOfWork) {
+      work *= std::max(size, 1.0);
+      continue;
+    }
+    p.blockLoop = i;
+    p.block = std::max<int64_t>(1, kPieceOfWork / std::max(work, 1.0));
+    bool isVector = p.lanesAlongShared && i + 1 == p.shared.size();
+    if (isVector)
+      p.block = alignTo(p.block, p.width);
+    p.tasks = p.shared[i].size.ceilDiv(p.block);
+    for (unsigned j = 0; j < i; ++j)
+      p.tasks = p.shared[j].size * p.tasks;
+    return;
+  }
+  // All of it is one task, or none when a size is zero.
+  p.blockLoop = 0;
+  p.block = p.shared.empty() ? 1 : std::max<int64_t>(1, *getConstant(p.shared.front().size));
+}
+
+void Planner::placeLocals() {
+  mlir::MLIRContext *context = kernel.getContext();
+  p.scratchBytes = getAffineConstantExpr(0, context);
+  constexpr int64_t kLine = 64;
+  for (mlir::Value tensor : localTensors(kernel, p.stages)) {
+    Shape sizes = getShape(tensor);
+    mlir::AffineExpr bytes = product(ShapeRef(sizes).drop_front(p.sharedRank), context) *
+                             int64_t(p.lanesAlongShared ? p.width : 1) *
+                             int64_t(divideCeil(loop::getScalarType(tensor).getIntOrFloatBitWidth(), 8));
+    p.locals.push_back({tensor, p.scratchBytes});
+    p.scratchBytes = p.scratchBytes + bytes.ceilDiv(kLine) * kLine;
+  }
+}
+
+NestPlan Planner::plan() {
+  p.sharedRank = kernel.getShared();
+  p.stages = makeStages(kernel);
+  makeLoops();
+  chooseLanes();
+  widen();
+  cutTasks();
+  placeLocals();
+  return std::move(p);
+}
+
+NestPlan planNest(loop::KernelOp kernel, RegisterFile registers) { return Planner(kernel, registers).plan(); }
+
+} // namespace ptc::cpu

@@ -1,0 +1,69 @@
+//===- NestPlan.h - loops, lanes and tasks of a kernel --------------------===//
+//
+// Decides for a kernel of maps, reductions and scans how its iteration domains
+// become loops:
+//
+//   for each task                        blocks of the shared loops
+//     for the rest of the shared loops   all members read each other only inside
+//       for each stage                   members that run as one loop
+//         parallel loops, reduction loops
+//
+// Neighbouring dimensions become one loop where every access walks them as one.
+// The lanes of a vector lie along one loop, the one that the accesses prefer: a
+// shared loop (then all stages run for `width` points at once), or for each
+// stage one of its own.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/Accesses.h"
+#include "compiler/codegen/cpu/ContractionPlan.h"
+#include "dialects/loop/Loop.h"
+
+#include <vector>
+
+namespace ptc::cpu {
+
+struct Loop {
+  unsigned dim; ///< gets the index; dimensions merged into it get 0
+  mlir::AffineExpr size;
+};
+
+/// Members that run as one loop nest.
+struct Stage {
+  explicit Stage(Shape domain) : domain(std::move(domain)), accesses(this->domain.size()) {}
+
+  llvm::SmallVector<mlir::Operation *> members;
+  Shape domain;
+  unsigned resultRank = 0; ///< the dimensions before those reduced over
+  bool isScan = false, isReduction = false;
+  BodyAccesses accesses;
+  llvm::SmallVector<Loop> parallel, reduction; ///< beside the shared loops; those with the lanes last
+  enum { Nowhere, AlongParallel, AlongReduction } lanes = Nowhere;
+  unsigned width = 1;
+};
+
+struct NestPlan {
+  unsigned sharedRank;
+  llvm::SmallVector<Loop> shared;
+  bool lanesAlongShared = false; ///< along the last of them
+  unsigned width = 1;            ///< lanes of the shared loop
+  std::vector<Stage> stages;
+
+  /// A task is a block of `block` iterations of shared[blockLoop], for all of the loops after it.
+  unsigned blockLoop = 0;
+  int64_t block = 1;
+  mlir::AffineExpr tasks;
+
+  /// Tensors that only live within one iteration of the shared loops, by their offset in scratch (bytes).
+  llvm::SmallVector<std::pair<mlir::Value, mlir::AffineExpr>> locals;
+  mlir::AffineExpr scratchBytes;
+};
+
+/// A kernel whose members are maps, reductions and scans.
+NestPlan planNest(loop::KernelOp kernel, RegisterFile registers);
+
+/// A size for comparisons: symbols count as if they were typical.
+double estimate(mlir::AffineExpr size);
+
+} // namespace ptc::cpu

@@ -1,0 +1,18 @@
+//===- Object.h - LLVM IR becomes objects ---------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/Cpu.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace ptc::cpu {
+
+/// Prepares a module for the target: call before functions are added.
+void setUpModule(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// Optimises the module and writes it.
+llvm::SmallVector<char, 0> writeModule(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form);
+
+} // namespace ptc::cpu

@@ -1,0 +1,147 @@
+//===- Sort.cpp - stable sort of rows -------------------------------------===//
+//
+// A task sorts one row: it is copied to scratch with its places, merged bottom-up
+// between two buffers, and what the result has room for is written. The inner loop has no
+// branch on data.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/BodyOps.h"
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+class SortEmitter {
+public:
+  SortEmitter(KernelFrame &frame, loop::SortOp op) : f(frame), b(frame.b), op(op) {
+    key = memoryType(b.getContext(), op.getX().getType());
+    isUnsigned = cast<mlir::RankedTensorType>(op.getX().getType()).getElementType().isUnsignedInteger() ||
+                 loop::getScalarType(op.getX()).isInteger(1);
+  }
+  void emit();
+  static mlir::AffineExpr bytesOfPlaces(loop::SortOp op);
+
+private:
+  void emitRow(Value *row);
+  void emitPasses();
+  void mergeRuns(Value *from, Value *begin, Value *middle, Value *end);
+  Value *isBefore(Value *x, Value *y);
+  Value *keyAt(Value *buffer, Value *i) { return element(key, keys, buffer, i); }
+  Value *placeAt(Value *buffer, Value *i) { return element(b.getInt64Ty(), places, buffer, i); }
+  /// Buffer 0 and buffer 1 lie one after the other.
+  Value *element(Type *type, Value *base, Value *buffer, Value *i) {
+    return emitAddress(b, type, base, b.CreateAdd(b.CreateMul(buffer, n), i));
+  }
+
+  KernelFrame &f;
+  Ir &b;
+  loop::SortOp op;
+  Type *key;
+  bool isUnsigned;
+  Value *n = nullptr, *keys = nullptr, *places = nullptr, *finalBuffer = nullptr;
+};
+
+} // namespace
+
+mlir::AffineExpr SortEmitter::bytesOfPlaces(loop::SortOp op) {
+  return getShape(op.getX())[op.getDim()] * int64_t(2 * sizeof(int64_t));
+}
+
+/// NaN is the greatest.
+Value *SortEmitter::isBefore(Value *x, Value *y) {
+  if (op.getDescending())
+    std::swap(x, y);
+  if (!key->isFloatingPointTy())
+    return isUnsigned ? b.CreateICmpULT(x, y) : b.CreateICmpSLT(x, y);
+  Type *wide = key->isDoubleTy() ? key : b.getFloatTy();
+  x = emitFloatCast(b, x, wide);
+  y = emitFloatCast(b, y, wide);
+  Value *yIsNan = b.CreateFCmpUNO(y, y), *xIsNumber = b.CreateFCmpORD(x, x);
+  return b.CreateOr(b.CreateFCmpOLT(x, y), b.CreateAnd(yIsNan, xIsNumber));
+}
+
+void SortEmitter::mergeRuns(Value *from, Value *begin, Value *middle, Value *end) {
+  Value *to = b.CreateXor(from, 1), *last = b.CreateSub(n, b.getInt64(1));
+  forEach(b, begin, end, 1, {begin, middle}, [&](Value *k, ArrayRef<Value *> heads) -> Carried {
+    Value *left = heads[0], *right = heads[1];
+    Value *safeLeft = b.CreateBinaryIntrinsic(Intrinsic::smin, left, last);
+    Value *safeRight = b.CreateBinaryIntrinsic(Intrinsic::smin, right, last);
+    Value *x = b.CreateLoad(key, keyAt(from, safeLeft)), *y = b.CreateLoad(key, keyAt(from, safeRight));
+    Value *leftIsEmpty = b.CreateICmpSGE(left, middle), *rightHas = b.CreateICmpSLT(right, end);
+    Value *takeRight = b.CreateAnd(rightHas, b.CreateOr(leftIsEmpty, isBefore(y, x)));
+    Value *source = b.CreateSelect(takeRight, safeRight, safeLeft);
+    b.CreateStore(b.CreateSelect(takeRight, y, x), keyAt(to, k));
+    b.CreateStore(b.CreateLoad(b.getInt64Ty(), placeAt(from, source)), placeAt(to, k));
+    Value *step = b.CreateZExt(takeRight, b.getInt64Ty());
+    return {b.CreateAdd(left, b.CreateSub(b.getInt64(1), step)), b.CreateAdd(right, step)};
+  });
+}
+
+/// Runs of 1, 2, 4, ... are merged, from one buffer to the other.
+void SortEmitter::emitPasses() {
+  Value *bits = b.CreateSub(b.getInt64(64), b.CreateIntrinsic(Intrinsic::ctlz, {b.getInt64Ty()},
+                                                              {b.CreateSub(n, b.getInt64(1)), b.getFalse()}));
+  Value *passes = b.CreateSelect(b.CreateICmpSGT(n, b.getInt64(1)), bits, b.getInt64(0));
+  auto atMostN = [&](Value *x) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, n); };
+  forEach(b, b.getInt64(0), passes, 1, [&](Value *pass) {
+    Value *run = b.CreateShl(b.getInt64(1), pass), *pair = b.CreateShl(run, 1);
+    Value *pairs = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(pair, b.getInt64(1))), pair);
+    forEach(b, b.getInt64(0), pairs, 1, [&](Value *i) {
+      Value *begin = b.CreateMul(i, pair), *middle = atMostN(b.CreateAdd(begin, run));
+      mergeRuns(b.CreateAnd(pass, 1), begin, middle, atMostN(b.CreateAdd(begin, pair)));
+    });
+  });
+  finalBuffer = b.CreateAnd(passes, 1);
+}
+
+void SortEmitter::emitRow(Value *row) {
+  Shape sizes = getShape(op.getX()), kept = getShape(op.getValues());
+  unsigned dim = op.getDim();
+  Value *stride = emitSize(f, product(ShapeRef(sizes).drop_front(dim + 1), op.getContext()));
+  Value *outer = b.CreateUDiv(row, stride), *inner = b.CreateURem(row, stride);
+  auto address = [&](mlir::Value tensor, Value *size, Value *i) {
+    Value *place = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, size), i), stride), inner);
+    return emitAddress(b, memoryType(b.getContext(), tensor.getType()), f.pointers[tensor], place);
+  };
+  forEach(b, b.getInt64(0), n, 1, [&](Value *i) {
+    b.CreateStore(b.CreateLoad(key, address(op.getX(), n, i)), keyAt(b.getInt64(0), i));
+    b.CreateStore(i, placeAt(b.getInt64(0), i));
+  });
+  emitPasses();
+  Value *count = emitSize(f, kept[dim]);
+  forEach(b, b.getInt64(0), count, 1, [&](Value *i) {
+    if (f.pointers.contains(op.getValues()))
+      b.CreateStore(b.CreateLoad(key, keyAt(finalBuffer, i)), address(op.getValues(), count, i));
+    if (f.pointers.contains(op.getIndices()))
+      b.CreateStore(b.CreateLoad(b.getInt64Ty(), placeAt(finalBuffer, i)), address(op.getIndices(), count, i));
+  });
+}
+
+void SortEmitter::emit() {
+  n = emitSize(f, getShape(op.getX())[op.getDim()]);
+  places = f.scratch;
+  keys = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, bytesOfPlaces(op)));
+  emitLoop(b, f.begin, f.end, 1, [&](Value *row) { emitRow(row); });
+}
+
+KernelPlan planSort(loop::KernelOp kernel) {
+  auto op = cast<loop::SortOp>(kernel.getBody().front().front());
+  mlir::AffineExpr rows = getAffineConstantExpr(1, kernel.getContext());
+  Shape sizes = getShape(op.getX());
+  for (auto [i, size] : enumerate(sizes))
+    if (static_cast<int64_t>(i) != static_cast<int64_t>(op.getDim()))
+      rows = rows * size;
+  int64_t keyBytes = divideCeil(loop::getScalarType(op.getX()).getIntOrFloatBitWidth(), 8);
+  mlir::AffineExpr scratch = SortEmitter::bytesOfPlaces(op) + sizes[op.getDim()] * (2 * keyBytes);
+  return {rows, scratch, [op](KernelFrame &frame) { SortEmitter(frame, op).emit(); }};
+}
+
+} // namespace ptc::cpu
