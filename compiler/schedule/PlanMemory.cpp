@@ -1,0 +1,138 @@
+//===- PlanMemory.cpp -----------------------------------------------------===//
+
+#include "compiler/schedule/PlanMemory.h"
+
+#include "dialects/loop/Loop.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+namespace {
+
+class PlanMemoryPass : public PassWrapper<PlanMemoryPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
+
+  StringRef getArgument() const override { return "plan-memory"; }
+  StringRef getDescription() const override { return "which results are written over what they read"; }
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (auto kernel : function.getOps<loop::KernelOp>())
+        planKernel(kernel);
+  }
+
+private:
+  void planKernel(loop::KernelOp kernel);
+};
+
+} // namespace
+
+/// Whether map(indices) is the first `count` arguments of the member's body.
+static bool isIdentity(loop::ReadOp read, Operation *member, unsigned count) {
+  AffineMap map = read.getMap();
+  if (map.getNumResults() < count)
+    return false;
+  for (unsigned i = 0; i < count; ++i) {
+    auto dim = llvm::dyn_cast<AffineDimExpr>(map.getResult(i));
+    auto index = dim ? llvm::dyn_cast<BlockArgument>(read.getIndices()[dim.getPosition()]) : BlockArgument();
+    if (!index || index.getArgNumber() != i || index.getOwner()->getParentOp() != member)
+      return false;
+  }
+  return true;
+}
+
+static bool sameSize(Type a, Type b) {
+  auto width = [](Type type) {
+    Type element = llvm::cast<RankedTensorType>(type).getElementType();
+    return element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 128;
+  };
+  return getShape(a) == getShape(b) && width(a) == width(b);
+}
+
+/// Whether the kernel has read all that it needs of `operand` at a place by
+/// the time that it writes `result` there.
+static bool readsBeforeWrites(loop::KernelOp kernel, BlockArgument operand, Value result) {
+  Operation *writer = result.getDefiningOp();
+  if (!writer)
+    return false;
+  unsigned rank = llvm::cast<RankedTensorType>(result.getType()).getRank();
+  for (Operation *user : operand.getUsers()) {
+    if (auto scatter = llvm::dyn_cast<loop::ScatterOp>(user)) {
+      if (scatter.getOperation() != writer || scatter.getInit() != operand)
+        return false;
+      continue;
+    }
+    auto read = llvm::dyn_cast<loop::ReadOp>(user);
+    Operation *member = user;
+    while (member->getParentOp() != kernel)
+      member = member->getParentOp();
+    // Members run in order for each point of the shared dimensions, so an
+    // earlier one may read more of the same point; the writer itself, only
+    // the element that it writes.
+    bool isWriter = member == writer;
+    if (!read || (!isWriter && !member->isBeforeInBlock(writer)) || llvm::isa<loop::ScatterOp>(writer) ||
+        !isIdentity(read, member, isWriter ? rank : std::min<unsigned>(rank, kernel.getShared())))
+      return false;
+  }
+  return true;
+}
+
+/// Whether a kernel may overwrite what lies in the memory of `value` when it is done with it.
+static bool isOverwritable(Value value, loop::KernelOp kernel, Value result) {
+  auto function = kernel->getParentOfType<func::FuncOp>();
+  Operation *end = function.front().getTerminator();
+  for (Operation *user : value.getUsers())
+    if (user == end || (user != kernel && kernel->isBeforeInBlock(user)))
+      return false;
+  auto argument = llvm::dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return true;
+  // A state or input may be updated in place by its own next value.
+  auto role = [&](StringRef from, StringRef to) {
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), from);
+    for (auto [i, returned] : llvm::enumerate(end->getOperands()))
+      if (name && returned == result && function.getResultAttrOfType<StringAttr>(i, to) == name)
+        return true;
+    return false;
+  };
+  return role("ptc.state", "ptc.writes_state") || role("ptc.input", "ptc.writes_input");
+}
+
+static bool isUserOutput(Value result) {
+  for (OpOperand &use : result.getUses())
+    if (auto end = llvm::dyn_cast<func::ReturnOp>(use.getOwner())) {
+      auto function = llvm::cast<func::FuncOp>(end->getParentOp());
+      if (function.getResultAttr(use.getOperandNumber(), "ptc.output"))
+        return true;
+    }
+  return false;
+}
+
+void PlanMemoryPass::planKernel(loop::KernelOp kernel) {
+  Operation *yield = kernel.getBody().front().getTerminator();
+  SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
+  for (auto [r, result] : llvm::enumerate(kernel.getResults())) {
+    if (isUserOutput(result)) // lies in the caller's memory
+      continue;
+    for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
+      bool taken = llvm::is_contained(inPlace, int64_t(i)) || llvm::count(kernel.getInputs(), input) != 1;
+      if (taken || !sameSize(input.getType(), result.getType()) || !isOverwritable(input, kernel, result) ||
+          !readsBeforeWrites(kernel, kernel.getBody().getArgument(i), yield->getOperand(r)))
+        continue;
+      inPlace[r] = i;
+      break;
+    }
+  }
+  if (llvm::any_of(inPlace, [](int64_t i) { return i >= 0; }))
+    kernel.setInPlace(inPlace);
+}
+
+std::unique_ptr<Pass> createPlanMemoryPass() { return std::make_unique<PlanMemoryPass>(); }
+
+} // namespace ptc
