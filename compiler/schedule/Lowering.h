@@ -1,0 +1,33 @@
+//===- Lowering.h - what the families of ToLoop share ---------------------===//
+#pragma once
+
+#include "compiler/schedule/LoopBuilder.h"
+
+#include <functional>
+
+namespace ptc::schedule {
+
+struct Lowering {
+  Builder &b;
+  /// A tensor that the artifact holds as a weight, given element by element.
+  std::function<mlir::Value(mlir::ElementsAttr)> embed;
+};
+
+/// The values of the prim's results. Null when the prim is not of the family;
+/// empty when it cannot be compiled, which has been reported at the prim.
+using Lowered = std::optional<llvm::SmallVector<mlir::Value>>;
+
+Lowered lowerElementwise(Lowering &lowering, mlir::Operation *op); // ToLoop.cpp
+Lowered lowerStructure(Lowering &lowering, mlir::Operation *op);
+Lowered lowerReduction(Lowering &lowering, mlir::Operation *op);
+Lowered lowerTemplate(Lowering &lowering, mlir::Operation *op);
+
+/// The index map of a row-major reshape from the result's dimensions to the operand's places.
+Shape reshapePlaces(ShapeRef operand, ShapeRef result, mlir::MLIRContext *context);
+
+mlir::Value lowerRandomBits(Builder &b, mlir::Value seed, int64_t stream, mlir::RankedTensorType type);
+
+/// A weight in the form that convolution kernels read: see Loop.td on w_panel.
+mlir::Value packConvolutionWeight(Builder &b, mlir::Value weight, int64_t groups, int64_t panel);
+
+} // namespace ptc::schedule

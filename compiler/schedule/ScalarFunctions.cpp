@@ -1,0 +1,128 @@
+//===- ScalarFunctions.cpp ------------------------------------------------===//
+
+#include "compiler/schedule/ScalarFunctions.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace ptc::schedule {
+
+namespace {
+/// Arithmetic that reads as formulas. All numbers have one floating type.
+struct Number {
+  Builder *b;
+  Value value;
+
+  Number with(Value v) const { return {b, v}; }
+  Number number(double x) const { return with(constant(*b, value.getType(), x)); }
+  friend Number operator+(Number x, Number y) { return x.with(arith::AddFOp::create(*x.b, x.value, y.value)); }
+  friend Number operator-(Number x, Number y) { return x.with(arith::SubFOp::create(*x.b, x.value, y.value)); }
+  friend Number operator*(Number x, Number y) { return x.with(arith::MulFOp::create(*x.b, x.value, y.value)); }
+  friend Number operator/(Number x, Number y) { return x.with(arith::DivFOp::create(*x.b, x.value, y.value)); }
+  friend Number operator+(Number x, double y) { return x + x.number(y); }
+  friend Number operator-(double x, Number y) { return y.number(x) - y; }
+  friend Number operator*(Number x, double y) { return x * x.number(y); }
+  friend Number operator/(double x, Number y) { return y.number(x) / y; }
+  Value less(double y) const {
+    return arith::CmpFOp::create(*b, arith::CmpFPredicate::OLT, value, number(y).value);
+  }
+};
+} // namespace
+
+template <typename Op> static Number apply(Number x) { return x.with(Op::create(*x.b, x.value)); }
+static Number choose(Value condition, Number x, Number y) {
+  return x.with(arith::SelectOp::create(*x.b, condition, x.value, y.value));
+}
+
+static Number horner(Number x, ArrayRef<double> coefficients) {
+  Number sum = x.number(coefficients.front());
+  for (double c : coefficients.drop_front())
+    sum = sum * x + c;
+  return sum;
+}
+
+/// The rational approximation that PyTorch uses, with its two steps of Newton's method.
+Value emitErfinv(Builder &b, ArrayRef<Value> operands, bool) {
+  Number x{&b, operands[0]};
+  Number square = x * x;
+  Number central = x * horner(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899}) /
+                   horner(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0});
+  Number magnitude = apply<math::AbsFOp>(x);
+  Number tail = apply<math::SqrtOp>((x.number(0) - apply<math::LogOp>((1.0 - magnitude) * 0.5)));
+  Number outer = horner(tail, {1.641345311, 3.429567803, -1.624906493, -1.970840454}) /
+                 horner(tail, {1.637067800, 3.543889200, 1.0});
+  outer = x.with(math::CopySignOp::create(b, outer.value, x.value));
+  Number y = choose(apply<math::AbsFOp>(x).less(0.7), central, outer);
+  for (int step = 0; step < 2; ++step)
+    y = y - (apply<math::ErfOp>(y) - x) / (apply<math::ExpOp>(x.number(0) - y * y) * 1.1283791670955126);
+  Number infinity = x.with(math::CopySignOp::create(b, x.number(std::numeric_limits<double>::infinity()).value, x.value));
+  Value isOne = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, magnitude.value, x.number(1).value);
+  return choose(isOne, infinity, y).value;
+}
+
+static constexpr double kPi = 3.14159265358979323846;
+
+/// Lanczos' approximation (g = 7, n = 9), with reflection below 1/2.
+Value emitLgamma(Builder &b, ArrayRef<Value> operands, bool) {
+  static constexpr double kCoefficients[] = {676.5203681218851,     -1259.1392167224028,  771.32342877765313,
+                                             -176.61502916214059,   12.507343278686905,   -0.13857109526572012,
+                                             9.9843695780195716e-6, 1.5056327351493116e-7};
+  // In f64: the sum cancels near 1 and 2.
+  Number original{&b, operands[0]};
+  Number x{&b, narrow(b, operands[0], b.getF64Type())};
+  Value reflects = x.less(0.5);
+  Number z = choose(reflects, 1.0 - x, x) + -1.0;
+  Number sum = x.number(0.99999999999980993);
+  for (int i = 0; i < 8; ++i)
+    sum = sum + x.number(kCoefficients[i]) / (z + (i + 1.0));
+  Number t = z + 7.5;
+  Number direct = (z + 0.5) * apply<math::LogOp>(t) - t + apply<math::LogOp>(sum) + 0.91893853320467274178;
+  Number fraction = x - apply<math::FloorOp>(x);
+  Number sine = apply<math::AbsFOp>(apply<math::SinOp>(fraction * kPi));
+  Number reflected = apply<math::LogOp>(kPi / sine) - direct;
+  return narrow(b, choose(reflects, reflected, direct).value, original.value.getType());
+}
+
+/// Recurrence up to 10, then the asymptotic series; reflection below 0.
+Value emitDigamma(Builder &b, ArrayRef<Value> operands, bool) {
+  Number x{&b, narrow(b, operands[0], b.getF64Type())};
+  Value reflects = x.less(0);
+  Number z = choose(reflects, 1.0 - x, x);
+  Number shift = x.number(0);
+  for (int step = 0; step < 10; ++step) {
+    Value small = z.less(10);
+    shift = choose(small, shift - 1.0 / z, shift);
+    z = choose(small, z + 1.0, z);
+  }
+  Number inverse = 1.0 / z, square = inverse * inverse;
+  Number series = square * horner(square, {1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12});
+  Number value = apply<math::LogOp>(z) - inverse * 0.5 - series + shift;
+  Number angle = (x - apply<math::FloorOp>(x)) * kPi;
+  Number cotangent = apply<math::CosOp>(angle) / apply<math::SinOp>(angle);
+  Number result = choose(reflects, value - cotangent * kPi, value);
+  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x.value, x.number(0).value);
+  Number pole = x.with(math::CopySignOp::create(b, x.number(std::numeric_limits<double>::infinity()).value,
+                                                (x.number(0) - x).value));
+  return narrow(b, choose(isZero, pole, result).value, operands[0].getType());
+}
+
+/// Neighbours in value are neighbours in bits: one up away from zero, one down towards it.
+Value emitNextAfter(Builder &b, ArrayRef<Value> operands, bool) {
+  Value x = operands[0], y = operands[1];
+  Type type = x.getType(), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  auto test = [&](arith::CmpFPredicate p, Value u, Value v) { return arith::CmpFOp::create(b, p, u, v).getResult(); };
+  Value zero = constant(b, type, 0), one = constantInt(b, bits, 1);
+  Value up = test(arith::CmpFPredicate::OLT, x, y), positive = test(arith::CmpFPredicate::OGT, x, zero);
+  Value grows = arith::XOrIOp::create(b, arith::XOrIOp::create(b, up, positive), constantInt(b, b.getI1Type(), 1));
+  Value place = arith::BitcastOp::create(b, bits, x);
+  Value moved = arith::SelectOp::create(b, grows, arith::AddIOp::create(b, place, one),
+                                        arith::SubIOp::create(b, place, one));
+  Value smallest = math::CopySignOp::create(b, arith::BitcastOp::create(b, type, one), y);
+  Value next = arith::SelectOp::create(b, test(arith::CmpFPredicate::OEQ, x, zero), smallest,
+                                       arith::BitcastOp::create(b, type, moved));
+  Value result = arith::SelectOp::create(b, test(arith::CmpFPredicate::OEQ, x, y), y, next);
+  return arith::SelectOp::create(b, test(arith::CmpFPredicate::UNO, x, y), arith::AddFOp::create(b, x, y), result);
+}
+
+} // namespace ptc::schedule

@@ -1,0 +1,179 @@
+//===- ToLoopReduction.cpp - reductions, windows, scans, sorting ----------===//
+
+#include "compiler/schedule/Lowering.h"
+#include "dialects/prims/Compute.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ptc::schedule {
+
+using Predicate = arith::CmpIPredicate;
+
+static bool isUnsigned(Value tensor) {
+  Type element = elementType(tensor);
+  return element.isUnsignedInteger() || element.isInteger(1);
+}
+
+/// Reads x with the dimensions `dims` taken from the end of the domain, the others from its front.
+static Value reduceDims(Builder &b, Value x, Value result, StringRef kind, ArrayRef<int64_t> dims) {
+  Shape sizes = getShape(x), reduced, places(sizes.size());
+  unsigned front = 0, back = tensorType(result).getRank();
+  for (unsigned i = 0; i < sizes.size(); ++i) {
+    bool isReduced = llvm::is_contained(dims, i);
+    places[i] = getAffineDimExpr(isReduced ? back++ : front++, b.getContext());
+    if (isReduced)
+      reduced.push_back(sizes[i]);
+  }
+  return createReduce(b, tensorType(result), kind, reduced,
+                      [&](ValueRange ids) { return widen(b, read(b, x, places, ids)); });
+}
+
+static Value createScan(Builder &b, Value x, Value result, StringRef kind, int64_t dim) {
+  auto scan = loop::ScanOp::create(b, result.getType(), kind, dim);
+  buildRegion(b, scan.getBody(), tensorType(x).getRank(), {},
+              [&](ValueRange ids) { return SmallVector<Value>{widen(b, read(b, x, ids))}; });
+  return scan.getResult();
+}
+
+static std::string argKind(StringRef kind) { return ("arg" + kind).str(); }
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The sliding of windows over x: the domain is the result's dimensions, then those of the window that are not 1.
+template <typename Op> struct Windows {
+  Windows(Builder &b, Op op) : b(b), op(op), sizes(getShape(op.getX())), window(*getSizesFromAttr(op.getWindow())) {
+    unsigned rank = sizes.size(), next = rank;
+    for (unsigned i = 0; i < rank; ++i) {
+      AffineExpr place = getAffineDimExpr(i, b.getContext()) * op.getStrides()[i] - op.getLow()[i];
+      if (getConstant(window[i]) != 1) {
+        dims.push_back(i);
+        reduced.push_back(window[i]);
+        place = place + getAffineDimExpr(next++, b.getContext()) * op.getDilations()[i];
+      }
+      places.push_back(place);
+    }
+  }
+
+  /// The element under the window, neutral in the padding.
+  Value element(StringRef kind, ValueRange ids) {
+    Value inside;
+    AffineExpr zero = getAffineConstantExpr(0, b.getContext());
+    for (unsigned i = 0; i < sizes.size(); ++i) {
+      if (op.getLow()[i] > 0)
+        inside = logicalAnd(b, inside, compare(b, Predicate::sge, places[i], zero, ids));
+      if (mayPassEnd(i))
+        inside = logicalAnd(b, inside, compare(b, Predicate::slt, places[i], sizes[i], ids));
+    }
+    if (!inside)
+      return widen(b, read(b, op.getX(), places, ids));
+    Value otherwise = neutral(b, kind, loop::getScalarType(op.getX()), isUnsigned(op.getX()));
+    return widen(b, readWhere(b, op.getX(), places, ids, inside, otherwise));
+  }
+
+  bool mayPassEnd(unsigned i) {
+    AffineExpr last = (getShape(op.getResult())[i] - 1) * op.getStrides()[i] + (window[i] - 1) * op.getDilations()[i] -
+                      op.getLow()[i];
+    auto slack = getConstant(simplifyAffineExpr(sizes[i] - 1 - last, 0, 64));
+    return !slack || *slack < 0;
+  }
+
+  Builder &b;
+  Op op;
+  Shape sizes, window, places, reduced;
+  SmallVector<unsigned> dims; ///< that the window moves within
+};
+} // namespace
+
+static Value lowerWindow(Builder &b, prims::ReduceWindowOp op) {
+  Windows windows(b, op);
+  return createReduce(b, tensorType(op.getResult()), op.getKind(), windows.reduced,
+                      [&](ValueRange ids) { return windows.element(op.getKind(), ids); });
+}
+
+/// The place in the window, taken apart, gives the place in x.
+static Value lowerArgWindow(Builder &b, prims::ArgReduceWindowOp op) {
+  Windows windows(b, op);
+  std::string kind = argKind(op.getKind());
+  unsigned rank = windows.sizes.size(), first = rank - op.getSpatial();
+  auto finish = [&](ValueRange args) {
+    Value rest = args.back();
+    SmallVector<Value> at(rank);
+    auto number = [&](AffineExpr e) {
+      return arith::IndexCastOp::create(b, b.getI64Type(), index(b, e, args.drop_back())).getResult();
+    };
+    for (size_t i = windows.dims.size(); i-- > 0;) {
+      Value size = number(windows.reduced[i]);
+      at[windows.dims[i]] = i == 0 ? rest : Value(arith::RemSIOp::create(b, rest, size));
+      rest = arith::DivSIOp::create(b, rest, size);
+    }
+    Value linear = constantInt(b, b.getI64Type(), 0);
+    for (unsigned dim = first; dim < rank; ++dim) {
+      Value place = number(getAffineDimExpr(dim, b.getContext()) * op.getStrides()[dim] - op.getLow()[dim]);
+      if (at[dim])
+        place = arith::AddIOp::create(
+            b, place, arith::MulIOp::create(b, at[dim], constantInt(b, b.getI64Type(), op.getDilations()[dim])));
+      linear = arith::AddIOp::create(b, arith::MulIOp::create(b, linear, number(windows.sizes[dim])), place);
+    }
+    return linear;
+  };
+  return createReduce(b, tensorType(op.getResult()), kind, windows.reduced,
+                      [&](ValueRange ids) { return windows.element(kind, ids); }, finish);
+}
+
+//===----------------------------------------------------------------------===//
+// Sorting
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> createSort(Builder &b, Value x, int64_t dim, bool descending) {
+  RankedTensorType type = tensorType(x);
+  Type places = makeTensorType(getShape(x), b.getI64Type());
+  return loop::SortOp::create(b, type, places, x, static_cast<uint64_t>(dim), descending).getResults();
+}
+
+/// The head of the sorted tensor.
+static SmallVector<Value> lowerTopK(Builder &b, prims::TopKOp op) {
+  SmallVector<Value> results;
+  for (auto [sorted, result] : llvm::zip(createSort(b, op.getX(), op.getDim(), op.getLargest()), op->getResults()))
+    results.push_back(createMap(b, tensorType(result), [&, sorted = sorted](ValueRange ids) { return read(b, sorted, ids); }));
+  return results;
+}
+
+Lowered lowerReduction(Lowering &lowering, Operation *op) {
+  Builder &b = lowering.b;
+  if (!llvm::isa<prims::ReduceOp, prims::ArgReduceOp, prims::ScanOp, prims::ArgScanOp, prims::ReduceWindowOp,
+                 prims::ArgReduceWindowOp, prims::SortOp, prims::TopKOp>(op))
+    return std::nullopt;
+  if (llvm::isa<ComplexType>(elementType(op->getOperand(0)))) {
+    op->emitError() << op->getName() << " of complex numbers is not supported on the CPU";
+    return SmallVector<Value>();
+  }
+  auto scan = llvm::dyn_cast<prims::ScanOp>(op);
+  if (scan && (scan.getKind() == "and" || scan.getKind() == "or")) {
+    op->emitError() << "prims.scan by '" << scan.getKind() << "' has no code for the CPU";
+    return SmallVector<Value>();
+  }
+  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
+      .Case([&](prims::ReduceOp op) -> SmallVector<Value> {
+        return {reduceDims(b, op.getX(), op.getResult(), op.getKind(), op.getDims())};
+      })
+      .Case([&](prims::ArgReduceOp op) -> SmallVector<Value> {
+        return {reduceDims(b, op.getX(), op.getResult(), argKind(op.getKind()), {static_cast<int64_t>(op.getDim())})};
+      })
+      .Case([&](prims::ScanOp op) -> SmallVector<Value> {
+        return {createScan(b, op.getX(), op.getResult(), op.getKind(), op.getDim())};
+      })
+      .Case([&](prims::ArgScanOp op) -> SmallVector<Value> {
+        return {createScan(b, op.getX(), op.getResult(), argKind(op.getKind()), op.getDim())};
+      })
+      .Case([&](prims::ReduceWindowOp op) -> SmallVector<Value> { return {lowerWindow(b, op)}; })
+      .Case([&](prims::ArgReduceWindowOp op) -> SmallVector<Value> { return {lowerArgWindow(b, op)}; })
+      .Case([&](prims::SortOp op) { return createSort(b, op.getX(), op.getDim(), op.getDescending()); })
+      .Case([&](prims::TopKOp op) { return lowerTopK(b, op); });
+}
+
+} // namespace ptc::schedule

@@ -1,0 +1,322 @@
+//===- ToLoopTemplate.cpp - contraction, convolution, attention, Philox ---===//
+
+#include "compiler/schedule/Lowering.h"
+#include "dialects/prims/Compute.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ptc::schedule {
+
+using Predicate = arith::CmpIPredicate;
+
+static Type accumulatorOf(Builder &b, Value operand) {
+  return elementType(operand).isF64() ? Type(b.getF64Type()) : Type(b.getF32Type());
+}
+
+/// The epilogue that only narrows the accumulated value.
+static void buildEpilogue(Builder &b, Operation *op) {
+  Value result = op->getResult(0);
+  buildRegion(b, op->getRegion(0), tensorType(result).getRank(), accumulatorOf(b, op->getOperand(0)),
+              [&](ValueRange args) { return SmallVector<Value>{narrow(b, args.back(), elementType(result))}; });
+}
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Which dimension of the domain (batch, m, n, k) each operand's dimension is.
+struct ContractDims {
+  explicit ContractDims(prims::ContractOp op) : lhs(getShape(op.getLhs()).size()), rhs(getShape(op.getRhs()).size()) {
+    MLIRContext *context = op.getContext();
+    unsigned next = 0;
+    auto pair = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+      for (auto [l, r] : llvm::zip(left, right))
+        lhs[l] = rhs[r] = getAffineDimExpr(next++, context);
+    };
+    auto rest = [&](Shape &places, unsigned &count) {
+      for (AffineExpr &place : places)
+        if (!place) {
+          place = getAffineDimExpr(next++, context);
+          ++count;
+        }
+    };
+    pair(op.getLhsBatch(), op.getRhsBatch());
+    // Contracted dimensions come last; mark them so that they do not count as free.
+    Shape sizes = getShape(op.getLhs());
+    unsigned outer = getShape(op.getResult()).size(), k = outer;
+    for (auto [l, r] : llvm::zip(op.getLhsContract(), op.getRhsContract())) {
+      lhs[l] = rhs[r] = getAffineDimExpr(k++, context);
+      kSizes.push_back(sizes[l]);
+    }
+    rest(lhs, m);
+    rest(rhs, n);
+  }
+  Shape lhs, rhs, kSizes;
+  unsigned m = 0, n = 0;
+};
+} // namespace
+
+/// Integers, and matrix times vector, gain nothing from register tiles.
+static Value contractByReduction(Builder &b, prims::ContractOp op, const ContractDims &dims) {
+  bool isFloat = llvm::isa<FloatType>(elementType(op.getLhs()));
+  return createReduce(b, tensorType(op.getResult()), "sum", dims.kSizes, [&](ValueRange ids) -> Value {
+    Value x = widen(b, read(b, op.getLhs(), dims.lhs, ids)), y = widen(b, read(b, op.getRhs(), dims.rhs, ids));
+    if (isFloat)
+      return arith::MulFOp::create(b, x, y);
+    return arith::MulIOp::create(b, x, y);
+  });
+}
+
+static Value lowerContract(Builder &b, prims::ContractOp op) {
+  ContractDims dims(op);
+  if (!llvm::isa<FloatType>(elementType(op.getLhs())) || dims.n == 0)
+    return contractByReduction(b, op, dims);
+  unsigned rank = getShape(op.getResult()).size() + dims.kSizes.size();
+  auto contract = loop::ContractOp::create(
+      b, TypeRange(op.getResult().getType()), op.getLhs(), op.getRhs(), makeIndexMap(rank, dims.lhs, b.getContext()),
+      makeIndexMap(rank, dims.rhs, b.getContext()), static_cast<uint64_t>(op.getLhsBatch().size()),
+      static_cast<uint64_t>(dims.m), static_cast<uint64_t>(dims.n), makeSizesAttr(dims.kSizes, b.getContext()), uint64_t(0));
+  buildEpilogue(b, contract);
+  return contract.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+static Value createTranspose(Builder &b, Value x, ArrayRef<unsigned> permutation) {
+  Shape sizes = getShape(x), places(sizes.size()), result;
+  for (auto [i, dim] : llvm::enumerate(permutation)) {
+    result.push_back(sizes[dim]);
+    places[dim] = getAffineDimExpr(i, b.getContext());
+  }
+  return createMap(b, makeTensorType(result, elementType(x)), [&](ValueRange ids) { return read(b, x, places, ids); });
+}
+
+/// [first, second, spatial...] -> [first, spatial..., second] and, with the roles swapped, back.
+static SmallVector<unsigned> channelsLast(unsigned rank) {
+  SmallVector<unsigned> permutation{0};
+  for (unsigned i = 2; i < rank; ++i)
+    permutation.push_back(i);
+  permutation.push_back(1);
+  return permutation;
+}
+static SmallVector<unsigned> channelsFirst(unsigned rank) {
+  SmallVector<unsigned> permutation{0, rank - 1};
+  for (unsigned i = 1; i + 1 < rank; ++i)
+    permutation.push_back(i);
+  return permutation;
+}
+static SmallVector<unsigned> kernelFirst(unsigned rank) {
+  SmallVector<unsigned> permutation;
+  for (unsigned i = 2; i < rank; ++i)
+    permutation.push_back(i);
+  permutation.append({1, 0});
+  return permutation;
+}
+
+Value packConvolutionWeight(Builder &b, Value weight, int64_t groups, int64_t panel) {
+  MLIRContext *context = b.getContext();
+  Shape sizes = getShape(weight), packed{getAffineConstantExpr(groups, context)};
+  AffineExpr outputs = sizes.back().floorDiv(groups);
+  packed.push_back(outputs.ceilDiv(panel));
+  packed.append(sizes.begin(), sizes.end() - 1);
+  packed.push_back(getAffineConstantExpr(panel, context));
+  return createMap(b, makeTensorType(packed, elementType(weight)), [&](ValueRange ids) -> Value {
+    unsigned last = packed.size() - 1;
+    AffineExpr within = getAffineDimExpr(1, context) * panel + getAffineDimExpr(last, context);
+    Shape places = makeDims(sizes.size() - 1, context, 2);
+    places.push_back(getAffineDimExpr(0, context) * outputs + within);
+    auto exact = getConstant(outputs % panel);
+    if (exact && *exact == 0)
+      return read(b, weight, places, ids);
+    Value inside = compare(b, Predicate::slt, within, outputs, ids);
+    return readWhere(b, weight, places, ids, inside, constantInt(b, loop::getScalarType(weight), 0));
+  });
+}
+
+/// Zeros between the elements of the spatial dimensions: a transposed convolution is one over this.
+static Value dilateInput(Builder &b, Value x, ArrayRef<int64_t> dilations) {
+  MLIRContext *context = b.getContext();
+  Shape sizes = getShape(x), dilated = sizes, places = makeDims(sizes.size(), context);
+  for (auto [i, d] : llvm::enumerate(dilations))
+    dilated[i + 1] = (sizes[i + 1] - 1) * d + 1;
+  return createMap(b, makeTensorType(dilated, elementType(x)), [&](ValueRange ids) -> Value {
+    Value onElement;
+    for (auto [i, d] : llvm::enumerate(dilations)) {
+      if (d == 1)
+        continue;
+      AffineExpr place = getAffineDimExpr(i + 1, context);
+      onElement = logicalAnd(b, onElement, compare(b, Predicate::eq, place % d, getAffineConstantExpr(0, context), ids));
+      places[i + 1] = place.floorDiv(d);
+    }
+    return readWhere(b, x, places, ids, onElement, constantInt(b, loop::getScalarType(x), 0));
+  });
+}
+
+static Value createConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type,
+                               ArrayRef<int64_t> kernel) {
+  MLIRContext *context = b.getContext();
+  int64_t groups = op.getGroups(), panel = 0;
+  auto inputs = getConstant(getShape(w)[kernel.size()]), outputs = getConstant(getShape(w).back());
+  if (inputs == 1 && outputs == groups && groups > 1) {
+    // Depthwise kernels read the weight without its dimension of size 1.
+    Shape sizes = getShape(w), flat(sizes.begin(), sizes.end() - 2);
+    flat.push_back(sizes.back());
+    w = createMap(b, makeTensorType(flat, elementType(w)), [&, w](ValueRange ids) {
+      Shape places = makeDims(ids.size(), context);
+      places.insert(places.end() - 1, getAffineConstantExpr(0, context));
+      return read(b, w, places, ids);
+    });
+  } else {
+    // Two vectors of AVX-512 in a panel; half where the rest of the last would mostly be padding.
+    int64_t perGroup = *outputs / groups, rest = perGroup % 32;
+    panel = rest > 0 && rest <= 16 ? 16 : 32;
+    w = packConvolutionWeight(b, w, groups, panel);
+  }
+  auto convolution = loop::ConvolutionOp::create(b, TypeRange(type), x, w, op.getStrides(), op.getLow(), op.getHigh(),
+                                                 op.getDilations(), static_cast<uint64_t>(groups), kernel,
+                                                 static_cast<uint64_t>(panel));
+  buildEpilogue(b, convolution);
+  return convolution.getResult(0);
+}
+
+static bool isPointwise(prims::ConvolutionOp op, ArrayRef<int64_t> kernel) {
+  auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_of(list, [=](int64_t v) { return v == value; }); };
+  return all(kernel, 1) && all(op.getStrides(), 1) && all(op.getLow(), 0) && all(op.getHigh(), 0) && op.getGroups() == 1;
+}
+
+/// A 1x1 convolution is a contraction of all pixels.
+static Value createPointwise(Builder &b, Value x, Value w, RankedTensorType type) {
+  MLIRContext *context = b.getContext();
+  unsigned rank = type.getRank(), k = rank;
+  Shape lhs = makeDims(rank - 1, context), rhs(rank - 2, getAffineConstantExpr(0, context));
+  lhs.push_back(getAffineDimExpr(k, context));
+  rhs.push_back(getAffineDimExpr(k, context));
+  rhs.push_back(getAffineDimExpr(rank - 1, context));
+  auto contract = loop::ContractOp::create(
+      b, TypeRange(type), x, w, makeIndexMap(rank + 1, lhs, context), makeIndexMap(rank + 1, rhs, context), uint64_t(0),
+      uint64_t(rank - 1), uint64_t(1), makeSizesAttr(getShape(x).back(), context), uint64_t(0));
+  buildEpilogue(b, contract);
+  return contract.getResult(0);
+}
+
+static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
+  Value x = op.getX(), w = op.getW();
+  unsigned rank = tensorType(x).getRank();
+  if (!op.getChannelsLast()) {
+    x = createTranspose(b, x, channelsLast(rank));
+    w = createTranspose(b, w, kernelFirst(rank));
+  }
+  if (llvm::any_of(op.getInputDilations(), [](int64_t d) { return d != 1; }))
+    x = dilateInput(b, x, op.getInputDilations());
+  SmallVector<int64_t> kernel;
+  Shape weightSizes = getShape(w);
+  for (AffineExpr size : weightSizes) {
+    if (!getConstant(size)) {
+      op.emitError() << "prims.convolution with a weight of dynamic size is not supported";
+      return {};
+    }
+    kernel.push_back(*getConstant(size));
+  }
+  kernel.truncate(rank - 2);
+  Shape sizes = getShape(op.getResult());
+  if (!op.getChannelsLast()) {
+    AffineExpr channels = sizes[1];
+    sizes.erase(sizes.begin() + 1);
+    sizes.push_back(channels);
+  }
+  RankedTensorType type = makeTensorType(sizes, elementType(op.getResult()));
+  bool pointwise = isPointwise(op, kernel);
+  Value result = pointwise ? createPointwise(b, x, w, type) : createConvolution(b, op, x, w, type, kernel);
+  return op.getChannelsLast() ? result : createTranspose(b, result, channelsFirst(rank));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+static Value lowerAttention(Builder &b, prims::AttentionOp op) {
+  MLIRContext *context = b.getContext();
+  Shape q = getShape(op.getQ()), k = getShape(op.getK());
+  unsigned rank = q.size();
+  AffineMap identity = makeIndexMap(rank, makeDims(rank, context), context);
+  AffineMapAttr maskMap;
+  if (op.getMask()) {
+    Shape places = makeDims(rank, context), mask = getShape(op.getMask());
+    for (unsigned i = 0; i < rank; ++i)
+      if (getConstant(mask[i]) == 1)
+        places[i] = getAffineConstantExpr(0, context);
+    maskMap = AffineMapAttr::get(makeIndexMap(rank, places, context));
+  }
+  auto heads = getConstant(q[rank - 3]), keyHeads = getConstant(k[rank - 3]);
+  int64_t group = heads && keyHeads && *keyHeads > 0 ? *heads / *keyHeads : 1;
+  auto attention = loop::AttentionOp::create(
+      b, TypeRange(op.getResult().getType()), op.getQ(), op.getK(), op.getV(), op.getMask(), AffineMapAttr::get(identity),
+      AffineMapAttr::get(identity), AffineMapAttr::get(identity), maskMap, op.getScaleAttr(), op.getCausalAttr(),
+      makeSizeAttr(k[rank - 2]), makeSizeAttr(q[rank - 1]), b.getI64IntegerAttr(group));
+  buildEpilogue(b, attention);
+  return attention.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Random bits
+//===----------------------------------------------------------------------===//
+
+/// Philox4x32-10 of Salmon et al.: word i mod 4 of counter (offset + i div 4, stream).
+Value lowerRandomBits(Builder &b, Value seed, int64_t stream, RankedTensorType type) {
+  MLIRContext *context = b.getContext();
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  return createMap(b, type, [&](ValueRange ids) -> Value {
+    AffineExpr linear = getAffineConstantExpr(0, context);
+    for (auto [i, size] : llvm::enumerate(getShape(type)))
+      linear = linear * size + getAffineDimExpr(i, context);
+    Value place = arith::IndexCastOp::create(b, i64, index(b, linear, ids));
+    auto word = [&](Value wide, int64_t shift) -> Value {
+      return arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, wide, constantInt(b, i64, shift)));
+    };
+    Value key = read(b, seed, {getAffineConstantExpr(0, context)}, ids);
+    Value offset = read(b, seed, {getAffineConstantExpr(1, context)}, ids);
+    Value block = arith::AddIOp::create(b, offset, arith::ShRUIOp::create(b, place, constantInt(b, i64, 2)));
+    Value streams = constantInt(b, i64, stream);
+    Value x[4] = {word(block, 0), word(block, 32), word(streams, 0), word(streams, 32)};
+    Value keys[2] = {word(key, 0), word(key, 32)};
+    Value first = constantInt(b, i32, int32_t(0xD2511F53)), second = constantInt(b, i32, int32_t(0xCD9E8D57));
+    Value weyl[2] = {constantInt(b, i32, int32_t(0x9E3779B9)), constantInt(b, i32, int32_t(0xBB67AE85))};
+    for (int round = 0; round < 10; ++round) {
+      auto p = arith::MulUIExtendedOp::create(b, first, x[0]), q = arith::MulUIExtendedOp::create(b, second, x[2]);
+      Value mixed0 = arith::XOrIOp::create(b, arith::XOrIOp::create(b, q.getHigh(), x[1]), keys[0]);
+      Value mixed2 = arith::XOrIOp::create(b, arith::XOrIOp::create(b, p.getHigh(), x[3]), keys[1]);
+      x[0] = mixed0, x[1] = q.getLow(), x[2] = mixed2, x[3] = p.getLow();
+      for (int i = 0; i < 2; ++i)
+        keys[i] = arith::AddIOp::create(b, keys[i], weyl[i]);
+    }
+    Value which = word(arith::AndIOp::create(b, place, constantInt(b, i64, 3)), 0), result = x[3];
+    for (int i = 2; i >= 0; --i)
+      result = arith::SelectOp::create(b, arith::CmpIOp::create(b, Predicate::eq, which, constantInt(b, i32, i)), x[i], result);
+    return result;
+  });
+}
+
+Lowered lowerTemplate(Lowering &lowering, Operation *op) {
+  Builder &b = lowering.b;
+  if (auto random = llvm::dyn_cast<prims::RandomBitsOp>(op))
+    return SmallVector<Value>{lowerRandomBits(b, random.getSeed(), random.getStream(), tensorType(random.getResult()))};
+  if (!llvm::isa<prims::ContractOp, prims::ConvolutionOp, prims::AttentionOp>(op))
+    return std::nullopt;
+  Type element = elementType(op->getOperand(0));
+  if (!llvm::isa<FloatType>(element) && (!llvm::isa<prims::ContractOp>(op) || llvm::isa<ComplexType>(element))) {
+    op->emitError() << op->getName() << " of " << element << " is not supported on the CPU";
+    return SmallVector<Value>();
+  }
+  Value value = llvm::TypeSwitch<Operation *, Value>(op)
+                    .Case([&](prims::ContractOp op) { return lowerContract(b, op); })
+                    .Case([&](prims::ConvolutionOp op) { return lowerConvolution(b, op); })
+                    .Case([&](prims::AttentionOp op) { return lowerAttention(b, op); });
+  return value ? SmallVector<Value>{value} : SmallVector<Value>();
+}
+
+} // namespace ptc::schedule
