@@ -44,12 +44,24 @@ static SmallVector<char, 0> emitObject(Module &module) {
   return bytes;
 }
 
-void build(const Model &model, const std::string &path) {
+static SmallVector<char, 0> emitHostObject(const Model &model) {
   LLVMContext context;
   auto module = emitHost(model.spec, context);
   if (!module)
     check(module.takeError());
-  SmallVector<char, 0> host = emitObject(**module);
+  return emitObject(**module);
+}
+
+void emitHostObject(const Model &model, const std::string &path) {
+  SmallVector<char, 0> bytes = emitHostObject(model);
+  std::error_code error;
+  raw_fd_ostream stream(path, error);
+  check(errorCodeToError(error));
+  stream.write(bytes.data(), bytes.size());
+}
+
+void build(const Model &model, const std::string &path) {
+  SmallVector<char, 0> host = emitHostObject(model);
   auto kernels = MemoryBuffer::getFile("test/link/kernels.o");
   if (!kernels)
     throw std::runtime_error("no kernels.o");

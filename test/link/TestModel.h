@@ -42,6 +42,9 @@ private:
   mlir::MLIRContext context;
 };
 
+/// The object with the model's tables alone.
+void emitHostObject(const Model &model, const std::string &path);
+
 /// Emits, links and writes the model to `path`; throws what failed.
 void build(const Model &model, const std::string &path);
 

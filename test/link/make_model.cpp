@@ -1,4 +1,5 @@
 // make_model NAME OUT.so: one of the models made by hand, for tests in other languages.
+// make_model NAME OUT.o: its tables alone, to be linked with runtime and kernels.
 #include "test/link/TestModel.h"
 
 #include <cstdio>
@@ -13,7 +14,11 @@ int main(int argc, char **argv) try {
                                             {"neighbours", models.neighbours(40, 1 << 20)}};
   if (argc != 3 || !all.count(argv[1]))
     return fprintf(stderr, "usage: make_model NAME OUT.so\n"), 2;
-  build(all.at(argv[1]), argv[2]);
+  const std::string path = argv[2];
+  if (path.size() > 2 && path.substr(path.size() - 2) == ".o")
+    emitHostObject(all.at(argv[1]), path);
+  else
+    build(all.at(argv[1]), path);
   return 0;
 } catch (const std::exception &error) {
   return fprintf(stderr, "make_model: %s\n", error.what()), 1;
