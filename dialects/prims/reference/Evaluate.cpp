@@ -1,0 +1,192 @@
+//===- Evaluate.cpp -------------------------------------------------------===//
+
+#include "dialects/prims/reference/Evaluate.h"
+
+#include "dialects/core/SymbolicShape.h"
+#include "dialects/prims/PrimsDialect.h"
+#include "dialects/prims/reference/Evaluation.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace ptc::prims {
+
+static llvm::Error makeError(const llvm::Twine &what) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
+}
+
+static Sizes evaluateSizes(ShapeRef sizes, ArrayRef<int64_t> symbols) {
+  Sizes values;
+  for (AffineExpr size : sizes)
+    values.push_back(ptc::evaluate(size, symbols));
+  return values;
+}
+
+Sizes Evaluation::getSizes(Attribute attr) const { return evaluateSizes(*getSizesFromAttr(attr), symbols); }
+
+int64_t Evaluation::getSize(Attribute attr) const { return ptc::evaluate(getSizeFromAttr(attr), symbols); }
+
+Tensor Evaluation::makeResult(size_t i) const {
+  auto type = llvm::cast<RankedTensorType>(op->getResult(i).getType());
+  return Tensor(type.getElementType(), evaluateSizes(getShape(type), symbols));
+}
+
+llvm::Error Evaluation::fail(const llvm::Twine &what) const { return makeError(op->getName().getStringRef() + ": " + what); }
+
+llvm::Expected<std::vector<Tensor>> evaluate(Operation *op, ArrayRef<const Tensor *> operands,
+                                             ArrayRef<int64_t> symbols) {
+  auto prim = llvm::dyn_cast<PrimInterface>(op);
+  if (!prim)
+    return makeError(op->getName().getStringRef() + ": is no prim and has no reference");
+  Evaluation evaluation(op, operands, symbols);
+  if (auto error = prim.evaluate(evaluation))
+    return std::move(error);
+  return evaluation.takeResults();
+}
+
+//===----------------------------------------------------------------------===//
+// Symbols
+//===----------------------------------------------------------------------===//
+
+/// The symbol and its value for which a*s + b (or s alone) equals `value`.
+static std::optional<std::pair<unsigned, int64_t>> solve(AffineExpr size, int64_t value) {
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(size))
+    return std::make_pair(symbol.getPosition(), value);
+  auto binary = llvm::dyn_cast<AffineBinaryOpExpr>(size);
+  auto constant = binary ? getConstant(binary.getRHS()) : std::nullopt;
+  if (!constant)
+    return std::nullopt;
+  if (size.getKind() == AffineExprKind::Add)
+    return solve(binary.getLHS(), value - *constant);
+  if (size.getKind() == AffineExprKind::Mul && *constant != 0 && value % *constant == 0)
+    return solve(binary.getLHS(), value / *constant);
+  return std::nullopt;
+}
+
+llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tensor> inputs) {
+  llvm::SmallVector<Symbol> known = getSymbols(function);
+  std::vector<int64_t> values(known.size(), -1);
+  auto forEachInput = [&](auto f) {
+    size_t next = 0;
+    for (BlockArgument argument : function.getArguments())
+      if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.input"))
+        if (next < inputs.size())
+          f(argument, name.getValue(), inputs[next++]);
+  };
+  forEachInput([&](BlockArgument argument, StringRef, const Tensor &input) {
+    auto binds = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "ptc.binds");
+    if (binds && binds.getInt() < int64_t(values.size()) && input.integers.size() == 1)
+      values[binds.getInt()] = input.integers[0];
+    Shape shape = getShape(argument);
+    for (size_t i = 0; i < shape.size() && i < input.shape.size(); ++i)
+      if (auto solved = solve(shape[i], input.shape[i]))
+        if (solved->first < values.size())
+          values[solved->first] = solved->second;
+  });
+  std::string wrong;
+  forEachInput([&](BlockArgument argument, StringRef name, const Tensor &input) {
+    Sizes expected = evaluateSizes(getShape(argument), values);
+    if (!wrong.empty() || llvm::ArrayRef(expected) == llvm::ArrayRef(input.shape))
+      return;
+    llvm::raw_string_ostream os(wrong);
+    os << "input '" << name << "' has the shape [";
+    llvm::interleaveComma(input.shape, os);
+    os << "], but the model takes " << argument.getType();
+  });
+  if (!wrong.empty())
+    return makeError(wrong);
+  for (auto [i, value] : llvm::enumerate(values))
+    if (value < 0)
+      return makeError("no input says what the size " + known[i].name + " is");
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The values that are still to be read.
+class Values {
+public:
+  void set(Value value, Tensor tensor) {
+    if (!value.use_empty())
+      live[value] = {std::move(tensor), size_t(std::distance(value.use_begin(), value.use_end()))};
+  }
+  const Tensor *get(Value value) const { return &live.find(value)->second.tensor; }
+  /// A value that was read for the last time gives its memory back.
+  void release(Value value) {
+    auto it = live.find(value);
+    if (--it->second.reads == 0)
+      live.erase(it);
+  }
+
+private:
+  struct Entry {
+    Tensor tensor;
+    size_t reads = 0;
+  };
+  llvm::DenseMap<Value, Entry> live;
+};
+
+} // namespace
+
+static llvm::Error setArguments(func::FuncOp function, ArrayRef<Tensor> inputs, WeightReader readWeight,
+                                Values &values) {
+  size_t next = 0;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto type = llvm::cast<RankedTensorType>(argument.getType());
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.input")) {
+      if (next == inputs.size())
+        return makeError("no value for the input '" + name.getValue() + "'");
+      if (inputs[next].element != type.getElementType())
+        return makeError("the input '" + name.getValue() + "' has other elements than the model takes");
+      values.set(argument, inputs[next++]);
+      continue;
+    }
+    auto key = function.getArgAttrOfType<StringAttr>(i, "ptc.weight");
+    if (!key)
+      key = function.getArgAttrOfType<StringAttr>(i, "ptc.state");
+    if (!key)
+      return makeError("argument " + llvm::Twine(i) + " of the function has no role");
+    auto weight = readWeight(key.getValue(), type);
+    if (!weight)
+      return weight.takeError();
+    values.set(argument, std::move(*weight));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Tensor> inputs, WeightReader readWeight,
+                                             ArrayRef<int64_t> symbols, EvaluateOptions options) {
+  Values values;
+  if (auto error = setArguments(function, inputs, readWeight, values))
+    return std::move(error);
+  for (Operation &op : function.front()) {
+    std::vector<const Tensor *> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.get(operand));
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      std::vector<Tensor> results;
+      for (const Tensor *operand : operands)
+        results.push_back(*operand);
+      return results;
+    }
+    auto results = evaluate(&op, operands, symbols);
+    if (!results)
+      return results.takeError();
+    for (Value operand : op.getOperands())
+      values.release(operand);
+    for (auto [value, tensor] : llvm::zip(op.getResults(), *results)) {
+      if (options.round)
+        tensor.round();
+      values.set(value, std::move(tensor));
+    }
+  }
+  return makeError("the function does not return");
+}
+
+} // namespace ptc::prims

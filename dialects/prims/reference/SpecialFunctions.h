@@ -1,0 +1,21 @@
+//===- SpecialFunctions.h - functions that <cmath> and <complex> lack -----===//
+#pragma once
+
+#include <cmath>
+#include <complex>
+
+namespace ptc::prims {
+
+double erfinv(double x);
+double digamma(double x);
+
+inline double exp2(double x) { return std::exp2(x); }
+inline double expm1(double x) { return std::expm1(x); }
+inline double log1p(double x) { return std::log1p(x); }
+inline double log2(double x) { return std::log2(x); }
+inline std::complex<double> exp2(std::complex<double> x) { return std::exp(x * M_LN2); }
+inline std::complex<double> expm1(std::complex<double> x) { return std::exp(x) - 1.0; }
+inline std::complex<double> log1p(std::complex<double> x) { return std::log(1.0 + x); }
+inline std::complex<double> log2(std::complex<double> x) { return std::log(x) / M_LN2; }
+
+} // namespace ptc::prims
