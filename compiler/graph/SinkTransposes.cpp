@@ -1,0 +1,319 @@
+//===- SinkTransposes.cpp - transposes move behind their users ------------===//
+//
+// Notation: v = transpose(a, p), so that dimension i of v is dimension p[i] of
+// a. An operation on v becomes one on a, with its dimensions mapped by p, and
+// a transpose of its result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/graph/ChooseLayout.h"
+#include "dialects/core/SymbolicShape.h"
+#include "dialects/prims/Prims.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ptc::prims;
+
+namespace ptc {
+
+using Permutation = SmallVector<int64_t>;
+
+static Permutation inverse(ArrayRef<int64_t> p) {
+  Permutation result(p.size());
+  for (auto [i, from] : llvm::enumerate(p))
+    result[from] = i;
+  return result;
+}
+
+static bool isIdentity(ArrayRef<int64_t> p) {
+  for (auto [i, from] : llvm::enumerate(p))
+    if (int64_t(i) != from)
+      return false;
+  return true;
+}
+
+/// list[p[i]] at i.
+template <typename List> static auto permuted(const List &list, ArrayRef<int64_t> p) {
+  SmallVector<std::decay_t<decltype(list[0])>> result;
+  for (int64_t from : p)
+    result.push_back(list[from]);
+  return result;
+}
+
+static Value transpose(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> p) {
+  return isIdentity(p) ? value : Value(TransposeOp::create(b, loc, value, p));
+}
+
+namespace {
+/// Rewrites one operation whose operand `v` is transpose(a, p).
+struct Sink {
+  OpBuilder &b;
+  Operation *op;
+  Value a;
+  Permutation p;
+
+  bool run();
+
+private:
+  /// The operation without changes but operands and result types.
+  Operation *clone(ValueRange operands, ShapeRef shape);
+  /// Another operand as `a` lies; null where that would cost a copy.
+  Value align(Value value);
+  bool finish(Value result, ArrayRef<int64_t> permutation) {
+    op->getResult(0).replaceAllUsesWith(transpose(b, op->getLoc(), result, permutation));
+    return true;
+  }
+  /// Values given by dimension of v, by dimension of a.
+  template <typename List> auto byDimension(const List &list) { return permuted(list, inverse(p)); }
+  Permutation mapDims(ArrayRef<int64_t> dims) { return permuted(p, dims); }
+  Attribute sizesAttr(Attribute sizes) {
+    return makeSizesAttr(byDimension(*getSizesFromAttr(sizes)), op->getContext());
+  }
+  /// What is left of p without dimensions `dims` of v.
+  Permutation withoutDims(ArrayRef<int64_t> dims);
+
+  bool sinkElementwise();
+  bool sink(TransposeOp op);
+  bool sink(ReduceOp op);
+  bool sink(ArgReduceOp op);
+  bool sink(ReduceWindowOp op);
+  bool sink(PadOp op);
+  bool sink(SliceOp op);
+  bool sink(ReverseOp op);
+  bool sink(ConcatenateOp op);
+  bool sink(BroadcastInDimOp op);
+  bool sink(ReshapeOp op);
+  bool sink(GatherOp op);
+};
+} // namespace
+
+bool Sink::run() {
+  if (isElementwise(op))
+    return sinkElementwise();
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<TransposeOp, ReduceOp, ArgReduceOp, ReduceWindowOp, PadOp, SliceOp, ReverseOp, ConcatenateOp,
+            BroadcastInDimOp, ReshapeOp, GatherOp>([&](auto concrete) { return sink(concrete); })
+      .Default(false);
+}
+
+Operation *Sink::clone(ValueRange operands, ShapeRef shape) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  state.addAttributes(op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  Type element = llvm::cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  state.addTypes(makeTensorType(shape, element));
+  return b.create(state);
+}
+
+/// Whether a tensor is known when compiling: its transpose is folded.
+static bool isKnown(Value value) {
+  if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
+    auto function = llvm::dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    return function && function.getArgAttr(argument.getArgNumber(), "ptc.weight");
+  }
+  return llvm::isa<ConstantOp>(value.getDefiningOp());
+}
+
+Value Sink::align(Value value) {
+  Permutation toA = inverse(p);
+  if (auto other = value.getDefiningOp<TransposeOp>())
+    if (other.getPermutation() == ArrayRef<int64_t>(p))
+      return other.getX();
+  if (auto full = value.getDefiningOp<FullOp>())
+    return FullOp::create(b, op->getLoc(), full.getValue(), sizesAttr(full.getSizes()));
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
+    // The small operand is transposed in place of the large result.
+    SmallVector<std::pair<int64_t, int64_t>> places; // dimension of a, of x
+    for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+      places.push_back({p[dim], i});
+    llvm::sort(places);
+    Permutation dims, order;
+    for (auto [dim, from] : places) {
+      dims.push_back(dim);
+      order.push_back(from);
+    }
+    Value x = transpose(b, op->getLoc(), broadcast.getX(), order);
+    return BroadcastInDimOp::create(b, op->getLoc(), x, sizesAttr(broadcast.getSizes()), dims);
+  }
+  return isKnown(value) ? transpose(b, op->getLoc(), value, toA) : Value();
+}
+
+bool Sink::sinkElementwise() {
+  SmallVector<Value> operands;
+  for (Value value : op->getOperands()) {
+    operands.push_back(value.getDefiningOp<TransposeOp>() || op->getNumOperands() > 1 ? align(value) : Value());
+    if (!operands.back())
+      return false;
+  }
+  return finish(clone(operands, getShape(a))->getResult(0), p);
+}
+
+bool Sink::sink(TransposeOp op) { return finish(a, permuted(p, op.getPermutation())); }
+
+Permutation Sink::withoutDims(ArrayRef<int64_t> dims) {
+  Permutation gone = mapDims(dims), result;
+  for (auto [i, from] : llvm::enumerate(p))
+    if (!llvm::is_contained(dims, int64_t(i)))
+      result.push_back(from - llvm::count_if(gone, [&, from = from](int64_t dim) { return dim < from; }));
+  return result;
+}
+
+bool Sink::sink(ReduceOp op) {
+  Permutation dims = mapDims(op.getDims());
+  llvm::sort(dims);
+  return finish(ReduceOp::create(b, op.getLoc(), a, op.getKind(), dims), withoutDims(op.getDims()));
+}
+
+bool Sink::sink(ArgReduceOp op) {
+  int64_t dim = op.getDim();
+  return finish(ArgReduceOp::create(b, op.getLoc(), a, op.getKind(), p[dim]), withoutDims(dim));
+}
+
+bool Sink::sink(ReduceWindowOp op) {
+  return finish(ReduceWindowOp::create(b, op.getLoc(), a, op.getKind(), sizesAttr(op.getWindow()),
+                                       byDimension(op.getStrides()), byDimension(op.getDilations()),
+                                       byDimension(op.getLow()), byDimension(op.getHigh())),
+                p);
+}
+
+bool Sink::sink(PadOp op) {
+  if (op.getX() != op->getOperand(0) || !op.getX().getDefiningOp<TransposeOp>())
+    return false;
+  return finish(PadOp::create(b, op.getLoc(), a, op.getValue(), sizesAttr(op.getLow()), sizesAttr(op.getHigh()),
+                              byDimension(op.getInterior())),
+                p);
+}
+
+bool Sink::sink(SliceOp op) {
+  return finish(SliceOp::create(b, op.getLoc(), a, sizesAttr(op.getStarts()), sizesAttr(op.getLimits()),
+                                byDimension(op.getStrides())),
+                p);
+}
+
+bool Sink::sink(ReverseOp op) {
+  Permutation dims = mapDims(op.getDims());
+  llvm::sort(dims);
+  return finish(ReverseOp::create(b, op.getLoc(), a, dims), p);
+}
+
+bool Sink::sink(ConcatenateOp op) {
+  SmallVector<Value> inputs;
+  for (Value value : op.getInputs()) {
+    inputs.push_back(align(value));
+    if (!inputs.back())
+      return false;
+  }
+  return finish(ConcatenateOp::create(b, op.getLoc(), inputs, p[op.getDim()]), p);
+}
+
+/// Stretched from a: its dimensions keep their order in the result, and the
+/// result is transposed back.
+bool Sink::sink(BroadcastInDimOp op) {
+  Permutation dims(op.getDims()), order; // result dimension of the new op -> of the old one
+  Permutation oldDims = permuted(dims, inverse(p)); // of each dimension of a
+  // Result dimensions that come from x take, in order, those of a.
+  Permutation slots = dims;
+  llvm::sort(slots);
+  Shape sizes = *getSizesFromAttr(op.getSizes());
+  order.resize(sizes.size());
+  for (unsigned i = 0; i < order.size(); ++i)
+    order[i] = i;
+  for (auto [slot, old] : llvm::zip_equal(slots, oldDims))
+    order[slot] = old;
+  Attribute newSizes = makeSizesAttr(permuted(sizes, order), op.getContext());
+  return finish(BroadcastInDimOp::create(b, op.getLoc(), a, newSizes, slots), inverse(order));
+}
+
+/// A reshape that splits or merges runs of dimensions which are neighbours in
+/// a too works on a, run by run.
+bool Sink::sink(ReshapeOp op) {
+  MLIRContext *context = op.getContext();
+  Shape from = getShape(op.getX()), to = getShape(op.getResult());
+  struct Run {
+    unsigned fromBegin, fromEnd, toBegin, toEnd;
+  };
+  SmallVector<Run> runs;
+  for (unsigned i = 0, j = 0; i < from.size() || j < to.size();) {
+    Run run{i, i, j, j};
+    AffineExpr left = getAffineConstantExpr(1, context), right = left;
+    do { // the shorter side takes the next dimension, until both are equal
+      auto l = getConstant(left), r = getConstant(right);
+      bool takeLeft = run.fromEnd < from.size() &&
+                      (run.toEnd == to.size() || run.fromEnd == run.fromBegin || (l && r ? *l < *r : run.toEnd > run.toBegin));
+      if (takeLeft)
+        left = left * from[run.fromEnd++];
+      else if (run.toEnd < to.size())
+        right = right * to[run.toEnd++];
+      else
+        return false;
+    } while (!isEqual(left, right));
+    // Trailing ones go with their run.
+    while (run.fromEnd < from.size() && run.toEnd == to.size() && getConstant(from[run.fromEnd]) == 1)
+      ++run.fromEnd;
+    while (run.toEnd < to.size() && run.fromEnd == from.size() && getConstant(to[run.toEnd]) == 1)
+      ++run.toEnd;
+    i = run.fromEnd;
+    j = run.toEnd;
+    runs.push_back(run);
+  }
+  for (const Run &run : runs)
+    for (unsigned i = run.fromBegin; i + 1 < run.fromEnd; ++i)
+      if (p[i + 1] != p[i] + 1)
+        return false;
+  // The runs in the order that a has them.
+  SmallVector<unsigned> order(runs.size());
+  for (unsigned i = 0; i < order.size(); ++i)
+    order[i] = i;
+  llvm::sort(order, [&](unsigned x, unsigned y) { return p[runs[x].fromBegin] < p[runs[y].fromBegin]; });
+  Shape sizes;
+  Permutation places(to.size()); // of each result dimension in the new result
+  for (unsigned index : order)
+    for (unsigned j = runs[index].toBegin; j < runs[index].toEnd; ++j) {
+      places[j] = sizes.size();
+      sizes.push_back(to[j]);
+    }
+  return finish(ReshapeOp::create(b, op.getLoc(), a, makeSizesAttr(sizes, context)), places);
+}
+
+/// Indices come first in the result, the other dimensions in order after them.
+bool Sink::sink(GatherOp op) {
+  if (!op.getX().getDefiningOp<TransposeOp>() || op->getOperand(0) != op.getX())
+    return false;
+  SmallVector<std::pair<int64_t, Value>> indices;
+  for (auto [dim, index] : llvm::zip_equal(op.getDims(), op.getIndices()))
+    indices.push_back({p[dim], index});
+  llvm::sort(indices, [](auto &x, auto &y) { return x.first < y.first; });
+  Permutation dims;
+  SmallVector<Value> values;
+  for (auto &[dim, value] : indices) {
+    dims.push_back(dim);
+    values.push_back(value);
+  }
+  int64_t indexRank = values.empty() ? 0 : getShape(values[0]).size();
+  Permutation result;
+  for (int64_t i = 0; i < indexRank; ++i)
+    result.push_back(i);
+  for (int64_t rest : withoutDims(op.getDims()))
+    result.push_back(indexRank + rest);
+  return finish(GatherOp::create(b, op.getLoc(), a, values, dims), result);
+}
+
+bool sinkTransposes(OpBuilder &b, Operation *op) {
+  if (op->getNumResults() != 1)
+    return false;
+  for (Value operand : op->getOperands())
+    if (auto transposed = operand.getDefiningOp<TransposeOp>()) {
+      // Of a weight it is folded where it stands.
+      if (isKnown(transposed.getX()))
+        continue;
+      Sink sink{b, op, transposed.getX(), Permutation(transposed.getPermutation())};
+      return sink.run();
+    }
+  return false;
+}
+
+} // namespace ptc
