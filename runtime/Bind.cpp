@@ -180,8 +180,8 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
     const GuardEntry &guard = program.guards[i];
     int64_t value = values[guard.value];
     if (value < guard.min || (guard.max >= 0 && value > guard.max))
-      return error.set(PTC_MISMATCH, "the model was compiled for inputs where %s; here it is %lld, allowed: %s%s",
-                       guard.text, static_cast<long long>(value), RangeText(guard.min, guard.max).text, given.describe());
+      return error.set(PTC_MISMATCH, "the inputs' sizes break a condition that the model was compiled for: %s%s",
+                       guard.text, given.describe());
   }
   return PTC_OK;
 }
