@@ -30,8 +30,19 @@ void Aliases::bind(Value result, Value name) {
   names[result] = tensor;
 }
 
+/// The same view of the same tensor: x[1:] taken twice.
+static bool isSameView(Operation *a, Operation *b) {
+  return a->getName() == b->getName() && a->getAttrDictionary() == b->getAttrDictionary() &&
+         a->getResultTypes() == b->getResultTypes() &&
+         llvm::equal(a->getOperands().drop_front(), b->getOperands().drop_front());
+}
+
 Aliases::Node *Aliases::makeView(Operation *view, Tensor base) {
+  for (Node *known : base.node->views)
+    if (known->base.result == base.result && isSameView(known->view, view))
+      return known;
   Node &node = nodes.emplace_back();
+  base.node->views.push_back(&node);
   node.view = view;
   node.base = base;
   node.root = base.node->root;
@@ -128,7 +139,8 @@ LogicalResult Aliases::writeByPosition(OpBuilder &builder, Location loc, Tensor 
     Operation *again = builder.clone(*t.node->view);
     again->setOperand(0, positions);
     for (Value result : again->getResults())
-      result.setType(makeTensorType(getShape(result), i64));
+      if (isa<RankedTensorType>(result.getType())) // Unused parts may be `none`.
+        result.setType(makeTensorType(getShape(result), i64));
     positions = again->getResult(t.result);
   }
   Value all = create(Call("index_put.default")
@@ -144,6 +156,10 @@ LogicalResult Aliases::writeByPosition(OpBuilder &builder, Location loc, Tensor 
 
 LogicalResult Aliases::write(OpBuilder &builder, Location loc, Value name, Value updated) {
   Tensor tensor = *find(name);
+  // x[1:] += y is exported as an addition in place and a copy of x[1:] to itself.
+  bool isCurrent = !tensor.node->view || tensor.node->versions[tensor.result] == tensor.node->root->version;
+  if (isCurrent && tensor.node->current[tensor.result] == updated)
+    return success();
   for (Tensor t = tensor; t.node->view; t = t.node->base)
     if (!hasInverse(AtenOp(t.node->view)))
       return writeByPosition(builder, loc, tensor, updated);

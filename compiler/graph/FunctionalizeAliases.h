@@ -54,6 +54,7 @@ private:
     mlir::Operation *view = nullptr;
     Tensor base;
     Node *root = nullptr;
+    llvm::SmallVector<Node *, 2> views;     ///< Directly of this one.
     mlir::Value name;                       ///< Of a root: its first value.
     unsigned version = 0;                   ///< Of a root: number of writes.
     llvm::SmallVector<mlir::Value> current; ///< One a result.

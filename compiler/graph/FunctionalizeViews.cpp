@@ -150,17 +150,37 @@ static Value unbind(const Write &w) {
   return selectScatter(w, w.view.integer("dim"), w.b.getI64IntegerAttr(w.result));
 }
 
+/// Size of one part along the split dimension. The type of a part that nobody
+/// uses may be `none`: exports do not keep it. Null when nothing tells.
+static AffineExpr sizeOfPart(const AtenOp &view, unsigned part, int64_t axis) {
+  if (isa<RankedTensorType>(view.result(part).getType()))
+    return getShape(view.result(part))[axis];
+  if (view.name() == "split_with_sizes.default")
+    return view.symInts("split_sizes")[part];
+  if (view.name() == "split.sizes")
+    return view.symInts("split_size")[part];
+  if (view.name() == "split.Tensor") // All but the last, which no other part needs.
+    return view.symInt("split_size");
+  if (view.name() == "chunk.default")
+    return (getShape(view->getOperand(0))[axis] + (view.integer("chunks") - 1)).floorDiv(view.integer("chunks"));
+  return {};
+}
+
+static int64_t splitAxis(const AtenOp &view) {
+  StringRef base = view.schema().baseName();
+  int64_t rank = getShape(view->getOperand(0)).size();
+  int64_t dim = base == "vsplit" ? 0 : base == "dsplit" ? 2 : base == "hsplit" ? (rank == 1 ? 0 : 1) : view.integer("dim");
+  return dim < 0 ? dim + rank : dim;
+}
+
 /// split, chunk, tensor_split, hsplit, …: the result's place follows from the
 /// sizes of those before it.
 static Value split(const Write &w) {
-  StringRef base = w.view.schema().baseName();
-  int64_t dim = base == "vsplit" ? 0 : base == "dsplit" ? 2 : base == "hsplit" ? (w.rank() == 1 ? 0 : 1)
-                                                                               : w.view.integer("dim");
-  int64_t axis = dim < 0 ? dim + w.rank() : dim;
+  int64_t axis = splitAxis(w.view);
   AffineExpr start = getAffineConstantExpr(0, w.b.getContext());
   for (unsigned i = 0; i < w.result; ++i)
-    start = start + getShape(w.view.result(i))[axis];
-  return sliceScatter(w, dim, start, start + getShape(w.updated)[axis]);
+    start = start + sizeOfPart(w.view, i, axis);
+  return sliceScatter(w, axis, start, start + getShape(w.updated)[axis]);
 }
 
 static Value diagonal(const Write &w) {
@@ -230,6 +250,9 @@ bool isIdentityView(const AtenOp &view) { return findInverse(view) == asItIs; }
 
 bool hasInverse(const AtenOp &view) {
   Inverse inverse = findInverse(view);
+  if (inverse == split)
+    return llvm::all_of(llvm::seq(view->getNumResults()),
+                        [&](unsigned i) { return bool(sizeOfPart(view, i, splitAxis(view))); });
   if (inverse != reshapeBack)
     return inverse;
   // Not so when expand shows an element several times.
