@@ -1,0 +1,124 @@
+//===- Decompose.cpp ------------------------------------------------------===//
+
+#include "compiler/graph/Decompose.h"
+
+#include "compiler/graph/decompose/Table.h"
+#include "dialects/prims/PrimsDialect.h"
+#include "dialects/prims/Structure.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+using decompose::B;
+using decompose::Row;
+using decompose::Scope;
+using decompose::T;
+
+bool isSupported(StringRef operation) {
+  operation.consume_front("aten.");
+  return decompose::table().find(operation);
+}
+
+namespace {
+
+/// The error for an operation without (a fitting) row; the note is the hint.
+void report(Operation *op, const Twine &hint) {
+  auto diagnostic = op->emitError() << "operator " << op->getName().getStringRef() << " is not supported";
+  diagnostic.attachNote() << hint;
+}
+
+std::string hintFor(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  const aten::Schema *schema = aten::lookup(name);
+  if (!schema)
+    return "it is not an operator of PyTorch that ptc knows";
+  if (schema->has(aten::Mark::DynamicShape))
+    return "the size of its result depends on data";
+  if (schema->has(aten::Mark::Random))
+    return "it needs random numbers";
+  if (schema->mutates())
+    return "it writes to its operands in a way that is not functionalized";
+  if (schema->has(aten::Mark::Composite))
+    return "ExportedProgram.run_decompositions() before saving may replace it by supported operators";
+  return "it has no decomposition yet";
+}
+
+bool isComplexTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<ComplexType>(tensor.getElementType());
+}
+
+struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
+  StringRef getArgument() const override { return "ptc-decompose"; }
+  StringRef getDescription() const override { return "aten operators as prims, by the decomposition table"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<prims::PrimsDialect>(); }
+
+  void runOnOperation() override {
+    Scope scope{getSymbols(getOperation()), {}};
+    bool failed = false;
+    getOperation().walk([&](func::FuncOp function) {
+      for (Block &block : function.getBody())
+        for (Operation &op : llvm::make_early_inc_range(block))
+          if (op.getName().getDialectNamespace() == "aten")
+            failed |= !decompose(&op, scope);
+    });
+    if (failed)
+      signalPassFailure();
+  }
+
+  bool decompose(Operation *op, Scope &scope) {
+    OpBuilder builder(op);
+    const Row *row = aten::AtenOp::isKnown(op) ? decompose::table().find(aten::AtenOp(op).name()) : nullptr;
+    if (!row)
+      return report(op, hintFor(op)), false;
+    if (llvm::any_of(op->getOperandTypes(), isComplexTensor) || llvm::any_of(op->getResultTypes(), isComplexTensor))
+      return report(op, "complex numbers are not supported"), false;
+    B b(builder, op, scope);
+    decompose::TList results = row->apply(b, aten::AtenOp(op));
+    if (b.hasFailed())
+      return report(op, b.getHint()), false;
+    for (OpResult result : op->getResults()) {
+      T computed = result.getResultNumber() < results.size() ? results[result.getResultNumber()] : T();
+      if (!computed && !result.use_empty())
+        return report(op, "its result " + Twine(result.getResultNumber()) + " is not supported"), false;
+      if (computed)
+        result.replaceAllUsesWith(asDeclared(b, computed, result, scope));
+    }
+    op->erase();
+    return true;
+  }
+
+  /// The value with the type of the result that it replaces. Where they differ
+  /// in how symbolic sizes are written, a new prim just takes the type.
+  Value asDeclared(B &b, T computed, OpResult result, Scope &scope) {
+    auto type = cast<RankedTensorType>(result.getType());
+    bool isWrapped = computed.isTensor() && scope.wrapped.contains(computed.tensor());
+    T converted = b.tensor(computed, type.getElementType(), computed.sizes());
+    Value value = converted.tensor();
+    if (value.getType() != type && cast<RankedTensorType>(value.getType()).getRank() != type.getRank())
+      llvm::report_fatal_error("the row of " + result.getOwner()->getName().getStringRef() + " gives another rank");
+    if (value.getType() != type) {
+      Operation *maker = value.getDefiningOp();
+      if (maker && value.use_empty() && maker->getBlock() == result.getOwner()->getBlock())
+        value.setType(type);
+      else
+        value = b.expand(converted, getShape(type)).tensor();
+    }
+    if (isWrapped)
+      scope.wrapped.insert(value);
+    return value;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createDecomposePass() { return std::make_unique<DecomposePass>(); }
+void registerDecomposePass() { registerPass([] { return createDecomposePass(); }); }
+
+} // namespace ptc

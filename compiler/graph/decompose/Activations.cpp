@@ -1,0 +1,88 @@
+//===- Activations.cpp - the nonlinear functions of neural networks -------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+#include <cmath>
+
+namespace ptc::decompose {
+
+static T elu(B &b, T x, T alpha, T scale, T inputScale) {
+  return b.where(x <= 0, b.expm1(x * inputScale) * (alpha * scale), x * scale);
+}
+
+static T logSigmoid(B &b, T x) { return b.minimum(x, 0.0) - b.log1p(b.exp(-b.abs(x))); }
+
+static T hardSigmoid(B &b, T x) { return b.clamp(x + 3.0, T(0.0), T(6.0)) / 6.0; }
+
+/// Dropout is the identity unless training asks for random numbers.
+static T dropout(B &b, T x, double p, bool train) {
+  if (!train || p == 0)
+    return x;
+  if (p == 1)
+    return b.full(x.sizes(), 0, x.dtype());
+  return b.unsupported("in training mode it needs random numbers: export the model after model.eval()");
+}
+
+static void addPiecewiseLinear(Table &t) {
+  t.pointwise("relu", [](B &b, T x) { return b.maximum(x, 0); });
+  t.pointwise("relu6", [](B &b, T x) { return b.clamp(x, T(0), T(6)); });
+  t.pointwise("leaky_relu", [](B &b, T x, T slope) { return b.where(x > 0, x, x * slope); });
+  t.pointwise("rrelu", [](B &b, T x, T lower, T upper, bool training) {
+    if (training)
+      return b.unsupported("in training mode it needs random numbers: export the model after model.eval()");
+    return b.where(x >= 0, x, x * ((lower + upper) / 2));
+  });
+  t.pointwise("prelu _prelu_kernel", [](B &b, T x, T weight) {
+    if (weight.rank() == 1 && x.rank() > 1) {
+      Shape sizes(x.rank(), b.size(1));
+      sizes[1] = weight.size(0);
+      weight = b.broadcastInDim(weight, sizes, {1});
+    }
+    return b.where(x > 0, x, x * weight);
+  });
+  t.pointwise("hardtanh", [](B &b, T x, T low, T high) { return b.clamp(x, low, high); });
+  t.pointwise("hardsigmoid", [](B &b, T x) { return hardSigmoid(b, x); });
+  t.pointwise("hardswish", [](B &b, T x) { return x * b.clamp(x + 3.0, T(0.0), T(6.0)) / 6.0; });
+  t.pointwise("hardshrink", [](B &b, T x, T lambda) { return b.where((x >= -lambda) & (x <= lambda), 0, x); });
+  // Between the thresholds x * 0 and not 0, which keeps NaN.
+  t.pointwise("softshrink", [](B &b, T x, T lambda) {
+    return b.where(x > lambda, x - lambda, b.where(x < -lambda, x + lambda, x * 0));
+  });
+  t.pointwise("threshold", [](B &b, T x, T threshold, T value) { return b.where(x <= threshold, value, x); });
+}
+
+static void addSmooth(Table &t) {
+  t.pointwise("elu", [](B &b, T x, T alpha, T scale, T inputScale) { return elu(b, x, alpha, scale, inputScale); });
+  t.pointwise("selu", [](B &b, T x) { return elu(b, x, 1.6732632423543772, 1.0507009873554805, 1.0); });
+  t.pointwise("celu", [](B &b, T x, T alpha) { return elu(b, x, alpha, 1.0, 1.0 / alpha); });
+  t.pointwise("gelu", [](B &b, T x, Str approximate) {
+    if (approximate == "none")
+      return x * 0.5 * (1.0 + b.erf(x * M_SQRT1_2));
+    T inner = (x + x * x * x * 0.044715) * (M_SQRT2 * M_2_SQRTPI * 0.5);
+    return x * 0.5 * (1.0 + b.tanh(inner));
+  });
+  t.pointwise("silu", [](B &b, T x) { return x / (1.0 + b.exp(-x)); });
+  t.pointwise("mish", [](B &b, T x) { return x * b.tanh(b.log1p(b.exp(x))); });
+  t.pointwise("softplus", [](B &b, T x, T beta, T threshold) {
+    T scaled = x * beta;
+    return b.where(scaled > threshold, x, b.log1p(b.exp(scaled)) / beta);
+  });
+  t.pointwise("log_sigmoid", [](B &b, T x) { return logSigmoid(b, x); });
+  t.pointwise("log_sigmoid_forward", [](B &b, T x) { return TList{logSigmoid(b, x), T()}; });
+  t.opmath("glu", [](B &b, T x, int64_t dim) {
+    mlir::AffineExpr half = x.size(b.dim(x, dim)).floorDiv(2);
+    return b.slice(x, dim, b.size(0), half) * b.sigmoid(b.slice(x, dim, half, half * 2));
+  });
+}
+
+void addActivations(Table &t) {
+  addPiecewiseLinear(t);
+  addSmooth(t);
+  t.def("dropout feature_dropout alpha_dropout feature_alpha_dropout",
+        [](B &b, T x, double p, bool train) { return dropout(b, x, p, train); });
+  t.def("native_dropout", [](B &b, T x, double p, std::optional<bool> train) {
+    return TList{dropout(b, x, p, train.value_or(true)), b.full(x.sizes(), true, b.boolean())};
+  });
+}
+
+} // namespace ptc::decompose

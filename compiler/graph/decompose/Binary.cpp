@@ -1,0 +1,155 @@
+//===- Binary.cpp - functions of two and three elements -------------------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+#include <cmath>
+#include <limits>
+
+namespace ptc::decompose {
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Function = T (B::*)(T, T);
+
+static void both(Table &t, llvm::StringRef names, Function f) {
+  t.pointwise(names, [f](B &b, T x, T y) { return (b.*f)(x, y); });
+}
+
+static bool isNumber(const T &x, double value) { return x.isNumber() && !x.symbolic() && x.real() == value; }
+
+static T scaled(T x, T factor) { return isNumber(factor, 1) ? x : x * factor; }
+
+static void addArithmetic(Table &t) {
+  t.pointwise("add.Tensor add.Scalar", [](B &, T x, T y, T alpha) { return x + scaled(y, alpha); });
+  t.pointwise("sub.Tensor sub.Scalar subtract.Tensor subtract.Scalar",
+              [](B &, T x, T y, T alpha) { return x - scaled(y, alpha); });
+  t.pointwise("rsub.Tensor rsub.Scalar", [](B &, T x, T y, T alpha) { return y - scaled(x, alpha); });
+  both(t, "mul.Tensor mul.Scalar multiply.Tensor multiply.Scalar", &B::mul);
+  both(t, "div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar", &B::trueDivide);
+  t.pointwise("div.Tensor_mode div.Scalar_mode divide.Tensor_mode divide.Scalar_mode", [](B &b, T x, T y, Str mode) {
+    return mode == "floor" ? b.floorDivide(x, y) : mode == "trunc" ? b.truncDivide(x, y) : x / y;
+  });
+  both(t, "floor_divide floor_divide.Scalar", &B::floorDivide);
+  both(t, "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor", &B::remainder);
+  both(t, "fmod.Tensor fmod.Scalar", &B::fmod);
+  both(t, "maximum max.other", &B::maximum);
+  both(t, "minimum min.other", &B::minimum);
+  both(t, "atan2 arctan2", &B::atan2);
+  both(t, "copysign.Tensor copysign.Scalar", &B::copySign);
+  t.def("nextafter", [](B &b, T x, T y) { return b.nextAfter(x, y); });
+  t.pointwise("fmax", [](B &b, T x, T y) { return b.where(b.isNan(x), y, b.where(b.isNan(y), x, b.maximum(x, y))); });
+  t.pointwise("fmin", [](B &b, T x, T y) { return b.where(b.isNan(x), y, b.where(b.isNan(y), x, b.minimum(x, y))); });
+}
+
+static void addComparisons(Table &t) {
+  both(t, "eq.Tensor eq.Scalar", &B::eq);
+  both(t, "ne.Tensor ne.Scalar not_equal.Tensor not_equal.Scalar", &B::ne);
+  both(t, "lt.Tensor lt.Scalar less.Tensor less.Scalar", &B::lt);
+  both(t, "le.Tensor le.Scalar less_equal.Tensor less_equal.Scalar", &B::le);
+  both(t, "gt.Tensor gt.Scalar greater.Tensor greater.Scalar", &B::gt);
+  both(t, "ge.Tensor ge.Scalar greater_equal.Tensor greater_equal.Scalar", &B::ge);
+  t.def("logical_and", [](B &b, T x, T y) { return b.to(x, b.boolean()) & b.to(y, b.boolean()); });
+  t.def("logical_or", [](B &b, T x, T y) { return b.to(x, b.boolean()) | b.to(y, b.boolean()); });
+  t.def("logical_xor", [](B &b, T x, T y) { return b.to(x, b.boolean()) ^ b.to(y, b.boolean()); });
+  t.pointwise("isclose", [](B &b, T x, T y, double rtol, double atol, bool equalNan) {
+    T close = x == y;
+    if (equalNan && isFloat(x.dtype()))
+      close = close | (b.isNan(x) & b.isNan(y));
+    T distance = b.abs(x - y);
+    return close | (b.isFinite(distance) & (distance <= atol + b.abs(rtol * y)));
+  });
+  t.def("equal", [](B &b, T x, T y) {
+    return x.sizes() == y.sizes() ? b.all(x == y, {}) : b.full({}, false, b.boolean());
+  });
+}
+
+static void addBits(Table &t) {
+  both(t, "bitwise_and.Tensor bitwise_and.Scalar bitwise_and.Scalar_Tensor __and__.Tensor __and__.Scalar", &B::bitAnd);
+  both(t, "bitwise_or.Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor __or__.Tensor __or__.Scalar", &B::bitOr);
+  both(t, "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor __xor__.Tensor __xor__.Scalar", &B::bitXor);
+  both(t,
+       "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor __lshift__.Tensor "
+       "__lshift__.Scalar",
+       &B::shiftLeft);
+  both(t,
+       "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor "
+       "__rshift__.Tensor __rshift__.Scalar",
+       &B::shiftRight);
+}
+
+/// The exponents that PyTorch computes without pow, for the same rounding.
+static T power(B &b, T x, T y) {
+  if (isNumber(y, 0))
+    return x.isTensor() ? b.full(x.sizes(), 1, x.dtype()) : T(1.0);
+  if (isNumber(y, 1))
+    return x;
+  if (isNumber(y, 2))
+    return x * x;
+  if (isNumber(y, 3))
+    return x * x * x;
+  if (isNumber(y, 0.5))
+    return b.sqrt(x);
+  if (isNumber(y, -0.5))
+    return b.rsqrt(x);
+  if (isNumber(y, -1) && isFloat(x.dtype()))
+    return b.reciprocal(x);
+  if (isNumber(y, -2) && isFloat(x.dtype()))
+    return b.reciprocal(x * x);
+  return b.pow(x, y);
+}
+
+static void addPowers(Table &t) {
+  t.pointwise("pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar", [](B &b, T x, T y) { return power(b, x, y); });
+  t.def("float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar", [](B &b, T x, T y) {
+    return power(b, b.to(x, b.f64()), b.to(y, b.f64()));
+  });
+  t.floating("ldexp.Tensor", [](B &b, T x, T y) { return x * b.pow(2.0, y); });
+  t.pointwise("logaddexp", [](B &b, T x, T y) {
+    T larger = b.maximum(x, y);
+    T sum = larger + b.log1p(b.exp(-b.abs(x - y)));
+    return b.where((b.abs(larger) == kInfinity) & (x == y), larger, sum);
+  });
+  t.pointwise("logaddexp2", [](B &b, T x, T y) {
+    T larger = b.maximum(x, y);
+    T sum = larger + b.log1p(b.exp2(-b.abs(x - y))) * (1 / M_LN2);
+    return b.where((b.abs(larger) == kInfinity) & (x == y), larger, sum);
+  });
+  // Scaled, so that squares do not overflow.
+  t.pointwise("hypot", [](B &b, T x, T y) {
+    T larger = b.maximum(b.abs(x), b.abs(y)), ratio = b.minimum(b.abs(x), b.abs(y)) / larger;
+    T length = larger * b.sqrt(ratio * ratio + 1.0);
+    return b.where((larger == 0) | (larger == kInfinity), larger, length);
+  });
+  t.pointwise("heaviside", [](B &b, T x, T atZero) { return b.where(x == 0, atZero, b.to(x > 0, x.dtype())); });
+}
+
+static T lerp(B &b, T start, T end, T weight) {
+  T distance = end - start;
+  if (weight.isNumber())
+    return std::abs(weight.real()) < 0.5 ? start + weight * distance : end - distance * (1.0 - weight);
+  return b.where(b.abs(weight) < 0.5, start + weight * distance, end - distance * (1.0 - weight));
+}
+
+static void addTernary(Table &t) {
+  t.pointwise("lerp.Scalar lerp.Tensor", [](B &b, T x, T end, T weight) { return lerp(b, x, end, weight); });
+  t.pointwise("addcmul", [](B &, T x, T y, T z, T value) { return x + scaled(y, value) * z; });
+  t.pointwise("addcdiv", [](B &, T x, T y, T z, T value) { return x + scaled(y, value) / z; });
+  t.pointwise("clamp clamp.Tensor clip clip.Tensor",
+              [](B &b, T x, OptT low, OptT high) { return b.clamp(x, low, high); });
+  both(t, "clamp_min clamp_min.Tensor", &B::maximum);
+  both(t, "clamp_max clamp_max.Tensor", &B::minimum);
+  t.def("where.self where.ScalarSelf where.ScalarOther where.Scalar", [](B &b, T condition, T x, T y) {
+    mlir::Type type = b.declaredType();
+    return b.where(condition, b.to(x, type), b.to(y, type));
+  });
+}
+
+void addBinary(Table &t) {
+  addArithmetic(t);
+  addComparisons(t);
+  addBits(t);
+  addPowers(t);
+  addTernary(t);
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,181 @@
+//===- Builder.h - B: what decompositions are written with ----------------===//
+//
+// Methods take tensors and numbers (T), broadcast and promote as PyTorch does
+// and create prims. Dimensions may be negative; sizes may be symbolic.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/graph/decompose/Promote.h"
+#include "compiler/graph/decompose/Value.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Twine.h"
+
+#include <string>
+
+namespace ptc::decompose {
+
+using Dims = llvm::SmallVector<int64_t, 4>;
+using DimsRef = llvm::ArrayRef<int64_t>;
+
+/// What the decompositions of one function share.
+struct Scope {
+  llvm::SmallVector<Symbol> symbols;
+  /// 0-d tensors that stand for Python numbers.
+  llvm::DenseSet<mlir::Value> wrapped;
+};
+
+class B {
+public:
+  /// Builds at `op`, the aten operation that is being decomposed.
+  B(mlir::OpBuilder &builder, mlir::Operation *op, Scope &scope) : builder(builder), op(op), scope(scope) {}
+
+  T operand(mlir::Value value) { return T(*this, value, scope.wrapped.contains(value)); }
+  void markWrapped(T x) { scope.wrapped.insert(x.tensor()); }
+
+  /// The row cannot do what it is asked for; `hint` says what. Returns nothing.
+  T unsupported(const llvm::Twine &hint);
+  bool hasFailed() const { return failed; }
+  const std::string &getHint() const { return hint; }
+
+  mlir::MLIRContext *context() const { return builder.getContext(); }
+  mlir::Type f32() { return builder.getF32Type(); }
+  mlir::Type f64() { return builder.getF64Type(); }
+  mlir::Type i64() { return builder.getI64Type(); }
+  mlir::Type i32() { return builder.getI32Type(); }
+  mlir::Type boolean() { return builder.getI1Type(); }
+
+  // Sizes. `declared` is what the exporter found the i-th result to be; it
+  // decides where a symbolic size alone would leave two answers.
+  mlir::AffineExpr size(int64_t value) { return builder.getAffineConstantExpr(value); }
+  Shape declared(unsigned i = 0) const;
+  mlir::Type declaredType(unsigned i = 0) const;
+  bool hasDeclared(unsigned i) const;
+  Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
+  bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
+
+  // Numbers and types.
+  T to(T x, mlir::Type dtype);
+  /// Integers and bools as the default floating type.
+  T toFloating(T x);
+  /// Half types as f32.
+  T toOpmath(T x);
+  /// The tensor that a number stands for.
+  T tensor(T x, mlir::Type dtype, ShapeRef sizes = {});
+  mlir::Type promoted(llvm::ArrayRef<T> values) { return promote(values, context()); }
+
+  // Elementwise; those of real functions make integers floating.
+  T exp(T x), exp2(T x), expm1(T x), log(T x), log1p(T x), log2(T x), log10(T x), sqrt(T x), rsqrt(T x);
+  T reciprocal(T x), sin(T x), cos(T x), tan(T x), asin(T x), acos(T x), atan(T x), sinh(T x), cosh(T x);
+  T tanh(T x), asinh(T x), acosh(T x), atanh(T x), erf(T x), erfc(T x), erfinv(T x), lgamma(T x), digamma(T x);
+  T abs(T x), neg(T x), sign(T x), floor(T x), ceil(T x), trunc(T x), round(T x), bitNot(T x);
+  T isNan(T x), isFinite(T x);
+  T sigmoid(T x) { return 1.0 / (1.0 + exp(-x)); }
+  T logicalNot(T x) { return bitNot(to(x, boolean())); }
+  T square(T x) { return x * x; }
+
+  T add(T x, T y), sub(T x, T y), mul(T x, T y), pow(T x, T y), atan2(T x, T y);
+  T trueDivide(T x, T y), truncDivide(T x, T y), floorDivide(T x, T y);
+  T fmod(T x, T y);      ///< Sign of the dividend.
+  T remainder(T x, T y); ///< Sign of the divisor, as Python's %.
+  T maximum(T x, T y), minimum(T x, T y), nextAfter(T x, T y), copySign(T x, T y);
+  T bitAnd(T x, T y), bitOr(T x, T y), bitXor(T x, T y), shiftLeft(T x, T y), shiftRight(T x, T y);
+  T eq(T x, T y), ne(T x, T y), lt(T x, T y), le(T x, T y), gt(T x, T y), ge(T x, T y);
+  T where(T condition, T onTrue, T onFalse);
+  /// min(max(x, low), high); NaN in x stays.
+  T clamp(T x, OptT low, OptT high);
+  T bitcast(T x, mlir::Type dtype);
+
+  // Creation.
+  T full(ShapeRef sizes, T value, mlir::Type dtype);
+  T iota(ShapeRef sizes, int64_t dim, mlir::Type dtype);
+  /// [0, n) as i64.
+  T range(mlir::AffineExpr n, mlir::Type dtype) { return iota(n, 0, dtype); }
+  /// The step of x, if it was made as 0, step, 2 * step, ...
+  std::optional<int64_t> stepOf(T x);
+  T constant(llvm::ArrayRef<int64_t> values);
+  T constant(llvm::ArrayRef<double> values, mlir::Type dtype);
+
+  // Shape.
+  Shape broadcastShapes(llvm::ArrayRef<T> values);
+  Shape broadcastShapes(ShapeRef a, ShapeRef b);
+  /// Right-aligned, as PyTorch's expand; sizes are final.
+  T expand(T x, ShapeRef sizes);
+  /// Dimension i of x becomes dimension dims[i] of the result.
+  T broadcastInDim(T x, ShapeRef sizes, DimsRef dims);
+  /// The vector that x repeats along all dimensions but `dim`, if it was made so.
+  std::optional<T> withoutRepetition(T x, int64_t dim);
+  T reshape(T x, ShapeRef sizes);
+  T permute(T x, DimsRef permutation);
+  T transpose(T x, int64_t a, int64_t b);
+  T moveDim(T x, int64_t from, int64_t to);
+  T unsqueeze(T x, int64_t dim);
+  T squeeze(T x, int64_t dim);
+  T squeeze(T x, DimsRef dims);
+  T flatten(T x, int64_t first, int64_t last);
+  T slice(T x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr limit, int64_t step = 1);
+  T select(T x, int64_t dim, mlir::AffineExpr index);
+  T pad(T x, ShapeRef low, ShapeRef high, T value, DimsRef interior = {});
+  /// Pads one dimension.
+  T padDim(T x, int64_t dim, mlir::AffineExpr low, mlir::AffineExpr high, T value);
+  T cat(llvm::ArrayRef<T> inputs, int64_t dim);
+  T stack(llvm::ArrayRef<T> inputs, int64_t dim);
+  T reverse(T x, DimsRef dims);
+
+  // Reductions; no dims means all. 0-d tensors have one virtual dimension.
+  T reduce(llvm::StringRef kind, T x, DimsRef dims, bool keepdim);
+  T sum(T x, DimsRef dims, bool keepdim = false) { return reduce("sum", x, dims, keepdim); }
+  T mean(T x, DimsRef dims, bool keepdim = false);
+  T max(T x, DimsRef dims, bool keepdim = false) { return reduce("max", x, dims, keepdim); }
+  T min(T x, DimsRef dims, bool keepdim = false) { return reduce("min", x, dims, keepdim); }
+  T any(T x, DimsRef dims, bool keepdim = false) { return reduce("or", to(x, boolean()), dims, keepdim); }
+  T all(T x, DimsRef dims, bool keepdim = false) { return reduce("and", to(x, boolean()), dims, keepdim); }
+  T argReduce(llvm::StringRef kind, T x, int64_t dim, bool keepdim);
+  T scan(llvm::StringRef kind, T x, int64_t dim);
+  T argScan(llvm::StringRef kind, T x, int64_t dim);
+  T reduceWindow(llvm::StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
+                 DimsRef high);
+  T argReduceWindow(llvm::StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
+                    DimsRef high, int64_t spatial);
+  std::pair<T, T> sort(T x, int64_t dim, bool descending);
+  std::pair<T, T> topK(T x, mlir::AffineExpr k, int64_t dim, bool largest);
+  /// Product of the sizes of `dims` (all when empty).
+  mlir::AffineExpr count(T x, DimsRef dims);
+
+  // Indexing. Indices must be in range; `wrap` makes negative ones so.
+  T gather(T x, llvm::ArrayRef<T> indices, DimsRef dims);
+  T scatter(T x, T updates, llvm::ArrayRef<T> indices, DimsRef dims, llvm::StringRef combine);
+  T wrap(T index, mlir::AffineExpr size);
+
+  // Contractions.
+  T contract(T lhs, T rhs, DimsRef lhsBatch, DimsRef rhsBatch, DimsRef lhsContract, DimsRef rhsContract);
+  T matmul(T x, T y); ///< As torch.matmul.
+  T convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,
+                int64_t groups);
+  T attention(T q, T k, T v, OptT mask, double scale, bool causal);
+
+  /// A dimension counted from 0.
+  int64_t dim(T x, int64_t dim) const { return wrapDim(dim, x.rank()); }
+  static int64_t wrapDim(int64_t dim, int64_t rank);
+  /// All of them when empty, ascending.
+  Dims dims(T x, DimsRef dims) const;
+
+private:
+  template <class Op> T unary(T x);
+  template <class Op> T binary(T x, T y);
+  template <class Op> T floatBinary(T x, T y);
+  mlir::Location loc() const;
+  mlir::Attribute sizesAttr(ShapeRef sizes) { return makeSizesAttr(sizes, context()); }
+  mlir::Value materialise(T x, mlir::Type dtype, ShapeRef sizes);
+
+  mlir::OpBuilder &builder;
+  mlir::Operation *op;
+  Scope &scope;
+  std::string hint;
+  bool failed = false;
+};
+
+} // namespace ptc::decompose

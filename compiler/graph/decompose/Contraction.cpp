@@ -1,0 +1,94 @@
+//===- Contraction.cpp - matrix products ----------------------------------===//
+
+#include "compiler/graph/decompose/Einsum.h"
+#include "compiler/graph/decompose/Table.h"
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+static bool isNumber(T x, double value) { return x.isNumber() && !x.symbolic() && x.real() == value; }
+
+/// beta * addend + alpha * product. With beta 0 the addend is not even read, so
+/// that its NaN does not count.
+static T addScaled(T addend, T product, T beta, T alpha) {
+  product = isNumber(alpha, 1) ? product : product * alpha;
+  if (isNumber(beta, 0))
+    return product;
+  return (isNumber(beta, 1) ? addend : addend * beta) + product;
+}
+
+/// x w^T (+ bias): weights lie with a row an output feature.
+static T linear(B &b, T x, T w, OptT bias) {
+  T y = w.rank() == 1 ? b.contract(x, w, {}, {}, {-1}, {0}) : b.contract(x, w, {}, {}, {-1}, {1});
+  return bias ? y + *bias : y;
+}
+
+static T outer(B &b, T x, T y) { return b.unsqueeze(x, 1) * b.unsqueeze(y, 0); }
+
+static void addProducts(Table &t) {
+  t.def("mm bmm mv dot vdot matmul linalg_matmul", [](B &b, T x, T y) { return b.matmul(x, y); });
+  t.def("linear", [](B &b, T x, T w, OptT bias) { return linear(b, x, w, bias); });
+  t.def("addmm addmv baddbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
+    return b.expand(addScaled(addend, b.matmul(x, y), beta, alpha), b.declared());
+  });
+  t.def("addbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
+    return addScaled(addend, b.contract(x, y, {}, {}, {0, 2}, {0, 1}), beta, alpha);
+  });
+  t.def("addr", [](B &b, T addend, T x, T y, T beta, T alpha) {
+    return addScaled(addend, outer(b, x, y), beta, alpha);
+  });
+  t.def("outer ger linalg_outer", [](B &b, T x, T y) { return outer(b, x, y); });
+  t.def("inner", [](B &b, T x, T y) {
+    return x.rank() && y.rank() ? b.contract(x, y, {}, {}, {-1}, {-1}) : x * y;
+  });
+  t.def("linalg_vecdot", [](B &b, T x, T y, int64_t dim) { return b.sum(x * y, {dim}); });
+  t.def("kron", [](B &b, T x, T y) {
+    while (x.rank() < y.rank())
+      x = b.unsqueeze(x, 0);
+    while (y.rank() < x.rank())
+      y = b.unsqueeze(y, 0);
+    int64_t rank = x.rank();
+    for (int64_t d = 0; d < rank; ++d) {
+      x = b.unsqueeze(x, 2 * d + 1);
+      y = b.unsqueeze(y, 2 * d);
+    }
+    return b.reshape(x * y, b.declared());
+  });
+  t.def("linalg_multi_dot chain_matmul", [](B &b, TList matrices) {
+    T product = matrices.front();
+    for (const T &matrix : llvm::drop_begin(matrices))
+      product = b.matmul(product, matrix);
+    return product;
+  });
+  t.def("matrix_power linalg_matrix_power", [](B &b, T x, int64_t n) {
+    if (n < 1)
+      return b.unsupported("only positive powers are supported");
+    T power;
+    for (T square = x; n; n >>= 1) {
+      if (n & 1)
+        power = power ? b.matmul(power, square) : square;
+      if (n > 1)
+        square = b.matmul(square, square);
+    }
+    return power;
+  });
+}
+
+static void addGeneral(Table &t) {
+  t.def("tensordot", [](B &b, T x, T y, Dims xDims, Dims yDims) { return b.contract(x, y, {}, {}, xDims, yDims); });
+  t.def("bilinear", [](B &b, T x, T y, T w, OptT bias) {
+    // [..., i] x [o, i, j] -> [..., o, j], then with y over j.
+    T rows = b.contract(x, w, {}, {}, {-1}, {1});
+    T product = b.sum(rows * b.unsqueeze(y, -2), {-1});
+    return bias ? product + *bias : product;
+  });
+  t.def("einsum", [](B &b, Str equation, TList operands, Any) { return einsum(b, equation, operands); });
+}
+
+void addContraction(Table &t) {
+  addProducts(t);
+  addGeneral(t);
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,150 @@
+//===- Indexing.cpp - reading at computed places --------------------------===//
+
+#include "compiler/graph/decompose/Index.h"
+#include "compiler/graph/decompose/Table.h"
+
+#include <numeric>
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+//===----------------------------------------------------------------------===//
+// x[i, :, j]
+//===----------------------------------------------------------------------===//
+
+std::optional<AdvancedIndex> readIndices(B &b, T x, const OptTList &given) {
+  AdvancedIndex index;
+  Shape shape;
+  for (size_t d = 0; d < given.size(); ++d) {
+    if (!given[d])
+      continue;
+    if (isBool(given[d]->dtype()) || given[d]->dtype().isUnsignedInteger(8)) {
+      b.unsupported("an index of bools makes a result whose size depends on data");
+      return std::nullopt;
+    }
+    index.dims.push_back(d);
+    index.indices.push_back(b.wrap(*given[d], x.size(d)));
+    shape = b.broadcastShapes(shape, given[d]->sizes());
+  }
+  for (T &i : index.indices)
+    i = b.to(b.expand(i, shape), b.i64());
+  index.rank = shape.size();
+  bool adjacent = !index.dims.empty() && index.dims.back() - index.dims.front() + 1 == int64_t(index.dims.size());
+  index.position = adjacent ? index.dims.front() : 0;
+  return index;
+}
+
+/// gather puts the indices' dimensions first, PyTorch where the adjacent
+/// indices stand.
+static Dims fromGather(const AdvancedIndex &index, int64_t rank) {
+  Dims order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + index.rank, order.begin() + index.rank + index.position);
+  return order;
+}
+
+static T indexTensor(B &b, T x, const OptTList &given) {
+  auto index = readIndices(b, x, given);
+  if (!index)
+    return T();
+  if (index->dims.empty())
+    return x;
+  T gathered = b.gather(x, index->indices, index->dims);
+  return b.permute(gathered, fromGather(*index, gathered.rank()));
+}
+
+T toGatherOrder(B &b, T values, const AdvancedIndex &index) {
+  Dims order = fromGather(index, values.rank()), inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    inverse[order[i]] = i;
+  return b.permute(values, inverse);
+}
+
+//===----------------------------------------------------------------------===//
+// Along one dimension
+//===----------------------------------------------------------------------===//
+
+T selectRows(B &b, T x, int64_t dim, T index) {
+  if (!x.rank())
+    return b.reshape(x, index.sizes());
+  index = index.rank() ? index : b.unsqueeze(index, 0);
+  return b.moveDim(b.gather(x, {index}, {b.dim(x, dim)}), 0, dim);
+}
+
+static T gatherAlong(B &b, T x, int64_t dim, T index) {
+  if (!x.rank() || !index.rank()) {
+    T flat = b.reshape(x, x.rank() ? x.sizes() : Shape{b.size(1)});
+    T places = b.reshape(index, index.rank() ? index.sizes() : Shape{b.size(1)});
+    return b.reshape(b.gather(flat, {places}, {0}), index.sizes());
+  }
+  if (auto row = rowIndex(b, x, dim, index))
+    return selectRows(b, x, dim, *row);
+  Dims all = b.dims(x, {});
+  return b.gather(x, elementIndices(b, index, dim), all);
+}
+
+static void addReads(Table &t) {
+  t.def("index.Tensor _unsafe_index.Tensor",
+        [](B &b, T x, OptTList indices) { return indexTensor(b, x, indices); });
+  t.def("embedding", [](B &b, T weight, T indices, Rest) { return b.gather(weight, {indices}, {0}); });
+  t.def("index_select index_select_copy", [](B &b, T x, int64_t dim, T index) {
+    return selectRows(b, x, dim, index);
+  });
+  t.def("gather", [](B &b, T x, int64_t dim, T index, bool) { return gatherAlong(b, x, dim, index); });
+  t.def("take_along_dim", [](B &b, T x, T index, std::optional<int64_t> dim) {
+    if (!dim)
+      return b.gather(b.reshape(x, x.numel()), {b.reshape(index, index.numel())}, {0});
+    Shape sizes = b.broadcastShapes({x, index}), indexed = sizes;
+    indexed[b.dim(x, *dim)] = index.size(*dim);
+    sizes[b.dim(x, *dim)] = x.size(*dim);
+    return gatherAlong(b, b.expand(x, sizes), *dim, b.expand(index, indexed));
+  });
+  t.def("take", [](B &b, T x, T index) {
+    T flat = b.reshape(x, x.rank() ? x.numel() : b.size(1));
+    return b.gather(flat, {b.wrap(index, flat.size(0))}, {0});
+  });
+}
+
+static void addMasks(Table &t) {
+  t.def("masked_fill.Scalar masked_fill.Tensor",
+        [](B &b, T x, T mask, T value) { return b.where(mask, b.to(value, x.dtype()), x); });
+  t.def("masked_scatter", [](B &b, T x, T mask, T source) {
+    Shape sizes = b.broadcastShapes({x, mask});
+    T flat = b.reshape(b.expand(mask, sizes), product(sizes, b.context()));
+    T place = b.scan("sum", b.to(flat, b.i64()), 0) - 1;
+    T taken = b.gather(b.reshape(source, source.rank() ? source.numel() : b.size(1)), {b.maximum(place, 0)}, {0});
+    return b.where(flat, taken, b.reshape(b.expand(x, sizes), flat.sizes()));
+  });
+  t.def("one_hot", [](B &b, T x, Int) {
+    AffineExpr classes = b.declared().back();
+    if (getConstant(classes) == -1)
+      return b.unsupported("num_classes must be given");
+    return b.unsqueeze(x, -1) == b.range(classes, b.i64());
+  });
+  // The number of boundaries below; NaN comes after all.
+  auto bucket = [](B &b, T x, T boundaries, bool right) {
+    T value = b.unsqueeze(x, -1);
+    T below = b.logicalNot(right ? boundaries > value : boundaries >= value);
+    return b.sum(b.to(below, b.i64()), {-1});
+  };
+  t.def("bucketize.Tensor",
+        [=](B &b, T x, T boundaries, bool, bool right) { return bucket(b, x, boundaries, right); });
+  t.def("searchsorted.Tensor", [=](B &b, T sorted, T x, bool, bool right, Str side, OptT sorter) {
+    if (sorter)
+      return b.unsupported("'sorter' is not supported");
+    T rows = sorted.rank() > 1 ? b.unsqueeze(sorted, -2) : sorted;
+    return bucket(b, x, rows, right || side == "right");
+  });
+  t.def("isin.Tensor_Tensor", [](B &b, T x, T among, bool, bool invert) {
+    T found = b.any(b.unsqueeze(x, -1) == b.reshape(among, among.rank() ? among.numel() : b.size(1)), {-1});
+    return invert ? b.logicalNot(found) : found;
+  });
+}
+
+void addIndexing(Table &t) {
+  addReads(t);
+  addMasks(t);
+}
+
+} // namespace ptc::decompose

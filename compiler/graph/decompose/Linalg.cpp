@@ -1,0 +1,121 @@
+//===- Linalg.cpp - norms and distances -----------------------------------===//
+
+#include "compiler/graph/decompose/Norm.h"
+#include "compiler/graph/decompose/Table.h"
+
+#include <cmath>
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+T norm(B &b, T x, double p, DimsRef dims, bool keepdim) {
+  if (p == 0)
+    return b.sum(b.to(x != 0, x.dtype()), dims, keepdim);
+  if (p == 2)
+    return b.sqrt(b.sum(b.square(x), dims, keepdim));
+  T magnitude = b.abs(x);
+  if (std::isinf(p))
+    return p > 0 ? b.max(magnitude, dims, keepdim) : b.min(magnitude, dims, keepdim);
+  if (p == 1)
+    return b.sum(magnitude, dims, keepdim);
+  return b.pow(b.sum(b.pow(magnitude, p), dims, keepdim), 1 / p);
+}
+
+static T converted(B &b, T x, Dtype dtype) { return b.toOpmath(b.toFloating(dtype ? b.to(x, dtype) : x)); }
+
+static void addNorms(Table &t) {
+  t.def("linalg_vector_norm", [](B &b, T x, T p, Dims dims, bool keepdim, Dtype dtype) {
+    return norm(b, converted(b, x, dtype), p.real(), dims, keepdim);
+  });
+  t.def("norm.Scalar", [](B &b, T x, T p) { return norm(b, converted(b, x, {}), p.real(), {}, false); });
+  t.def("norm.ScalarOpt_dim", [](B &b, T x, OptT p, Dims dims, bool keepdim) {
+    return norm(b, converted(b, x, {}), p.value_or(2).real(), dims, keepdim);
+  });
+  t.def("norm.ScalarOpt_dim_dtype", [](B &b, T x, OptT p, Dims dims, bool keepdim, Dtype dtype) {
+    return norm(b, converted(b, x, dtype), p.value_or(2).real(), dims, keepdim);
+  });
+  t.def("norm.ScalarOpt_dtype", [](B &b, T x, OptT p, Dtype dtype) {
+    return norm(b, converted(b, x, dtype), p.value_or(2).real(), {}, false);
+  });
+  t.def("frobenius_norm.dim",
+        [](B &b, T x, Dims dims, bool keepdim) { return norm(b, converted(b, x, {}), 2, dims, keepdim); });
+  t.def("linalg_norm", [](B &b, T x, OptT p, Dims dims, bool keepdim, Dtype dtype) {
+    bool isMatrix = dims.size() == 2 || (dims.empty() && x.rank() == 2);
+    if (p && isMatrix)
+      return b.unsupported("only vector norms and the Frobenius norm are supported");
+    return norm(b, converted(b, x, dtype), p.value_or(2).real(), dims, keepdim);
+  });
+  t.def("linalg_matrix_norm.str_ord", [](B &b, T x, Str order, Dims dims, bool keepdim, Dtype dtype) {
+    if (order != "fro")
+      return b.unsupported("only the Frobenius norm is supported");
+    return norm(b, converted(b, x, dtype), 2, dims, keepdim);
+  });
+}
+
+/// Over all dimensions but one, which stays.
+static T normExcept(B &b, T v, double p, int64_t dim) {
+  Dims others;
+  for (int64_t d = 0; d < v.rank(); ++d)
+    if (dim == -1 || d != b.dim(v, dim))
+      others.push_back(d);
+  T kept = others.empty() ? b.abs(v) : norm(b, v, p, others, true);
+  return dim == -1 ? b.reshape(kept, {}) : kept;
+}
+
+static void addWeightNorms(Table &t) {
+  t.opmath("norm_except_dim",
+           [](B &b, T v, int64_t p, int64_t dim) { return normExcept(b, v, double(p), dim); });
+  t.opmath("_weight_norm", [](B &b, T v, T g, int64_t dim) { return v * (g / normExcept(b, v, 2, dim)); });
+  t.opmath("_weight_norm_interface", [](B &b, T v, T g, int64_t dim) {
+    T length = normExcept(b, v, 2, dim);
+    return TList{v * (g / length), length};
+  });
+  t.opmath("renorm", [](B &b, T x, T p, int64_t dim, T largest) {
+    T length = normExcept(b, x, p.real(), dim);
+    return x * b.where(length > largest, largest / (length + 1e-7), 1.0);
+  });
+}
+
+static void addDistances(Table &t) {
+  t.opmath("dist", [](B &b, T x, T y, T p) { return norm(b, x - y, p.real(), {}, false); });
+  t.opmath("pairwise_distance", [](B &b, T x, T y, double p, double eps, bool keepdim) {
+    return norm(b, x - y + eps, p, {-1}, keepdim);
+  });
+  t.opmath("cdist _cdist_forward", [](B &b, T x, T y, double p, Any) {
+    return norm(b, b.unsqueeze(x, -2) - b.unsqueeze(y, -3), p, {-1}, false);
+  });
+  t.floating("cosine_similarity", [](B &b, T x, T y, int64_t dim, double eps) {
+    Shape sizes = b.broadcastShapes({x, y});
+    x = b.expand(x, sizes), y = b.expand(y, sizes);
+    T xLength = b.maximum(norm(b, x, 2, {dim}, true), eps), yLength = b.maximum(norm(b, y, 2, {dim}, true), eps);
+    return b.sum((x / xLength) * (y / yLength), {dim});
+  });
+}
+
+/// The three elements along `dim`, moved up by one.
+static T rotate(B &b, T x, int64_t dim) {
+  return b.cat({b.slice(x, dim, b.size(1), b.size(3)), b.slice(x, dim, b.size(0), b.size(1))}, dim);
+}
+
+static T cross(B &b, T x, T y, int64_t dim) {
+  Shape sizes = b.broadcastShapes({x, y});
+  x = b.expand(x, sizes), y = b.expand(y, sizes);
+  T xNext = rotate(b, x, dim), yNext = rotate(b, y, dim);
+  return xNext * rotate(b, yNext, dim) - rotate(b, xNext, dim) * yNext;
+}
+
+void addLinalg(Table &t) {
+  addNorms(t);
+  addWeightNorms(t);
+  addDistances(t);
+  t.def("linalg_cross", [](B &b, T x, T y, int64_t dim) { return cross(b, x, y, dim); });
+  t.def("cross", [](B &b, T x, T y, std::optional<int64_t> dim) {
+    for (int64_t d = 0; !dim && d < x.rank(); ++d)
+      if (getConstant(x.size(d)) == 3)
+        dim = d;
+    return cross(b, x, y, dim.value_or(-1));
+  });
+}
+
+} // namespace ptc::decompose

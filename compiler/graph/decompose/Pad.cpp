@@ -1,0 +1,67 @@
+//===- Pad.cpp - padding by a value, by reflection, by wrapping around -----===//
+//
+// `padding` has a pair a dimension, the last dimension's first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+static T constantPad(B &b, T x, ShapeRef padding, T value) {
+  Shape low(x.rank(), b.size(0)), high = low;
+  for (size_t i = 0; i + 1 < padding.size(); i += 2) {
+    low[x.rank() - 1 - i / 2] = padding[i];
+    high[x.rank() - 1 - i / 2] = padding[i + 1];
+  }
+  return b.pad(x, low, high, value);
+}
+
+enum class Border { Reflect, Replicate, Wrap };
+
+/// Where each padded place along one dimension of n elements reads.
+static T source(B &b, AffineExpr padded, AffineExpr low, AffineExpr n, Border border) {
+  T place = b.range(padded, b.i64()) - T(low), last = T(n - 1);
+  switch (border) {
+  case Border::Replicate:
+    return b.clamp(place, T(0), last);
+  case Border::Wrap:
+    return b.remainder(place, T(n));
+  case Border::Reflect:
+    return b.abs(last - b.abs(last - b.abs(place))); // |.| for a negative crop's sake
+  }
+  llvm_unreachable("a kind of border");
+}
+
+static T borderPad(B &b, T x, ShapeRef padding, Border border) {
+  for (size_t i = 0; i + 1 < padding.size(); i += 2) {
+    int64_t dim = x.rank() - 1 - i / 2;
+    AffineExpr low = padding[i], high = padding[i + 1], n = x.size(dim);
+    if (getConstant(low) == 0 && getConstant(high) == 0)
+      continue;
+    T index = source(b, n + low + high, low, n, border);
+    x = b.moveDim(b.gather(x, {index}, {dim}), 0, dim);
+  }
+  return x;
+}
+
+void addPad(Table &t) {
+  t.def("constant_pad_nd", [](B &b, T x, Ints padding, T value) { return constantPad(b, x, padding, value); });
+  t.def("reflection_pad1d reflection_pad2d reflection_pad3d",
+        [](B &b, T x, Ints padding) { return borderPad(b, x, padding, Border::Reflect); });
+  t.def("replication_pad1d replication_pad2d replication_pad3d",
+        [](B &b, T x, Ints padding) { return borderPad(b, x, padding, Border::Replicate); });
+  t.def("_pad_circular", [](B &b, T x, Ints padding) { return borderPad(b, x, padding, Border::Wrap); });
+  t.def("pad", [](B &b, T x, Ints padding, Str mode, std::optional<double> value) {
+    if (mode == "constant")
+      return constantPad(b, x, padding, value.value_or(0.0));
+    return borderPad(b, x, padding,
+                     mode == "reflect"     ? Border::Reflect
+                     : mode == "replicate" ? Border::Replicate
+                                           : Border::Wrap);
+  });
+}
+
+} // namespace ptc::decompose

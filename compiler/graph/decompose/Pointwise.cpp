@@ -1,0 +1,151 @@
+//===- Pointwise.cpp - functions of one element ---------------------------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+#include <cmath>
+#include <limits>
+
+namespace ptc::decompose {
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using Unary = T (B::*)(T);
+
+static void real(Table &t, llvm::StringRef names, Unary f) {
+  t.floating(names, [f](B &b, T x) { return (b.*f)(x); });
+}
+
+/// Functions that keep integers.
+static void same(Table &t, llvm::StringRef names, Unary f) {
+  t.pointwise(names, [f](B &b, T x) { return (b.*f)(x); });
+}
+
+static void addReal(Table &t) {
+  real(t, "exp", &B::exp);
+  real(t, "exp2 special_exp2", &B::exp2);
+  real(t, "expm1 special_expm1", &B::expm1);
+  real(t, "log", &B::log);
+  real(t, "log1p special_log1p", &B::log1p);
+  real(t, "log2", &B::log2);
+  real(t, "log10", &B::log10);
+  real(t, "sqrt", &B::sqrt);
+  real(t, "rsqrt", &B::rsqrt);
+  real(t, "reciprocal", &B::reciprocal);
+  real(t, "sin", &B::sin);
+  real(t, "cos", &B::cos);
+  real(t, "tan", &B::tan);
+  real(t, "asin arcsin", &B::asin);
+  real(t, "acos arccos", &B::acos);
+  real(t, "atan arctan", &B::atan);
+  real(t, "sinh", &B::sinh);
+  real(t, "cosh", &B::cosh);
+  real(t, "tanh", &B::tanh);
+  real(t, "asinh arcsinh", &B::asinh);
+  real(t, "acosh arccosh", &B::acosh);
+  real(t, "atanh arctanh", &B::atanh);
+  real(t, "erf special_erf", &B::erf);
+  real(t, "erfc special_erfc", &B::erfc);
+  real(t, "erfinv special_erfinv", &B::erfinv);
+  real(t, "lgamma special_gammaln", &B::lgamma);
+  real(t, "digamma special_digamma special_psi", &B::digamma);
+  real(t, "sigmoid special_expit", &B::sigmoid);
+}
+
+static void addRounding(Table &t) {
+  same(t, "abs absolute", &B::abs);
+  same(t, "neg negative", &B::neg);
+  same(t, "sign sgn", &B::sign);
+  same(t, "floor", &B::floor);
+  same(t, "ceil", &B::ceil);
+  same(t, "trunc fix", &B::trunc);
+  same(t, "round special_round", &B::round);
+  t.pointwise("round.decimals special_round.decimals", [](B &b, T x, int64_t decimals) {
+    double ten = std::pow(10.0, std::abs(decimals));
+    return decimals >= 0 ? b.round(x * ten) / ten : b.round(x / ten) * ten;
+  });
+  t.pointwise("positive", [](B &, T x) { return x; });
+  t.pointwise("square", [](B &b, T x) { return b.square(x); });
+  t.pointwise("frac", [](B &b, T x) { return x - b.trunc(x); });
+  t.def("bitwise_not", [](B &, T x) { return ~x; });
+  t.def("logical_not", [](B &b, T x) { return b.logicalNot(x); });
+}
+
+static void addClasses(Table &t) {
+  t.def("isnan", [](B &b, T x) { return b.isNan(x); });
+  t.def("isfinite", [](B &b, T x) { return b.isFinite(x); });
+  t.def("isinf", [](B &b, T x) { return ~(b.isFinite(x) | b.isNan(x)); });
+  t.def("isposinf", [](B &b, T x) {
+    return isFloat(x.dtype()) ? x == kInfinity : b.full(x.sizes(), false, b.boolean());
+  });
+  t.def("isneginf", [](B &b, T x) {
+    return isFloat(x.dtype()) ? x == -kInfinity : b.full(x.sizes(), false, b.boolean());
+  });
+  t.def("isreal", [](B &b, T x) { return b.full(x.sizes(), true, b.boolean()); });
+  // The sign of a zero and of a NaN counts.
+  t.def("signbit", [](B &b, T x) {
+    if (isUnsigned(x.dtype()))
+      return b.full(x.sizes(), false, b.boolean());
+    return isFloat(x.dtype()) ? b.copySign(1.0, x) < 0 : x < 0;
+  });
+  t.pointwise("nan_to_num", [](B &b, T x, std::optional<double> nan, std::optional<double> positive,
+                               std::optional<double> negative) {
+    if (isIntegral(x.dtype()))
+      return x;
+    mlir::Type type = b.declaredType();
+    T high = positive ? T(*positive) : highest(type), low = negative ? T(*negative) : lowest(type);
+    T y = b.where(b.isNan(x), nan.value_or(0.0), x);
+    return b.where(y == kInfinity, high, b.where(y == -kInfinity, low, y));
+  });
+}
+
+static void addSpecial(Table &t) {
+  t.floating("deg2rad", [](B &, T x) { return x * (M_PI / 180); });
+  t.floating("rad2deg", [](B &, T x) { return x * (180 / M_PI); });
+  t.floating("sinc special_sinc", [](B &b, T x) {
+    T y = x * M_PI;
+    return b.where(x == 0, 1.0, b.sin(y) / y);
+  });
+  t.floating("logit special_logit", [](B &b, T x, std::optional<double> eps) {
+    if (eps)
+      x = b.clamp(x, T(*eps), T(1 - *eps));
+    return b.log(x / (1.0 - x));
+  });
+  t.floating("special_entr", [](B &b, T x) {
+    T inside = b.where(x == 0, 0.0, -x * b.log(x));
+    return b.where(b.isNan(x), x, b.where(x >= 0, inside, -kInfinity));
+  });
+  t.floating("special_ndtr", [](B &b, T x) { return b.erfc(x * -M_SQRT1_2) * 0.5; });
+  t.floating("special_ndtri", [](B &b, T x) { return b.erfinv(x * 2.0 - 1.0) * M_SQRT2; });
+  t.floating("mvlgamma special_multigammaln", [](B &b, T x, int64_t p) {
+    T sum = b.lgamma(x);
+    for (int64_t i = 1; i < p; ++i)
+      sum = sum + b.lgamma(x - i / 2.0);
+    return sum + 0.25 * p * (p - 1) * std::log(M_PI);
+  });
+  // xlogy(0, y) is 0 whatever y is, but for NaN.
+  t.floating("xlogy.Tensor xlogy.Scalar_Self xlogy.Scalar_Other special_xlogy special_xlogy.self_scalar "
+             "special_xlogy.other_scalar",
+             [](B &b, T x, T y) {
+               T logarithm = y.isNumber() ? T(std::log(y.real())) : b.log(y);
+               T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
+               T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
+               T product = b.where(zero, 0.0, x * logarithm);
+               return b.where(nan, kNan, product);
+             });
+  t.floating("special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar", [](B &b, T x, T y) {
+    T logarithm = y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y);
+    T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
+    T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
+    return b.where(nan, kNan, b.where(zero, 0.0, x * logarithm));
+  });
+}
+
+void addPointwise(Table &t) {
+  addReal(t);
+  addRounding(t);
+  addClasses(t);
+  addSpecial(t);
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,184 @@
+//===- Resize.cpp - upsampling and sampling at a grid ---------------------===//
+//
+// Each dimension is resized by itself: what is read for place i of the result
+// does not depend on the other dimensions. Places are computed in f32 as
+// PyTorch does, at compile time where sizes are known.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/graph/decompose/Resize.h"
+#include "compiler/graph/decompose/Table.h"
+
+#include <cmath>
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+namespace {
+enum class Filter { Nearest, NearestExact, Linear, Cubic };
+
+/// One dimension on its way from n to `out` places.
+struct Axis {
+  int64_t dim;
+  AffineExpr n, out;
+  std::optional<double> factor;
+  bool alignCorners;
+};
+} // namespace
+
+/// Distance between the places that neighbours read.
+static T scaleOf(B &b, const Axis &axis, bool isNearest) {
+  if (auto n = getConstant(axis.n), out = getConstant(axis.out); n && out && !(axis.factor && *axis.factor > 0)) {
+    bool aligned = axis.alignCorners && !isNearest;
+    return aligned ? T(*out > 1 ? double(float(*n - 1) / float(*out - 1)) : 0.0) : T(double(float(*n) / float(*out)));
+  }
+  auto f32 = [&](AffineExpr size) { return b.tensor(T(size), b.f32()); };
+  if (axis.alignCorners && !isNearest) {
+    T steps = f32(axis.out) - 1.0;
+    return b.where(steps > 0.0, (f32(axis.n) - 1.0) / steps, 0.0);
+  }
+  if (axis.factor && *axis.factor > 0)
+    return T(double(float(1.0 / *axis.factor)));
+  return f32(axis.n) / f32(axis.out);
+}
+
+/// Where place i of the result lies in x: a vector of f32.
+static T sources(B &b, const Axis &axis, Filter filter) {
+  T place = b.range(axis.out, b.f32());
+  bool isNearest = filter == Filter::Nearest || filter == Filter::NearestExact;
+  T scale = scaleOf(b, axis, isNearest);
+  if (filter == Filter::Nearest || (axis.alignCorners && !isNearest))
+    return place * scale;
+  if (filter == Filter::NearestExact)
+    return (place + 0.5) * scale;
+  T source = (place + 0.5) * scale - 0.5;
+  return filter == Filter::Linear ? b.maximum(source, 0.0) : source;
+}
+
+/// x at `index` (clamped) along the axis.
+static T readAt(B &b, T x, const Axis &axis, T index) {
+  index = b.clamp(index, T(0), T(axis.n - 1));
+  return b.moveDim(b.gather(x, {index}, {axis.dim}), 0, axis.dim);
+}
+
+static T alongAxis(B &b, T x, const Axis &axis, T vector) {
+  Shape sizes(x.rank(), b.size(1));
+  sizes[axis.dim] = axis.out;
+  return b.broadcastInDim(vector, sizes, {axis.dim});
+}
+
+/// out = n * k repeats each element, which later stages see through.
+static std::optional<T> repeat(B &b, T x, const Axis &axis) {
+  auto n = getConstant(axis.n), out = getConstant(axis.out);
+  int64_t k = 0;
+  if (n && out)
+    k = *n && *out % *n == 0 ? *out / *n : 0;
+  else if (axis.factor && *axis.factor == std::floor(*axis.factor))
+    k = *axis.factor;
+  if (k < 1 || !isEqual(axis.n * k, axis.out) || (axis.factor && *axis.factor != k))
+    return std::nullopt;
+  Shape grown = x.sizes(), joined = x.sizes();
+  grown.insert(grown.begin() + axis.dim + 1, b.size(k));
+  joined[axis.dim] = axis.out;
+  return b.reshape(b.expand(b.unsqueeze(x, axis.dim + 1), grown), joined);
+}
+
+static T linear(B &b, T x, const Axis &axis, T source) {
+  T low = b.floor(source), index = b.to(low, b.i64());
+  T weight = alongAxis(b, x, axis, b.clamp(source - low, T(0.0), T(1.0)));
+  return readAt(b, x, axis, index) * (1.0 - weight) + readAt(b, x, axis, index + 1) * weight;
+}
+
+std::array<T, 4> cubicWeights(T t) {
+  constexpr double a = -0.75;
+  auto near = [&](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };
+  auto far = [&](T d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
+}
+
+static T cubic(B &b, T x, const Axis &axis, T source) {
+  T low = b.floor(source), index = b.to(low, b.i64());
+  auto weights = cubicWeights(source - low);
+  T sum;
+  for (int k = 0; k < 4; ++k) {
+    T term = readAt(b, x, axis, index + (k - 1)) * alongAxis(b, x, axis, weights[k]);
+    sum = sum ? sum + term : term;
+  }
+  return sum;
+}
+
+static T resizeAxis(B &b, T x, const Axis &axis, Filter filter) {
+  bool isNearest = filter == Filter::Nearest || filter == Filter::NearestExact;
+  if (isEqual(axis.n, axis.out) && (isNearest || !axis.factor || *axis.factor == 1))
+    return x;
+  if (isNearest)
+    if (auto repeated = repeat(b, x, axis))
+      return *repeated;
+  T source = sources(b, axis, filter);
+  if (isNearest)
+    return readAt(b, x, axis, b.to(b.floor(source), b.i64()));
+  return filter == Filter::Linear ? linear(b, x, axis, source) : cubic(b, x, axis, source);
+}
+
+/// The innermost dimension first, which is PyTorch's order of additions.
+static T resize(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std::optional<double>> factors) {
+  Shape target = b.declared();
+  int64_t spatial = x.rank() - 2;
+  for (int64_t d = spatial - 1; d >= 0; --d) {
+    auto factor = d < int64_t(factors.size()) ? factors[d] : std::nullopt;
+    x = resizeAxis(b, x, {d + 2, x.size(d + 2), target[d + 2], factor, alignCorners}, filter);
+  }
+  return x;
+}
+
+using Factor = std::optional<double>;
+
+static llvm::SmallVector<Factor> factorsOf(const Floats &list) {
+  llvm::SmallVector<Factor> factors;
+  for (double factor : list.value_or(llvm::SmallVector<double>()))
+    factors.push_back(factor);
+  return factors;
+}
+
+static void addNearest(Table &t, llvm::StringRef prefix, Filter filter) {
+  t.opmath((prefix + "1d").str(),
+           [=](B &b, T x, Any, Factor s) { return resize(b, x, filter, false, {s}); });
+  t.opmath((prefix + "2d").str(),
+           [=](B &b, T x, Any, Factor h, Factor w) { return resize(b, x, filter, false, {h, w}); });
+  t.opmath((prefix + "3d").str(),
+           [=](B &b, T x, Any, Factor d, Factor h, Factor w) { return resize(b, x, filter, false, {d, h, w}); });
+  std::string vec = (prefix + "1d.vec " + prefix + "2d.vec " + prefix + "3d.vec").str();
+  t.opmath(vec, [=](B &b, T x, Any, Floats factors) { return resize(b, x, filter, false, factorsOf(factors)); });
+}
+
+static void addSmooth(Table &t) {
+  t.opmath("upsample_linear1d", [](B &b, T x, Any, bool align, Factor s) {
+    return resize(b, x, Filter::Linear, align, {s});
+  });
+  t.opmath("upsample_bilinear2d", [](B &b, T x, Any, bool align, Factor h, Factor w) {
+    return resize(b, x, Filter::Linear, align, {h, w});
+  });
+  t.opmath("upsample_trilinear3d", [](B &b, T x, Any, bool align, Factor d, Factor h, Factor w) {
+    return resize(b, x, Filter::Linear, align, {d, h, w});
+  });
+  t.opmath("upsample_bicubic2d", [](B &b, T x, Any, bool align, Factor h, Factor w) {
+    return resize(b, x, Filter::Cubic, align, {h, w});
+  });
+  t.opmath("upsample_linear1d.vec upsample_bilinear2d.vec upsample_trilinear3d.vec",
+           [](B &b, T x, Any, bool align, Floats factors) {
+             return resize(b, x, Filter::Linear, align, factorsOf(factors));
+           });
+  t.opmath("upsample_bicubic2d.vec", [](B &b, T x, Any, bool align, Floats factors) {
+    return resize(b, x, Filter::Cubic, align, factorsOf(factors));
+  });
+}
+
+void addResize(Table &t) {
+  addNearest(t, "upsample_nearest", Filter::Nearest);
+  addNearest(t, "_upsample_nearest_exact", Filter::NearestExact);
+  addSmooth(t);
+  addGridSample(t);
+}
+
+} // namespace ptc::decompose

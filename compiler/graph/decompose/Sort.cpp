@@ -1,0 +1,101 @@
+//===- Sort.cpp - order and order statistics ------------------------------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+#include <cmath>
+#include <limits>
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+static TList sorted(B &b, T x, int64_t dim, bool descending) {
+  if (!x.rank())
+    return {x, b.full({}, 0, b.i64())};
+  if (!isBool(x.dtype()))
+    return toList(b.sort(x, dim, descending));
+  auto [values, places] = b.sort(b.to(x, b.i32()), dim, descending);
+  return {b.to(values, b.boolean()), places};
+}
+
+/// The element that takes place k in ascending order.
+static TList ordered(B &b, T x, AffineExpr k, int64_t dim, bool keepdim) {
+  if (!x.rank())
+    return {x, b.full({}, 0, b.i64())};
+  auto [values, places] = b.sort(x, dim, false);
+  if (keepdim)
+    return {b.slice(values, dim, k, k + 1), b.slice(places, dim, k, k + 1)};
+  return {b.select(values, dim, k), b.select(places, dim, k)};
+}
+
+/// The lower of the two middle elements; a NaN anywhere is the answer.
+static TList median(B &b, T x, int64_t dim, bool keepdim) {
+  if (!x.rank())
+    return {x, b.full({}, 0, b.i64())};
+  TList middle = ordered(b, x, (x.size(b.dim(x, dim)) - 1).floorDiv(2), dim, keepdim);
+  if (!isFloat(x.dtype()))
+    return middle;
+  T hasNan = b.any(b.isNan(x), {dim}, keepdim);
+  return {b.where(hasNan, std::numeric_limits<double>::quiet_NaN(), middle[0]),
+          b.where(hasNan, b.argReduce("max", x, dim, keepdim), middle[1])};
+}
+
+static T flat(B &b, T x) { return b.reshape(x, x.rank() ? x.numel() : b.size(1)); }
+
+/// Between the elements next to place q * (n - 1) of the sorted x.
+static T quantile(B &b, T x, double q, int64_t dim, bool keepdim, Str interpolation) {
+  AffineExpr n = x.size(b.dim(x, dim));
+  auto count = getConstant(n);
+  if (!count)
+    return b.unsupported("the size of the dimension must be known at compile time");
+  double place = q * double(*count - 1), low = std::floor(place), weight = place - low;
+  if (interpolation == "lower")
+    weight = 0;
+  else if (interpolation == "higher")
+    weight = weight > 0;
+  else if (interpolation == "nearest")
+    low = std::nearbyint(place), weight = 0;
+  else if (interpolation == "midpoint")
+    weight = weight > 0 ? 0.5 : 0;
+  T values = b.sort(x, dim, false).first;
+  auto at = [&](int64_t k) { return b.slice(values, dim, b.size(k), b.size(k + 1)); };
+  T result = at(int64_t(low));
+  if (weight > 0) {
+    T above = at(int64_t(low) + 1), distance = above - result;
+    result = weight < 0.5 ? result + distance * weight : above - distance * (1 - weight);
+  }
+  result = b.where(b.any(b.isNan(x), {dim}, true), std::numeric_limits<double>::quiet_NaN(), result);
+  return keepdim ? result : b.squeeze(result, dim);
+}
+
+static void addSorts(Table &t) {
+  t.def("sort", [](B &b, T x, int64_t dim, bool descending) { return sorted(b, x, dim, descending); });
+  t.def("sort.stable", [](B &b, T x, std::optional<bool>, int64_t dim, bool descending) {
+    return sorted(b, x, dim, descending);
+  });
+  t.def("argsort", [](B &b, T x, int64_t dim, bool descending) { return sorted(b, x, dim, descending)[1]; });
+  t.def("argsort.stable", [](B &b, T x, bool, int64_t dim, bool descending) {
+    return sorted(b, x, dim, descending)[1];
+  });
+  t.def("msort", [](B &b, T x) { return sorted(b, x, 0, false)[0]; });
+  t.def("topk", [](B &b, T x, Int k, int64_t dim, bool largest, bool) {
+    return x.rank() ? toList(b.topK(x, k, dim, largest)) : TList{x, b.full({}, 0, b.i64())};
+  });
+}
+
+static void addOrderStatistics(Table &t) {
+  t.def("kthvalue", [](B &b, T x, Int k, int64_t dim, bool keepdim) { return ordered(b, x, k - 1, dim, keepdim); });
+  t.def("median", [](B &b, T x) { return median(b, flat(b, x), 0, false)[0]; });
+  t.def("median.dim", [](B &b, T x, int64_t dim, bool keepdim) { return median(b, x, dim, keepdim); });
+  t.def("quantile.scalar", [](B &b, T x, double q, std::optional<int64_t> dim, bool keepdim, Str interpolation) {
+    T result = quantile(b, dim ? x : flat(b, x), q, dim.value_or(0), keepdim && dim, interpolation);
+    return result ? b.reshape(result, b.declared()) : result;
+  });
+}
+
+void addSort(Table &t) {
+  addSorts(t);
+  addOrderStatistics(t);
+}
+
+} // namespace ptc::decompose

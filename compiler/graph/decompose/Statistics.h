@@ -1,0 +1,19 @@
+//===- Statistics.h - moments and softmax, in the safe forms --------------===//
+#pragma once
+
+#include "compiler/graph/decompose/Builder.h"
+
+namespace ptc::decompose {
+
+struct Moments {
+  T mean, variance;
+};
+/// Two passes, so that a large mean costs no precision. Divides by
+/// max(n - correction, 0).
+Moments variance(B &b, T x, DimsRef dims, double correction, bool keepdim);
+
+/// Subtracts the maximum first, so that nothing overflows.
+T softmax(B &b, T x, int64_t dim);
+T logSoftmax(B &b, T x, int64_t dim);
+
+} // namespace ptc::decompose

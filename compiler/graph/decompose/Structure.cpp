@@ -1,0 +1,205 @@
+//===- Structure.cpp - shapes, indexing, contractions ---------------------===//
+
+#include "compiler/graph/decompose/Builder.h"
+#include "dialects/prims/Prims.h"
+
+using namespace mlir;
+
+namespace ptc::decompose {
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+T B::reshape(T x, ShapeRef sizes) {
+  if (x.tensor().getType() == makeTensorType(sizes, x.dtype()))
+    return x;
+  return T(*this, prims::ReshapeOp::create(builder, loc(), x.tensor(), sizesAttr(sizes)).getResult());
+}
+
+T B::permute(T x, DimsRef permutation) {
+  if (llvm::is_sorted(permutation))
+    return x;
+  auto op = prims::TransposeOp::create(builder, loc(), x.tensor(), builder.getDenseI64ArrayAttr(permutation));
+  return T(*this, op.getResult());
+}
+
+T B::transpose(T x, int64_t a, int64_t b) {
+  Dims order = dims(x, {});
+  if (x.rank())
+    std::swap(order[dim(x, a)], order[dim(x, b)]);
+  return permute(x, order);
+}
+
+T B::moveDim(T x, int64_t from, int64_t to) {
+  from = dim(x, from), to = dim(x, to);
+  Dims order = dims(x, {});
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  return permute(x, order);
+}
+
+T B::unsqueeze(T x, int64_t d) {
+  d = wrapDim(d, x.rank() + 1);
+  Shape sizes = x.sizes();
+  sizes.insert(sizes.begin() + d, size(1));
+  Dims kept;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    kept.push_back(i < d ? i : i + 1);
+  return broadcastInDim(x, sizes, kept);
+}
+
+T B::squeeze(T x, int64_t d) { return squeeze(x, Dims{d}); }
+
+// Sizes other than the constant 1 stay, as in PyTorch: a symbol is not 1.
+T B::squeeze(T x, DimsRef given) {
+  Shape sizes;
+  Dims squeezed = given.empty() ? Dims() : dims(x, given);
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (!isOne(x.size(i)) || !llvm::is_contained(squeezed, i))
+      sizes.push_back(x.size(i));
+  return reshape(x, sizes);
+}
+
+T B::flatten(T x, int64_t first, int64_t last) {
+  if (!x.rank())
+    return reshape(x, size(1));
+  first = dim(x, first), last = dim(x, last);
+  Shape sizes = x.sizes(), joined(sizes.begin(), sizes.begin() + first);
+  joined.push_back(product(ShapeRef(sizes).slice(first, last - first + 1), context()));
+  joined.append(sizes.begin() + last + 1, sizes.end());
+  return reshape(x, joined);
+}
+
+T B::slice(T x, int64_t d, AffineExpr start, AffineExpr limit, int64_t step) {
+  d = dim(x, d);
+  if (isEqual(start, size(0)) && isEqual(limit, x.size(d)) && step == 1)
+    return x;
+  Shape starts(x.rank(), size(0)), limits = x.sizes();
+  Dims strides(x.rank(), 1);
+  starts[d] = start, limits[d] = limit, strides[d] = step;
+  auto op = prims::SliceOp::create(builder, loc(), x.tensor(), sizesAttr(starts), sizesAttr(limits),
+                                   builder.getDenseI64ArrayAttr(strides));
+  return T(*this, op.getResult());
+}
+
+T B::select(T x, int64_t d, AffineExpr index) {
+  d = dim(x, d);
+  if (range(index).max < 0)
+    index = index + x.size(d);
+  T one = slice(x, d, index, index + 1);
+  Shape sizes = x.sizes();
+  sizes.erase(sizes.begin() + d);
+  return reshape(one, sizes);
+}
+
+T B::pad(T x, ShapeRef low, ShapeRef high, T value, DimsRef interior) {
+  Dims between(interior);
+  between.resize(x.rank(), 0);
+  auto op = prims::PadOp::create(builder, loc(), x.tensor(), tensor(value, x.dtype()).tensor(), sizesAttr(low),
+                                 sizesAttr(high), builder.getDenseI64ArrayAttr(between));
+  return T(*this, op.getResult());
+}
+
+T B::padDim(T x, int64_t d, AffineExpr low, AffineExpr high, T value) {
+  Shape lows(x.rank(), size(0)), highs = lows;
+  lows[dim(x, d)] = low, highs[dim(x, d)] = high;
+  return pad(x, lows, highs, value);
+}
+
+T B::cat(ArrayRef<T> inputs, int64_t d) {
+  Type dtype = promoted(inputs);
+  SmallVector<Value> values;
+  for (const T &input : inputs)
+    values.push_back(to(input, dtype).tensor());
+  if (values.size() == 1)
+    return T(*this, values.front());
+  d = dim(inputs.front(), d);
+  return T(*this, prims::ConcatenateOp::create(builder, loc(), values, builder.getI64IntegerAttr(d)).getResult());
+}
+
+T B::stack(ArrayRef<T> inputs, int64_t d) {
+  d = wrapDim(d, inputs.front().rank() + 1);
+  TList unsqueezed;
+  for (const T &input : inputs)
+    unsqueezed.push_back(unsqueeze(input, d));
+  return cat(unsqueezed, d);
+}
+
+T B::reverse(T x, DimsRef given) {
+  if (given.empty() || !x.rank())
+    return x;
+  auto op = prims::ReverseOp::create(builder, loc(), x.tensor(), builder.getDenseI64ArrayAttr(dims(x, given)));
+  return T(*this, op.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Indexing
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> values(ArrayRef<T> list) {
+  return llvm::map_to_vector(list, [](const T &x) { return x.tensor(); });
+}
+
+T B::gather(T x, ArrayRef<T> indices, DimsRef dims) {
+  auto op =
+      prims::GatherOp::create(builder, loc(), x.tensor(), values(indices), builder.getDenseI64ArrayAttr(dims));
+  return T(*this, op.getResult());
+}
+
+T B::scatter(T x, T updates, ArrayRef<T> indices, DimsRef dims, StringRef combine) {
+  auto op = prims::ScatterOp::create(builder, loc(), x.tensor(), to(updates, x.dtype()).tensor(), values(indices),
+                                     builder.getDenseI64ArrayAttr(dims), builder.getStringAttr(combine));
+  return T(*this, op.getResult());
+}
+
+T B::wrap(T index, AffineExpr size) { return where(index < 0, index + T(size), index); }
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+T B::contract(T lhs, T rhs, DimsRef lhsBatch, DimsRef rhsBatch, DimsRef lhsContract, DimsRef rhsContract) {
+  auto dims = [&](T x, DimsRef list) {
+    return builder.getDenseI64ArrayAttr(llvm::map_to_vector(list, [&](int64_t d) { return dim(x, d); }));
+  };
+  auto op = prims::ContractOp::create(builder, loc(), lhs.tensor(), rhs.tensor(), dims(lhs, lhsBatch),
+                                      dims(rhs, rhsBatch), dims(lhs, lhsContract), dims(rhs, rhsContract));
+  return T(*this, op.getResult());
+}
+
+T B::matmul(T x, T y) {
+  if (y.rank() <= 2)
+    return contract(x, y, {}, {}, {-1}, {0});
+  if (x.rank() == 1)
+    return contract(y, x, {}, {}, {-2}, {0});
+  Shape xBatch = x.sizes(), yBatch = y.sizes();
+  xBatch.pop_back_n(2), yBatch.pop_back_n(2);
+  // One right-hand matrix for all of a batch is one tall contraction.
+  if (x.rank() >= y.rank() && llvm::all_of(yBatch, [&](AffineExpr n) { return isOne(n); }))
+    return contract(x, reshape(y, {y.size(-2), y.size(-1)}), {}, {}, {-1}, {0});
+  Shape batch = broadcastShapes(xBatch, yBatch), xSizes = batch, ySizes = batch;
+  xSizes.append({x.size(-2), x.size(-1)}), ySizes.append({y.size(-2), y.size(-1)});
+  Dims batchDims;
+  for (size_t i = 0; i < batch.size(); ++i)
+    batchDims.push_back(i);
+  return contract(expand(x, xSizes), expand(y, ySizes), batchDims, batchDims, {-1}, {-2});
+}
+
+T B::convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,
+                 int64_t groups) {
+  auto array = [&](DimsRef list) { return builder.getDenseI64ArrayAttr(list); };
+  auto op = prims::ConvolutionOp::create(builder, loc(), x.tensor(), w.tensor(), array(strides), array(low),
+                                         array(high), array(dilations), array(inputDilations),
+                                         builder.getI64IntegerAttr(groups), builder.getBoolAttr(false));
+  return T(*this, op.getResult());
+}
+
+T B::attention(T q, T k, T v, OptT mask, double scale, bool causal) {
+  auto op = prims::AttentionOp::create(builder, loc(), q.tensor(), k.tensor(), v.tensor(),
+                                       mask ? mask->tensor() : Value(), builder.getF64FloatAttr(scale),
+                                       builder.getBoolAttr(causal));
+  return T(*this, op.getResult());
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,64 @@
+//===- Table.cpp ----------------------------------------------------------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+namespace ptc::decompose {
+
+void Table::prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors) {
+  if (mode == Mode::Plain)
+    return;
+  mlir::Type type;
+  if (mode != Mode::Opmath) {
+    TList values;
+    for (T *tensor : tensors)
+      values.push_back(*tensor);
+    type = b.promoted(values);
+    type = decompose::opmath(mode == Mode::Floating ? decompose::toFloating(type) : type);
+  }
+  for (T *tensor : tensors)
+    *tensor = mode == Mode::Opmath ? b.toOpmath(*tensor) : b.to(*tensor, type);
+}
+
+void Table::insert(llvm::StringRef names, Row row) {
+  llvm::SmallVector<llvm::StringRef> split;
+  names.split(split, ' ', -1, false);
+  for (llvm::StringRef name : split) {
+    std::string full = name.contains('.') ? name.str() : (name + ".default").str();
+    bool isNew = rows.try_emplace(full, row).second;
+    assert(isNew && "two rows for one operator");
+    (void)isNew;
+  }
+}
+
+const Table &table() {
+  static const Table *built = [] {
+    auto *table = new Table;
+    addActivations(*table);
+    addAttention(*table);
+    addBinary(*table);
+    addContraction(*table);
+    addConvolution(*table);
+    addCreation(*table);
+    addEmbedding(*table);
+    addIndexing(*table);
+    addLinalg(*table);
+    addLoss(*table);
+    addNormalization(*table);
+    addPointwise(*table);
+    addPad(*table);
+    addPooling(*table);
+    addRearrange(*table);
+    addRecurrent(*table);
+    addReduce(*table);
+    addResize(*table);
+    addScan(*table);
+    addScatter(*table);
+    addSort(*table);
+    addView(*table);
+    addViewScatter(*table);
+    return table;
+  }();
+  return *built;
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,101 @@
+//===- Table.h - the decomposition table: a row an ATen operator ----------===//
+//
+//   def("hardswish", [](B &b, T x) { return x * b.clamp(x + 3, 0, 6) / 6; });
+//
+// A row's parameters are matched with the schema's arguments in their order
+// (Bind.h says which type stands for which argument); those that change no
+// value (device, layout, memory_format, ...) are passed over. A row that takes
+// fewer arguments than that says so with a last parameter `Rest`.
+//
+// Several names share a row when separated by spaces; a name without a dot is
+// the default overload.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/graph/decompose/Bind.h"
+#include "compiler/graph/decompose/Builder.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
+
+namespace ptc::decompose {
+
+/// What happens to the tensors (and numbers, for promotion) before a row sees
+/// them. Results become the element types that the exporter declared.
+enum class Mode {
+  Plain,     ///< Nothing.
+  Pointwise, ///< All become their promoted type, half types f32.
+  Floating,  ///< As Pointwise, and integers the default floating type.
+  Opmath,    ///< Half types become f32, each on its own.
+};
+
+struct Row {
+  Mode mode;
+  std::function<TList(B &, const aten::AtenOp &)> apply;
+  /// Why the row does not fit the schema; empty when it does. For tests.
+  std::string (*check)(const aten::Schema &schema);
+};
+
+class Table {
+public:
+  template <class F> void def(llvm::StringRef names, F row) { add(names, Mode::Plain, row); }
+  template <class F> void pointwise(llvm::StringRef names, F row) { add(names, Mode::Pointwise, row); }
+  template <class F> void floating(llvm::StringRef names, F row) { add(names, Mode::Floating, row); }
+  template <class F> void opmath(llvm::StringRef names, F row) { add(names, Mode::Opmath, row); }
+
+  /// "add.Tensor"; null when there is no such row.
+  const Row *find(llvm::StringRef name) const {
+    auto it = rows.find(name);
+    return it == rows.end() ? nullptr : &it->second;
+  }
+  const llvm::StringMap<Row> &all() const { return rows; }
+
+private:
+  template <class F> void add(llvm::StringRef names, Mode mode, F row) {
+    using Parameters = typename Signature<decltype(&F::operator())>::Parameters;
+    auto apply = [mode, row](B &b, const aten::AtenOp &op) -> TList {
+      Parameters arguments = bind<Parameters>(b, op);
+      if (b.hasFailed())
+        return {};
+      prepare(mode, b, tensorsOf(arguments));
+      return std::apply([&](auto &...a) { return toList(row(b, a...)); }, arguments);
+    };
+    insert(names, {mode, apply, &checkParameters<Parameters>});
+  }
+  static void prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors);
+  void insert(llvm::StringRef names, Row row);
+
+  llvm::StringMap<Row> rows;
+};
+
+/// The table, built when first asked for.
+const Table &table();
+
+// The families.
+void addActivations(Table &table);
+void addAttention(Table &table);
+void addBinary(Table &table);
+void addContraction(Table &table);
+void addConvolution(Table &table);
+void addCreation(Table &table);
+void addEmbedding(Table &table);
+void addIndexing(Table &table);
+void addLinalg(Table &table);
+void addLoss(Table &table);
+void addNormalization(Table &table);
+void addPointwise(Table &table);
+void addPad(Table &table);
+void addPooling(Table &table);
+void addRearrange(Table &table);
+void addRecurrent(Table &table);
+void addReduce(Table &table);
+void addResize(Table &table);
+void addScan(Table &table);
+void addScatter(Table &table);
+void addSort(Table &table);
+void addView(Table &table);
+void addViewScatter(Table &table);
+
+} // namespace ptc::decompose

@@ -1,0 +1,96 @@
+//===- Value.h - T: a tensor or a number inside a decomposition -----------===//
+//
+// Rows of the decomposition table compute with T as Python code computes with
+// tensors and numbers: operators broadcast and promote types as PyTorch does.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/core/SymbolicShape.h"
+
+#include "mlir/IR/Value.h"
+
+#include <optional>
+
+namespace ptc::decompose {
+
+class B;
+
+/// A tensor, or a number that is no tensor yet: it becomes one of whatever
+/// shape and type the operation needs that first meets a tensor.
+class T {
+public:
+  enum class Kind { Nothing, Tensor, Bool, Int, Float, Complex };
+
+  T() = default;
+  T(B &b, mlir::Value tensor, bool isWrapped = false)
+      : b(&b), tensor_(tensor), kind(Kind::Tensor), isWrapped_(isWrapped) {}
+  T(bool number) : integer_(number), kind(Kind::Bool) {}
+  T(int number) : integer_(number), kind(Kind::Int) {}
+  T(int64_t number) : integer_(number), kind(Kind::Int) {}
+  T(double number) : real_(number), kind(Kind::Float) {}
+  /// A size: an integer that may be symbolic.
+  T(mlir::AffineExpr size);
+  static T complex(double real, double imaginary);
+
+  /// False for the result of a row that failed, and for results not computed.
+  explicit operator bool() const { return kind != Kind::Nothing; }
+  bool isTensor() const { return kind == Kind::Tensor; }
+  bool isNumber() const { return kind > Kind::Tensor; }
+  /// A 0-d tensor that stands for a Python number: weakest in type promotion.
+  bool isWrapped() const { return isWrapped_; }
+
+  mlir::Value tensor() const {
+    assert(isTensor());
+    return tensor_;
+  }
+  Kind number() const { return kind; }
+  int64_t integer() const { return integer_; }
+  double real() const { return kind == Kind::Float || kind == Kind::Complex ? real_ : double(integer_); }
+  double imaginary() const { return imaginary_; }
+  /// Null unless the number is a symbolic size.
+  mlir::AffineExpr symbolic() const { return symbolic_; }
+
+  mlir::Type dtype() const; ///< Element type of a tensor.
+  int64_t rank() const;     ///< 0 for numbers.
+  Shape sizes() const;
+  mlir::AffineExpr size(int64_t dim) const; ///< Negative counts from the end.
+  mlir::AffineExpr numel() const;
+  B &builder() const { return *b; }
+
+private:
+  friend class B;
+  B *b = nullptr;
+  mlir::Value tensor_;
+  mlir::AffineExpr symbolic_;
+  int64_t integer_ = 0;
+  double real_ = 0, imaginary_ = 0;
+  Kind kind = Kind::Nothing;
+  bool isWrapped_ = false;
+};
+
+using OptT = std::optional<T>;
+using TList = llvm::SmallVector<T, 2>;
+using OptTList = llvm::SmallVector<OptT, 2>;
+
+// Arithmetic of a promoted type. At least one side is a tensor.
+T operator+(T x, T y);
+T operator-(T x, T y);
+T operator*(T x, T y);
+/// True division: integers become the default floating type.
+T operator/(T x, T y);
+T operator-(T x);
+// Bits of integers, logic of bools.
+T operator&(T x, T y);
+T operator|(T x, T y);
+T operator^(T x, T y);
+T operator~(T x);
+// Tensors of bools.
+T operator<(T x, T y);
+T operator<=(T x, T y);
+T operator>(T x, T y);
+T operator>=(T x, T y);
+T operator==(T x, T y);
+T operator!=(T x, T y);
+
+} // namespace ptc::decompose

@@ -1,0 +1,152 @@
+//===- View.cpp - views, as the values that they show ---------------------===//
+//
+// Functionalization has run: a view is a new value. What a view's shape is,
+// the exporter has found out (-1 resolved, symbols simplified), so that most
+// rows go to the declared shape.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/graph/decompose/Index.h"
+#include "compiler/graph/decompose/Table.h"
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+static T identity(B &, T x, Rest) { return x; }
+static T toDeclared(B &b, T x, Rest) { return b.reshape(x, b.declared()); }
+
+static void addReshapes(Table &t) {
+  // Conversions of type are made where results meet their declared types.
+  t.def("alias alias_copy detach detach_copy contiguous clone lift lift_fresh lift_fresh_copy to.dtype to.device "
+        "to.dtype_layout to.other to.prim_Device to.prim_dtype _to_copy type_as resolve_conj resolve_neg conj "
+        "_conj _conj_physical conj_physical real _to_cpu",
+        [](B &b, T x, Rest rest) { return identity(b, x, rest); });
+  t.def("view view_copy _unsafe_view reshape _reshape_alias _reshape_copy _reshape_alias_copy view_as reshape_as "
+        "flatten.using_ints unflatten.int ravel squeeze squeeze.dim squeeze.dims squeeze_copy squeeze_copy.dim "
+        "squeeze_copy.dims atleast_1d atleast_2d",
+        [](B &b, T x, Rest rest) { return toDeclared(b, x, rest); });
+  t.def("unsqueeze unsqueeze_copy", [](B &b, T x, int64_t dim) { return b.unsqueeze(x, dim); });
+  t.def("expand expand_copy expand_as broadcast_to", [](B &b, T x, Rest) { return b.expand(x, b.declared()); });
+  t.def("atleast_3d", [](B &b, T x) {
+    return x.rank() == 2 ? b.unsqueeze(x, 2) : b.reshape(x, b.declared());
+  });
+  t.def("view.dtype view_copy.dtype", [](B &b, T x, Dtype dtype) {
+    if (dtype.getIntOrFloatBitWidth() != x.dtype().getIntOrFloatBitWidth())
+      return b.unsupported("only between types of one width");
+    return b.bitcast(x, dtype);
+  });
+}
+
+static void addPermutations(Table &t) {
+  t.def("permute permute_copy", [](B &b, T x, Dims order) {
+    for (int64_t &d : order)
+      d = b.dim(x, d);
+    return b.permute(x, order);
+  });
+  t.def("transpose.int transpose_copy.int swapaxes swapdims",
+        [](B &b, T x, int64_t d0, int64_t d1) { return b.transpose(x, d0, d1); });
+  t.def("t t_copy", [](B &b, T x) { return x.rank() < 2 ? x : b.transpose(x, 0, 1); });
+  t.def("mT adjoint mH", [](B &b, T x) { return b.transpose(x, -2, -1); });
+  t.def("numpy_T matrix_H", [](B &b, T x) {
+    Dims order = b.dims(x, {});
+    std::reverse(order.begin(), order.end());
+    return b.permute(x, order);
+  });
+  t.def("movedim.int moveaxis.int", [](B &b, T x, int64_t from, int64_t to) { return b.moveDim(x, from, to); });
+  t.def("movedim.intlist moveaxis.intlist", [](B &b, T x, Dims from, Dims to) {
+    Dims order(x.rank(), -1);
+    for (size_t i = 0; i < from.size(); ++i)
+      order[b.dim(x, to[i])] = b.dim(x, from[i]);
+    auto next = order.begin();
+    for (int64_t d = 0; d < x.rank(); ++d)
+      if (!llvm::is_contained(order, d)) {
+        next = std::find(order.begin(), order.end(), -1);
+        *next = d;
+      }
+    return b.permute(x, order);
+  });
+}
+
+/// Consecutive pieces along `dim`, of the sizes that the results declare.
+static TList splitAsDeclared(B &b, T x, int64_t dim) {
+  TList pieces;
+  dim = b.dim(x, dim);
+  AffineExpr start = b.size(0);
+  for (unsigned i = 0; b.hasDeclared(i); ++i) {
+    AffineExpr limit = start + b.declared(i)[dim];
+    pieces.push_back(b.slice(x, dim, start, limit));
+    start = limit;
+  }
+  return pieces;
+}
+
+static void addSlices(Table &t) {
+  t.def("slice.Tensor slice_copy.Tensor", [](B &b, T x, int64_t dim, OptInt start, OptInt, int64_t step) {
+    Span span = declaredSpan(b, x, dim, start, step, b.declared()[b.dim(x, dim)]);
+    return b.slice(x, dim, span.start, span.limit, step);
+  });
+  t.def("narrow narrow_copy", [](B &b, T x, int64_t dim, Int start, Int length) {
+    start = normaliseIndex(b, start, x.size(dim));
+    return b.slice(x, dim, start, start + length);
+  });
+  t.def("select.int select_copy.int", [](B &b, T x, int64_t dim, Int index) { return b.select(x, dim, index); });
+  t.def("chunk unsafe_chunk split.Tensor split.sizes split_copy.Tensor unsafe_split.Tensor split_with_sizes "
+        "split_with_sizes_copy unsafe_split_with_sizes tensor_split.sections tensor_split.indices",
+        [](B &b, T x, Any, int64_t dim) { return splitAsDeclared(b, x, dim); });
+  t.def("hsplit.int hsplit.array", [](B &b, T x, Any) { return splitAsDeclared(b, x, x.rank() == 1 ? 0 : 1); });
+  t.def("vsplit.int vsplit.array", [](B &b, T x, Any) { return splitAsDeclared(b, x, 0); });
+  t.def("dsplit.int dsplit.array", [](B &b, T x, Any) { return splitAsDeclared(b, x, 2); });
+  t.def("unbind.int unbind_copy.int", [](B &b, T x, int64_t dim) {
+    TList parts;
+    for (unsigned i = 0; b.hasDeclared(i); ++i)
+      parts.push_back(b.select(x, dim, b.size(i)));
+    return parts;
+  });
+}
+
+static void addDiagonals(Table &t) {
+  t.def("diagonal diagonal_copy linalg_diagonal", [](B &b, T x, int64_t offset, int64_t dim1, int64_t dim2) {
+    return diagonal(b, x, offset, dim1, dim2);
+  });
+  t.def("diag", [](B &b, T x, int64_t offset) {
+    return x.rank() == 2 ? diagonal(b, x, offset, 0, 1) : diagonalEmbed(b, x, offset, 0, 1);
+  });
+  t.def("diagflat", [](B &b, T x, int64_t offset) {
+    return diagonalEmbed(b, b.reshape(x, x.rank() ? x.numel() : b.size(1)), offset, 0, 1);
+  });
+  t.def("diag_embed", [](B &b, T x, int64_t offset, int64_t dim1, int64_t dim2) {
+    return diagonalEmbed(b, x, offset, dim1, dim2);
+  });
+  t.def("trace", [](B &b, T x) {
+    T sum = diagonal(b, x, 0, 0, 1);
+    return b.sum(b.to(sum, b.declaredType()), {});
+  });
+}
+
+static void addStrided(Table &t) {
+  t.def("as_strided as_strided_copy", [](B &b, T x, Ints size, Ints stride, OptInt offset) {
+    T flat = b.reshape(x, product(x.sizes(), b.context()));
+    return b.gather(flat, {stridedIndex(b, size, stride, offset ? *offset : b.size(0))}, {0});
+  });
+  t.def("unfold unfold_copy", [](B &b, T x, int64_t dim, int64_t size, int64_t step) {
+    if (!x.rank())
+      return b.reshape(x, b.declared());
+    dim = b.dim(x, dim);
+    Shape windows{b.declared()[dim], b.size(size)};
+    T index = b.iota(windows, 0, b.i64()) * step + b.iota(windows, 1, b.i64());
+    T gathered = b.gather(x, {index}, {dim}); // windows, size, other dimensions
+    T placed = b.moveDim(gathered, 1, -1);
+    return b.moveDim(placed, 0, dim);
+  });
+}
+
+void addView(Table &t) {
+  addReshapes(t);
+  addPermutations(t);
+  addSlices(t);
+  addDiagonals(t);
+  addStrided(t);
+}
+
+} // namespace ptc::decompose
