@@ -98,6 +98,7 @@ ptc_memory ptc_context::memory() {
 }
 
 int32_t ptc_context::threadsWanted() const {
+  const OpenMP &openmp = OpenMP::get();
   int32_t count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-  return count > 0 ? count : OpenMP::get().defaultThreads();
+  return count > 0 && openmp.path() ? count : openmp.defaultThreads();
 }

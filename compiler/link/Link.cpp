@@ -6,6 +6,7 @@
 #include "compiler/link/WeightSegment.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <mutex>
@@ -78,7 +79,8 @@ Error linkModel(const LinkInput &input, StringRef path) {
     return versionScript.takeError();
   if (Error error = runLinker(paths, versionScript->path(), path))
     return error;
-  return input.weights.empty() ? Error::success() : appendWeights(path, input.weights);
+  bool hasWeights = any_of(input.weights, [](const WeightPiece &weight) { return !weight.bytes.empty(); });
+  return hasWeights ? appendWeights(path, input.weights) : Error::success();
 }
 
 } // namespace ptc::link

@@ -59,7 +59,8 @@ Expected<Library> Library::open(const std::string &path) {
   if (!library.api)
     return fail("it speaks another version of the interface than " + Twine(PTC_ABI_VERSION));
   if (ptc_status status = library.api->context_create(&library.context))
-    return createStringError(path + ": " + library.api->status_string(status) + " (context_create)");
+    return createStringError(path + ": " + library.api->status_string(status) + ": " +
+                             library.api->last_error(nullptr) + " (compile it for this machine, or with --march)");
   return library;
 }
 

@@ -1,0 +1,37 @@
+#!/bin/bash
+# openmp_test.sh MAKE_MODEL PROBE: a model finds the OpenMP runtime that is there, and does without one.
+set -eu
+model=$TEST_TMPDIR/neighbours.so
+"$1" neighbours "$model"
+
+# hide NAMES...: libraries under these names that have nothing in them.
+hide() {
+  local folder name
+  folder=$(mktemp -d "$TEST_TMPDIR/hidden.XXXX")
+  for name in "$@"; do
+    echo 'void nothing(void) {}' | /usr/bin/clang-22 -shared -fPIC -x c - -o "$folder/$name"
+  done
+  echo "$folder"
+}
+
+# expect WHAT PATTERN ENVIRONMENT...
+expect() {
+  local what=$1 pattern=$2
+  shift 2
+  local answer
+  answer=$(env "$@" "$probe" "$model")
+  echo "$what: $answer"
+  [[ $answer =~ $pattern ]] || { echo "expected: $pattern"; exit 1; }
+  sums+=("$(grep -o 'sum=[0-9]*' <<<"$answer")")
+}
+
+probe=$2
+sums=()
+libomp=$(/usr/bin/clang-22 -print-file-name=libomp.so)
+[[ -e $libomp ]] || libomp=/usr/lib/llvm-22/lib/libomp.so
+expect "the system's libgomp" "openmp=libgomp.so.1 asked=2 threads=2 .* idle" PATH="$PATH"
+expect "only libomp" "openmp=libomp.so.5 asked=2 .* idle" LD_LIBRARY_PATH="$(hide libgomp.so.1):$(dirname "$libomp")"
+expect "one that the process has" "openmp=$libomp asked=2 .* idle" LD_PRELOAD="$libomp"
+expect "none at all" "openmp=none asked=1 threads=1 .* idle" \
+  LD_LIBRARY_PATH="$(hide libgomp.so.1 libomp.so.5 libomp.so libiomp5.so)"
+[[ $(printf '%s\n' "${sums[@]}" | sort -u | wc -l) == 1 ]]
