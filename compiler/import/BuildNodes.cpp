@@ -2,6 +2,7 @@
 
 #include "compiler/import/BuildNodes.h"
 
+#include "compiler/import/FunctionNames.h"
 #include "compiler/import/InferTypes.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -121,16 +122,40 @@ llvm::Error NodeBuilder::buildNode(const Node &node, Scope &scope) {
       return at(node, std::move(error));
     return inlineSubgraph(node, scope, 4);
   }
-  bool isNumber = !arithmetic(target).empty() || target.starts_with("aten.sym_");
-  bool isTensor = !node.outputs.empty() && node.outputs.front().tensor;
-  llvm::Error error = llvm::Error::success();
-  if (isNumber && !isTensor)
-    error = buildNumber(node, scope);
-  else if (const aten::Schema *schema = target.starts_with("aten.") ? aten::lookup(target) : nullptr)
-    error = buildAten(node, scope, *schema);
-  else
-    error = buildUnknown(node, scope);
+  if (isNumber(node, scope)) {
+    llvm::Error error = buildNumber(node, scope);
+    return error ? at(node, std::move(error)) : llvm::Error::success();
+  }
+  const aten::Schema *schema = target.starts_with("aten.") ? aten::lookup(target) : nullptr;
+  llvm::Error error = schema ? buildAten(node, scope, *schema) : buildFunction(node, scope);
   return error ? at(node, std::move(error)) : llvm::Error::success();
+}
+
+/// Whether the node computes with symbolic numbers; `x + 1` of tensors does not.
+bool NodeBuilder::isNumber(const Node &node, const Scope &scope) const {
+  if (!node.outputs.empty() && node.outputs.front().tensor)
+    return false;
+  if (StringRef(node.target).starts_with("aten.sym_"))
+    return true;
+  return !arithmetic(node.target).empty() && llvm::none_of(node.inputs, [&](const NamedValue &input) {
+    const Binding *binding = input.value.kind == Value::Reference ? scope.find(input.value.text) : nullptr;
+    return binding && binding->tensor;
+  });
+}
+
+/// A function of torch's: the first overload of that name which takes these
+/// arguments.
+llvm::Error NodeBuilder::buildFunction(const Node &node, Scope &scope) {
+  for (bool packIntegers : {false, true}) {
+    Node call = asOperatorCall(node, packIntegers);
+    for (const aten::Schema *schema : findOverloads(node.target)) {
+      llvm::Error error = buildAten(call, scope, *schema);
+      if (!error)
+        return error;
+      llvm::consumeError(std::move(error));
+    }
+  }
+  return buildUnknown(node, scope);
 }
 
 llvm::Error NodeBuilder::buildAten(const Node &node, Scope &scope, const aten::Schema &schema) {

@@ -27,6 +27,8 @@ public:
 private:
   llvm::Error buildNode(const Node &node, Scope &scope);
   llvm::Error buildAten(const Node &node, Scope &scope, const aten::Schema &schema);
+  llvm::Error buildFunction(const Node &node, Scope &scope);
+  bool isNumber(const Node &node, const Scope &scope) const;
   llvm::Error buildNumber(const Node &node, Scope &scope);
   llvm::Error buildUnknown(const Node &node, Scope &scope);
   llvm::Error buildRegion(const Graph &graph, mlir::OperationState &state);

@@ -2,6 +2,8 @@
 
 #include "compiler/import/SymbolTable.h"
 
+#include "dialects/core/Polynomial.h"
+
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -47,7 +49,9 @@ void SymbolTable::addRange(const RangeConstraint &constraint) {
 
 AffineExpr SymbolTable::constant(int64_t value) const { return getAffineConstantExpr(value, context); }
 
-AffineExpr SymbolTable::simplify(AffineExpr expr) const { return simplifyAffineExpr(expr, 0, symbols.size()); }
+AffineExpr SymbolTable::simplify(AffineExpr expr) const {
+  return normalizeProducts(simplifyAffineExpr(expr, 0, symbols.size()));
+}
 
 AffineExpr SymbolTable::symbol(StringRef name) {
   if (name.front() == kWrappedMark) {
@@ -88,6 +92,41 @@ llvm::Expected<unsigned> SymbolTable::bind(const Expression &expression) {
 // Expressions
 //===----------------------------------------------------------------------===//
 
+/// A product as its constant and its other factors.
+static int64_t factorize(AffineExpr expr, llvm::SmallVectorImpl<AffineExpr> &factors) {
+  if (auto value = getConstant(expr))
+    return *value;
+  auto product = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+  if (product && product.getKind() == AffineExprKind::Mul)
+    return factorize(product.getLHS(), factors) * factorize(product.getRHS(), factors);
+  factors.push_back(expr);
+  return 1;
+}
+
+/// a / b where every term of `a` has all factors of `b`: (64*s0*s1) / (64*s0).
+/// MLIR divides by constants only.
+static std::optional<AffineExpr> divideExactly(AffineExpr a, AffineExpr b) {
+  if (auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(a); sum && sum.getKind() == AffineExprKind::Add) {
+    auto left = divideExactly(sum.getLHS(), b);
+    auto right = left ? divideExactly(sum.getRHS(), b) : std::nullopt;
+    return right ? std::optional(*left + *right) : std::nullopt;
+  }
+  llvm::SmallVector<AffineExpr> factors, divisors;
+  int64_t x = factorize(a, factors), y = factorize(b, divisors);
+  if (y == 0 || x % y != 0)
+    return std::nullopt;
+  for (AffineExpr divisor : divisors) {
+    auto found = llvm::find(factors, divisor);
+    if (found == factors.end())
+      return std::nullopt;
+    factors.erase(found);
+  }
+  AffineExpr result = getAffineConstantExpr(x / y, a.getContext());
+  for (AffineExpr factor : factors)
+    result = result * factor;
+  return result;
+}
+
 llvm::Expected<AffineExpr> SymbolTable::toAffine(const Expression &expression) {
   auto value = evaluate(expression);
   if (!value)
@@ -102,6 +141,8 @@ llvm::Expected<AffineExpr> SymbolTable::toInteger(const Quotient &value, const E
     if (value.numerator.isMultipleOf(*divisor))
       return simplify(value.numerator.floorDiv(*divisor));
   }
+  if (auto quotient = divideExactly(simplify(value.numerator), simplify(value.denominator)))
+    return simplify(*quotient);
   return llvm::createStringError("'" + expression.str() + "' is not an integer");
 }
 
@@ -164,6 +205,9 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateReal(double value) {
 
 AffineExpr SymbolTable::floorDivide(AffineExpr a, AffineExpr b) const {
   auto x = getConstant(a), y = getConstant(b);
+  if (range(b).min > 0)
+    if (auto quotient = divideExactly(a, b))
+      return *quotient;
   if (x && y && *y != 0)
     return constant(llvm::divideFloorSigned(*x, *y));
   if (y && *y < 0)
@@ -290,7 +334,7 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
   if (name == "FloorDiv")
     return whole(floorDivide(left, right));
   if (getConstant(divisor) == 1 && range(right).min > 0)
-    return whole(left % right);
+    return whole(divideExactly(left, right) ? constant(0) : left % right);
   return unknown();
 }
 
@@ -345,8 +389,26 @@ std::optional<bool> SymbolTable::prove(const Expression &condition) {
   return name == "Gt" ? decide(r.min > 0, r.max <= 0) : decide(r.min >= 0, r.max < 0);
 }
 
+/// Max(a, b) == b says a <= b, and needs no symbol for the larger one.
+static std::optional<Expression> withoutExtremum(const Expression &condition) {
+  if (condition.kind != Expression::Call || condition.name != "Eq" || condition.arguments.size() != 2)
+    return std::nullopt;
+  for (unsigned side : {0, 1}) {
+    const Expression &extremum = condition.arguments[side], &other = condition.arguments[1 - side];
+    bool isMax = extremum.name == "Max";
+    if (extremum.kind != Expression::Call || (!isMax && extremum.name != "Min") || extremum.arguments.size() != 2)
+      continue;
+    for (unsigned i : {0, 1})
+      if (extremum.arguments[i] == other)
+        return Expression::makeCall(isMax ? "Ge" : "Le", {other, extremum.arguments[1 - i]});
+  }
+  return std::nullopt;
+}
+
 void SymbolTable::addGuard(const Expression &condition) {
-  if (condition.kind == Expression::Call && condition.name == "And") {
+  if (auto simpler = withoutExtremum(condition)) {
+    addGuard(*simpler);
+  } else if (condition.kind == Expression::Call && condition.name == "And") {
     for (const Expression &part : condition.arguments)
       addGuard(part);
   } else if (prove(condition) != true && !llvm::is_contained(guards, condition)) {
@@ -357,6 +419,12 @@ void SymbolTable::addGuard(const Expression &condition) {
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
+
+void SymbolTable::finishGraph() { graphSymbols = symbols.size(); }
+
+bool SymbolTable::usesDerived(AffineExpr expr) const {
+  return llvm::any_of(derived, [&](const Derived &d) { return expr.isFunctionOfSymbol(d.position); });
+}
 
 void SymbolTable::annotate(ModuleOp module) {
   for (const RangeConstraint &r : otherRanges) {
@@ -374,10 +442,10 @@ void SymbolTable::annotate(ModuleOp module) {
     llvm::SmallVector<NamedAttribute> fields{b.getNamedAttr("text", b.getStringAttr(guard.str()))};
     if (guard.kind == Expression::Call && !relation(guard.name).empty() && guard.arguments.size() == 2) {
       auto difference = toAffine(Expression::makeCall("Sub", guard.arguments));
-      if (difference) {
+      if (difference && !usesDerived(*difference)) {
         fields.push_back(b.getNamedAttr("relation", b.getStringAttr(StringRef(guard.name).lower())));
         fields.push_back(b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(*difference, context))));
-      } else {
+      } else if (!difference) {
         llvm::consumeError(difference.takeError());
       }
     }
@@ -386,6 +454,11 @@ void SymbolTable::annotate(ModuleOp module) {
   if (!conditions.empty())
     module->setAttr("ptc.guards", b.getArrayAttr(conditions));
 
+  // A larger-of that only a guard asked for has nothing to compute it.
+  while (symbols.size() > graphSymbols && !derived.empty() && derived.back().position == symbols.size() - 1) {
+    symbols.pop_back();
+    derived.pop_back();
+  }
   if (symbols.empty())
     return;
   setSymbols(module, symbols);

@@ -39,6 +39,9 @@ public:
   /// whose types were derived here can take part in arithmetic.
   Expression wrap(mlir::AffineExpr expr);
 
+  /// What is met from here on is met in guards only.
+  void finishGraph();
+
   /// Sets `ptc.symbols` and `ptc.guards`.
   void annotate(mlir::ModuleOp module);
 
@@ -61,6 +64,7 @@ private:
   mlir::AffineExpr symbol(llvm::StringRef name);
   Range range(mlir::AffineExpr expr) const { return getRange(expr, symbols); }
   void addRange(const RangeConstraint &constraint);
+  bool usesDerived(mlir::AffineExpr expr) const;
 
   mlir::MLIRContext *context;
   llvm::SmallVector<Symbol> symbols;
@@ -77,6 +81,7 @@ private:
     mlir::AffineExpr a, b;
   };
   std::vector<Derived> derived;
+  size_t graphSymbols = 0;
   bool hasRanges;
 };
 

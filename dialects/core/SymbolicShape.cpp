@@ -2,6 +2,8 @@
 
 #include "dialects/core/SymbolicShape.h"
 
+#include "dialects/core/Polynomial.h"
+
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -43,7 +45,7 @@ AffineMap makeSymbolMap(ShapeRef exprs, MLIRContext *context) {
   unsigned symbols = countSymbols(exprs);
   Shape simplified;
   for (AffineExpr expr : exprs)
-    simplified.push_back(simplifyAffineExpr(expr, 0, symbols));
+    simplified.push_back(normalizeProducts(simplifyAffineExpr(expr, 0, symbols)));
   return AffineMap::get(0, countSymbols(simplified), simplified, context);
 }
 
@@ -105,7 +107,7 @@ bool isEqual(AffineExpr a, AffineExpr b) {
   if (a == b)
     return true;
   unsigned symbols = countSymbols({a, b});
-  auto difference = getConstant(simplifyAffineExpr(a - b, 0, symbols));
+  auto difference = getConstant(normalizeProducts(simplifyAffineExpr(a - b, 0, symbols)));
   return difference && *difference == 0;
 }
 

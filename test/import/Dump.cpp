@@ -1,7 +1,7 @@
 //===- Dump.cpp - imports models, prints them or the time that it took ------===//
 //
-//   dump MODEL [--weights FILE]       the module on stdout
-//   dump --time MODEL...              one line each
+//   dump MODEL [--weights FILE] [--locations]   the module on stdout
+//   dump --time MODEL...                        one line each
 //
 // Exit status 1 and one line on stderr for a model that cannot be imported.
 //
@@ -21,7 +21,7 @@ static double milliseconds() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-static bool dump(llvm::StringRef path, const ptc::ImportOptions &options, bool timeOnly) {
+static bool dump(llvm::StringRef path, const ptc::ImportOptions &options, bool timeOnly, bool locations) {
   double start = milliseconds();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   double created = milliseconds();
@@ -39,7 +39,7 @@ static bool dump(llvm::StringRef path, const ptc::ImportOptions &options, bool t
   }
   double checked = milliseconds();
   if (!timeOnly) {
-    model->module->print(llvm::outs(), mlir::OpPrintingFlags());
+    model->module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(locations));
     return ok;
   }
   size_t operations = 0;
@@ -54,11 +54,13 @@ static bool dump(llvm::StringRef path, const ptc::ImportOptions &options, bool t
 int main(int argc, char **argv) {
   ptc::ImportOptions options;
   std::vector<std::string> paths;
-  bool timeOnly = false;
+  bool timeOnly = false, locations = false;
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef argument = argv[i];
     if (argument == "--time")
       timeOnly = true;
+    else if (argument == "--locations")
+      locations = true;
     else if (argument == "--weights" && i + 1 < argc)
       options.weights = argv[++i];
     else
@@ -66,6 +68,6 @@ int main(int argc, char **argv) {
   }
   bool ok = !paths.empty();
   for (const std::string &path : paths)
-    ok &= dump(path, options, timeOnly);
+    ok &= dump(path, options, timeOnly, locations);
   return ok ? 0 : 1;
 }

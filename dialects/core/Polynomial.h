@@ -1,0 +1,13 @@
+//===- Polynomial.h - one form for sums of products of sizes -----------------===//
+#pragma once
+
+#include "mlir/IR/AffineExpr.h"
+
+namespace ptc {
+
+/// MLIR simplifies what is affine, and leaves products of symbols as they were
+/// written: s0*(2*s1) and 2*(s0*s1) stay two. Here both become the same
+/// expression. Affine expressions come back unchanged.
+mlir::AffineExpr normalizeProducts(mlir::AffineExpr expr);
+
+} // namespace ptc

@@ -1,0 +1,158 @@
+//===- parsers_test.cpp - expressions, JSON, safetensors ---------------------===//
+
+#include "compiler/import/Expression.h"
+#include "compiler/import/GraphText.h"
+#include "compiler/import/Json.h"
+#include "compiler/import/Safetensors.h"
+#include "compiler/import/StackTrace.h"
+
+#include <catch2/catch.hpp>
+
+using namespace ptc::import;
+
+static std::string parsed(llvm::StringRef text) {
+  auto expression = parseExpression(text);
+  return expression ? expression->str() : "error: " + llvm::toString(expression.takeError());
+}
+
+TEST_CASE("expressions: Python and sympy's repr give one tree") {
+  CHECK(parsed("2*s0 + 1") == "((2*s0) + 1)");
+  CHECK(parsed("Add(Mul(Integer(2), Symbol('s0', positive=True, integer=True)), Integer(1))") == "((2*s0) + 1)");
+  CHECK(parsed("((s0 + 1)//2)") == "((s0 + 1)//2)");
+  CHECK(parsed("FloorDiv(Add(Symbol('s0', integer=True), Integer(1)), Integer(2))") == "((s0 + 1)//2)");
+  CHECK(parsed("Max(1, s0)") == "Max(1, s0)");
+  CHECK(parsed("Add(Symbol('a'), Symbol('b'), Symbol('c'))") == "((a + b) + c)");
+  CHECK(parsed("PythonMod(s0, 8)") == "(s0 % 8)");
+  CHECK(parsed("s0**2") == "(s0**2)");
+  CHECK(parsed("-s0") == "(-1*s0)");
+  CHECK(parsed("-3") == "-3");
+  CHECK(parsed("s0 >= 2 & s1 < 3") == parsed("(s0 >= 2) & (s1 < 3)"));
+  CHECK(parsed("int_oo") == "int_oo");
+}
+
+TEST_CASE("expressions: what is none is refused at its column") {
+  CHECK(parsed("") == "error: expression ends too early at column 1 of ''");
+  CHECK(parsed("s0 +") == "error: expression ends too early at column 5 of 's0 +'");
+  CHECK(parsed("s0 ) 1") == "error: unexpected text at column 4 of 's0 ) 1'");
+  CHECK(parsed("99999999999999999999") == "error: an integer beyond 64 bits at column 1 of '99999999999999999999'");
+  CHECK(parsed(std::string(100000, '(')).find("nested too deeply") != std::string::npos);
+  CHECK(parsed(std::string(100000, '-') + "1").find("nested too deeply") != std::string::npos);
+  std::string sum = "1";
+  for (int i = 0; i < 100000; ++i)
+    sum += "+s0";
+  CHECK(parsed(sum).find("too many terms") != std::string::npos);
+}
+
+static std::string jsonError(llvm::StringRef text) {
+  auto document = JsonDocument::parse(text);
+  return document ? "" : llvm::toString(document.takeError());
+}
+
+TEST_CASE("JSON: values are found by key and position") {
+  auto document = JsonDocument::parse(R"( {"a": [1, -2.5e3, "x\n\u00e9\ud83d\ude00"], "b": {"c": null}, "d": true} )");
+  REQUIRE(bool(document));
+  std::vector<JsonValue> elements;
+  document->root().get("a")->forEach([&](JsonValue v, unsigned) { return elements.push_back(v), true; });
+  REQUIRE(elements.size() == 3);
+  CHECK(elements[0].integer() == 1);
+  CHECK(elements[1].number() == -2500);
+  CHECK_FALSE(elements[1].integer());
+  CHECK(elements[2].string() == "x\n\xc3\xa9\xf0\x9f\x98\x80");
+  CHECK(document->root().get("b")->get("c")->isNull());
+  CHECK(document->root().get("d")->boolean() == true);
+  CHECK_FALSE(document->root().get("e"));
+}
+
+TEST_CASE("JSON: damage is an error with its place") {
+  CHECK(jsonError("") == "invalid JSON: expected a value at byte 0");
+  CHECK(jsonError("{\"a\": 1,}") == "invalid JSON: expected a key at byte 8");
+  CHECK(jsonError("[1 2]") == "invalid JSON: expected ',' or ']' at byte 3");
+  CHECK(jsonError("[1, \"x") == "invalid JSON: a string without an end at byte 6");
+  CHECK(jsonError("[1]x") == "invalid JSON: text behind the document at byte 3");
+  CHECK(jsonError("[tru]") == "invalid JSON: expected a value at byte 1");
+  CHECK(jsonError(std::string(1000000, '[')) == "invalid JSON: nested too deeply at byte 128");
+  CHECK(jsonError("\"\\") == "invalid JSON: a string without an end at byte 3");
+  CHECK(jsonError("{\"\\ud83d\": \"\\u12\"}").empty());
+}
+
+static std::string safetensors(llvm::StringRef header, size_t dataBytes, int64_t claimed = -1) {
+  uint64_t length = claimed < 0 ? header.size() : uint64_t(claimed);
+  std::string file(reinterpret_cast<const char *>(&length), 8);
+  return file + header.str() + std::string(dataBytes, '\0');
+}
+static std::string safetensorsError(const std::string &file) {
+  auto tensors = readSafetensors({file.data(), file.size()});
+  return tensors ? "" : llvm::toString(tensors.takeError());
+}
+
+TEST_CASE("safetensors: tensors lie where the header says") {
+  std::string file = safetensors(R"({"w": {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},
+    "n": {"dtype":"I64","shape":[],"data_offsets":[24,32]}, "__metadata__": {"format":"pt"}})", 32);
+  auto tensors = readSafetensors({file.data(), file.size()});
+  REQUIRE(bool(tensors));
+  CHECK(tensors->size() == 2);
+  CHECK((*tensors)["w"].strides == std::vector<int64_t>{3, 1});
+  CHECK((*tensors)["n"].bytes.data() == file.data() + file.size() - 8);
+}
+
+TEST_CASE("safetensors: a lying header is refused") {
+  CHECK(safetensorsError("abc") == "not a safetensors file (too short)");
+  CHECK(safetensorsError(safetensors("{}", 0, INT64_MAX)) ==
+        "not a safetensors file (its header would be longer than the file)");
+  auto one = [](llvm::StringRef row) { return safetensorsError(safetensors("{\"w\": " + row.str() + "}", 24)); };
+  CHECK(one(R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,28]})") == "tensor 'w' lies outside of the file");
+  CHECK(one(R"({"dtype":"F32","shape":[2,3],"data_offsets":[24,0]})") == "tensor 'w' lies outside of the file");
+  CHECK(one(R"({"dtype":"F32","shape":[2,2],"data_offsets":[0,24]})") ==
+        "tensor 'w' has 24 bytes, which is not what its shape needs");
+  CHECK(one(R"({"dtype":"F32","shape":[4611686018427387904,16],"data_offsets":[0,24]})") ==
+        "tensor 'w' has sizes whose product overflows");
+  CHECK(one(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,24]})") == "tensor 'w' has a size that is no number");
+  CHECK(one(R"({"dtype":"F32"})") == "tensor 'w' needs dtype, shape and data_offsets");
+  CHECK(one("7") == "tensor 'w' needs dtype, shape and data_offsets");
+  CHECK(safetensorsError(safetensors(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},
+    "b":{"dtype":"U8","shape":[8],"data_offsets":[4,12]}})", 12)) == "tensors of the safetensors file overlap");
+}
+
+TEST_CASE("stack traces: the user's line, not torch's") {
+  Source source;
+  findUserLine("File \"/home/me/net.py\", line 12, in forward\n    return self.fc(x)\n"
+               "  File \"/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py\", line 134, in forward\n"
+               "    return F.linear(input, self.weight, self.bias)",
+               source);
+  CHECK(source.file == "/home/me/net.py");
+  CHECK(source.line == 12);
+  CHECK(innermostModule("L__self__,,M;L__self___a,encoder.layer.0,torch.nn.Linear") == "encoder.layer.0");
+}
+
+static std::string graphError(llvm::StringRef text) {
+  auto program = readGraphText(text);
+  return program ? "" : llvm::toString(program.takeError());
+}
+
+TEST_CASE("graph text: results that are taken apart become a node's outputs") {
+  auto program = readGraphText("def forward(self, x: \"f32[4, 8]\"):\n"
+                               "    topk = torch.ops.aten.topk.default(x, 2)\n"
+                               "    index: \"i64[4, 2]\" = topk[1];  topk = None\n"
+                               "    return (index,)\n");
+  REQUIRE(bool(program));
+  REQUIRE(program->graph.nodes.size() == 1);
+  const Node &node = program->graph.nodes[0];
+  CHECK(node.name == "topk");
+  CHECK_FALSE(node.isSingleOutput);
+  REQUIRE(node.outputs.size() == 2);
+  CHECK(node.outputs[0].name.empty());
+  CHECK(node.outputs[1].name == "index");
+  CHECK(node.outputs[1].tensor->dtype == DType::Int64);
+}
+
+TEST_CASE("graph text: an error names line and column") {
+  CHECK(graphError("x = 1\n") == "2:1: expected a class or a function, but the text ends here");
+  CHECK(graphError("def forward(self, x: \"f32[4\"):\n    return (x,)\n") ==
+        "1:22: the type annotation 'f32[4' has no closing bracket, but found 'f32[4'");
+  CHECK(graphError("def forward(self, x):\n    y = torch.ops.aten.sin.default(x\n    return (y,)\n") ==
+        "3:5: expected ',' or ')', but found 'return'");
+  CHECK(graphError("ExportedProgram:\n    class GraphModule(torch.nn.Module):\n        def forward(self, x):\n"
+                   "            return (x,)\n") == "5:1: expected 'Graph signature:' (is the file cut off?)");
+  CHECK(graphError("def forward(self, x):\n    return " + std::string(100000, '[')).find("nested too deeply") !=
+        std::string::npos);
+}
