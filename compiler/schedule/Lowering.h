@@ -27,7 +27,4 @@ Shape reshapePlaces(ShapeRef operand, ShapeRef result, mlir::MLIRContext *contex
 
 mlir::Value lowerRandomBits(Builder &b, mlir::Value seed, int64_t stream, mlir::RankedTensorType type);
 
-/// A weight in the form that convolution kernels read: see Loop.td on w_panel.
-mlir::Value packConvolutionWeight(Builder &b, mlir::Value weight, int64_t groups, int64_t panel);
-
 } // namespace ptc::schedule

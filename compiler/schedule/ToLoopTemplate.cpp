@@ -118,26 +118,6 @@ static SmallVector<unsigned> kernelFirst(unsigned rank) {
   return permutation;
 }
 
-Value packConvolutionWeight(Builder &b, Value weight, int64_t groups, int64_t panel) {
-  MLIRContext *context = b.getContext();
-  Shape sizes = getShape(weight), packed{getAffineConstantExpr(groups, context)};
-  AffineExpr outputs = sizes.back().floorDiv(groups);
-  packed.push_back(outputs.ceilDiv(panel));
-  packed.append(sizes.begin(), sizes.end() - 1);
-  packed.push_back(getAffineConstantExpr(panel, context));
-  return createMap(b, makeTensorType(packed, elementType(weight)), [&](ValueRange ids) -> Value {
-    unsigned last = packed.size() - 1;
-    AffineExpr within = getAffineDimExpr(1, context) * panel + getAffineDimExpr(last, context);
-    Shape places = makeDims(sizes.size() - 1, context, 2);
-    places.push_back(getAffineDimExpr(0, context) * outputs + within);
-    auto exact = getConstant(outputs % panel);
-    if (exact && *exact == 0)
-      return read(b, weight, places, ids);
-    Value inside = compare(b, Predicate::slt, within, outputs, ids);
-    return readWhere(b, weight, places, ids, inside, constantInt(b, loop::getScalarType(weight), 0));
-  });
-}
-
 /// Zeros between the elements of the spatial dimensions: a transposed convolution is one over this.
 static Value dilateInput(Builder &b, Value x, ArrayRef<int64_t> dilations) {
   MLIRContext *context = b.getContext();
@@ -159,27 +139,9 @@ static Value dilateInput(Builder &b, Value x, ArrayRef<int64_t> dilations) {
 
 static Value createConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type,
                                ArrayRef<int64_t> kernel) {
-  MLIRContext *context = b.getContext();
-  int64_t groups = op.getGroups(), panel = 0;
-  auto inputs = getConstant(getShape(w)[kernel.size()]), outputs = getConstant(getShape(w).back());
-  if (inputs == 1 && outputs == groups && groups > 1) {
-    // Depthwise kernels read the weight without its dimension of size 1.
-    Shape sizes = getShape(w), flat(sizes.begin(), sizes.end() - 2);
-    flat.push_back(sizes.back());
-    w = createMap(b, makeTensorType(flat, elementType(w)), [&, w](ValueRange ids) {
-      Shape places = makeDims(ids.size(), context);
-      places.insert(places.end() - 1, getAffineConstantExpr(0, context));
-      return read(b, w, places, ids);
-    });
-  } else {
-    // Two vectors of AVX-512 in a panel; half where the rest of the last would mostly be padding.
-    int64_t perGroup = *outputs / groups, rest = perGroup % 32;
-    panel = rest > 0 && rest <= 16 ? 16 : 32;
-    w = packConvolutionWeight(b, w, groups, panel);
-  }
   auto convolution = loop::ConvolutionOp::create(b, TypeRange(type), x, w, op.getStrides(), op.getLow(), op.getHigh(),
-                                                 op.getDilations(), static_cast<uint64_t>(groups), kernel,
-                                                 static_cast<uint64_t>(panel));
+                                                 op.getDilations(), static_cast<uint64_t>(op.getGroups()), kernel,
+                                                 uint64_t(0));
   buildEpilogue(b, convolution);
   return convolution.getResult(0);
 }

@@ -1,0 +1,26 @@
+//===- Bodies.h - copying and tidying scalar bodies -----------------------===//
+#pragma once
+
+#include "compiler/schedule/IndexSimplify.h"
+#include "compiler/schedule/LoopBuilder.h"
+
+namespace ptc::schedule {
+
+/// Copies the block's operations to the builder's place and answers what it yields. With `guard`, memory is touched
+/// only where it holds (what is yielded elsewhere is of no matter).
+llvm::SmallVector<mlir::Value> cloneBody(Builder &b, mlir::Block &block, mlir::ValueRange arguments,
+                                         mlir::Value guard = {});
+
+/// Brings a body into its one form: reads have the block's indices as first operands, all of them, and a simplified map;
+/// conditions that sizes decide are gone, as is what is computed twice or never used.
+void tidyBody(mlir::Region &region, ShapeRef domain, llvm::ArrayRef<Symbol> symbols);
+/// All bodies of a member.
+void tidyMember(mlir::Operation *member, llvm::ArrayRef<Symbol> symbols);
+
+/// After tidying: the number of index arguments of the block.
+unsigned countIndices(mlir::Block &block);
+
+/// Whether the read is of the element at the block's first `rank` indices (places of size 1 do not count).
+bool isIdentityRead(loop::ReadOp read, unsigned rank);
+
+} // namespace ptc::schedule

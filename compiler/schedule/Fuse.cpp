@@ -1,0 +1,46 @@
+//===- Fuse.cpp -----------------------------------------------------------===//
+
+#include "compiler/schedule/Fuse.h"
+
+#include "compiler/schedule/Epilogues.h"
+#include "compiler/schedule/Groups.h"
+#include "compiler/schedule/Inline.h"
+#include "compiler/schedule/SplitReductions.h"
+#include "dialects/loop/Loop.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace ptc::schedule {
+
+static void fuse(Block &block, ArrayRef<Symbol> symbols) {
+  inlineProducers(block, symbols, InlineMode::Views);
+  foldOperandViews(block, symbols);
+  inlineProducers(block, symbols, InlineMode::Values);
+  fuseEpilogues(block, symbols);
+  splitReductions(block, symbols);
+  createKernels(block, groupMembers(block, symbols));
+}
+
+namespace {
+struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FusePass)
+
+  StringRef getArgument() const final { return "ptc-fuse"; }
+  StringRef getDescription() const final { return "Fuse loops into kernels"; }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<loop::LoopDialect>(); }
+
+  void runOnOperation() final {
+    SmallVector<Symbol> symbols = getSymbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      fuse(function.getBody().front(), symbols);
+  }
+};
+} // namespace
+
+} // namespace ptc::schedule
+
+std::unique_ptr<mlir::Pass> ptc::createFusePass() { return std::make_unique<schedule::FusePass>(); }

@@ -1,0 +1,22 @@
+//===- Fuse.h - loops become kernels --------------------------------------===//
+//
+// Before: a loop operation for each prim.
+// After:  views have vanished into index maps, maps are epilogues of what they
+//         read or parts of their readers, and every operation is in exactly one
+//         loop.kernel (see Inline.h, Epilogues.h, SplitReductions.h, Groups.h).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
+namespace ptc {
+
+/// Pipeline name: ptc-fuse.
+std::unique_ptr<mlir::Pass> createFusePass();
+
+} // namespace ptc

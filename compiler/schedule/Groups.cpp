@@ -1,0 +1,187 @@
+//===- Groups.cpp ---------------------------------------------------------===//
+//
+// Groups are numbered in the order in which they run. An operation may join any
+// group that does not run before one it reads from; among those where it is
+// legal it takes the one that spares most memory traffic.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/schedule/Groups.h"
+
+#include "compiler/schedule/Bodies.h"
+#include "compiler/schedule/Work.h"
+
+using namespace mlir;
+
+namespace ptc::schedule {
+
+// Iterations of the shared dimensions that are enough to keep threads and vectors busy.
+static constexpr double kEnoughShared = 16;
+// A kernel of fewer points than this is over before a thread could be woken for it.
+static constexpr double kTinyDomain = 8192;
+// What members keep for one iteration of the shared dimensions should stay in L2.
+static constexpr double kMostLocalBytes = 512 << 10;
+static constexpr size_t kMostMembers = 24;
+
+namespace {
+class Grouper {
+public:
+  Grouper(Block &block, ArrayRef<Symbol> symbols) : block(block), symbols(symbols) {}
+
+  std::vector<Group> run() {
+    for (Operation &op : block)
+      if (loop::isMember(&op))
+        place(&op);
+    return std::move(groups);
+  }
+
+private:
+  void place(Operation *op);
+  std::optional<unsigned> sharedWith(Operation *op, unsigned group);
+  double savedBytes(Operation *op, unsigned group);
+
+  Block &block;
+  ArrayRef<Symbol> symbols;
+  std::vector<Group> groups;
+  llvm::DenseMap<Operation *, unsigned> groupOf;
+  llvm::DenseMap<Value, SmallVector<unsigned, 2>> readers; ///< groups that read a tensor
+};
+} // namespace
+
+/// The dimensions of an operation that may be shared: the whole of its result's, those before a scan.
+static Shape shareableDims(Operation *op) {
+  Shape sizes = getShape(op->getResult(0));
+  if (auto scan = llvm::dyn_cast<loop::ScanOp>(op))
+    sizes.truncate(scan.getDim());
+  return sizes;
+}
+
+static bool mayShare(Operation *op) { return llvm::isa<loop::MapOp, loop::ReduceOp, loop::ScanOp>(op); }
+
+template <typename Visit> static void forEachRead(Operation *op, Visit visit) {
+  for (Region &region : op->getRegions())
+    for (Block &body : region)
+      for (auto read : body.getOps<loop::ReadOp>())
+        visit(read);
+}
+
+/// How many of the first dimensions the read takes from the reader's indices unchanged.
+static unsigned identicalDims(loop::ReadOp read) {
+  unsigned count = 0;
+  Shape sizes = getShape(read.getTensor());
+  for (AffineExpr place : read.getMap().getResults()) {
+    auto dim = llvm::dyn_cast<AffineDimExpr>(place);
+    auto argument = dim ? llvm::dyn_cast<BlockArgument>(read.getIndices()[dim.getPosition()]) : BlockArgument();
+    bool same = argument && argument.getOwner() == read->getBlock() && argument.getArgNumber() == count;
+    bool isUnit = getConstant(sizes[count]) == 1 && getConstant(place) == 0;
+    if (!same && !isUnit)
+      break;
+    ++count;
+  }
+  return count;
+}
+
+static double tensorBytes(Value value, ArrayRef<Symbol> symbols) {
+  Type element = elementType(value);
+  double size = llvm::isa<ComplexType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  return size * estimateCount(getShape(value), symbols);
+}
+
+/// The dimensions that `op` would share with the group; nullopt where it must not join.
+std::optional<unsigned> Grouper::sharedWith(Operation *op, unsigned index) {
+  Group &group = groups[index];
+  if (group.members.size() >= kMostMembers || !mayShare(group.members.front()))
+    return std::nullopt;
+  Shape mine = shareableDims(op);
+  unsigned shared = 0, most = std::min(mine.size(), group.shared.size());
+  while (shared < most && isEqual(mine[shared], group.shared[shared]))
+    ++shared;
+  forEachRead(op, [&](loop::ReadOp read) {
+    Operation *source = read.getTensor().getDefiningOp();
+    if (source && groupOf.count(source) && groupOf[source] == index)
+      shared = std::min(shared, identicalDims(read));
+  });
+  double iterations = estimateCount(ShapeRef(group.shared).take_front(shared), symbols);
+  double points = estimateCount(loop::getDomain(op), symbols), local = 0;
+  for (Operation *member : group.members) {
+    points = std::max(points, estimateCount(loop::getDomain(member), symbols));
+    for (Value result : member->getResults())
+      local += tensorBytes(result, symbols) / iterations;
+  }
+  bool isTiny = points <= kTinyDomain;
+  bool losesNothing = shared == group.shared.size() && shared == mine.size();
+  if (!isTiny && !losesNothing && (iterations < kEnoughShared || local > kMostLocalBytes))
+    return std::nullopt;
+  if (shared == 0 && !isTiny)
+    return std::nullopt;
+  return shared;
+}
+
+/// Memory traffic that goes when `op` runs in the group.
+double Grouper::savedBytes(Operation *op, unsigned index) {
+  double saved = 0;
+  llvm::SmallPtrSet<Value, 8> counted;
+  forEachRead(op, [&](loop::ReadOp read) {
+    Value tensor = read.getTensor();
+    if (!counted.insert(tensor).second)
+      return;
+    Operation *source = tensor.getDefiningOp();
+    bool isOwn = source && groupOf.count(source) && groupOf[source] == index;
+    auto found = readers.find(tensor);
+    bool isRead = found != readers.end() && llvm::is_contained(found->second, index);
+    if (isOwn || isRead)
+      saved += tensorBytes(tensor, symbols);
+  });
+  return saved;
+}
+
+void Grouper::place(Operation *op) {
+  unsigned earliest = 0;
+  SmallVector<unsigned> candidates;
+  llvm::SmallPtrSet<Value, 8> sources;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getParentBlock() == &block)
+        sources.insert(operand);
+  });
+  for (Value source : sources) {
+    if (Operation *producer = source.getDefiningOp()) {
+      earliest = std::max(earliest, groupOf[producer]);
+      candidates.push_back(groupOf[producer]);
+    }
+    llvm::append_range(candidates, readers[source]);
+  }
+  llvm::sort(candidates);
+  candidates.erase(llvm::unique(candidates), candidates.end());
+
+  std::optional<unsigned> best;
+  unsigned bestShared = 0;
+  double bestSaved = 0;
+  for (unsigned candidate : mayShare(op) ? ArrayRef<unsigned>(candidates) : ArrayRef<unsigned>()) {
+    if (candidate < earliest)
+      continue;
+    double saved = savedBytes(op, candidate);
+    if (saved <= bestSaved)
+      continue;
+    if (auto shared = sharedWith(op, candidate)) {
+      best = candidate;
+      bestShared = *shared;
+      bestSaved = saved;
+    }
+  }
+  if (!best) {
+    best = groups.size();
+    groups.push_back({{}, mayShare(op) ? shareableDims(op) : Shape()});
+    bestShared = groups.back().shared.size();
+  }
+  groups[*best].members.push_back(op);
+  groups[*best].shared.truncate(bestShared);
+  groupOf[op] = *best;
+  for (Value source : sources)
+    if (!llvm::is_contained(readers[source], *best))
+      readers[source].push_back(*best);
+}
+
+std::vector<Group> groupMembers(Block &block, ArrayRef<Symbol> symbols) { return Grouper(block, symbols).run(); }
+
+} // namespace ptc::schedule

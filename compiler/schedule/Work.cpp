@@ -1,0 +1,50 @@
+//===- Work.cpp -----------------------------------------------------------===//
+
+#include "compiler/schedule/Work.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace ptc::schedule {
+
+static int64_t getWork(Operation &op) {
+  if (llvm::isa<loop::ReadOp, loop::IndexOp, loop::CheckedIndexOp, loop::YieldOp, arith::ConstantOp, arith::IndexCastOp>(op))
+    return 0;
+  if (llvm::isa<arith::DivFOp, math::SqrtOp>(op))
+    return 4;
+  if (llvm::isa<arith::DivSIOp, arith::RemSIOp, arith::RemFOp>(op))
+    return 16;
+  if (llvm::isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::CopySignOp,
+                math::IsFiniteOp>(op))
+    return 1;
+  if (op.getDialect() && op.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace())
+    return 16;
+  // Comparisons of indices are decided once for a vector.
+  if (llvm::any_of(op.getOperandTypes(), [](Type type) { return type.isIndex(); }))
+    return 0;
+  bool onConditions = llvm::all_of(op.getOperandTypes(), [](Type type) { return type.isInteger(1); });
+  return onConditions ? 0 : 1;
+}
+
+int64_t getWork(Block &body) {
+  int64_t work = 0;
+  for (Operation &op : body)
+    work += getWork(op);
+  return work;
+}
+
+double estimateCount(ShapeRef sizes, ArrayRef<Symbol> symbols) {
+  SmallVector<int64_t> typical;
+  for (const Symbol &symbol : symbols) {
+    int64_t value = std::max<int64_t>(symbol.min, 64);
+    typical.push_back(symbol.max == Symbol::kUnbounded ? value : std::min(value, symbol.max));
+  }
+  double count = 1;
+  for (AffineExpr size : sizes)
+    count *= static_cast<double>(getConstant(size) ? *getConstant(size) : evaluate(size, typical));
+  return count;
+}
+
+} // namespace ptc::schedule
