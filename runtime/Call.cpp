@@ -53,43 +53,54 @@ static bool isUsableInPlace(const DLTensor &tensor) {
   return isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % alignment == 0;
 }
 
-/// Decides which tensors need packed copies, where these lie, and refuses what would make results
-/// depend on the order in which memory is written.
-static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+/// Refuses what would make results depend on the order in which memory is written.
+static ptc_status checkSharing(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
   const Program &program = *frame.program;
-  int64_t bytes = 0;
-  auto place = [&](Staging &staging, const DLTensor &tensor, int64_t size, bool isStaged) {
-    staging = {isStaged ? &tensor : nullptr, bytes};
-    if (isStaged)
-      bytes += (size + kAlignment - 1) / kAlignment * kAlignment;
-  };
-
+  for (int32_t i = 0; i < program.inputCount; ++i)
+    frame.inputs[i].extent = extentOf(*inputs.tensors[i]);
   for (int32_t i = 0; i < program.outputCount; ++i) {
-    Extent extent = extentOf(*outputs[i]);
+    frame.outputs[i].extent = extentOf(*outputs[i]);
     if (mayOverlapItself(*outputs[i]))
       return error.set(PTC_INVALID_ARGUMENT, "output '%s' (%d): its strides let elements share memory",
                        program.outputs[i].name, i);
     for (int32_t j = 0; j < i; ++j)
-      if (extent.overlaps(extentOf(*outputs[j])))
+      if (frame.outputs[i].extent.overlaps(frame.outputs[j].extent))
         return error.set(PTC_INVALID_ARGUMENT, "outputs '%s' (%d) and '%s' (%d) share memory", program.outputs[j].name,
                          j, program.outputs[i].name, i);
-    place(frame.outputs[i], *outputs[i], frame.values[program.outputs[i].bytes], !isUsableInPlace(*outputs[i]));
   }
   for (int32_t i = 0; i < program.inputCount; ++i) {
     const TensorEntry &entry = program.inputs[i];
-    Extent extent = extentOf(*inputs.tensors[i]);
-    bool overlapsOutput = false;
-    for (int32_t j = 0; j < program.outputCount; ++j)
-      overlapsOutput |= extent.overlaps(extentOf(*outputs[j]));
-    for (int32_t j = 0; entry.isWritten && j < program.inputCount; ++j)
-      if (overlapsOutput || (j != i && extent.overlaps(extentOf(*inputs.tensors[j]))))
-        return error.set(PTC_INVALID_ARGUMENT, "input '%s' (%d): the model updates it, but it shares memory with %s",
-                         entry.name, i, overlapsOutput ? "an output" : "another input");
-    if (entry.isWritten && mayOverlapItself(*inputs.tensors[i]))
-      return error.set(PTC_INVALID_ARGUMENT, "input '%s' (%d): the model updates it, but its elements share memory",
-                       entry.name, i);
-    place(frame.inputs[i], *inputs.tensors[i], frame.values[entry.bytes],
-          overlapsOutput || !isUsableInPlace(*inputs.tensors[i]));
+    if (!entry.isWritten)
+      continue;
+    const char *other = mayOverlapItself(*inputs.tensors[i]) ? "itself" : nullptr;
+    for (int32_t j = 0; j < program.outputCount && !other; ++j)
+      other = frame.inputs[i].extent.overlaps(frame.outputs[j].extent) ? "an output" : nullptr;
+    for (int32_t j = 0; j < program.inputCount && !other; ++j)
+      other = j != i && frame.inputs[i].extent.overlaps(frame.inputs[j].extent) ? "another input" : nullptr;
+    if (other)
+      return error.set(PTC_INVALID_ARGUMENT, "input '%s' (%d): the model updates it, but it shares memory with %s",
+                       entry.name, i, other);
+  }
+  return PTC_OK;
+}
+
+/// Makes packed copies of the inputs that need them, and room for such outputs.
+static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+  const Program &program = *frame.program;
+  int64_t bytes = 0;
+  auto place = [&](Staging &staging, const DLTensor &tensor, ValueId size, bool isStaged) {
+    staging.tensor = isStaged ? &tensor : nullptr;
+    staging.offset = bytes;
+    if (isStaged)
+      bytes += (frame.values[size] + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  for (int32_t i = 0; i < program.outputCount; ++i)
+    place(frame.outputs[i], *outputs[i], program.outputs[i].bytes, !isUsableInPlace(*outputs[i]));
+  for (int32_t i = 0; i < program.inputCount; ++i) {
+    bool isStaged = !isUsableInPlace(*inputs.tensors[i]);
+    for (int32_t j = 0; j < program.outputCount && !isStaged; ++j) // it would be overwritten while it is read
+      isStaged = frame.inputs[i].extent.overlaps(frame.outputs[j].extent);
+    place(frame.inputs[i], *inputs.tensors[i], program.inputs[i].bytes, isStaged);
   }
   if (!frame.staging.reserve(bytes))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for packed copies of %lld bytes", static_cast<long long>(bytes));
@@ -152,6 +163,8 @@ static void unstage(Frame &frame) {
 
 /// The call itself, with inputs and outputs checked.
 static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+  if (ptc_status status = checkSharing(frame, inputs, outputs, error))
+    return status;
   if (ptc_status status = stage(frame, inputs, outputs, error))
     return status;
   int32_t threads = frame.isParallel ? context.threadsWanted() : 1;

@@ -10,6 +10,7 @@
 #include "runtime/Memory.h"
 #include "runtime/Profile.h"
 #include "runtime/Program.h"
+#include "runtime/Strided.h"
 
 namespace ptc::runtime {
 
@@ -20,10 +21,11 @@ struct LaunchPlan {
   bool barrierBefore;
 };
 
-/// What tensors need besides a pointer: an input's packed copy, an output's packed memory.
+/// How a call's tensor is used: where it is, or by way of a packed copy.
 struct Staging {
   const DLTensor *tensor; ///< null: the tensor is used where it is
   int64_t offset;         ///< in Frame::staging
+  Extent extent;          ///< of the caller's memory
 };
 
 struct Frame {

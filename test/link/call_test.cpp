@@ -141,7 +141,7 @@ TEST_CASE("an updated input is the caller's memory, strided or not") {
   CHECK(y.values == std::vector<float>{2, 4, 6, 8});
   x.setStrides({0});
   CHECK(model.call({&x.view}, {&y.view}) == PTC_INVALID_ARGUMENT);
-  CHECK_THAT(model.error(), Contains("input 'x' (0): the model updates it, but its elements share memory"));
+  CHECK_THAT(model.error(), Contains("input 'x' (0): the model updates it, but it shares memory with itself"));
 }
 
 TEST_CASE("an index out of range is an error that says where, and the next call works") {
