@@ -92,6 +92,7 @@ Shape Strides::ofView(const aten::AtenOp &op, unsigned result) const {
   int64_t rank = strides.size();
   auto dim = [&](StringRef name) { return wrap(op.integer(name), rank); };
   StringRef name = op.schema().baseName();
+  name.consume_back("_"); // t_ has the strides of t.
   bool isDense = name == "view" || name == "reshape" || name == "flatten" || name == "unflatten" ||
                  name == "squeeze" || name == "unsqueeze" || name == "reshape_as" || name == "view_as";
   bool isExpand = name == "expand" || name == "expand_as" || name == "broadcast_to";
@@ -214,9 +215,10 @@ void Strides::visit(Operation *op) {
     if (!isa<RankedTensorType>(result.getType()))
       continue;
     bool isSameAsFirst = result.getType() == op->getOperand(0).getType();
-    if (call.schema().mutates() && isSameAsFirst)
+    bool isView = call.schema().isView() || call.schema().has(aten::Mark::InplaceView);
+    if (!isView && call.schema().mutates() && isSameAsFirst)
       remember(result, of(op->getOperand(0)));
-    else if (call.schema().isView() && call.name() != "contiguous.default")
+    else if (isView && call.name() != "contiguous.default")
       remember(result, ofView(call, result.getResultNumber()));
     else if (call.schema().has(aten::Mark::Pointwise) || call.schema().baseName() == "clone" ||
              call.schema().baseName() == "dropout")
