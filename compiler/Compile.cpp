@@ -1,9 +1,11 @@
 #include "compiler/Compile.h"
 
+#include "compiler/Backend.h"
 #include "compiler/Diagnostics.h"
 #include "compiler/OutputFile.h"
 #include "compiler/PassTrace.h"
 #include "compiler/Pipeline.h"
+#include "compiler/codegen/cpu/Target.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -37,10 +39,14 @@ LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnos
   llvm::Expected<ImportedModel> model = import(options, context);
   if (!model)
     return check(model.takeError());
+  llvm::Expected<cpu::Target> target = cpu::getTarget(options.march);
+  if (!target)
+    return check(target.takeError());
   ModuleOp module = *model->module;
-  if (failed(lower(module, model->weights, std::min(options.emit, Stage::Loop), options)))
+  if (failed(lower(module, model->weights, std::min(options.emit, Stage::Loop), *target, options)))
     return failure();
-  return check(writeIr(module, options.output));
+  return check(options.emit <= Stage::Loop ? writeIr(module, options.output)
+                                           : emitCode(module, model->weights, *target, options));
 }
 
 } // namespace ptc

@@ -1,9 +1,19 @@
 #include "compiler/Pipeline.h"
 
 #include "compiler/PassTrace.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/graph/ChooseLayout.h"
+#include "compiler/graph/Decompose.h"
 #include "compiler/graph/Functionalize.h"
+#include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
+#include "compiler/schedule/Fuse.h"
+#include "compiler/schedule/PackWeights.h"
+#include "compiler/schedule/PlanMemory.h"
+#include "compiler/schedule/ToLoop.h"
 #include "dialects/aten/AtenDialect.h"
+#include "dialects/loop/Loop.h"
+#include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,7 +29,7 @@ namespace ptc {
 namespace {
 struct Pipe {
   WeightStore &weights;
-  const Options &options;
+  const cpu::Target &target;
 };
 
 struct Step {
@@ -32,24 +42,44 @@ struct Step {
 static constexpr Step kSteps[] = {
     // No operation writes to its operands; views are values.
     {Stage::Aten, [](Pipe &) { return createFunctionalizePass(); }},
+
+    // Every operation is a prim; no broadcasting, promotion or scalar arguments.
+    {Stage::Prims, [](Pipe &) { return createDecomposePass(); }},
+    // The same values by fewer operations; shape changes stand apart from arithmetic.
+    {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
+    // Convolutions have channels last; transposes stand only where the model begins and ends.
+    {Stage::Prims, [](Pipe &) { return createChooseLayoutPass(); }},
+    // Again: transposes that met have made room.
+    {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
+
+    // Every operation is a loop over a domain with a scalar body; views are maps.
+    {Stage::Loop, [](Pipe &p) { return createToLoopPass(p.weights); }},
+    // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
+    {Stage::Loop, [](Pipe &) { return createFusePass(); }},
+    // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
+    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.target.vectorBytes); }},
+    // Results take the memory of operands that nobody needs afterwards.
+    {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }},
 };
 
 void registerDialects(DialectRegistry &registry) {
-  registry.insert<aten::AtenDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect>();
+  registry.insert<aten::AtenDialect, prims::PrimsDialect, loop::LoopDialect, arith::ArithDialect, func::FuncDialect,
+                  math::MathDialect>();
 }
 
 void registerPasses() {
   static WeightStore weights;
-  static Options options;
+  static const cpu::Target target = llvm::cantFail(cpu::getTarget("x86-64-v3"));
   for (const Step &step : kSteps)
     registerPass([&step] {
-      Pipe pipe{weights, options};
+      Pipe pipe{weights, target};
       return step.create(pipe);
     });
 }
 
-LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const Options &options) {
-  Pipe pipe{weights, options};
+LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
+                    const Options &options) {
+  Pipe pipe{weights, target};
   int dumped = 0;
   for (Stage stage = detectStage(module); stage <= to; stage = static_cast<Stage>(static_cast<int>(stage) + 1)) {
     PassManager manager(module.getContext());

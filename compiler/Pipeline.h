@@ -17,6 +17,9 @@ class ModuleOp;
 namespace ptc {
 
 class WeightStore;
+namespace cpu {
+struct Target;
+}
 
 /// Every dialect that a model passes through.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -27,6 +30,7 @@ void registerPasses();
 /// Takes a module, of whatever stage it is, to the end of stage `to` (Loop at
 /// most); between the stages it verifies that only what may be there is there.
 /// Why it failed is in the context's diagnostics.
-llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const Options &options);
+llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
+                          const Options &options);
 
 } // namespace ptc

@@ -66,7 +66,7 @@ static std::string describeBytes(const Quantity &bytes) {
     value /= 1024;
   std::string text;
   raw_string_ostream(text) << format(unit ? "%.1f " : "%.0f ", value) << kUnits[unit];
-  return bytes.text.empty() ? text : "at least " + text + ": " + bytes.text + " bytes";
+  return bytes.text.empty() ? text : "at least " + text + " (" + bytes.text + ")";
 }
 
 static void printTensors(StringRef title, ArrayRef<Report::Tensor> tensors, raw_ostream &out) {

@@ -1,0 +1,25 @@
+//===- Backend.h - loop => code -------------------------------------------===//
+#pragma once
+
+#include "compiler/Options.h"
+
+#include "llvm/Support/Error.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace ptc {
+
+class WeightStore;
+namespace cpu {
+struct Target;
+}
+
+/// Before: a module at the end of stage Loop.
+/// After:  options.output is what options.emit names (llvm, asm, obj or so),
+///         whole or not at all.
+llvm::Error emitCode(mlir::ModuleOp module, const WeightStore &weights, const cpu::Target &target,
+                     const Options &options);
+
+} // namespace ptc

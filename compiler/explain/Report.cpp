@@ -1,0 +1,214 @@
+#include "compiler/explain/Report.h"
+
+#include "compiler/Diagnostics.h"
+#include "compiler/Pipeline.h"
+#include "compiler/codegen/BuildProgram.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/host/Host.h"
+#include "compiler/graph/Decompose.h"
+#include "compiler/import/Import.h"
+#include "dialects/aten/AtenOp.h"
+#include "dialects/core/SymbolicShape.h"
+#include "dialects/loop/Loop.h"
+#include "runtime/ArenaPlanner.h"
+#include "runtime/Program.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+/// "float32[s0, 8]", dtypes as PyTorch spells them.
+static std::string describeType(Type type, ArrayRef<Symbol> symbols) {
+  auto sizes = llvm::map_range(getShape(type), [&](AffineExpr size) { return toString(size, symbols); });
+  Type element = llvm::cast<RankedTensorType>(type).getElementType();
+  std::string name;
+  if (element.isBF16())
+    name = "bfloat16";
+  else if (llvm::isa<ComplexType>(element))
+    name = "complex64";
+  else if (element.isInteger(1))
+    name = "bool";
+  else
+    name = (llvm::isa<FloatType>(element) ? "float" : element.isUnsignedInteger() ? "uint" : "int") +
+           std::to_string(element.getIntOrFloatBitWidth());
+  return name + "[" + llvm::join(sizes, ", ") + "]";
+}
+
+static llvm::StringRef getRole(DictionaryAttr roles, llvm::StringRef role) {
+  auto name = roles ? llvm::dyn_cast_or_null<StringAttr>(roles.get(role)) : StringAttr();
+  return name ? name.getValue() : llvm::StringRef();
+}
+
+static void describeSignature(func::FuncOp forward, const WeightStore &weights, Report &report) {
+  llvm::SmallVector<Symbol> symbols = getSymbols(forward);
+  for (BlockArgument argument : forward.getArguments()) {
+    DictionaryAttr roles = forward.getArgAttrDict(argument.getArgNumber());
+    Report::Tensor tensor{"", describeType(argument.getType(), symbols)};
+    if (llvm::StringRef name = getRole(roles, "ptc.input"); !name.empty()) {
+      tensor.name = name.str();
+      report.guards.push_back(tensor.name + " is " + tensor.type);
+      report.inputs.push_back(tensor);
+    } else if (llvm::StringRef name = getRole(roles, "ptc.state"); !name.empty()) {
+      tensor.name = name.str();
+      report.states.push_back(tensor);
+    }
+  }
+  for (auto [index, type] : llvm::enumerate(forward.getResultTypes())) {
+    DictionaryAttr roles = forward.getResultAttrDict(index);
+    if (llvm::StringRef name = getRole(roles, "ptc.output"); !name.empty())
+      report.outputs.push_back({name.str(), describeType(type, symbols)});
+  }
+  for (const Symbol &symbol : symbols) {
+    std::string range = std::to_string(symbol.min) + " <= " + symbol.name;
+    report.guards.push_back(symbol.max == Symbol::kUnbounded ? range : range + " <= " + std::to_string(symbol.max));
+  }
+  report.weightCount = weights.all().size();
+  report.weightBytes = weights.totalBytes();
+}
+
+/// What a call updates is known once the graph is functional.
+static void describeMutations(func::FuncOp forward, Report &report) {
+  for (unsigned i = 0; i < forward.getNumResults(); ++i) {
+    DictionaryAttr roles = forward.getResultAttrDict(i);
+    for (auto [role, what] : {std::pair{"ptc.writes_input", "input "}, std::pair{"ptc.writes_state", "state "}})
+      if (llvm::StringRef name = getRole(roles, role); !name.empty())
+        report.mutations.push_back(what + name.str());
+  }
+}
+
+static void countOperators(ModuleOp module, Report &report) {
+  module.walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() == "aten")
+      ++report.ops[op->getName().getStringRef().str()];
+  });
+}
+
+/// Relations between sizes that the exporter found.
+static void describeGuards(ModuleOp module, Report &report) {
+  auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
+  for (Attribute guard : guards ? guards.getValue() : ArrayRef<Attribute>())
+    if (auto text = llvm::cast<DictionaryAttr>(guard).getAs<StringAttr>("text"))
+      report.guards.push_back(text.getValue().str());
+}
+
+static void addUnsupported(Operation *op, Report &report) {
+  std::string name = op->getName().getStringRef().str();
+  Place place = Place::of(op->getLoc());
+  report.breaks.push_back({name + (aten::AtenOp::isKnown(op) ? " is not supported" : " is no operator of PyTorch"),
+                           place.node, place.source});
+  auto item = llvm::find_if(report.unsupported, [&](const Report::Unsupported &item) { return item.op == name; });
+  if (item == report.unsupported.end())
+    item = report.unsupported.insert(item, {name, {}});
+  if (std::string where = place.describe(); !llvm::is_contained(item->sources, where))
+    item->sources.push_back(where);
+}
+
+/// What a kernel mainly is: its template, else the most demanding of its members.
+static llvm::StringRef getKind(loop::KernelOp kernel) {
+  static constexpr llvm::StringLiteral kByWeight[] = {"map", "scan", "reduce", "scatter", "sort"};
+  llvm::StringRef kind = "map";
+  for (Operation &op : *kernel.getBody().begin()) {
+    llvm::StringRef name = op.getName().stripDialect();
+    if (loop::isTemplate(&op))
+      return name;
+    if (llvm::find(kByWeight, name) != std::end(kByWeight) && llvm::find(kByWeight, name) > llvm::find(kByWeight, kind))
+      kind = name;
+  }
+  return kind == "map" ? "pointwise" : kind;
+}
+
+/// The smallest sizes that a call may bring, and the expression if it depends on them.
+static Quantity describe(AffineExpr expr, ArrayRef<Symbol> symbols) {
+  if (!expr)
+    return {};
+  llvm::SmallVector<int64_t> smallest;
+  for (const Symbol &symbol : symbols)
+    smallest.push_back(symbol.min);
+  return {evaluate(expr, smallest), getConstant(expr) ? "" : toString(expr, symbols)};
+}
+
+/// The arena that a call of the smallest sizes needs.
+static int64_t planSmallest(const host::ProgramSpec &program) {
+  if (std::optional<int64_t> bytes = host::staticArenaBytes(program))
+    return *bytes;
+  std::vector<runtime::ArenaItem> items;
+  for (const host::BufferSpec &buffer : program.buffers)
+    if (buffer.storage == host::Storage::Arena && buffer.inPlaceOf < 0)
+      items.push_back({describe(buffer.bytes, program.symbols).value, static_cast<int32_t>(buffer.first),
+                       static_cast<int32_t>(buffer.last), 0});
+  std::vector<int32_t> order(items.size()), neighbours(items.size());
+  return runtime::planArena(items.data(), items.size(), runtime::kAlignment, order.data(), neighbours.data());
+}
+
+/// The program as it would be linked, without generating its code.
+static llvm::Error describeKernels(ModuleOp module, const cpu::Target &target, Report &report) {
+  cpu::KernelCode noCode;
+  std::vector<loop::KernelOp> kernels;
+  AffineExpr one = getAffineConstantExpr(1, module.getContext());
+  module.walk([&](loop::KernelOp kernel) {
+    kernels.push_back(kernel);
+    noCode.kernels[kernel] = {kernel.getName().str(), one, getAffineConstantExpr(0, module.getContext()), {}};
+  });
+  llvm::Expected<host::ProgramSpec> program = buildProgram(module, noCode, target, report.model);
+  if (!program)
+    return program.takeError();
+  for (auto [kernel, launch] : llvm::zip(kernels, program->launches)) {
+    Report::Kernel entry{launch.name, getKind(kernel).str(), launch.source, {}, {}, {}};
+    llvm::SmallVector<llvm::StringRef> nodes;
+    llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
+    entry.ops.assign(nodes.begin(), nodes.end());
+    entry.bytes = describe(launch.bytes, program->symbols);
+    entry.flops = describe(launch.flops, program->symbols);
+    report.kernels.push_back(std::move(entry));
+  }
+  report.peakBytes.value = planSmallest(*program);
+  if (!host::staticArenaBytes(*program))
+    report.peakBytes.text = "planned when sizes are known";
+  return llvm::Error::success();
+}
+
+/// Takes the model as far as it goes; what stops it is in the diagnostics.
+static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
+                                Diagnostics &diagnostics, Report &report) {
+  llvm::Expected<cpu::Target> target = cpu::getTarget(options.march);
+  if (!target)
+    return diagnostics.report(target.takeError());
+  if (failed(lower(module, weights, Stage::Aten, *target, options)))
+    return;
+  describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
+  module.walk([&](Operation *op) {
+    if (aten::AtenOp::isAten(op) && !isSupported(op->getName().stripDialect()))
+      addUnsupported(op, report);
+  });
+  // All unsupported operators are known by now; the pass that stops at them would only say so again.
+  if (!report.breaks.empty() || failed(lower(module, weights, Stage::Loop, *target, options)))
+    return;
+  if (llvm::Error error = describeKernels(module, *target, report))
+    diagnostics.report(std::move(error));
+}
+
+llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
+  llvm::Expected<ImportedModel> model = importModel(options.model, {options.weights}, context);
+  if (!model)
+    return model.takeError();
+  ModuleOp module = *model->module;
+  Report report;
+  report.model = options.model;
+  countOperators(module, report);
+  describeSignature(module.lookupSymbol<func::FuncOp>("forward"), model->weights, report);
+  describeGuards(module, report);
+
+  Diagnostics diagnostics(&context);
+  describeCompilation(module, model->weights, options, diagnostics, report);
+  for (const Failure &failure : diagnostics.failures())
+    report.breaks.push_back({failure.what + (failure.hint.empty() ? "" : " (" + failure.hint + ")"),
+                             failure.place.node, failure.place.source});
+  return report;
+}
+
+} // namespace ptc
