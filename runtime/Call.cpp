@@ -167,7 +167,7 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
     return status;
   if (ptc_status status = stage(frame, inputs, outputs, error))
     return status;
-  int32_t threads = frame.isParallel ? context.threadsWanted() : 1;
+  int32_t threads = frame.usefulThreads > 1 ? std::min(context.threadsWanted(), frame.usefulThreads) : 1;
   if (ptc_status status = frame.reserve(threads, error))
     return status;
   resolveAddresses(context, frame, inputs, outputs);

@@ -11,8 +11,8 @@ namespace ptc::runtime {
 /// What a core does in a nanosecond, roughly: only to tell small work from large.
 constexpr double kBytesPerNs = 12, kFlopsPerNs = 24;
 
-/// A launch below this is not worth a barrier; a call below this not worth waking threads.
-constexpr double kSerialLaunchNs = 3000, kSerialCallNs = 30000;
+/// A launch with less is not worth a barrier, a thread that gets less not worth waking.
+constexpr double kSerialLaunchNs = 3000, kThreadNs = 15000;
 
 Frame *Frame::create(const Program &program) {
   auto *frame = static_cast<Frame *>(calloc(1, sizeof(Frame)));
@@ -120,6 +120,7 @@ ptc_status Frame::planArenaOffsets(Error &error) {
 /// even if it depends on nothing after the place where the barrier was.
 void Frame::planLaunches() {
   double total = 0;
+  int64_t mostTasks = 1;
   bool anyParallel = false, postponed = false;
   scratchBytes = 0;
   for (int32_t i = 0; i < program->launchCount; ++i) {
@@ -137,11 +138,13 @@ void Frame::planLaunches() {
         anyParallel = postponed = false;
     }
     anyParallel |= !launch.isSerial;
-    if (!launch.isSerial)
+    if (!launch.isSerial) {
       total += work;
+      mostTasks = std::max(mostTasks, launch.tasks);
+    }
     scratchBytes = std::max(scratchBytes, (values[entry.scratch] + kAlignment - 1) / kAlignment * kAlignment);
   }
-  isParallel = total >= kSerialCallNs;
+  usefulThreads = static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
 }
 
 ptc_status Frame::reserve(int32_t threads, Error &error) {

@@ -35,7 +35,7 @@ struct Frame {
 
   /// Valid while isPlanned, for the symbols' values `symbols`.
   bool isPlanned;
-  bool isParallel; ///< the call is large enough to ask for threads
+  int32_t usefulThreads; ///< more would have nothing to do, or less than waking them takes
   Array<int64_t> symbols, values;
   Array<int64_t> offsets; ///< of arena buffers
   Array<LaunchPlan> launches;

@@ -69,7 +69,8 @@ void build(const Model &model, const std::string &path) {
   WeightLayout layout = layoutWeights(model.spec.weights);
   std::vector<link::WeightPiece> pieces;
   for (auto [weight, offset] : zip_equal(model.spec.weights, layout.offsets))
-    pieces.push_back({offset, model.weights.at(weight.key)});
+    pieces.push_back({offset, model.mapped.count(weight.key) ? model.mapped.at(weight.key)
+                                                             : ArrayRef<char>(model.weights.at(weight.key))});
   StringRef objects[] = {StringRef(host.data(), host.size()), (*kernels)->getBuffer()};
   check(link::linkModel({objects, pieces}, path));
 }
@@ -248,6 +249,15 @@ Model Models::large(int64_t bytes) {
   for (int64_t i = 0; i < bytes; ++i)
     content[i] = static_cast<char>(i * 7 + i / 4096);
   addWeight(model, "large", std::move(content));
+  return model;
+}
+
+Model Models::withMapped(ArrayRef<char> bytes) {
+  Model model = affine();
+  model.spec.weights.insert(model.spec.weights.begin(), {"mapped", bytes.size()});
+  model.mapped["mapped"] = bytes;
+  for (BufferSpec &buffer : model.spec.buffers)
+    buffer.index += buffer.storage == host::Storage::Weight;
   return model;
 }
 

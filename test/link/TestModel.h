@@ -13,6 +13,7 @@ namespace ptc::test {
 struct Model {
   host::ProgramSpec spec;
   std::map<std::string, std::vector<char>> weights;
+  std::map<std::string, llvm::ArrayRef<char>> mapped; ///< weights that are somewhere else
 };
 
 /// Makes the models of kernels.c. `work` is how many bytes a launch claims to move: with much, calls use threads.
@@ -29,6 +30,7 @@ public:
   Model digits();                             ///< f32[s0, 1, 8, 8] -> f32[s0, 10]
   Model increment();                          ///< updates its input x[4]
   Model large(int64_t bytes);                 ///< affine with a weight of so many bytes besides
+  Model withMapped(llvm::ArrayRef<char> bytes); ///< affine with its weights after these
 
   mlir::RankedTensorType type(ShapeRef sizes, mlir::Type element) { return makeTensorType(sizes, element); }
   mlir::MLIRContext *get() { return &context; }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace ptc::test;
@@ -157,4 +158,20 @@ TEST_CASE("large weights take little more than writing them", "[.][speed]") {
     CHECK(seconds.count() < 2);
     unlink(path.c_str());
   }
+}
+
+TEST_CASE("more than two gigabytes of weights", "[.][large]") {
+  constexpr size_t kBytes = size_t(5) << 29;
+  FILE *file = tmpfile();
+  REQUIRE(ftruncate(fileno(file), kBytes) == 0);
+  void *data = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fileno(file), 0);
+  REQUIRE(data != MAP_FAILED);
+  Models models;
+  std::string path = build(models.withMapped({static_cast<const char *>(data), kBytes}));
+  Loaded model(path);
+  Tensor<float> x({2, 8}, std::vector<float>(16, 1)), y({2, 8});
+  REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+  CHECK(y.values[15] == 88);
+  unlink(path.c_str());
+  fclose(file);
 }
