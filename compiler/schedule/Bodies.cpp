@@ -69,9 +69,12 @@ public:
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       visit(op);
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-      if (op.use_empty())
-        op.erase();
+    for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
+      Operation *before = op->getPrevNode();
+      if (op->use_empty())
+        op->erase();
+      op = before;
+    }
   }
 
 private:

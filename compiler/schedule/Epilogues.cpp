@@ -6,6 +6,7 @@
 #include "dialects/loop/StridedAccess.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -257,7 +258,6 @@ static Operation *reshapeFor(Operation *host, loop::MapOp map, ArrayRef<Symbol> 
   if (!runs || from.size() == to.size())
     return nullptr;
   loop::ContractOp reshaped = reshapeContract(contract, to, *runs, symbols);
-  SmallVector<AffineExpr> linear;
   for (auto [old, fresh] : llvm::zip(host->getResults(), reshaped.getResults()))
     for (OpOperand &use : llvm::make_early_inc_range(old.getUses())) {
       // Only reads: the caller has seen to that.
@@ -278,9 +278,11 @@ static Operation *reshapeFor(Operation *host, loop::MapOp map, ArrayRef<Symbol> 
       read.setMapAttr(AffineMapAttr::get(makeIndexMap(read.getIndices().size(), places, host->getContext())));
       use.set(fresh);
     }
-  Block &block = *host->getBlock();
+  llvm::SetVector<Operation *> readers;
   for (Operation *user : reshaped->getUsers())
-    tidyMember(block.findAncestorOpInBlock(*user), symbols);
+    readers.insert(host->getBlock()->findAncestorOpInBlock(*user));
+  for (Operation *reader : readers)
+    tidyMember(reader, symbols);
   host->erase();
   return reshaped;
 }
