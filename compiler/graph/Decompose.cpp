@@ -62,12 +62,16 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     Scope scope{getSymbols(getOperation()), {}};
     bool failed = false;
-    getOperation().walk([&](func::FuncOp function) {
-      for (Block &block : function.getBody())
-        for (Operation &op : llvm::make_early_inc_range(block))
-          if (op.getName().getDialectNamespace() == "aten")
-            failed |= !decompose(&op, scope);
-    });
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Block &body = function.getBody().front();
+      for (Operation &op : llvm::make_early_inc_range(body))
+        if (op.getName().getDialectNamespace() == "aten")
+          failed |= !decompose(&op, scope);
+      TypeRange results = body.getTerminator()->getOperandTypes();
+      function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), results));
+    }
     if (failed)
       signalPassFailure();
   }
@@ -101,8 +105,12 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     bool isWrapped = computed.isTensor() && scope.wrapped.contains(computed.tensor());
     T converted = b.tensor(computed, type.getElementType(), computed.sizes());
     Value value = converted.tensor();
-    if (value.getType() != type && cast<RankedTensorType>(value.getType()).getRank() != type.getRank())
-      llvm::report_fatal_error("the row of " + result.getOwner()->getName().getStringRef() + " gives another rank");
+    // PyTorch itself declares the states of lstm with a dimension that they have
+    // not: what the program returns is what eager mode would.
+    if (converted.rank() != type.getRank()) {
+      bool isReturned = llvm::all_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+      return isReturned ? value : b.reshape(converted, getShape(type)).tensor();
+    }
     if (value.getType() != type) {
       Operation *maker = value.getDefiningOp();
       if (maker && value.use_empty() && maker->getBlock() == result.getOwner()->getBlock())

@@ -1,7 +1,8 @@
 //===- Decompose.h - aten => prims ----------------------------------------===//
 //
 // Before: functional aten (Functionalize has run).
-// After:  prims alone. Values keep the types that the exporter declared.
+// After:  prims alone. Values keep the shapes and types that the exporter
+//         declared.
 //
 // What an operator means in prims is its row of the table (decompose/Table.h).
 //

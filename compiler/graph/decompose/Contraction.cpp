@@ -38,7 +38,7 @@ static void addProducts(Table &t) {
   t.def("addr", [](B &b, T addend, T x, T y, T beta, T alpha) {
     return addScaled(addend, outer(b, x, y), beta, alpha);
   });
-  t.def("outer ger linalg_outer", [](B &b, T x, T y) { return outer(b, x, y); });
+  t.def("outer ger", [](B &b, T x, T y) { return outer(b, x, y); });
   t.def("inner", [](B &b, T x, T y) {
     return x.rank() && y.rank() ? b.contract(x, y, {}, {}, {-1}, {-1}) : x * y;
   });

@@ -15,7 +15,8 @@ static void addFull(Table &t) {
         "empty_permuted zero _efficientzerotensor",
         [](B &b, Rest) { return filled(b, 0); });
   t.def("ones ones_like new_ones", [](B &b, Rest) { return filled(b, 1); });
-  t.def("full full_like new_full fill.Scalar fill.Tensor", [](B &b, Any, T value, Rest) { return filled(b, value); });
+  t.def("full full_like fill.Scalar fill.Tensor", [](B &b, Any, T value, Rest) { return filled(b, value); });
+  t.def("new_full", [](B &b, Any, Any, T value, Dtype) { return filled(b, value); });
   t.def("copy", [](B &b, T, T source) { return b.expand(source, b.declared()); });
   // Without a dtype it is how a Python number enters the graph.
   t.def("scalar_tensor", [](B &b, T value, Dtype dtype) {

@@ -181,34 +181,38 @@ T B::truncDivide(T x, T y) {
   return isIntegral(promoted({x, y})) ? binary<prims::DivOp>(x, y) : trunc(binary<prims::DivOp>(x, y));
 }
 
+/// Comparison with zero, also of a number.
+static T isNegative(T x) { return x.isNumber() ? T(x.real() < 0) : x < 0; }
+static T isZero(T x) { return x.isNumber() ? T(x.real() == 0) : x == 0; }
+
 // PyTorch divides floats so that the quotient agrees with the remainder:
 // (a - mod) / b, rounded to the nearest integer, with a zero of a / b's sign.
 T B::floorDivide(T x, T y) {
   Type dtype = promoted({x, y});
-  x = to(x, dtype), y = to(y, dtype);
+  x = to(x, dtype), y = y.symbolic() ? tensor(y, dtype) : to(y, dtype);
   if (isIntegral(dtype)) {
     T quotient = binary<prims::DivOp>(x, y);
     if (isUnsigned(dtype))
       return quotient;
     T rest = fmod(x, y);
-    return where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient);
+    return where((rest != 0) & ((rest < 0) != isNegative(y)), quotient - 1, quotient);
   }
   T rest = fmod(x, y), exact = x / y;
   T quotient = (x - rest) / y;
-  quotient = where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient);
+  quotient = where((rest != 0) & ((rest < 0) != isNegative(y)), quotient - 1, quotient);
   T down = floor(quotient);
   down = where(quotient - down > 0.5, down + 1, down);
   T result = where(quotient == 0, copySign(to(0, dtype), exact), down);
-  return where(y == 0, exact, result);
+  return y.isNumber() && y.real() != 0 ? result : where(isZero(y), exact, result);
 }
 
 T B::remainder(T x, T y) {
   Type dtype = promoted({x, y});
-  x = to(x, dtype), y = to(y, dtype);
+  x = to(x, dtype), y = y.symbolic() ? tensor(y, dtype) : to(y, dtype);
   T rest = fmod(x, y);
   if (isUnsigned(dtype))
     return rest;
-  return where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest);
+  return where((rest != 0) & ((rest < 0) != isNegative(y)), rest + y, rest);
 }
 
 T B::where(T condition, T onTrue, T onFalse) {

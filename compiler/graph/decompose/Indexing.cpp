@@ -88,7 +88,7 @@ static void addReads(Table &t) {
   t.def("index.Tensor _unsafe_index.Tensor",
         [](B &b, T x, OptTList indices) { return indexTensor(b, x, indices); });
   t.def("embedding", [](B &b, T weight, T indices, Rest) { return b.gather(weight, {indices}, {0}); });
-  t.def("index_select index_select_copy", [](B &b, T x, int64_t dim, T index) {
+  t.def("index_select", [](B &b, T x, int64_t dim, T index) {
     return selectRows(b, x, dim, index);
   });
   t.def("gather", [](B &b, T x, int64_t dim, T index, bool) { return gatherAlong(b, x, dim, index); });

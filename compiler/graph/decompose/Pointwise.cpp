@@ -59,8 +59,8 @@ static void addRounding(Table &t) {
   same(t, "floor", &B::floor);
   same(t, "ceil", &B::ceil);
   same(t, "trunc fix", &B::trunc);
-  same(t, "round special_round", &B::round);
-  t.pointwise("round.decimals special_round.decimals", [](B &b, T x, int64_t decimals) {
+  same(t, "round", &B::round);
+  t.pointwise("round.decimals special_round", [](B &b, T x, int64_t decimals) {
     double ten = std::pow(10.0, std::abs(decimals));
     return decimals >= 0 ? b.round(x * ten) / ten : b.round(x / ten) * ten;
   });

@@ -1,0 +1,85 @@
+"""Reductions, contractions, distances, losses."""
+
+import torch
+import torch.nn.functional as F
+from harness import bools, ints, op, special, x
+
+reductions = [
+    *(op(name, lambda a, f=getattr(torch, name): f(a), x(4, 5)) for name in ("sum", "mean", "prod", "amax", "amin", "std", "var")),
+    *(op(f"{name}.dims", lambda a, f=getattr(torch, name): f(a, (0, 2), keepdim=True), x(3, 4, 5))
+      for name in ("sum", "mean", "amax", "amin", "std", "var", "logsumexp", "nansum")),
+    op("sum.int", lambda a: a.sum(), ints(9, dtype=torch.int32)),
+    op("sum.bool", lambda a: a.sum(1), bools(3, 9)),
+    op("sum.bf16", lambda a: a.sum(1), x(3, 300, dtype=torch.bfloat16)),
+    op("sum.dtype", lambda a: a.sum(dtype=torch.float64), x(9)),
+    op("sum.zero_dim", lambda a: a.sum(0), x()),
+    op("sum.empty", lambda a: (a[:0].sum(0), a[:0].prod()), x(3, 2)),
+    op("prod.dim", lambda a: a.prod(1, keepdim=True), x(3, 4)),
+    op("mean.dtype", lambda a: a.mean(dtype=torch.float32), ints(9)),
+    op("max.special", lambda a: (a.amax(1), a.amin(1)), special(30, 4)),
+    op("aminmax", lambda a: torch.aminmax(a, dim=1), x(3, 4)),
+    op("any_all", lambda a: (a.any(), a.all(1), a.any(0, keepdim=True)), bools(3, 4)),
+    op("count_nonzero", lambda a: torch.count_nonzero(a, 1), ints(3, 9)),
+    op("var_mean", lambda a: torch.var_mean(a, 1, correction=0), x(3, 9)),
+    op("softmax", lambda a: (a.softmax(1), a.log_softmax(0)), x(4, 9, low=-30, high=30)),
+    op("softmax.bf16", lambda a: a.softmax(-1), x(4, 9, dtype=torch.bfloat16)),
+    op("softmax.dtype", lambda a: a.softmax(-1, dtype=torch.float32), x(4, 9, dtype=torch.float16)),
+    op("vector_norm", lambda a: (torch.linalg.vector_norm(a, 1, 1), a.norm(), torch.linalg.vector_norm(a, float("inf"))), x(4, 9)),
+    op("vector_norm.p", lambda a: torch.linalg.vector_norm(a, 3.0, 1, keepdim=True), x(4, 9)),
+    op("normalize", lambda a: F.normalize(a, dim=1), x(4, 9)),
+    op("cosine_similarity", F.cosine_similarity, x(4, 9), x(4, 9)),
+    op("pairwise_distance", F.pairwise_distance, x(4, 9), x(4, 9)),
+    op("cdist", torch.cdist, x(2, 4, 9), x(2, 5, 9)),
+    op("weight_norm", lambda v, g: torch._weight_norm(v, g, 0), x(4, 9), x(4, 1, low=0.5)),
+    op("cross", lambda a, b: torch.linalg.cross(a, b), x(4, 3), x(4, 3)),
+]  # fmt: skip
+
+contractions = [
+    op("mm", torch.mm, x(7, 5), x(5, 9)),
+    op("bmm", torch.bmm, x(3, 7, 5), x(3, 5, 9)),
+    op("mv", torch.mv, x(7, 5), x(5)),
+    op("dot", torch.dot, x(17), x(17)),
+    op("matmul.3d_2d", torch.matmul, x(3, 7, 5), x(5, 9)),
+    op("matmul.broadcast", torch.matmul, x(2, 1, 7, 5), x(3, 5, 9)),
+    op("matmul.1d_3d", torch.matmul, x(5), x(3, 5, 9)),
+    op("matmul.2d_3d", torch.matmul, x(7, 5), x(3, 5, 9)),
+    op("matmul.bf16", torch.matmul, x(7, 32, dtype=torch.bfloat16), x(32, 9, dtype=torch.bfloat16)),
+    op("matmul.int", torch.matmul, ints(7, 5), ints(5, 9)),
+    op("linear", F.linear, x(2, 3, 5), x(7, 5), x(7)),
+    op("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), x(9), x(7, 5), x(5, 9)),
+    op("baddbmm", torch.baddbmm, x(3, 7, 9), x(3, 7, 5), x(3, 5, 9)),
+    op("addbmm", torch.addbmm, x(7, 9), x(3, 7, 5), x(3, 5, 9)),
+    op("addmv", torch.addmv, x(7), x(7, 5), x(5)),
+    op("outer", torch.outer, x(4), x(5)),
+    op("inner", torch.inner, x(2, 5), x(3, 5)),
+    op("kron", torch.kron, x(2, 3), x(3, 2)),
+    op("tensordot", lambda a, b: torch.tensordot(a, b, ([1, 2], [1, 0])), x(2, 3, 4), x(4, 3, 5)),
+    op("bilinear", F.bilinear, x(4, 3), x(4, 5), x(2, 3, 5), x(2)),
+    op("matrix_power", lambda a: torch.linalg.matrix_power(a, 3), x(4, 4)),
+    op("attention", F.scaled_dot_product_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8)),
+    op("attention.causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), x(2, 4, 7, 8), x(2, 4, 7, 8), x(2, 4, 7, 8)),
+    op("attention.mask", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m), x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), x(7, 9)),
+    op("attention.grouped", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), x(2, 4, 7, 8), x(2, 2, 9, 8), x(2, 2, 9, 8)),
+    *(op(f"einsum.{e}", lambda *t, e=e: torch.einsum(e, *t), *(x(*shape) for shape in shapes)) for e, shapes in [
+        ("ij,jk->ik", [(3, 4), (4, 5)]), ("bhqd,bhkd->bhqk", [(2, 3, 4, 5), (2, 3, 6, 5)]), ("ii->i", [(4, 4)]),
+        ("...ij,...jk->...ik", [(2, 3, 4), (2, 4, 5)]), ("ij->ji", [(3, 4)]), ("ij,j,kj->ik", [(3, 4), (4,), (5, 4)]),
+        ("i,j", [(3,), (4,)]), ("ij->", [(3, 4)]),
+    ]),
+]  # fmt: skip
+
+losses = [
+    *(op(f"{name}.{r}", lambda a, b, f=getattr(F, name), r=r: f(a, b, reduction=r), x(4, 5), x(4, 5))
+      for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss") for r in ("none", "mean")),
+    op("bce", F.binary_cross_entropy, x(9, low=0.05, high=0.95), x(9, low=0, high=1)),
+    op("bce_logits", lambda a, b, w: F.binary_cross_entropy_with_logits(a, b, pos_weight=w), x(4, 9), x(4, 9, low=0, high=1), x(9, low=0.5)),
+    op("kl_div", lambda a, b: F.kl_div(a, b, reduction="sum"), x(9), x(9, low=0)),
+    op("nll_loss", lambda a, t, w: F.nll_loss(a, t, w, ignore_index=2), x(6, 4), ints(6, low=0, high=4), x(4, low=0.5)),
+    op("nll_loss.2d", F.nll_loss, x(2, 4, 3, 3), ints(2, 3, 3, low=0, high=4)),
+    op("cross_entropy", F.cross_entropy, x(6, 4), ints(6, low=0, high=4)),
+    op("cross_entropy.smooth", lambda a, t: F.cross_entropy(a, t, label_smoothing=0.1), x(6, 4), ints(6, low=0, high=4)),
+    op("cross_entropy.soft", F.cross_entropy, x(6, 4), x(6, 4, low=0, high=1)),
+    op("triplet", F.triplet_margin_loss, x(4, 9), x(4, 9), x(4, 9)),
+    op("margin_ranking", F.margin_ranking_loss, x(9), x(9), x(9)),
+]  # fmt: skip
+
+ROWS = [*reductions, *contractions, *losses]

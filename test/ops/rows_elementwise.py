@@ -1,0 +1,97 @@
+"""Functions of one, two and three elements."""
+
+import torch
+import torch.nn.functional as F
+from harness import bools, ints, op, special, x
+
+# Functions of real numbers, with where they are defined.
+REAL = {
+    "exp": (-3, 3), "exp2": (-3, 3), "expm1": (-3, 3), "log": (0.1, 9), "log1p": (-0.9, 9), "log2": (0.1, 9),
+    "log10": (0.1, 9), "sqrt": (0, 9), "rsqrt": (0.1, 9), "reciprocal": (0.5, 4), "sin": (-9, 9), "cos": (-9, 9),
+    "tan": (-1.4, 1.4), "asin": (-1, 1), "acos": (-1, 1), "atan": (-9, 9), "sinh": (-3, 3), "cosh": (-3, 3),
+    "tanh": (-4, 4), "asinh": (-9, 9), "acosh": (1.01, 9), "atanh": (-0.9, 0.9), "erf": (-3, 3), "erfc": (-3, 3),
+    "erfinv": (-0.9, 0.9), "lgamma": (0.3, 9), "digamma": (0.3, 9), "sigmoid": (-6, 6), "logit": (0.1, 0.9),
+    "sinc": (-3, 3), "deg2rad": (-180, 180), "rad2deg": (-3, 3),
+}  # fmt: skip
+# Functions that also keep integers, and must get signs, zeros and NaN right.
+EXACT = ["abs", "neg", "sign", "floor", "ceil", "trunc", "round", "square", "frac", "isnan", "isinf", "isfinite",
+         "isposinf", "isneginf", "signbit", "nan_to_num", "relu", "logical_not", "positive"]  # fmt: skip
+ACTIVATIONS = ["relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "hardtanh",
+               "hardswish", "hardsigmoid", "hardshrink", "softshrink", "tanhshrink", "logsigmoid", "softsign"]  # fmt: skip
+ARITHMETIC = ["add", "sub", "mul", "true_divide", "floor_divide", "remainder", "fmod", "maximum", "minimum", "fmax",
+              "fmin", "atan2", "copysign", "hypot", "logaddexp", "logaddexp2", "heaviside"]  # fmt: skip
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+BITS = ["bitwise_and", "bitwise_or", "bitwise_xor"]
+
+unary = [op(name, getattr(torch, name), x(5, 7, low=low, high=high)) for name, (low, high) in REAL.items()]
+unary += [op(f"{name}.int", getattr(torch, name), ints(9, low=1)) for name in ("exp", "sqrt", "sigmoid", "log")]
+unary += [op(f"{name}.special", getattr(torch, name), special(64)) for name in EXACT]
+unary += [op(f"{name}.int", getattr(torch, name), ints(17)) for name in ("abs", "neg", "sign", "square", "floor")]
+unary += [op(f"{name}.bf16", getattr(torch, name), x(33, dtype=torch.bfloat16)) for name in ("exp", "sin", "tanh")]
+activations = [op(name, getattr(F, name), x(5, 7, low=-8, high=8)) for name in ACTIVATIONS]
+activations += [op(f"{name}.bf16", getattr(F, name), x(33, dtype=torch.bfloat16)) for name in ("gelu", "silu", "mish")]
+activations += [
+    op("gelu.tanh", lambda a: F.gelu(a, approximate="tanh"), x(33)),
+    op("elu.alpha", lambda a: F.elu(a, 0.5), x(33)),
+    op("softplus.beta", lambda a: F.softplus(a, 2.0, 3.0), x(33)),
+    op("threshold", lambda a: F.threshold(a, 0.5, -7.0), x(33)),
+    op("prelu", F.prelu, x(2, 4, 3), x(4)),
+    op("glu", lambda a: F.glu(a, 1), x(2, 6, 3)),
+    op("rrelu", lambda a: F.rrelu(a, 0.1, 0.3), x(33)),
+]
+
+binary = [op(name, getattr(torch, name), x(4, 1, 5), x(3, 1, low=0.5)) for name in ARITHMETIC]
+binary += [op(f"{name}.special", getattr(torch, name), special(200), special(200)) for name in
+           ("add", "mul", "maximum", "minimum", "fmax", "fmin", "remainder", "fmod", "floor_divide", "copysign", "eq",
+            "lt", "hypot", "logaddexp")]  # fmt: skip
+binary += [op(f"{name}.int", getattr(torch, name), ints(50, low=-9, high=9), ints(50, low=1, high=5)) for name in
+           ("add", "sub", "mul", "true_divide", "floor_divide", "remainder", "fmod", "maximum", "pow", *BITS)]  # fmt: skip
+binary += [op(f"{name}.negative", getattr(torch, name), ints(50, low=-9, high=9), ints(50, low=-5, high=0)) for name in
+           ("floor_divide", "remainder", "fmod")]  # fmt: skip
+binary += [op(name, getattr(torch, name), x(6), x(4, 6)) for name in COMPARISONS]
+binary += [op(f"{name}.bool", getattr(torch, name), bools(20), bools(20)) for name in
+           ("add", "mul", "logical_and", "logical_or", "logical_xor", *BITS, "eq")]  # fmt: skip
+
+promotion = [
+    op("promote.int_float", lambda a, b: a + b, ints(4), x(4)),
+    op("promote.f16_f32", lambda a, b: a * b, x(4, dtype=torch.float16), x(4)),
+    op("promote.scalar_tensor", lambda a, b: a + b, x(4, dtype=torch.bfloat16), x()),
+    op("promote.int_zero_dim_float", lambda a, b: a + b, ints(4), x()),
+    op("promote.number", lambda a: a * 2.5 + 1, ints(4)),
+    op("promote.int32_number", lambda a: a + 1, ints(4, dtype=torch.int32)),
+    op("promote.bool_number", lambda a: a + 1, bools(4)),
+    op("promote.uint8", lambda a, b: a + b, ints(4, low=0, high=200, dtype=torch.uint8), ints(4, dtype=torch.int8)),
+    op("uint8.wraps", lambda a: a * 3, ints(40, low=0, high=255, dtype=torch.uint8)),
+    op("rsub", lambda a: 1 - a, x(4)),
+    op("add.alpha", lambda a, b: torch.add(a, b, alpha=3), x(4), x(4)),
+    op("sub.alpha", lambda a, b: torch.sub(a, b, alpha=0.5), x(4), x(4)),
+]
+
+others = [
+    *(op(f"pow.{e}", lambda a, e=e: a**e, x(20, low=0.1)) for e in (0, 1, 2, 3, 0.5, -0.5, -1, -2, 2.5, 4)),
+    op("pow.tensor", torch.pow, x(20, low=0.1), x(20)),
+    op("pow.scalar", lambda a: 2.0**a, x(20)),
+    op("div.trunc", lambda a, b: torch.div(a, b, rounding_mode="trunc"), ints(30), ints(30, low=1)),
+    op("div.floor", lambda a, b: torch.div(a, b, rounding_mode="floor"), x(30), x(30, low=0.5)),
+    op("clamp", lambda a: a.clamp(-1, 1), special(40)),
+    op("clamp.tensor", torch.clamp, x(4, 5), x(5, low=-2, high=0), x(5, low=0, high=2)),
+    op("clamp_min", lambda a: a.clamp_min(0.5), x(9)),
+    op("clamp.int_float", lambda a: a.clamp(-1.5, 1.5), ints(9)),
+    op("where", torch.where, bools(4, 1), x(4, 5), x(5)),
+    op("where.number", lambda c, a: torch.where(c, a, 0.0), bools(4), x(4)),
+    op("lerp", lambda a, b: torch.lerp(a, b, 0.3), x(9), x(9)),
+    op("lerp.tensor", torch.lerp, x(9), x(9), x(9, low=0, high=1)),
+    op("addcmul", lambda a, b, c: torch.addcmul(a, b, c, value=0.5), x(9), x(9), x(9)),
+    op("addcdiv", lambda a, b, c: torch.addcdiv(a, b, c, value=0.5), x(9), x(9), x(9, low=1)),
+    op("isclose", torch.isclose, special(60), special(60)),
+    op("xlogy", torch.xlogy, x(9, low=0), x(9, low=0.1)),
+    op("ldexp", torch.ldexp, x(9), ints(9)),
+    op("float_power", torch.float_power, x(9, low=0.1), x(9)),
+    op("nextafter", torch.nextafter, x(9), x(9)),
+    op("bitwise_not", torch.bitwise_not, ints(9)),
+    op("shift", lambda a, b: (a << b) + (a >> b), ints(9), ints(9, low=0, high=4)),
+    op("round.decimals", lambda a: torch.round(a, decimals=2), x(30)),
+    op("dropout.eval", lambda a: F.dropout(a, 0.5, training=False), x(9)),
+]
+
+ROWS = [*unary, *activations, *binary, *promotion, *others]

@@ -1,0 +1,74 @@
+"""Reading and writing at computed places; order."""
+
+import torch
+import torch.nn.functional as F
+from harness import bools, ints, op, permutation, special, x
+
+
+def put(a, i, v):
+    a = a.clone()
+    a[i] = v
+    return a
+
+
+def put_accumulate(a, i, v):
+    return a.index_put((i,), v, accumulate=True)
+
+
+reads = [
+    op("index", lambda a, i: a[i], x(5, 3), ints(2, 4)),
+    op("index.two", lambda a, i, j: a[i, :, j], x(5, 3, 4), ints(6, low=0), ints(6, low=-4, high=4)),
+    op("index.adjacent", lambda a, i, j: a[:, i, j], x(2, 5, 4), ints(3, 1), ints(2, low=0, high=4)),
+    op("embedding", F.embedding, ints(2, 3, low=0, high=7), x(7, 4)),
+    op("embedding_bag.sum", lambda i, w: F.embedding_bag(i, w, mode="sum"), ints(3, 4, low=0, high=9), x(9, 5)),
+    op("embedding_bag.mean", lambda i, w: F.embedding_bag(i, w, padding_idx=1), ints(3, 4, low=0, high=3), x(3, 5)),
+    op("embedding_bag.max", lambda i, w: F.embedding_bag(i, w, mode="max"), ints(3, 4, low=0, high=9), x(9, 5)),
+    op("embedding_bag.offsets", lambda i, w: F.embedding_bag(i, w, torch.tensor([0, 2, 2, 5]), mode="sum"),
+       ints(7, low=0, high=9), x(9, 5)),  # fmt: skip
+    op("index_select", lambda a, i: a.index_select(1, i), x(2, 5), ints(3, low=0)),
+    op("gather", lambda a, i: a.gather(1, i), x(3, 5), ints(2, 4, low=0)),
+    op("gather.expanded", lambda a, i: a.gather(0, i[:, None].expand(-1, 4)), x(5, 4), ints(6, low=0)),
+    op("take_along_dim", lambda a, i: torch.take_along_dim(a, i, 1), x(3, 5), ints(1, 2, low=0)),
+    op("take", torch.take, x(3, 5), ints(4, low=-15, high=15)),
+    op("one_hot", lambda i: F.one_hot(i, 6), ints(3, 2, low=0, high=6)),
+    op("bucketize", lambda a: torch.bucketize(a, torch.tensor([-1.0, 0.0, 2.0])), x(20)),
+    op("searchsorted", lambda a, b: torch.searchsorted(a.sort().values, b, right=True), x(2, 9), x(2, 4)),
+    op("isin", lambda a, b: torch.isin(a, b), ints(9), ints(3)),
+    op("masked_scatter", lambda a, m, s: a.masked_scatter(m, s), x(3, 4), bools(3, 4), x(12)),
+]
+
+writes = [
+    op("index_put", put, x(5, 3), permutation(5), x(5, 3)),
+    op("index_put.mask", lambda a, m: put(a, m, 0.0), x(5, 3), bools(5, 3)),
+    op("index_put.accumulate", put_accumulate, x(5, 3), ints(9), x(9, 3)),
+    op("index_copy", lambda a, i, s: a.index_copy(1, i, s), x(2, 4), permutation(4), x(2, 4)),
+    op("index_add", lambda a, i, s: a.index_add(0, i, s, alpha=2), x(4, 3), ints(6, low=0, high=4), x(6, 3)),
+    op("index_fill", lambda a, i: a.index_fill(1, i, 9.0), x(2, 5), ints(3, low=0)),
+    op("scatter", lambda a, i, s: a.scatter(0, i, s), x(5, 3), lambda r: torch.randperm(5, generator=r)[:, None].expand(5, 3), x(5, 3)),
+    op("scatter.value", lambda a, i: a.scatter(1, i, 4.0), x(3, 5), ints(3, 2, low=0)),
+    op("scatter_add", lambda a, i, s: a.scatter_add(0, i, s), x(5, 3), ints(7, 3, low=0), x(7, 3)),
+    *(op(f"scatter_reduce.{kind}.{own}", lambda a, i, s, kind=kind, own=own:
+         a.scatter_reduce(0, i, s, kind, include_self=own), x(5, 3), ints(7, 3, low=0), x(7, 3))
+      for kind in ("sum", "prod", "mean", "amax", "amin") for own in (True, False)),
+    op("masked_fill", lambda a, m: a.masked_fill(m, -1.0), x(2, 3, 4), bools(3, 4)),
+]  # fmt: skip
+
+order = [
+    op("sort", lambda a: torch.sort(a, 1, descending=True), x(3, 9)),
+    op("sort.stable", lambda a: torch.sort(a, stable=True), ints(40)),
+    op("argsort", lambda a: torch.argsort(a, 0), x(9, 3)),
+    op("topk", lambda a: torch.topk(a, 3), x(4, 9)),
+    op("topk.smallest", lambda a: torch.topk(a, 2, 0, largest=False), x(9, 4)),
+    op("kthvalue", lambda a: torch.kthvalue(a, 3, 1, True), x(4, 9)),
+    op("median", lambda a: (torch.median(a), torch.median(a, 1)), x(4, 9)),
+    op("quantile", lambda a: torch.quantile(a, 0.3, 1), x(4, 9)),
+    op("max.dim", lambda a: torch.max(a, 1), special(4, 9)),
+    op("argmax", lambda a: (torch.argmax(a), torch.argmin(a, 0, True)), x(4, 9)),
+    op("cumsum", lambda a: torch.cumsum(a, 1), x(3, 9)),
+    op("cumprod", lambda a: torch.cumprod(a, 0), x(5, 3)),
+    op("cumsum.bool", lambda a: torch.cumsum(a, 0), bools(9)),
+    op("cummax", lambda a: torch.cummax(a, 1), x(3, 9)),
+    op("diff", lambda a: torch.diff(a, n=2), x(3, 9)),
+]
+
+ROWS = [*reads, *writes, *order]

@@ -1,0 +1,91 @@
+"""Normalization, convolution, pooling, resizing, recurrence."""
+
+import torch
+import torch.nn.functional as F
+from harness import op, x
+
+H = torch.export.Dim("h", min=4, max=64)
+
+
+class Recurrent:
+    """A recurrent network with fixed weights, as a function of its input."""
+
+    def __init__(self, kind, **options):
+        torch.manual_seed(0)
+        self.network = kind(5, 6, **options).eval().requires_grad_(False)
+
+    def __call__(self, a):
+        return self.network(a)
+
+
+normalization = [
+    op("batch_norm", lambda a, m, v, w, b: F.batch_norm(a, m, v, w, b), x(2, 4, 3, 3), x(4), x(4, low=0.5), x(4), x(4)),
+    op("batch_norm.training", lambda a, w, b: F.batch_norm(a, None, None, w, b, training=True), x(4, 3, 5), x(3), x(3)),
+    op("layer_norm", lambda a, w, b: F.layer_norm(a, (4, 5), w, b), x(3, 4, 5), x(4, 5), x(4, 5)),
+    op("layer_norm.offset", lambda a: F.layer_norm(a, (64,)), x(3, 64, low=1000, high=1001), tolerance=(1e-3, 1e-3)),
+    op("layer_norm.bf16", lambda a: F.layer_norm(a, (64,)), x(3, 64, dtype=torch.bfloat16)),
+    op("group_norm", lambda a, w, b: F.group_norm(a, 2, w, b), x(2, 4, 3, 3), x(4), x(4)),
+    op("instance_norm", lambda a, w: F.instance_norm(a, weight=w), x(2, 4, 5), x(4)),
+    op("rms_norm", lambda a, w: F.rms_norm(a, (8,), w), x(3, 8), x(8)),
+    op("local_response_norm", lambda a: F.local_response_norm(a, 3), x(2, 5, 4, 4)),
+]
+
+convolution = [
+    op("conv1d", lambda a, w, b: F.conv1d(a, w, b, padding=1), x(2, 3, 9), x(4, 3, 3), x(4)),
+    op("conv2d", lambda a, w, b: F.conv2d(a, w, b, stride=2, padding=1), x(2, 3, 8, 9), x(4, 3, 3, 3), x(4)),
+    op("conv2d.dilated", lambda a, w: F.conv2d(a, w, dilation=(2, 1)), x(1, 3, 9, 9), x(4, 3, 3, 3)),
+    op("conv2d.grouped", lambda a, w: F.conv2d(a, w, groups=2), x(1, 4, 6, 6), x(6, 2, 3, 3)),
+    op("conv2d.depthwise", lambda a, w: F.conv2d(a, w, groups=4, padding=1), x(1, 4, 6, 6), x(4, 1, 3, 3)),
+    op("conv2d.same", lambda a, w: F.conv2d(a, w, padding="same"), x(1, 3, 6, 6), x(4, 3, 4, 3)),
+    op("conv2d.unbatched", lambda a, w: F.conv2d(a, w), x(3, 6, 6), x(4, 3, 3, 3)),
+    op("conv3d", lambda a, w: F.conv3d(a, w), x(1, 2, 4, 5, 5), x(3, 2, 2, 3, 3)),
+    op("conv_transpose1d", lambda a, w, b: F.conv_transpose1d(a, w, b, stride=2), x(2, 3, 5), x(3, 4, 3), x(4)),
+    op("conv_transpose2d", lambda a, w: F.conv_transpose2d(a, w, stride=2, padding=1, output_padding=1), x(1, 4, 5, 5), x(4, 3, 3, 3)),
+    op("conv_transpose2d.grouped", lambda a, w: F.conv_transpose2d(a, w, groups=2), x(1, 4, 5, 5), x(4, 3, 3, 3)),
+    op("unfold_fold", lambda a: F.fold(F.unfold(a, 3, padding=1, stride=2), (6, 6), 3, padding=1, stride=2), x(2, 3, 6, 6)),
+    op("conv2d.dynamic", lambda a, w: F.conv2d(a, w, padding=1, stride=2), x(1, 3, 8, 8), x(4, 3, 3, 3),
+       dynamic=({2: H}, None), other=(x(1, 3, 13, 8), x(4, 3, 3, 3))),
+]  # fmt: skip
+
+pooling = [
+    op("max_pool2d", lambda a: F.max_pool2d(a, 3, 2, 1), x(2, 3, 8, 9)),
+    op("max_pool2d.indices", lambda a: F.max_pool2d(a, 2, return_indices=True), x(2, 3, 8, 8)),
+    op("max_pool2d.ceil", lambda a: F.max_pool2d(a, 3, 2, ceil_mode=True), x(1, 2, 8, 8)),
+    op("max_pool1d", lambda a: F.max_pool1d(a, 3, 2), x(2, 3, 9)),
+    op("max_pool3d", lambda a: F.max_pool3d(a, 2), x(1, 2, 4, 4, 4)),
+    op("avg_pool2d", lambda a: F.avg_pool2d(a, 3, 2, 1), x(2, 3, 8, 9)),
+    op("avg_pool2d.inside", lambda a: F.avg_pool2d(a, 3, 2, 1, count_include_pad=False), x(2, 3, 8, 9)),
+    op("avg_pool2d.ceil", lambda a: F.avg_pool2d(a, 3, 2, 1, ceil_mode=True), x(1, 2, 8, 8)),
+    op("avg_pool1d", lambda a: F.avg_pool1d(a, 2), x(2, 3, 9)),
+    op("adaptive_avg_pool2d.one", lambda a: F.adaptive_avg_pool2d(a, 1), x(2, 3, 8, 9)),
+    op("adaptive_avg_pool2d.even", lambda a: F.adaptive_avg_pool2d(a, (4, 3)), x(2, 3, 8, 9)),
+    op("adaptive_avg_pool2d.uneven", lambda a: F.adaptive_avg_pool2d(a, (3, 5)), x(2, 3, 8, 9)),
+    op("adaptive_max_pool2d", lambda a: F.adaptive_max_pool2d(a, (4, 3)), x(2, 3, 8, 9)),
+    op("adaptive_max_pool1d.uneven", lambda a: F.adaptive_max_pool1d(a, 4), x(2, 3, 9)),
+    op("max_unpool2d", lambda a: F.max_unpool2d(*F.max_pool2d(a, 2, return_indices=True), 2), x(1, 2, 6, 6)),
+]
+
+resizing = [
+    *(op(f"interpolate.{mode}.{size}", lambda a, mode=mode, size=size: F.interpolate(a, size, mode=mode), x(1, 2, 5, 6))
+      for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area") for size in ((10, 12), (7, 4))),
+    op("interpolate.aligned", lambda a: F.interpolate(a, (9, 7), mode="bilinear", align_corners=True), x(1, 2, 5, 6)),
+    op("interpolate.factor", lambda a: F.interpolate(a, scale_factor=2.5, mode="bilinear"), x(1, 2, 5, 6)),
+    op("interpolate.linear", lambda a: F.interpolate(a, 9, mode="linear"), x(1, 2, 5)),
+    op("interpolate.trilinear", lambda a: F.interpolate(a, (3, 5, 4), mode="trilinear"), x(1, 2, 4, 4, 4)),
+    op("interpolate.dynamic", lambda a: F.interpolate(a, scale_factor=2, mode="bilinear"), x(1, 2, 8, 6),
+       dynamic=({2: H},), other=(x(1, 2, 5, 6),)),
+    *(op(f"grid_sample.{mode}.{pad}", lambda a, g, mode=mode, pad=pad:
+         F.grid_sample(a, g, mode=mode, padding_mode=pad, align_corners=False), x(1, 2, 5, 6), x(1, 4, 4, 2, low=-1.3, high=1.3))
+      for mode in ("bilinear", "nearest", "bicubic") for pad in ("zeros", "border", "reflection")),
+    op("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), x(2, 2, 3)),
+]  # fmt: skip
+
+recurrence = [
+    op("lstm", Recurrent(torch.nn.LSTM, num_layers=2, batch_first=True), x(3, 4, 5)),
+    op("lstm.bidirectional", Recurrent(torch.nn.LSTM, bidirectional=True), x(4, 3, 5)),
+    op("lstm.projected", Recurrent(torch.nn.LSTM, proj_size=3), x(4, 3, 5)),
+    op("gru", Recurrent(torch.nn.GRU, num_layers=2), x(4, 3, 5)),
+    op("rnn", Recurrent(torch.nn.RNN, nonlinearity="relu"), x(4, 3, 5)),
+]
+
+ROWS = [*normalization, *convolution, *pooling, *resizing, *recurrence]
