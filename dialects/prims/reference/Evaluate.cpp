@@ -29,7 +29,7 @@ int64_t Evaluation::getSize(Attribute attr) const { return ptc::evaluate(getSize
 
 Tensor Evaluation::makeResult(size_t i) const {
   auto type = llvm::cast<RankedTensorType>(op->getResult(i).getType());
-  return Tensor(type.getElementType(), evaluateSizes(getShape(type), symbols));
+  return Tensor(type.getElementType(), onElement ? Sizes() : evaluateSizes(getShape(type), symbols));
 }
 
 llvm::Error Evaluation::fail(const llvm::Twine &what) const { return makeError(op->getName().getStringRef() + ": " + what); }
@@ -43,6 +43,15 @@ llvm::Expected<std::vector<Tensor>> evaluate(Operation *op, ArrayRef<const Tenso
   if (auto error = prim.evaluate(evaluation))
     return std::move(error);
   return evaluation.takeResults();
+}
+
+llvm::Expected<Tensor> evaluateElement(Operation *op, ArrayRef<const Tensor *> operands) {
+  Evaluation evaluation(op, operands, {}, /*onElement=*/true);
+  if (auto error = llvm::cast<PrimInterface>(op).evaluate(evaluation))
+    return std::move(error);
+  Tensor result = std::move(evaluation.takeResults().front());
+  result.round();
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

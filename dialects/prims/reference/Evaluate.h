@@ -29,4 +29,8 @@ llvm::Expected<std::vector<Tensor>> evaluate(mlir::func::FuncOp function, llvm::
 llvm::Expected<std::vector<Tensor>> evaluate(mlir::Operation *prim, llvm::ArrayRef<const Tensor *> operands,
                                              llvm::ArrayRef<int64_t> symbols = {});
 
+/// One element of an elementwise prim's (or full's) result, from 0-d operands;
+/// rounded to its type.
+llvm::Expected<Tensor> evaluateElement(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
+
 } // namespace ptc::prims

@@ -10,8 +10,11 @@ namespace ptc::prims {
 
 class Evaluation {
 public:
-  Evaluation(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, llvm::ArrayRef<int64_t> symbols)
-      : op(op), operands(operands), symbols(symbols), results(op->getNumResults()) {}
+  /// `onElement`: an elementwise prim is asked about one element, 0-d tensors
+  /// in place of its operands' shape.
+  Evaluation(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, llvm::ArrayRef<int64_t> symbols,
+             bool onElement = false)
+      : op(op), operands(operands), symbols(symbols), results(op->getNumResults()), onElement(onElement) {}
 
   size_t size() const { return operands.size(); }
   const Tensor &operator[](size_t i) const { return *operands[i]; }
@@ -36,6 +39,7 @@ private:
   llvm::ArrayRef<const Tensor *> operands;
   llvm::ArrayRef<int64_t> symbols;
   std::vector<Tensor> results;
+  bool onElement;
 };
 
 } // namespace ptc::prims
