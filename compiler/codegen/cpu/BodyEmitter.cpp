@@ -25,7 +25,10 @@ Type *valueType(LLVMContext &context, mlir::Type type) {
 Memory BodyEmitter::memoryOf(mlir::Value tensor) {
   Value *base = frame.pointers.lookup(tensor);
   assert(base && "tensor without a buffer");
-  return {memoryType(lanes.b.getContext(), tensor.getType()), base, frame.alias.lookup(tensor)};
+  Type *element = memoryType(lanes.b.getContext(), tensor.getType());
+  if (element->isHalfTy() || element->isBFloatTy())
+    element = lanes.b.getInt16Ty();
+  return {element, base, frame.alias.lookup(tensor)};
 }
 
 Lanes BodyEmitter::placeOf(mlir::Value tensor, ArrayRef<mlir::AffineExpr> indices, ArrayRef<Lanes> dims) {
@@ -45,18 +48,29 @@ Lanes BodyEmitter::placeOf(mlir::Value tensor, ArrayRef<mlir::AffineExpr> indice
   return layout->second.offset ? lanes.add(result, {layout->second.offset}) : result;
 }
 
-/// A bool is a byte in memory and a bit in registers.
+/// From registers to what is moved from and to memory: a bool is a byte there, and halves travel as integers, because
+/// not every machine has masked accesses for them.
+static Lanes packed(Ir &b, const Lanes &lanes) {
+  Type *type = lanes.value->getType(), *scalar = type->getScalarType();
+  if (scalar->isIntegerTy(1))
+    return {b.CreateZExt(lanes.value, type->getWithNewType(b.getInt8Ty())), nullptr};
+  if (scalar->isHalfTy() || scalar->isBFloatTy())
+    return {b.CreateBitCast(lanes.value, type->getWithNewType(b.getInt16Ty())), nullptr};
+  return lanes;
+}
+
+static Lanes unpacked(Ir &b, Value *value, Type *scalar) {
+  if (scalar->isIntegerTy(1))
+    return {b.CreateICmpNE(value, Constant::getNullValue(value->getType())), nullptr};
+  return {b.CreateBitCast(value, value->getType()->getWithNewType(scalar)), nullptr};
+}
+
 Lanes BodyEmitter::loadAt(mlir::Value tensor, const Lanes &place, const Lanes *where, const Lanes *otherwise) {
   Ir &b = lanes.b;
-  if (!loop::getScalarType(tensor).isInteger(1))
-    return lanes.load(memoryOf(tensor), place, where, otherwise);
-  Lanes byte;
-  if (otherwise) {
-    Type *type = otherwise->value->getType();
-    byte = {b.CreateZExt(otherwise->value, type->getWithNewType(b.getInt8Ty()))};
-  }
-  Value *loaded = lanes.load(memoryOf(tensor), place, where, otherwise ? &byte : nullptr).value;
-  return {b.CreateICmpNE(loaded, Constant::getNullValue(loaded->getType()))};
+  Type *scalar = valueType(b.getContext(), loop::getScalarType(tensor));
+  Lanes other = otherwise ? packed(b, *otherwise) : Lanes();
+  Value *loaded = lanes.load(memoryOf(tensor), place, where, otherwise ? &other : nullptr).value;
+  return unpacked(b, loaded, scalar);
 }
 
 static SmallVector<mlir::AffineExpr> dimensions(mlir::MLIRContext *context, size_t count) {
@@ -71,13 +85,9 @@ Lanes BodyEmitter::load(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes
 }
 
 void BodyEmitter::store(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes &value) {
-  Ir &b = lanes.b;
-  Lanes stored = value;
-  if (loop::getScalarType(tensor).isInteger(1))
-    stored.value = b.CreateZExt(value.value, value.value->getType()->getWithNewType(b.getInt8Ty()));
   Memory memory = memoryOf(tensor);
   memory.streaming = streaming;
-  lanes.store(memory, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices), stored);
+  lanes.store(memory, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices), packed(lanes.b, value));
 }
 
 //===----------------------------------------------------------------------===//

@@ -144,6 +144,9 @@ Lanes LaneBuilder::affine(mlir::AffineExpr expr, ArrayRef<Lanes> dims, ArrayRef<
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Of what is stored past the caches: a line.
+constexpr uint64_t kStreamingAlignment = 64;
+
 static Value *address(Ir &b, const Memory &memory, Value *place) {
   return b.CreateInBoundsGEP(memory.element, memory.base, place);
 }
@@ -247,7 +250,7 @@ void LaneBuilder::store(const Memory &memory, const Lanes &place, const Lanes &v
       return;
     }
     if (memory.streaming)
-      align = Align(width * align.value());
+      align = Align(std::min<uint64_t>(kStreamingAlignment, width * align.value()));
     Instruction *store = annotate(b.CreateAlignedStore(lanes, to, align), memory);
     if (memory.streaming)
       store->setMetadata(LLVMContext::MD_nontemporal,

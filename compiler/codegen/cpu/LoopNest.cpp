@@ -7,6 +7,9 @@
 #include "compiler/codegen/cpu/StageEmitter.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/Support/MathExtras.h"
+
 using namespace llvm;
 
 namespace ptc::cpu {
@@ -23,10 +26,13 @@ private:
   void emitShared(unsigned level, Value *begin, Value *end);
   void runStages(unsigned width, Value *mask);
   void placeLocals();
+  void emitTasks();
+  Value *isStreamed();
 
   KernelFrame &f;
   Ir &b;
   const NestPlan &plan;
+  bool streaming = false;
   SmallVector<Lanes> dims; ///< index of each dimension, of the shared ones as far as loops are open
 };
 
@@ -38,7 +44,33 @@ void NestEmitter::emit() {
     rank = std::max(rank, stage.domain.size());
   dims.assign(rank, {b.getInt64(0), nullptr});
   placeLocals();
+  if (plan.streamed.empty()) {
+    emitTasks();
+    return;
+  }
+  Value *streams = isStreamed();
+  emitIf(b, b.CreateNot(streams), [&] { emitTasks(); });
+  emitIf(b, streams, [&] {
+    streaming = true;
+    emitTasks();
+    b.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}); // before anyone is told that the results are there
+  });
+}
+
+void NestEmitter::emitTasks() {
   emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+}
+
+/// Whether all results are large, and aligned as stores past the caches have to be.
+Value *NestEmitter::isStreamed() {
+  Value *elements = emitSize(f, plan.shared.front().size), *all = b.getTrue();
+  for (mlir::Value result : plan.streamed) {
+    int64_t bytes = divideCeil(loop::getScalarType(result).getIntOrFloatBitWidth(), 8);
+    Value *isLarge = b.CreateICmpSGE(elements, b.getInt64(kStreamedBytes / bytes));
+    Value *misaligned = b.CreateAnd(b.CreatePtrToInt(f.pointers[result], b.getInt64Ty()), 63);
+    all = b.CreateAnd(all, b.CreateAnd(isLarge, b.CreateICmpEQ(misaligned, b.getInt64(0))));
+  }
+  return all;
 }
 
 /// Rows in scratch: `width` rows side by side where the lanes are different rows.
@@ -115,7 +147,7 @@ void NestEmitter::emitShared(unsigned level, Value *begin, Value *end) {
 void NestEmitter::runStages(unsigned width, Value *mask) {
   DenseMap<mlir::Value, Lanes> registers;
   for (const Stage &stage : plan.stages)
-    emitStage(f, stage, dims, width, mask, registers);
+    emitStage(f, stage, dims, width, mask, streaming, registers);
 }
 
 void emitNest(KernelFrame &frame, const NestPlan &plan) { NestEmitter(frame, plan).emit(); }

@@ -46,6 +46,7 @@ private:
   void widen();
   void cutTasks();
   void placeLocals();
+  void chooseStreamed();
 
   bool walksAsOne(const Stage &stage, unsigned outer, unsigned inner) const;
   SmallVector<Loop> loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Stage *> stages) const;
@@ -200,7 +201,13 @@ void Planner::chooseLanes() {
 
 /// Several vectors at once hide latency and loop overhead, as long as the size has that many and the body is short.
 static unsigned widthFor(unsigned lanes, const Stage &stage, mlir::AffineExpr size) {
-  unsigned most = stage.accesses.work <= 4 ? 4 : stage.accesses.work <= 16 ? 2 : 1;
+  // Places are 64 bits wide: several vectors of them as it is.
+  bool hasPlaces = any_of(stage.members, [](mlir::Operation *member) {
+    auto reduce = dyn_cast<loop::ReduceOp>(member);
+    return reduce && any_of(reduce.getKinds().getAsValueRange<mlir::StringAttr>(),
+                            [](StringRef kind) { return kind.starts_with("arg"); });
+  });
+  unsigned most = hasPlaces ? 1 : stage.accesses.work <= 4 ? 4 : stage.accesses.work <= 16 ? 2 : 1;
   double vectors = estimate(size) / lanes;
   unsigned factor = 1;
   while (2 * factor <= most && 2 * factor <= vectors)
@@ -272,6 +279,20 @@ void Planner::placeLocals() {
   }
 }
 
+/// Results of maps that may exceed the caches and are written from end to end.
+void Planner::chooseStreamed() {
+  bool isInPlace = any_of(kernel.getInPlace(), [](int64_t operand) { return operand >= 0; });
+  bool isOneRow = p.stages.size() == 1 && p.shared.size() == 1 && p.lanesAlongShared;
+  const Stage &stage = p.stages.front();
+  if (isInPlace || !isOneRow || stage.isReduction || stage.isScan)
+    return;
+  auto results = kernel.getBody().front().getTerminator()->getOperands();
+  Range elements = getRange(p.shared.front().size, getSymbols(kernel));
+  constexpr int64_t kLargestElement = 8;
+  if (elements.max >= kStreamedBytes / kLargestElement)
+    p.streamed.assign(results.begin(), results.end());
+}
+
 NestPlan Planner::plan() {
   p.sharedRank = kernel.getShared();
   p.stages = makeStages(kernel);
@@ -280,6 +301,7 @@ NestPlan Planner::plan() {
   widen();
   cutTasks();
   placeLocals();
+  chooseStreamed();
   return std::move(p);
 }
 

@@ -58,7 +58,13 @@ struct NestPlan {
   /// Tensors that only live within one iteration of the shared loops, by their offset in scratch (bytes).
   llvm::SmallVector<std::pair<mlir::Value, mlir::AffineExpr>> locals;
   mlir::AffineExpr scratchBytes;
+
+  /// Results so large that storing them past the caches saves reading them first (see LoopNest.cpp).
+  llvm::SmallVector<mlir::Value> streamed;
 };
+
+/// A result of this size is streamed: more than what caches hold of it for its reader.
+constexpr int64_t kStreamedBytes = 24 << 20;
 
 /// A kernel whose members are maps, reductions and scans.
 NestPlan planNest(loop::KernelOp kernel, RegisterFile registers);

@@ -24,9 +24,10 @@ struct Reduced {
 
 class StageEmitter {
 public:
-  StageEmitter(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
+  StageEmitter(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask, bool streaming,
                DenseMap<mlir::Value, Lanes> &registers)
-      : f(frame), b(frame.b), stage(stage), dims(dims), width(width), mask(mask), registers(registers) {
+      : f(frame), b(frame.b), stage(stage), dims(dims), width(width), mask(mask), streaming(streaming),
+        registers(registers) {
     isPoint = stage.parallel.empty();
     addReduced();
   }
@@ -48,6 +49,7 @@ private:
   BodyEmitter makeBody(unsigned lanes, Value *lanesMask) {
     BodyEmitter body(f, lanes, lanesMask);
     body.registers = registers;
+    body.streaming = streaming;
     return body;
   }
   ArrayRef<Lanes> indices(size_t rank) const { return ArrayRef(dims).take_front(rank); }
@@ -67,6 +69,7 @@ private:
   SmallVector<Lanes> dims;
   unsigned width;
   Value *mask;
+  bool streaming;
   DenseMap<mlir::Value, Lanes> &registers;
   bool isPoint; ///< results of reductions are one element, kept in registers
   SmallVector<Reduced, 2> reduced;
@@ -321,9 +324,9 @@ void StageEmitter::emitScan() {
   });
 }
 
-void emitStage(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
+void emitStage(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask, bool streaming,
                DenseMap<mlir::Value, Lanes> &registers) {
-  StageEmitter(frame, stage, dims, width, mask, registers).emit();
+  StageEmitter(frame, stage, dims, width, mask, streaming, registers).emit();
 }
 
 } // namespace ptc::cpu

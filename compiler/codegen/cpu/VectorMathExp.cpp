@@ -88,7 +88,7 @@ Value *emitTanh(Ir &b, Value *value) {
   Real a = abs(x);
   Real e{&b, emitExp(b, clamp(a + a, -1.0, 20.0).v)};
   Real large = 1.0 - 2.0 / (e + 1.0);
-  return select(a > 0.625, withSignOf(large, x), small).v;
+  return withSignOf(select(a > 0.625, large, small), x).v;
 }
 
 /// After N. Juffa: an odd polynomial up to 0.93, above it 1 - exp(polynomial).

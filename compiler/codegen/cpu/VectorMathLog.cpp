@@ -98,7 +98,7 @@ Value *emitAsinh(Ir &b, Value *value) {
   Real large = log2Approximate(a + sqrt(fma(a, a, 1.0))) * M_LN2;
   Real small = a * polynomial(z, {-63. / 2816, 35. / 1152, -5. / 112, 3. / 40, -1. / 6, 1.});
   Real result = withSignOf(toFloat(select(a < 0.0625, small, large)), x);
-  return select(abs(x) == kInfinity, x, result + (x - x)).v; // NaN stays
+  return select((abs(x) == kInfinity) | isNan(x), x, result).v;
 }
 
 Value *emitAcosh(Ir &b, Value *value) {
