@@ -273,7 +273,52 @@ static bool foldView(Operation *op, MappedOperand mapped, ArrayRef<Symbol> symbo
   return true;
 }
 
+/// Keys and values repeated for each head of a group of queries: the map with head h in place of h floordiv group, and
+/// the group; nullopt where the view does something else.
+static std::optional<std::pair<AffineMap, int64_t>> ungroupHeads(AffineMap map, unsigned head) {
+  MLIRContext *context = map.getContext();
+  AffineExpr dim = getAffineDimExpr(head, context), standIn = getAffineDimExpr(map.getNumDims(), context);
+  std::optional<int64_t> group;
+  for (AffineExpr result : map.getResults())
+    result.walk([&](AffineExpr e) {
+      auto binary = llvm::dyn_cast<AffineBinaryOpExpr>(e);
+      if (binary && e.getKind() == AffineExprKind::FloorDiv && binary.getLHS() == dim)
+        group = getConstant(binary.getRHS());
+    });
+  if (!group || *group <= 1)
+    return std::nullopt;
+  Shape results;
+  for (AffineExpr result : map.getResults()) {
+    AffineExpr replaced = result.replace(dim.floorDiv(*group), standIn);
+    if (replaced.isFunctionOfDim(head))
+      return std::nullopt;
+    results.push_back(replaced.replace(standIn, dim));
+  }
+  return std::pair(makeIndexMap(map.getNumDims(), results, context), *group);
+}
+
+/// Grouped queries that the model writes as repeated keys and values.
+static void foldGroups(loop::AttentionOp op, ArrayRef<Symbol> symbols) {
+  loop::ReadOp k = onlyRead(op.getK()), v = onlyRead(op.getV());
+  if (!k || !v || op.getGroup() != 1)
+    return;
+  unsigned head = getShape(op.getResult(0)).size() - 3;
+  auto keys = ungroupHeads(composeMaps(k.getMap(), op.getKMap(), mapDomain(op, "k_map"), symbols), head);
+  auto values = ungroupHeads(composeMaps(v.getMap(), op.getVMap(), mapDomain(op, "v_map"), symbols), head);
+  if (!keys || !values || keys->second != values->second ||
+      !loop::getStridedAccess(keys->first, getShape(k.getTensor())) ||
+      !loop::getStridedAccess(values->first, getShape(v.getTensor())))
+    return;
+  op.setGroup(keys->second);
+  op.setKMapAttr(AffineMapAttr::get(keys->first));
+  op.setVMapAttr(AffineMapAttr::get(values->first));
+  op.getKMutable().set(k.getTensor());
+  op.getVMutable().set(v.getTensor());
+}
+
 void foldOperandViews(Block &block, ArrayRef<Symbol> symbols) {
+  for (auto attention : block.getOps<loop::AttentionOp>())
+    foldGroups(attention, symbols);
   for (Operation &op : block)
     for (MappedOperand mapped : mappedOperands(&op))
       while (foldView(&op, mapped, symbols))
