@@ -148,14 +148,17 @@ static Value createConvolution(Builder &b, prims::ConvolutionOp op, Value x, Val
 
 static bool isPointwise(prims::ConvolutionOp op, ArrayRef<int64_t> kernel) {
   auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_of(list, [=](int64_t v) { return v == value; }); };
-  return all(kernel, 1) && all(op.getStrides(), 1) && all(op.getLow(), 0) && all(op.getHigh(), 0) && op.getGroups() == 1;
+  return all(kernel, 1) && all(op.getLow(), 0) && all(op.getHigh(), 0) && op.getGroups() == 1;
 }
 
-/// A 1x1 convolution is a contraction of all pixels.
-static Value createPointwise(Builder &b, Value x, Value w, RankedTensorType type) {
+/// A 1x1 convolution is a contraction of all pixels, or of every so many.
+static Value createPointwise(Builder &b, Value x, Value w, ArrayRef<int64_t> strides, RankedTensorType type) {
   MLIRContext *context = b.getContext();
   unsigned rank = type.getRank(), k = rank;
-  Shape lhs = makeDims(rank - 1, context), rhs(rank - 2, getAffineConstantExpr(0, context));
+  Shape lhs = makeDims(rank - 1, context);
+  for (auto [i, stride] : llvm::enumerate(strides))
+    lhs[i + 1] = lhs[i + 1] * stride;
+  Shape rhs(rank - 2, getAffineConstantExpr(0, context));
   lhs.push_back(getAffineDimExpr(k, context));
   rhs.push_back(getAffineDimExpr(k, context));
   rhs.push_back(getAffineDimExpr(rank - 1, context));
@@ -193,7 +196,7 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
   }
   RankedTensorType type = makeTensorType(sizes, elementType(op.getResult()));
   bool pointwise = isPointwise(op, kernel);
-  Value result = pointwise ? createPointwise(b, x, w, type) : createConvolution(b, op, x, w, type, kernel);
+  Value result = pointwise ? createPointwise(b, x, w, op.getStrides(), type) : createConvolution(b, op, x, w, type, kernel);
   return op.getChannelsLast() ? result : createTranspose(b, result, channelsFirst(rank));
 }
 
