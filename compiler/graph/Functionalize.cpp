@@ -36,7 +36,7 @@ namespace ptc {
 static bool updatesStatistics(const AtenOp &op) {
   StringRef base = op.schema().baseName();
   if (base == "batch_norm" || base == "native_batch_norm")
-    return op.boolean("training") && !op.isNone("running_mean");
+    return op.boolean("training") && !op.isNone("running_mean") && !op.isNone("running_var");
   if (base == "instance_norm")
     return op.boolean("use_input_stats") && !op.isNone("running_mean");
   return false;
@@ -50,6 +50,12 @@ static bool isIdentity(const AtenOp &op) {
   if (base == "dropout_" || base == "feature_dropout_" || base == "alpha_dropout_" || base == "feature_alpha_dropout_")
     return !op.boolean("train") || op.real("p") == 0;
   return false;
+}
+
+static bool mayBeView(const AtenOp &op) {
+  if (op->getNumOperands() == 0)
+    return false;
+  return op.schema().isView() || op.schema().has(Mark::InplaceView) || op.schema().has(Mark::MaybeAliases);
 }
 
 /// An aliasing result, or a new size given, differs from what is written.
@@ -110,6 +116,8 @@ private:
 LogicalResult Functionalizer::visit(Operation *op) {
   builder.setInsertionPoint(op);
   bool isKnown = AtenOp::isKnown(op);
+  if (isKnown && mayBeView(AtenOp(op)) && failed(checkView(AtenOp(op))))
+    return failure();
   bool isAlias = isKnown && isAliasOfFirstOperand(AtenOp(op), strides);
   strides.visit(op);
   SmallVector<Value> names(op->getOperands());

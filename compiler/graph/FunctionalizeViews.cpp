@@ -155,10 +155,10 @@ static Value unbind(const Write &w) {
 static AffineExpr sizeOfPart(const AtenOp &view, unsigned part, int64_t axis) {
   if (isa<RankedTensorType>(view.result(part).getType()))
     return getShape(view.result(part))[axis];
-  if (view.name() == "split_with_sizes.default")
-    return view.symInts("split_sizes")[part];
-  if (view.name() == "split.sizes")
-    return view.symInts("split_size")[part];
+  if (view.name() == "split_with_sizes.default" || view.name() == "split.sizes") {
+    Shape sizes = view.symInts(view.name() == "split.sizes" ? "split_size" : "split_sizes");
+    return part < sizes.size() ? sizes[part] : AffineExpr();
+  }
   if (view.name() == "split.Tensor") // All but the last, which no other part needs.
     return view.symInt("split_size");
   if (view.name() == "chunk.default")

@@ -4,12 +4,18 @@
 #include "compiler/graph/FunctionalizeStrides.h"
 #include "dialects/aten/AtenOp.h"
 
+#include "llvm/Support/LogicalResult.h"
+
 namespace ptc {
 
 /// Whether the results share memory with the first operand. Where the schema
 /// says "perhaps" (reshape, contiguous, to, dropout outside training), the
 /// answer is what PyTorch does with these sizes, types and strides.
 bool isAliasOfFirstOperand(const aten::AtenOp &op, const Strides &strides);
+
+/// Whether what the rest of functionalization relies on holds: dimensions in
+/// range, results of a rank that fits. Fails with a message otherwise.
+llvm::LogicalResult checkView(const aten::AtenOp &view);
 
 /// Whether different results of the view never overlap: split, unbind, chunk.
 bool hasDisjointResults(const aten::AtenOp &view);

@@ -25,3 +25,30 @@ func.func @inside_control_flow(%x: tensor<4xf32>) {
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @dimension_out_of_range(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{aten.select.int: 'dim' is 2, but the tensor has 2 dimensions}}
+  %s = aten.select.int %x {dim = 2 : i64, index = 0 : i64} : (tensor<4x3xf32>) -> tensor<4xf32>
+  %n = aten.neg_.default %s : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @permutation_of_too_few(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{aten.permute.default: 'dims' must name all 2 dimensions}}
+  %s = aten.permute.default %x {dims = array<i64: 0>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %n = aten.neg_.default %s : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @part_of_another_rank(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{aten.chunk.default: cannot return 'tensor<f32>'}}
+  %s:2 = aten.chunk.default %x {chunks = 2 : i64} : (tensor<4x3xf32>) -> (tensor<2x3xf32>, tensor<f32>)
+  %n = aten.neg_.default %s#1 : (tensor<f32>) -> tensor<f32>
+  return
+}
