@@ -1,0 +1,165 @@
+//===- EvaluateConstant.cpp - prims on constants --------------------------===//
+
+#include "compiler/graph/ConstantView.h"
+
+#include "dialects/prims/Prims.h"
+#include "dialects/prims/reference/Evaluate.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace ptc::prims;
+
+namespace ptc {
+
+using Views = llvm::SmallVector<ConstantView>;
+
+static RankedTensorType typeOf(Operation *op, unsigned i = 0) {
+  return llvm::cast<RankedTensorType>(op->getResult(i).getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// The result as a view of the operand, if it can be one.
+static std::optional<ConstantView> viewOperand(Operation *op, const ConstantView &x) {
+  ConstantView result = x;
+  result.type = typeOf(op);
+  if (llvm::isa<ReshapeOp>(op)) {
+    ConstantView dense = x.isContiguous() ? x : ConstantView::ofBytes(x.type, x.materialize());
+    result = ConstantView::ofBytes(typeOf(op), dense.data);
+    result.offset = dense.offset;
+    result.owner = dense.owner;
+    return result;
+  }
+  if (auto transpose = llvm::dyn_cast<TransposeOp>(op)) {
+    for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
+      result.strides[i] = x.strides[dim];
+    return result;
+  }
+  if (auto broadcast = llvm::dyn_cast<BroadcastInDimOp>(op)) {
+    result.strides.assign(result.type.getRank(), 0);
+    for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+      result.strides[dim] = x.type.getDimSize(i) == 1 ? 0 : x.strides[i];
+    return result;
+  }
+  if (auto slice = llvm::dyn_cast<SliceOp>(op)) {
+    ArrayRef<int64_t> starts = llvm::cast<DenseI64ArrayAttr>(slice.getStarts()).asArrayRef();
+    for (auto [i, stride] : llvm::enumerate(result.strides)) {
+      result.offset += starts[i] * stride;
+      stride *= slice.getStrides()[i];
+    }
+    return result;
+  }
+  if (auto reverse = llvm::dyn_cast<ReverseOp>(op)) {
+    for (int64_t dim : reverse.getDims()) {
+      result.offset += std::max<int64_t>(x.type.getDimSize(dim) - 1, 0) * result.strides[dim];
+      result.strides[dim] = -result.strides[dim];
+    }
+    return result;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// f32 arithmetic
+//===----------------------------------------------------------------------===//
+
+/// One float of each operand (the second is 0 for one operand).
+using FloatFunction = float (*)(float, float);
+
+static FloatFunction getFloatFunction(Operation *op) {
+  return llvm::TypeSwitch<Operation *, FloatFunction>(op)
+      .Case([](AddOp) { return [](float x, float y) { return x + y; }; })
+      .Case([](SubOp) { return [](float x, float y) { return x - y; }; })
+      .Case([](MulOp) { return [](float x, float y) { return x * y; }; })
+      .Case([](DivOp) { return [](float x, float y) { return x / y; }; })
+      .Case([](NegOp) { return [](float x, float) { return -x; }; })
+      .Case([](SqrtOp) { return [](float x, float) { return std::sqrt(x); }; })
+      .Case([](RsqrtOp) { return [](float x, float) { return float(1.0 / std::sqrt(double(x))); }; })
+      .Case([](ReciprocalOp) { return [](float x, float) { return 1.0f / x; }; })
+      .Default([](Operation *) -> FloatFunction { return nullptr; });
+}
+
+static float readFloat(const ConstantView &view, int64_t place) {
+  float value;
+  std::memcpy(&value, view.data + (view.offset + place) * sizeof(float), sizeof(float));
+  return value;
+}
+
+static ConstantView computeFloats(FloatFunction f, RankedTensorType type, ArrayRef<ConstantView> operands) {
+  std::vector<char> bytes(type.getNumElements() * sizeof(float));
+  const ConstantView &x = operands.front(), &y = operands.back();
+  bool binary = operands.size() == 2;
+  SmallVector<int64_t> outer(type.getShape());
+  int64_t count = 1, xStep = 0, yStep = 0, next = 0;
+  if (!outer.empty()) {
+    count = std::exchange(outer.back(), 1);
+    xStep = x.strides.back();
+    yStep = y.strides.back();
+  }
+  for (IndexCounter i(outer); i; ++i) {
+    int64_t xPlace = 0, yPlace = 0;
+    for (size_t d = 0; d < outer.size(); ++d) {
+      xPlace += (*i)[d] * x.strides[d];
+      yPlace += (*i)[d] * y.strides[d];
+    }
+    for (int64_t k = 0; k < count; ++k, xPlace += xStep, yPlace += yStep) {
+      float value = f(readFloat(x, xPlace), binary ? readFloat(y, yPlace) : 0);
+      std::memcpy(bytes.data() + next++ * sizeof(float), &value, sizeof(float));
+    }
+  }
+  return ConstantView::ofBytes(type, std::move(bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// The reference
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<Views> evaluateByReference(Operation *op, ArrayRef<ConstantView> operands) {
+  std::vector<Tensor> tensors;
+  std::vector<const Tensor *> pointers;
+  for (const ConstantView &operand : operands) {
+    auto tensor = Tensor::fromBytes(operand.type.getElementType(), operand.type.getShape(), operand.materialize());
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+  }
+  for (const Tensor &tensor : tensors)
+    pointers.push_back(&tensor);
+  auto results = evaluate(op, pointers);
+  if (!results)
+    return results.takeError();
+  Views views;
+  for (auto [i, result] : llvm::enumerate(*results))
+    views.push_back(ConstantView::ofBytes(typeOf(op, i), result.toBytes()));
+  return views;
+}
+
+/// A full is one element with strides 0.
+static llvm::Expected<Views> evaluateFull(FullOp op) {
+  auto element = evaluateElement(op, {});
+  if (!element)
+    return element.takeError();
+  ConstantView view = ConstantView::ofBytes(op.getType(), element->toBytes());
+  view.strides.assign(op.getType().getRank(), 0);
+  return Views{view};
+}
+
+llvm::Expected<Views> evaluateConstant(Operation *op, ArrayRef<ConstantView> operands) {
+  if (auto full = llvm::dyn_cast<FullOp>(op))
+    return evaluateFull(full);
+  if (operands.size() == 1)
+    if (auto view = viewOperand(op, operands[0]))
+      return Views{*view};
+  bool floats = llvm::all_of(operands, [](const ConstantView &v) { return v.type.getElementType().isF32(); });
+  if (FloatFunction f = floats ? getFloatFunction(op) : nullptr)
+    return Views{computeFloats(f, typeOf(op), operands)};
+  return evaluateByReference(op, operands);
+}
+
+} // namespace ptc

@@ -1,0 +1,247 @@
+//===- FoldConstants.cpp --------------------------------------------------===//
+
+#include "compiler/graph/FoldConstants.h"
+
+#include "compiler/graph/ConstantValues.h"
+#include "compiler/graph/ConstantView.h"
+#include "compiler/import/Weights.h"
+#include "dialects/prims/Structure.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace ptc {
+
+namespace {
+
+/// A value may become so much larger than the weights that it is made of.
+constexpr int64_t kGrowth = 2;
+/// ... or so large from constants alone, in bytes.
+constexpr int64_t kFree = 16 << 10;
+/// Up to so many bytes stand in the IR.
+constexpr size_t kInlineBytes = 64;
+
+class Folder {
+public:
+  Folder(func::FuncOp function, WeightStore &weights) : function(function), weights(weights) {}
+
+  LogicalResult run();
+
+private:
+  void collect(Value value);
+  bool isWorthFolding(Value value);
+  int64_t getLeafBytes(Value value);
+  bool isAvailable(Value value);
+  const ConstantView *compute(Value value);
+  void replace(Value value);
+  Value makeValue(OpBuilder &b, Value old, const ConstantView &view);
+  void dropUnusedWeights();
+
+  func::FuncOp function;
+  WeightStore &weights;
+  ConstantValues constants;
+  llvm::SetVector<Value> wanted;
+  DenseMap<Value, int64_t> leafBytes;
+  DenseMap<Value, ConstantView> computed;
+  int64_t nextKey = 0;
+  bool failed = false;
+};
+
+class FoldConstantsPass : public PassWrapper<FoldConstantsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldConstantsPass)
+  explicit FoldConstantsPass(WeightStore &weights) : weights(weights) {}
+
+  StringRef getArgument() const override { return "fold-constants"; }
+  StringRef getDescription() const override { return "what weights alone decide"; }
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(Folder(function, weights).run()))
+        return signalPassFailure();
+  }
+
+private:
+  WeightStore &weights;
+};
+
+} // namespace
+
+static int64_t countBytes(Value value) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * prims::getElementBytes(type.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// What to fold
+//===----------------------------------------------------------------------===//
+
+/// Whether the bytes are at hand: tests of single passes run without weights.
+bool Folder::isAvailable(Value value) {
+  if (!constants.contains(value))
+    return false;
+  Operation *op = value.getDefiningOp();
+  return op ? llvm::all_of(op->getOperands(), [&](Value v) { return isAvailable(v); })
+            : weights.find(getWeightKey(value)) != nullptr;
+}
+
+int64_t Folder::getLeafBytes(Value value) {
+  auto it = leafBytes.find(value);
+  if (it != leafBytes.end())
+    return it->second;
+  int64_t bytes = 0;
+  if (Operation *op = value.getDefiningOp())
+    for (Value operand : op->getOperands())
+      bytes += getLeafBytes(operand);
+  else
+    bytes = countBytes(value);
+  return leafBytes[value] = bytes;
+}
+
+bool Folder::isWorthFolding(Value value) {
+  if (llvm::isa<prims::ConstantOp, prims::FullOp, prims::IotaOp, prims::BroadcastInDimOp>(value.getDefiningOp()))
+    return false;
+  return countBytes(value) <= std::max(kGrowth * getLeafBytes(value), kFree);
+}
+
+/// Wants a constant, or those that it is made of.
+void Folder::collect(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (isWorthFolding(value) && isAvailable(value)) {
+    wanted.insert(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    collect(operand);
+}
+
+//===----------------------------------------------------------------------===//
+// Folding
+//===----------------------------------------------------------------------===//
+
+const ConstantView *Folder::compute(Value value) {
+  auto it = computed.find(value);
+  if (it != computed.end())
+    return &it->second;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    auto type = llvm::cast<RankedTensorType>(value.getType());
+    return &(computed[value] = ConstantView::ofBytes(type, weights.find(getWeightKey(value))->bytes.data()));
+  }
+  SmallVector<ConstantView> operands;
+  for (Value operand : op->getOperands()) {
+    const ConstantView *view = compute(operand);
+    if (!view)
+      return nullptr;
+    operands.push_back(*view);
+  }
+  auto results = evaluateConstant(op, operands);
+  if (!results) {
+    emitError(op->getLoc()) << llvm::toString(results.takeError());
+    failed = true;
+    return nullptr;
+  }
+  for (auto [result, view] : llvm::zip(op->getResults(), *results))
+    computed[result] = view;
+  return &computed[value];
+}
+
+static DenseElementsAttr makeElements(RankedTensorType type, ArrayRef<char> bytes) {
+  if (!type.getElementType().isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  SmallVector<bool> bools(bytes.begin(), bytes.end());
+  return DenseElementsAttr::get(type, bools);
+}
+
+static bool isSplat(ArrayRef<char> bytes, int64_t width) {
+  for (int64_t i = width; i < int64_t(bytes.size()); i += width)
+    if (std::memcmp(bytes.data(), bytes.data() + i, width) != 0)
+      return false;
+  return !bytes.empty();
+}
+
+Value Folder::makeValue(OpBuilder &b, Value old, const ConstantView &view) {
+  Type element = view.type.getElementType();
+  int64_t width = prims::getElementBytes(element);
+  // The same bytes in another shape need no copy.
+  bool isView = view.isContiguous() && !view.owner;
+  std::vector<char> made = isView ? std::vector<char>() : view.materialize();
+  ArrayRef<char> bytes = isView ? ArrayRef(view.data + view.offset * width, view.type.getNumElements() * width)
+                                : ArrayRef(made);
+  if (isSplat(bytes, width) && !prims::isComplex(element)) {
+    auto one = makeElements(RankedTensorType::get({}, element), bytes.take_front(width));
+    return prims::FullOp::create(b, old.getLoc(), one.getSplatValue<Attribute>(),
+                                 b.getDenseI64ArrayAttr(view.type.getShape()));
+  }
+  if (bytes.size() <= kInlineBytes)
+    return prims::ConstantOp::create(b, old.getLoc(), makeElements(view.type, bytes));
+  std::string key;
+  do
+    key = "folded." + std::to_string(nextKey++);
+  while (weights.find(key));
+  if (isView)
+    weights.addView(key, view.type, bytes);
+  else
+    weights.add(key, view.type, std::move(made));
+  unsigned index = function.getNumArguments();
+  auto role = b.getDictionaryAttr(b.getNamedAttr("ptc.weight", b.getStringAttr(key)));
+  (void)function.insertArgument(index, view.type, role, old.getLoc());
+  return function.getArgument(index);
+}
+
+void Folder::replace(Value value) {
+  const ConstantView *view = compute(value);
+  if (!view)
+    return;
+  OpBuilder b(value.getDefiningOp());
+  value.replaceAllUsesWith(makeValue(b, value, *view));
+}
+
+void Folder::dropUnusedWeights() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  llvm::BitVector unused(function.getNumArguments());
+  llvm::StringSet<> read;
+  for (BlockArgument argument : function.getArguments()) {
+    llvm::StringRef key = getWeightKey(argument);
+    if (!key.empty() && argument.use_empty())
+      unused.set(argument.getArgNumber());
+    else if (!key.empty())
+      read.insert(key);
+  }
+  for (unsigned i : unused.set_bits())
+    if (llvm::StringRef key = getWeightKey(function.getArgument(i)); !read.contains(key))
+      weights.remove(key);
+  (void)function.eraseArguments(unused);
+}
+
+LogicalResult Folder::run() {
+  for (Operation &op : function.front())
+    for (Value operand : op.getOperands()) {
+      bool folded = op.getNumResults() && constants.contains(op.getResult(0));
+      if (!folded && constants.contains(operand))
+        collect(operand);
+    }
+  for (Value value : wanted)
+    replace(value);
+  if (failed)
+    return failure();
+  dropUnusedWeights();
+  return success();
+}
+
+std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights) {
+  return std::make_unique<FoldConstantsPass>(weights);
+}
+
+} // namespace ptc

@@ -1,0 +1,24 @@
+// RUN: ptc-opt %s --fold-constants | FileCheck %s
+
+// CHECK-LABEL: @small
+// CHECK: %[[C:.*]] = prims.constant {value = dense<[5, 7, 9]> : tensor<3xi64>}
+// CHECK: prims.add %arg0, %[[C]]
+func.func @small(%x: tensor<3xi64> {ptc.input = "x"}) -> tensor<3xi64> {
+  %a = prims.constant {value = dense<[1, 2, 3]> : tensor<3xi64>} : () -> tensor<3xi64>
+  %b = prims.constant {value = dense<[4, 5, 6]> : tensor<3xi64>} : () -> tensor<3xi64>
+  %0 = prims.add %a, %b : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %1 = prims.add %x, %0 : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  return %1 : tensor<3xi64>
+}
+
+// A mask of a megabyte is not worth its bytes.
+// CHECK-LABEL: @mask
+// CHECK-COUNT-2: prims.iota
+// CHECK: prims.lt
+func.func @mask(%x: tensor<1024x1024xi1> {ptc.input = "x"}) -> tensor<1024x1024xi1> {
+  %i = prims.iota {dim = 0 : i64, sizes = array<i64: 1024, 1024>, dtype = i64} : () -> tensor<1024x1024xi64>
+  %j = prims.iota {dim = 1 : i64, sizes = array<i64: 1024, 1024>, dtype = i64} : () -> tensor<1024x1024xi64>
+  %m = prims.lt %i, %j : (tensor<1024x1024xi64>, tensor<1024x1024xi64>) -> tensor<1024x1024xi1>
+  %0 = prims.and %x, %m : (tensor<1024x1024xi1>, tensor<1024x1024xi1>) -> tensor<1024x1024xi1>
+  return %0 : tensor<1024x1024xi1>
+}
