@@ -239,7 +239,9 @@ Lanes LaneBuilder::load(const Memory &memory, const Lanes &place, const Lanes *w
 void LaneBuilder::store(const Memory &memory, const Lanes &place, const Lanes &value) const {
   Align align = alignment(memory);
   if (place.isUniform()) {
-    annotate(b.CreateAlignedStore(scalarOf(value), address(b, memory, place.value), align), memory);
+    // A tile whose row has one column: the first lane is the one that counts.
+    Value *scalar = value.isVector() ? b.CreateExtractElement(value.value, uint64_t(0)) : scalarOf(value);
+    annotate(b.CreateAlignedStore(scalar, address(b, memory, place.value), align), memory);
     return;
   }
   Value *lanes = vector(value);
