@@ -24,7 +24,9 @@ namespace ptc {
 
 /// "float32[s0, 8]", dtypes as PyTorch spells them.
 static std::string describeType(Type type, ArrayRef<Symbol> symbols) {
-  auto sizes = llvm::map_range(getShape(type), [&](AffineExpr size) { return toString(size, symbols); });
+  std::vector<std::string> sizes;
+  for (AffineExpr size : getShape(type))
+    sizes.push_back(toString(size, symbols));
   Type element = llvm::cast<RankedTensorType>(type).getElementType();
   std::string name;
   if (element.isBF16())

@@ -56,6 +56,10 @@ void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   command.add_option("--outputs", options.outputs, "The file to write, outputs by position")->required();
   command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
   command.add_option("--profile", options.profile, "Write a Chrome trace of the call");
+  auto *reference =
+      command.add_flag("--reference", options.reference, "Evaluate a model (not a library) in double precision");
+  command.add_option("--weights", options.weights, "Weights of that model (safetensors)")->needs(reference);
+  reference->excludes("--profile");
   command.callback([&] { action = [&options] { return run(options); }; });
 }
 

@@ -11,7 +11,9 @@ struct RunOptions {
   std::string library;
   std::string inputs;
   std::string outputs;
-  std::string profile; ///< A Chrome trace; empty: none.
+  std::string profile;    ///< A Chrome trace; empty: none.
+  std::string weights;    ///< With `reference`: as in Options.
+  bool reference = false; ///< `library` is a model, to be evaluated and not compiled.
   int threads = 0; ///< 0: as many as the machine has.
 };
 
@@ -33,6 +35,9 @@ int compile(const Options &options);
 int run(const RunOptions &options);
 int bench(const BenchOptions &options);
 int explain(const ExplainOptions &options);
+
+/// The way of `run` with RunOptions::reference.
+int runReference(const RunOptions &options);
 
 /// Parses, then calls one of the above.
 int runCommandLine(int argc, char **argv);
