@@ -2,6 +2,8 @@
 
 #include "compiler/import/BuildCall.h"
 
+#include "compiler/import/NumberTensor.h"
+
 using namespace mlir;
 using llvm::StringRef;
 
@@ -70,7 +72,7 @@ llvm::Expected<mlir::Value> CallResolver::tensor(const Value &value) {
   return binding->tensor;
 }
 
-llvm::Expected<Expression> CallResolver::number(const Value &value) {
+llvm::Expected<Expression> CallResolver::number(const Value &value) const {
   switch (value.kind) {
   case Value::Integer:
     return Expression(value.integer);
@@ -116,11 +118,23 @@ llvm::Expected<CallResolver::Given> CallResolver::match(const aten::Schema &sche
   return given;
 }
 
+/// A float that depends on sizes: no attribute can hold it.
+bool CallResolver::isSizeFloat(const Value &value) const {
+  const Binding *binding = value.kind == Value::Reference ? scope.find(value.text) : nullptr;
+  if (!binding || !binding->number || binding->number->kind != Expression::Call || symbols.toConstant(*binding->number))
+    return false;
+  auto integer = symbols.toAffine(*binding->number);
+  if (integer)
+    return false;
+  llvm::consumeError(integer.takeError());
+  return !symbols.prove(*binding->number);
+}
+
 bool CallResolver::fits(const aten::Argument &argument, const Value &value) const {
   if (argument.isTensor() && !argument.isList)
-    return !isNumber(value);
-  return argument.kind != aten::Kind::Scalar || argument.isList || isNumber(value) || value.kind == Value::Complex ||
-         value.kind == Value::None;
+    return !isNumber(value) || isSizeFloat(value);
+  return argument.kind != aten::Kind::Scalar || argument.isList || value.kind == Value::Complex ||
+         value.kind == Value::None || (isNumber(value) && !isSizeFloat(value));
 }
 
 /// PyTorch takes a number where `add.Tensor` wants a tensor. A sibling overload
@@ -157,15 +171,9 @@ llvm::Expected<ResolvedCall> CallResolver::resolve(const aten::Schema &schema, c
   for (auto [argument, value] : llvm::zip(schema.arguments, *given)) {
     if (!value)
       continue;
-    llvm::Error error = llvm::Error::success();
-    if (!overload && argument.isTensor() && !argument.isList && isNumber(*value)) {
-      auto made = tensorOfNumber(*value, *given);
-      if (!made)
-        return made.takeError();
-      resolved.call.set(argument.name, *made);
-    } else {
-      error = set(resolved, *resolved.schema->find(argument.name), *value);
-    }
+    const aten::Argument &target = *resolved.schema->find(argument.name);
+    bool isNumberForTensor = target.isTensor() && !target.isList && isNumber(*value);
+    llvm::Error error = isNumberForTensor ? setNumber(resolved, target, *value) : set(resolved, target, *value);
     if (error)
       return fail("argument '" + argument.name + "' of aten." + schema.name + ": " + llvm::toString(std::move(error)));
   }
@@ -224,24 +232,28 @@ llvm::Error CallResolver::setTensors(ResolvedCall &resolved, const aten::Argumen
   return llvm::Error::success();
 }
 
-/// For an operator without a Scalar overload. A number takes part in type
-/// promotion by its category only, so it takes the type of its first neighbour
-/// unless that is of a lower category.
-llvm::Expected<mlir::Value> CallResolver::tensorOfNumber(const Value &value, const Given &given) {
+/// For an operator without a Scalar overload. A `scalar_tensor` without a dtype
+/// takes part in type promotion as a Python number does.
+llvm::Expected<mlir::Value> CallResolver::tensorOfNumber(const Value &value) {
+  if (isSizeFloat(value))
+    return buildNumberTensor(*number(value), symbols, builder, loc);
   auto scalar = scalarAttribute(value);
   if (!scalar)
     return scalar.takeError();
-  Type element;
-  for (const Value *other : given)
-    if (other && other->kind == Value::Reference && !element)
-      if (const Binding *binding = scope.find(other->text); binding && binding->tensor)
-        element = cast<RankedTensorType>(binding->tensor.getType()).getElementType();
-  bool isReal = isa<FloatAttr>(*scalar), isBoolean = isa<BoolAttr>(*scalar);
-  if (!element || (isReal && isa<IntegerType>(element)) || (!isBoolean && element.isInteger(1)))
-    element = isReal ? Type(builder.getF32Type()) : isBoolean ? Type(builder.getI1Type()) : Type(builder.getI64Type());
+  Type element = isa<FloatAttr>(*scalar)  ? Type(builder.getF32Type())
+                 : isa<BoolAttr>(*scalar) ? Type(builder.getI1Type())
+                                          : Type(builder.getI64Type());
   aten::Call call("scalar_tensor.default");
-  call.set("s", *scalar).set("dtype", Attribute(TypeAttr::get(element)));
+  call.set("s", *scalar);
   return call.create(builder, loc, RankedTensorType::get({}, element))->getResult(0);
+}
+
+llvm::Error CallResolver::setNumber(ResolvedCall &resolved, const aten::Argument &argument, const Value &value) {
+  auto operand = tensorOfNumber(value);
+  if (!operand)
+    return operand.takeError();
+  resolved.call.set(argument.name, *operand);
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//

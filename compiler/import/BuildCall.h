@@ -36,14 +36,16 @@ private:
   bool fits(const aten::Argument &argument, const Value &value) const;
   llvm::Error set(ResolvedCall &resolved, const aten::Argument &argument, const Value &value);
   llvm::Error setTensors(ResolvedCall &resolved, const aten::Argument &argument, const Value &value);
+  llvm::Error setNumber(ResolvedCall &resolved, const aten::Argument &argument, const Value &value);
   llvm::Expected<mlir::Attribute> attribute(const aten::Argument &argument, const Value &value);
   llvm::Expected<mlir::Attribute> listAttribute(const aten::Argument &argument, const Value &value);
   llvm::Expected<mlir::Attribute> scalarAttribute(const Value &value);
   llvm::Expected<mlir::Attribute> numberAttribute(const Expression &number);
   llvm::Expected<mlir::Value> tensor(const Value &value);
-  llvm::Expected<mlir::Value> tensorOfNumber(const Value &value, const Given &given);
-  llvm::Expected<Expression> number(const Value &value);
+  llvm::Expected<mlir::Value> tensorOfNumber(const Value &value);
+  llvm::Expected<Expression> number(const Value &value) const;
   bool isNumber(const Value &value) const;
+  bool isSizeFloat(const Value &value) const;
 
   const Scope &scope;
   SymbolTable &symbols;

@@ -53,6 +53,7 @@ StringRef arithmetic(StringRef target) {
       .Case("math.ceil", "Ceil")
       .Case("builtins.abs", "Abs")
       .Case("torch.sym_sum", "Add")
+      .Cases({"torch.sym_sqrt", "torch._sym_sqrt", "math.sqrt"}, "Sqrt")
       .Default("");
 }
 
@@ -135,7 +136,8 @@ llvm::Error NodeBuilder::buildNode(const Node &node, Scope &scope) {
 bool NodeBuilder::isNumber(const Node &node, const Scope &scope) const {
   if (!node.outputs.empty() && node.outputs.front().tensor)
     return false;
-  if (StringRef(node.target).starts_with("aten.sym_"))
+  bool saysSo = !node.outputs.empty() && node.outputs.front().symbolic;
+  if (StringRef(node.target).starts_with("aten.sym_") || (saysSo && !StringRef(node.target).starts_with("aten.")))
     return true;
   return !arithmetic(node.target).empty() && llvm::none_of(node.inputs, [&](const NamedValue &input) {
     const Binding *binding = input.value.kind == Value::Reference ? scope.find(input.value.text) : nullptr;

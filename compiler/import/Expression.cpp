@@ -100,6 +100,7 @@ StringRef canonicalCall(StringRef name) {
       .Cases({"Max", "max"}, "Max")
       .Cases({"Min", "min"}, "Min")
       .Cases({"Abs", "abs"}, "Abs")
+      .Cases({"OpaqueUnaryFn_sqrt", "sqrt", "math.sqrt"}, "Sqrt")
       .Cases({"Equality", "Eq"}, "Eq")
       .Cases({"Unequality", "Ne"}, "Ne")
       .Cases({"LessThan", "Le"}, "Le")

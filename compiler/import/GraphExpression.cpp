@@ -194,7 +194,7 @@ llvm::Expected<Value> ExpressionParser::parseBinary(int level) {
 llvm::Expected<Value> ExpressionParser::parseUnary() {
   if (++depth > kMaxDepth)
     return tokens.fail("an expression nested too deeply");
-  auto leave = llvm::make_scope_exit([&] { --depth; });
+  llvm::scope_exit leave([&] { --depth; });
   bool isMinus = tokens.peek().is("-");
   if (isMinus || tokens.peek().is("not") || tokens.peek().is("~") || tokens.peek().is("+")) {
     StringRef target = llvm::StringSwitch<StringRef>(tokens.take().text)
@@ -236,7 +236,7 @@ llvm::Expected<Value> ExpressionParser::parsePostfix() {
       Value &only = index->elements.size() == 1 ? index->elements.front() : *index;
       base = body.getItem(*base, only);
       if (!base)
-        return GraphLexer::fail(place, llvm::toString(base.takeError()));
+        return GraphLexer::failAt(place, llvm::toString(base.takeError()));
     } else if (tokens.peek().is(".") && tokens.peek(1).kind == Token::Name) {
       tokens.take();
       StringRef name = tokens.take().text;

@@ -8,12 +8,16 @@ using llvm::StringRef;
 
 namespace ptc::import {
 
+llvm::Error GraphLexer::failAt(const Token &token, const llvm::Twine &message) {
+  return llvm::createStringError(llvm::Twine(token.line) + ":" + llvm::Twine(token.column) + ": " + message);
+}
+
 llvm::Error GraphLexer::fail(const Token &token, const llvm::Twine &message) {
   std::string found = token.kind == Token::End       ? ", but the text ends here"
                       : token.kind == Token::Newline ? ", but the line ends here"
                       : token.kind == Token::Error   ? ", but found a character that Python has not"
                                                      : ", but found '" + token.text.take_front(40).str() + "'";
-  return llvm::createStringError(llvm::Twine(token.line) + ":" + llvm::Twine(token.column) + ": " + message + found);
+  return failAt(token, message + found);
 }
 
 void GraphLexer::advance(size_t count) {

@@ -30,6 +30,8 @@ public:
   Token next();
 
   /// "12:5: message"
+  static llvm::Error failAt(const Token &token, const llvm::Twine &message);
+  /// "12:5: message, but found 'token'"
   static llvm::Error fail(const Token &token, const llvm::Twine &message);
 
 private:

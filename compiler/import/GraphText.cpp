@@ -195,7 +195,7 @@ llvm::Error GraphParser::parseAnnotation(Definition &definition) {
   Token token = tokens.take();
   if (token.kind == Token::String) {
     llvm::Error error = readAnnotation(token.text, definition);
-    return error ? GraphLexer::fail(token, llvm::toString(std::move(error))) : llvm::Error::success();
+    return error ? GraphLexer::failAt(token, llvm::toString(std::move(error))) : llvm::Error::success();
   }
   // torch.Tensor, Optional[Tensor]: says nothing.
   for (int depth = 0; tokens.peek().kind != Token::Newline && tokens.peek().kind != Token::End;) {
@@ -238,7 +238,7 @@ llvm::Error GraphParser::parseStatement(GraphBody &body) {
     return value.takeError();
   for (Definition &target : targets)
     if (llvm::Error error = body.define(std::move(target), *value))
-      return GraphLexer::fail(start, llvm::toString(std::move(error)));
+      return GraphLexer::failAt(start, llvm::toString(std::move(error)));
   if (!tokens.atStatementEnd())
     return tokens.fail("expected the end of the statement");
   return llvm::Error::success();

@@ -72,7 +72,7 @@ llvm::Expected<std::vector<char>> inflateRaw(StringRef name, ArrayRef<char> pack
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return fail("cannot start to inflate '" + name + "'");
-  auto end = llvm::make_scope_exit([&] { inflateEnd(&stream); });
+  llvm::scope_exit end([&] { inflateEnd(&stream); });
   // zlib counts in 32 bits, so both sides are handed over in pieces.
   constexpr uint64_t kPiece = 1u << 30;
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(packed.data()));
@@ -113,7 +113,7 @@ llvm::Error Pt2Archive::readDirectory() {
   unzFile zip = unzOpen2_64(nullptr, &functions);
   if (!zip)
     return fail("the zip archive has no directory at its end (is the file cut off?)");
-  auto close = llvm::make_scope_exit([&] { unzClose(zip); });
+  llvm::scope_exit close([&] { unzClose(zip); });
 
   std::string buffer(size_t(UINT16_MAX) + 1, '\0');
   int status = unzGoToFirstFile(zip);
