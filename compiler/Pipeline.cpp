@@ -4,6 +4,8 @@
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/ChooseLayout.h"
 #include "compiler/graph/Decompose.h"
+#include "compiler/graph/FoldBatchNorm.h"
+#include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
@@ -47,10 +49,14 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, [](Pipe &) { return createDecomposePass(); }},
     // The same values by fewer operations; shape changes stand apart from arithmetic.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
+    // Scales of output channels are in the weights.
+    {Stage::Prims, [](Pipe &) { return createFoldBatchNormPass(); }},
     // Convolutions have channels last; transposes stand only where the model begins and ends.
     {Stage::Prims, [](Pipe &) { return createChooseLayoutPass(); }},
     // Again: transposes that met have made room.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
+    // What weights alone decide is a weight.
+    {Stage::Prims, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
     {Stage::Loop, [](Pipe &p) { return createToLoopPass(p.weights); }},
