@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
@@ -127,9 +128,12 @@ public:
   void runOnOperation() override {
     getOperation().walk([&](loop::ContractOp op) { packContract(op); });
     getOperation().walk([&](loop::ConvolutionOp op) { packConvolution(op); });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      dropUnusedWeights(function);
   }
 
 private:
+  void dropUnusedWeights(func::FuncOp function);
   void packContract(loop::ContractOp op);
   void packConvolution(loop::ConvolutionOp op);
   void packComputedWeight(loop::ConvolutionOp op, int64_t panel);
@@ -144,6 +148,16 @@ private:
 };
 
 } // namespace
+
+/// The artifact holds what @forward names: not also the unpacked form.
+void PackWeightsPass::dropUnusedWeights(func::FuncOp function) {
+  llvm::BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    if (argument.use_empty() && function.getArgAttr(argument.getArgNumber(), "ptc.weight"))
+      unused.set(argument.getArgNumber());
+  if (failed(function.eraseArguments(unused)))
+    signalPassFailure();
+}
 
 /// The function argument that a kernel's block argument stands for, if it is a
 /// weight that only this kernel reads in this way.

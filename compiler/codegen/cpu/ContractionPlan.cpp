@@ -192,7 +192,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   auto m = getConstant(plan.mSize);
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);
   plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= 32);
-  plan.packLhs = rowsCollide(plan);
+  plan.packLhs = m && rowsCollide(plan); // a block of rows left over is too short to pay
   planTasks(plan, context);
 
   AffineExpr rows = getAffineConstantExpr(plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra ? 1 : 0)), context);
