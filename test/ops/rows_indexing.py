@@ -61,7 +61,6 @@ order = [
     op("topk.smallest", lambda a: torch.topk(a, 2, 0, largest=False), x(9, 4)),
     op("kthvalue", lambda a: torch.kthvalue(a, 3, 1, True), x(4, 9)),
     op("median", lambda a: (torch.median(a), torch.median(a, 1)), x(4, 9)),
-    op("quantile", lambda a: torch.quantile(a, 0.3, 1), x(4, 9)),
     op("max.dim", lambda a: torch.max(a, 1), special(4, 9)),
     op("argmax", lambda a: (torch.argmax(a), torch.argmin(a, 0, True)), x(4, 9)),
     op("cumsum", lambda a: torch.cumsum(a, 1), x(3, 9)),

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from harness import bools, ints, op, x
 
-N = torch.export.Dim("n", min=2, max=64)
+N = torch.export.Dim("n", min=3, max=64)
 
 creation = [
     op("zeros", lambda a: a + torch.zeros(3, 4), x(3, 4)),

@@ -118,7 +118,9 @@ static void addPowers(Table &t) {
   t.pointwise("hypot", [](B &b, T x, T y) {
     T larger = b.maximum(b.abs(x), b.abs(y)), ratio = b.minimum(b.abs(x), b.abs(y)) / larger;
     T length = larger * b.sqrt(ratio * ratio + 1.0);
-    return b.where((larger == 0) | (larger == kInfinity), larger, length);
+    length = b.where(larger == 0, larger, length);
+    // An infinity is longer than anything, even NaN.
+    return b.where((b.abs(x) == kInfinity) | (b.abs(y) == kInfinity), kInfinity, length);
   });
   t.pointwise("heaviside", [](B &b, T x, T atZero) { return b.where(x == 0, atZero, b.to(x > 0, x.dtype())); });
 }

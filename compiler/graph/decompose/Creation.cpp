@@ -47,7 +47,7 @@ static void addRanges(Table &t) {
   t.def("arange.start_step range.step", [](B &b, T start, T, T step, Dtype) { return range(b, start, step); });
   t.def("range", [](B &b, T start, T, Dtype) { return range(b, start, 1); });
   // Counted from the nearer end, so that both ends are exact.
-  t.def("linspace", [](B &b, T start, T end, Int steps, Dtype) {
+  t.def("linspace linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor", [](B &b, T start, T end, Int steps, Dtype) {
     mlir::Type type = b.declaredType(), compute = isIntegral(type) ? b.f64() : opmath(type);
     if (b.isOne(steps))
       return filled(b, start);
@@ -56,9 +56,9 @@ static void addRanges(Table &t) {
     T up = start + index * step, down = end - (count - 1.0 - index) * step;
     return b.to(b.where(index < count / 2.0, up, down), type);
   });
-  t.def("logspace", [](B &b, T start, T end, Int steps, double base, Dtype) {
+  t.def("logspace logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor", [](B &b, T start, T end, Int steps, double base, Dtype) {
     if (b.isOne(steps))
-      return filled(b, std::pow(base, start.real()));
+      return start.isTensor() ? b.reshape(b.pow(base, start), b.declared()) : filled(b, std::pow(base, start.real()));
     mlir::Type compute = isIntegral(b.declaredType()) ? b.f64() : opmath(b.declaredType());
     T step = (end - start) / (b.tensor(T(steps), compute) - 1.0);
     return b.pow(base, start + b.iota(steps, 0, compute) * step);

@@ -114,7 +114,7 @@ static void addMasks(Table &t) {
     T flat = b.reshape(b.expand(mask, sizes), product(sizes, b.context()));
     T place = b.scan("sum", b.to(flat, b.i64()), 0) - 1;
     T taken = b.gather(b.reshape(source, source.rank() ? source.numel() : b.size(1)), {b.maximum(place, 0)}, {0});
-    return b.where(flat, taken, b.reshape(b.expand(x, sizes), flat.sizes()));
+    return b.reshape(b.where(flat, taken, b.reshape(b.expand(x, sizes), flat.sizes())), sizes);
   });
   t.def("one_hot", [](B &b, T x, Int) {
     AffineExpr classes = b.declared().back();

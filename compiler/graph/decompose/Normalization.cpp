@@ -61,6 +61,9 @@ static BatchNorm batchNorm(B &b, T x, OptT weight, OptT bias, OptT mean, OptT va
     return normaliseBatch(b, x, weight, bias, mean, variance, momentum, eps);
   BatchNorm result;
   result.y = normaliseFrozen(b, x, weight, bias, *mean, *variance, eps);
+  // PyTorch saves no statistics then: tensors without elements.
+  if (b.hasDeclared(2) && getConstant(b.declared(1)[0]) == 0)
+    result.mean = result.invStd = b.full(b.declared(1), 0, b.declaredType(1));
   result.runningMean = *mean;
   result.runningVariance = *variance;
   return result;
@@ -83,12 +86,14 @@ static void addBatchNorm(Table &t) {
            });
   t.opmath("_native_batch_norm_legit_no_training _batch_norm_no_update",
            [](B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, double momentum, double eps) {
-             return TList{batchNorm(b, x, weight, bias, mean, variance, false, momentum, eps).y};
+             BatchNorm r = batchNorm(b, x, weight, bias, mean, variance, false, momentum, eps);
+             return TList{r.y, r.mean, r.invStd};
            });
   t.opmath("_batch_norm_with_update_functional",
            [](B &b, T x, OptT weight, OptT bias, T mean, T variance, double momentum, double eps) {
              BatchNorm r = normaliseBatch(b, x, weight, bias, mean, variance, momentum, eps);
-             return TList{r.y, r.mean, r.invStd, T(), r.runningMean, r.runningVariance};
+             T reserve = b.full(b.declared(3), 0, b.declaredType(3));
+             return TList{r.y, r.mean, r.invStd, reserve, r.runningMean, r.runningVariance};
            });
   t.opmath("instance_norm", [](B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, bool useInput, double,
                                double eps) {

@@ -41,6 +41,13 @@ static T borderPad(B &b, T x, ShapeRef padding, Border border) {
     AffineExpr low = padding[i], high = padding[i + 1], n = x.size(dim);
     if (getConstant(low) == 0 && getConstant(high) == 0)
       continue;
+    // What is cut away is not wrapped around either.
+    auto cutLow = getConstant(low), cutHigh = getConstant(high);
+    if (border == Border::Wrap && ((cutLow && *cutLow < 0) || (cutHigh && *cutHigh < 0))) {
+      AffineExpr start = b.size(std::max<int64_t>(-cutLow.value_or(0), 0));
+      x = b.slice(x, dim, start, n - std::max<int64_t>(-cutHigh.value_or(0), 0));
+      low = low + start, high = high + std::max<int64_t>(-cutHigh.value_or(0), 0), n = x.size(dim);
+    }
     T index = source(b, n + low + high, low, n, border);
     x = b.moveDim(b.gather(x, {index}, {dim}), 0, dim);
   }

@@ -56,8 +56,8 @@ static T reduce(B &b, llvm::StringRef kind, T x, const Windows &w) {
 }
 
 /// High padding beyond what the windows need makes one window too many.
-static T trim(B &b, T y) {
-  for (int64_t d = 0; d < y.rank(); ++d)
+static T trim(B &b, T y, int64_t spatial) {
+  for (int64_t d = y.rank() - spatial; d < y.rank(); ++d)
     if (getConstant(y.size(d)) && getConstant(b.declared()[d]))
       y = b.slice(y, d, b.size(0), b.declared()[d]);
   return y;
@@ -68,11 +68,11 @@ static TList maxPool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims 
   auto w = makeWindows(b, x, spatial, kernel, stride, padding, dilation, ceilMode);
   if (!w)
     return {};
-  T values = trim(b, reduce(b, "max", x, *w));
+  T values = trim(b, reduce(b, "max", x, *w), spatial);
   if (!b.hasDeclared(1))
     return {values};
   T places = b.argReduceWindow("max", x, w->size, w->stride, w->dilation, w->low, w->high, spatial);
-  return {values, trim(b, places)};
+  return {values, trim(b, places, spatial)};
 }
 
 static void addMaxPools(Table &t) {
@@ -96,7 +96,7 @@ static T divisor(B &b, T x, Windows w, int64_t spatial, bool countPadding) {
       w.low[d] = 0;
     }
   }
-  return trim(b, reduce(b, "sum", b.full(sizes, 1, x.dtype()), w));
+  return trim(b, reduce(b, "sum", b.full(sizes, 1, x.dtype()), w), spatial);
 }
 
 static T averagePool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims padding, bool ceilMode,
@@ -104,7 +104,7 @@ static T averagePool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims 
   auto w = makeWindows(b, x, spatial, kernel, stride, padding, {}, ceilMode);
   if (!w)
     return T();
-  T sum = trim(b, reduce(b, "sum", x, *w));
+  T sum = trim(b, reduce(b, "sum", x, *w), spatial);
   if (fixedDivisor)
     return sum / *fixedDivisor;
   bool isPadded = llvm::any_of(w->low, [](int64_t low) { return low != 0; });

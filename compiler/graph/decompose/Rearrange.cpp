@@ -96,6 +96,17 @@ static T tile(B &b, T x, ShapeRef repeats) {
 static void addRepeats(Table &t) {
   t.def("meshgrid", [](B &b, TList inputs) { return meshgrid(b, inputs, false); });
   t.def("meshgrid.indexing", [](B &b, TList inputs, Str order) { return meshgrid(b, inputs, order == "xy"); });
+  t.def("cartesian_prod", [](B &b, TList inputs) {
+    if (inputs.size() == 1)
+      return inputs.front();
+    Shape grid;
+    for (const T &x : inputs)
+      grid.push_back(x.size(0));
+    TList columns;
+    for (auto [d, x] : llvm::enumerate(inputs))
+      columns.push_back(b.reshape(b.broadcastInDim(x, grid, {int64_t(d)}), product(grid, b.context())));
+    return b.stack(columns, 1);
+  });
   t.def("broadcast_tensors", [](B &b, TList inputs) {
     for (size_t i = 0; i < inputs.size(); ++i)
       inputs[i] = b.expand(inputs[i], b.declared(i));

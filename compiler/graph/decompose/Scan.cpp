@@ -19,6 +19,8 @@ static TList running(B &b, llvm::StringRef kind, T x, int64_t dim) {
 static T difference(B &b, T x, int64_t n, int64_t dim) {
   for (int64_t i = 0; i < n; ++i) {
     AffineExpr size = x.size(b.dim(x, dim));
+    if (getConstant(size) == 0)
+      return x;
     T after = b.slice(x, dim, b.size(1), size), before = b.slice(x, dim, b.size(0), size - 1);
     x = isBool(x.dtype()) ? after ^ before : after - before;
   }

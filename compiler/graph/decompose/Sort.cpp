@@ -40,6 +40,18 @@ static TList median(B &b, T x, int64_t dim, bool keepdim) {
           b.where(hasNan, b.argReduce("max", x, dim, keepdim), middle[1])};
 }
 
+/// The median of what is not NaN.
+static TList nanMedian(B &b, T x, int64_t dim, bool keepdim) {
+  if (!isFloat(x.dtype()) || !x.rank())
+    return median(b, x, dim, keepdim);
+  auto [values, places] = b.sort(x, dim, false); // NaN last
+  T count = b.sum(b.to(b.logicalNot(b.isNan(x)), b.i64()), {dim}, true);
+  T middle = b.maximum(b.floorDivide(count - 1, 2), 0), here = b.iota(x.sizes(), dim, b.i64()) == middle;
+  // Exactly one place along the dimension is the middle.
+  T value = b.sum(b.where(here, values, 0), {dim}, keepdim), place = b.sum(b.where(here, places, 0), {dim}, keepdim);
+  return {value, place};
+}
+
 static T flat(B &b, T x) { return b.reshape(x, x.rank() ? x.numel() : b.size(1)); }
 
 /// Between the elements next to place q * (n - 1) of the sorted x.
@@ -87,6 +99,8 @@ static void addOrderStatistics(Table &t) {
   t.def("kthvalue", [](B &b, T x, Int k, int64_t dim, bool keepdim) { return ordered(b, x, k - 1, dim, keepdim); });
   t.def("median", [](B &b, T x) { return median(b, flat(b, x), 0, false)[0]; });
   t.def("median.dim", [](B &b, T x, int64_t dim, bool keepdim) { return median(b, x, dim, keepdim); });
+  t.def("nanmedian", [](B &b, T x) { return nanMedian(b, flat(b, x), 0, false)[0]; });
+  t.def("nanmedian.dim", [](B &b, T x, int64_t dim, bool keepdim) { return nanMedian(b, x, dim, keepdim); });
   t.def("quantile.scalar", [](B &b, T x, double q, std::optional<int64_t> dim, bool keepdim, Str interpolation) {
     T result = quantile(b, dim ? x : flat(b, x), q, dim.value_or(0), keepdim && dim, interpolation);
     return result ? b.reshape(result, b.declared()) : result;
