@@ -47,6 +47,8 @@ static Error runLibrary(const RunOptions &options) {
 }
 
 int run(const RunOptions &options) {
+  if (options.reference)
+    return runReference(options);
   setActivity("a run");
   if (Error error = runLibrary(options)) {
     printError(toString(std::move(error)));

@@ -1,0 +1,121 @@
+// `ptc run --reference MODEL`: the model's prims, evaluated one by one in double precision, for comparison with what was
+// compiled.
+#include "compiler/Diagnostics.h"
+#include "compiler/Pipeline.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/import/Import.h"
+#include "dialects/prims/reference/Evaluate.h"
+#include "tools/ptc/Commands.h"
+#include "tools/ptc/TensorFile.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+static DLDataType getDType(Type element) {
+  uint8_t bits = llvm::isa<ComplexType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  if (element.isInteger(1))
+    return {kDLBoolCode, 8, 1};
+  if (element.isBF16())
+    return {kDLBfloat, bits, 1};
+  uint8_t code = llvm::isa<ComplexType>(element)   ? kDLComplex
+                 : llvm::isa<FloatType>(element)   ? kDLFloat
+                 : element.isUnsignedInteger()     ? kDLUInt
+                                                   : kDLInt;
+  return {code, bits, 1};
+}
+
+/// The tensors of the file as the user inputs of the function, by name or position.
+static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forward, const TensorFile &file) {
+  std::vector<prims::Tensor> inputs;
+  for (BlockArgument argument : forward.getArguments()) {
+    auto name = forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.input");
+    if (!name)
+      continue;
+    const FileTensor *found = file.find(name.getValue());
+    if (!found)
+      found = file.find(std::to_string(inputs.size()));
+    if (!found)
+      return llvm::createStringError("input '" + name.getValue() + "' is missing (name it so, or by its position)");
+    Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
+    DLDataType dtype = getDType(element);
+    if (dtype.code != found->dtype.code || dtype.bits != found->dtype.bits)
+      return llvm::createStringError("input '" + name.getValue() + "' has another dtype than the model takes");
+    llvm::Expected<prims::Tensor> tensor =
+        prims::Tensor::fromBytes(element, found->shape, {found->bytes.data(), found->bytes.size()});
+    if (!tensor)
+      return tensor.takeError();
+    inputs.push_back(std::move(*tensor));
+  }
+  return inputs;
+}
+
+static llvm::Error writeOutputs(func::FuncOp forward, std::vector<prims::Tensor> &results, llvm::StringRef path) {
+  std::vector<std::vector<char>> contents;
+  std::vector<DLTensor> tensors;
+  for (auto [index, result] : llvm::enumerate(results)) {
+    if (!forward.getResultAttr(index, "ptc.output"))
+      continue;
+    contents.push_back(result.toBytes());
+    DLTensor tensor{};
+    tensor.data = contents.back().data();
+    tensor.dtype = getDType(result.element);
+    tensor.ndim = result.shape.size();
+    tensor.shape = result.shape.data();
+    tensors.push_back(tensor);
+  }
+  std::vector<const DLTensor *> pointers;
+  for (const DLTensor &tensor : tensors)
+    pointers.push_back(&tensor);
+  return writeTensorFile(path, pointers);
+}
+
+static llvm::Error evaluateModel(const RunOptions &options, ImportedModel &model) {
+  auto forward = model.module->lookupSymbol<func::FuncOp>("forward");
+  llvm::Expected<TensorFile> file = TensorFile::open(options.inputs);
+  if (!file)
+    return file.takeError();
+  llvm::Expected<std::vector<prims::Tensor>> inputs = readInputs(forward, *file);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::Expected<std::vector<int64_t>> symbols = prims::bindSymbols(forward, *inputs);
+  if (!symbols)
+    return symbols.takeError();
+  auto readWeight = [&](llvm::StringRef key, RankedTensorType type) -> llvm::Expected<prims::Tensor> {
+    const Weight *weight = model.weights.find(key);
+    if (!weight)
+      return llvm::createStringError("weight '" + key + "' is missing");
+    return prims::Tensor::fromBytes(type.getElementType(), type.getShape(), weight->bytes);
+  };
+  llvm::Expected<std::vector<prims::Tensor>> results = prims::evaluate(forward, *inputs, readWeight, *symbols);
+  if (!results)
+    return results.takeError();
+  return writeOutputs(forward, *results, options.outputs);
+}
+
+int runReference(const RunOptions &options) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  Diagnostics diagnostics(&context);
+  llvm::Expected<ImportedModel> model = importModel(options.library, {options.weights}, context);
+  llvm::Expected<cpu::Target> target = cpu::getTarget("native");
+  if (!model || !target) {
+    diagnostics.report(llvm::joinErrors(model ? llvm::Error::success() : model.takeError(),
+                                        target ? llvm::Error::success() : target.takeError()));
+    return diagnostics.printFirst();
+  }
+  if (failed(lower(*model->module, model->weights, Stage::Prims, *target, {})))
+    return diagnostics.printFirst();
+  setActivity("the reference evaluation");
+  if (llvm::Error error = evaluateModel(options, *model)) {
+    printError(options.library + ": " + llvm::toString(std::move(error)));
+    return kModelAtFault;
+  }
+  return kDone;
+}
+
+} // namespace ptc
