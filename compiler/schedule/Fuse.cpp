@@ -3,6 +3,7 @@
 #include "compiler/schedule/Fuse.h"
 
 #include "compiler/schedule/Epilogues.h"
+#include "compiler/schedule/GatheredContractions.h"
 #include "compiler/schedule/Groups.h"
 #include "compiler/schedule/Inline.h"
 #include "compiler/schedule/SplitReductions.h"
@@ -19,6 +20,7 @@ namespace ptc::schedule {
 static void fuse(Block &block, ArrayRef<Symbol> symbols) {
   inlineProducers(block, symbols, InlineMode::Views);
   foldOperandViews(block, symbols);
+  reduceGatheredContractions(block, symbols);
   inlineProducers(block, symbols, InlineMode::Values);
   fuseEpilogues(block, symbols);
   splitReductions(block, symbols);
