@@ -35,6 +35,25 @@ bool ConstantView::isContiguous() const {
   return true;
 }
 
+void collapseDims(SmallVectorImpl<int64_t> &shape, ArrayRef<SmallVectorImpl<int64_t> *> strides) {
+  auto erase = [&](size_t i) {
+    shape.erase(shape.begin() + i);
+    for (auto *list : strides)
+      list->erase(list->begin() + i);
+  };
+  for (size_t i = shape.size(); i-- > 0;) {
+    bool joins = i + 1 < shape.size() && llvm::all_of(strides, [&](auto *list) {
+                   return (*list)[i] == (*list)[i + 1] * shape[i + 1];
+                 });
+    if (shape[i] == 1) {
+      erase(i);
+    } else if (joins) {
+      shape[i + 1] *= shape[i];
+      erase(i);
+    }
+  }
+}
+
 namespace {
 
 /// A copy through strides. The result's last dimension and the one along which
@@ -44,6 +63,7 @@ template <typename T> class StridedCopy {
 public:
   StridedCopy(const ConstantView &view, char *to)
       : from(view.data + view.offset * sizeof(T)), to(to), shape(view.type.getShape()), strides(view.strides) {
+    collapseDims(shape, {&strides});
     rowStrides = prims::stridesOf(shape);
     last = shape.size() - 1;
     for (size_t i = 0; i < shape.size(); ++i)
@@ -90,7 +110,7 @@ private:
 
   const char *from;
   char *to;
-  ArrayRef<int64_t> shape, strides;
+  SmallVector<int64_t> shape, strides;
   prims::Sizes rowStrides;
   size_t last = 0;
   int64_t contiguous = -1;

@@ -33,6 +33,11 @@ struct ConstantView {
   std::vector<char> materialize() const;
 };
 
+/// Drops dimensions of size 1 and joins neighbours that every list of strides
+/// walks as one: fewer and longer loops.
+void collapseDims(llvm::SmallVectorImpl<int64_t> &shape,
+                  llvm::ArrayRef<llvm::SmallVectorImpl<int64_t> *> strides);
+
 /// The results of a prim on constant operands: views of an operand where they
 /// are, f32 arithmetic natively, anything else by the reference evaluator.
 llvm::Expected<llvm::SmallVector<ConstantView>> evaluateConstant(mlir::Operation *op,

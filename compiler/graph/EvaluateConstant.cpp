@@ -69,7 +69,7 @@ static std::optional<ConstantView> viewOperand(Operation *op, const ConstantView
 // f32 arithmetic
 //===----------------------------------------------------------------------===//
 
-/// One float of each operand (the second is 0 for one operand).
+/// One float of each operand (the same one twice for one operand).
 using FloatFunction = float (*)(float, float);
 
 static FloatFunction getFloatFunction(Operation *op) {
@@ -85,32 +85,28 @@ static FloatFunction getFloatFunction(Operation *op) {
       .Default([](Operation *) -> FloatFunction { return nullptr; });
 }
 
-static float readFloat(const ConstantView &view, int64_t place) {
-  float value;
-  std::memcpy(&value, view.data + (view.offset + place) * sizeof(float), sizeof(float));
-  return value;
-}
-
 static ConstantView computeFloats(FloatFunction f, RankedTensorType type, ArrayRef<ConstantView> operands) {
   std::vector<char> bytes(type.getNumElements() * sizeof(float));
   const ConstantView &x = operands.front(), &y = operands.back();
-  bool binary = operands.size() == 2;
-  SmallVector<int64_t> outer(type.getShape());
-  int64_t count = 1, xStep = 0, yStep = 0, next = 0;
-  if (!outer.empty()) {
-    count = std::exchange(outer.back(), 1);
-    xStep = x.strides.back();
-    yStep = y.strides.back();
-  }
-  for (IndexCounter i(outer); i; ++i) {
+  SmallVector<int64_t> shape(type.getShape()), xStrides(x.strides), yStrides(y.strides);
+  collapseDims(shape, {&xStrides, &yStrides});
+  int64_t count = shape.empty() ? 1 : std::exchange(shape.back(), 1);
+  int64_t xStep = xStrides.empty() ? 0 : xStrides.back(), yStep = yStrides.empty() ? 0 : yStrides.back();
+  auto read = [](const ConstantView &view, int64_t place) {
+    float value;
+    std::memcpy(&value, view.data + (view.offset + place) * sizeof(float), sizeof(float));
+    return value;
+  };
+  char *next = bytes.data();
+  for (IndexCounter i(shape); count && i; ++i) {
     int64_t xPlace = 0, yPlace = 0;
-    for (size_t d = 0; d < outer.size(); ++d) {
-      xPlace += (*i)[d] * x.strides[d];
-      yPlace += (*i)[d] * y.strides[d];
+    for (size_t d = 0; d < shape.size(); ++d) {
+      xPlace += (*i)[d] * xStrides[d];
+      yPlace += (*i)[d] * yStrides[d];
     }
-    for (int64_t k = 0; k < count; ++k, xPlace += xStep, yPlace += yStep) {
-      float value = f(readFloat(x, xPlace), binary ? readFloat(y, yPlace) : 0);
-      std::memcpy(bytes.data() + next++ * sizeof(float), &value, sizeof(float));
+    for (int64_t k = 0; k < count; ++k, xPlace += xStep, yPlace += yStep, next += sizeof(float)) {
+      float value = f(read(x, xPlace), read(y, yPlace));
+      std::memcpy(next, &value, sizeof(float));
     }
   }
   return ConstantView::ofBytes(type, std::move(bytes));

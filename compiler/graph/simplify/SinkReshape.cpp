@@ -1,7 +1,7 @@
 //===- SinkReshape.cpp - reshapes move behind elementwise code ------------===//
 //
 // f(reshape(x), y) = reshape(f(x, y')) where y' is y in the shape of x: another
-// reshape from it, a full, or a broadcast along dimensions that the reshape
+// reshape from it or of a weight, a full, or a broadcast along dimensions that the reshape
 // leaves alone. Two reshapes then meet and cancel (view, linear, view).
 //
 //===----------------------------------------------------------------------===//
@@ -24,11 +24,12 @@ public:
     if (!isElementwise(op))
       return failure();
     ReshapeOp reshape;
-    for (Value operand : op->getOperands())
-      if (!reshape)
-        reshape = operand.getDefiningOp<ReshapeOp>();
     // A reshape of an argument stays there: folding may take it away.
-    if (!reshape || llvm::isa<BlockArgument>(reshape.getX()))
+    for (Value operand : op->getOperands())
+      if (auto candidate = operand.getDefiningOp<ReshapeOp>();
+          candidate && !reshape && !llvm::isa<BlockArgument>(candidate.getX()))
+        reshape = candidate;
+    if (!reshape)
       return failure();
     Shape from = getShape(reshape.getX()), to = getShape(reshape);
     auto groups = groupDims(from, to);
@@ -57,7 +58,7 @@ private:
     if (getFullValue(value))
       return true;
     if (auto reshape = value.getDefiningOp<ReshapeOp>())
-      return haveSameShape(getShape(reshape.getX()), from);
+      return llvm::isa<BlockArgument>(reshape.getX()) || haveSameShape(getShape(reshape.getX()), from);
     auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
     return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) { return findSource(dim, groups); });
   }
@@ -65,8 +66,11 @@ private:
   static Value view(PatternRewriter &b, Value value, ShapeRef from, Groups groups) {
     if (Attribute full = getFullValue(value))
       return makeFull(b, value.getLoc(), full, from);
-    if (auto reshape = value.getDefiningOp<ReshapeOp>())
-      return reshape.getX();
+    if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+      if (haveSameShape(getShape(reshape.getX()), from))
+        return reshape.getX();
+      return ReshapeOp::create(b, value.getLoc(), reshape.getX(), makeSizesAttr(from, b.getContext()));
+    }
     auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
     SmallVector<int64_t> dims;
     for (int64_t dim : broadcast.getDims())

@@ -76,6 +76,21 @@ static LogicalResult mergeTransposes(TransposeOp op, PatternRewriter &b) {
   return success();
 }
 
+/// Moving only sizes 1 about is a reshape.
+static LogicalResult transposeOfUnits(TransposeOp op, PatternRewriter &b) {
+  Shape shape = getShape(op.getX());
+  int64_t last = -1;
+  for (int64_t dim : op.getPermutation()) {
+    if (getConstant(shape[dim]) == 1)
+      continue;
+    if (dim < last)
+      return failure();
+    last = dim;
+  }
+  b.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getX(), makeSizesAttr(getShape(op), b.getContext()));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Broadcast
 //===----------------------------------------------------------------------===//
@@ -171,6 +186,7 @@ void addStructure(RewritePatternSet &rules) {
   rules.add(mergeReshapes);
   rules.add(reshapeConstant);
   rules.add(mergeTransposes);
+  rules.add(transposeOfUnits);
   rules.add(broadcastWithoutStretching);
   rules.add(mergeBroadcasts);
   rules.add(broadcastOfUnsqueezed);
