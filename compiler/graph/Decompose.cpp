@@ -91,7 +91,8 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       T computed = result.getResultNumber() < results.size() ? results[result.getResultNumber()] : T();
       if (!computed && !result.use_empty())
         return report(op, "its result " + Twine(result.getResultNumber()) + " is not supported"), false;
-      if (computed)
+      // A result that the program does not use has no type after decompositions.
+      if (computed && !result.use_empty())
         result.replaceAllUsesWith(asDeclared(b, computed, result, scope));
     }
     op->erase();
