@@ -26,6 +26,7 @@ const Function kFunctions[] = {
     {"exp", std::exp, -110, 95},      {"exp2", std::exp2, -155, 135},   {"expm1", std::expm1, -20, 90},
     {"log", std::log, 0, 10},         {"log2", std::log2, 0, 10},       {"log10", std::log10, 0, 10},
     {"log1p", std::log1p, -1, 5},     {"sin", std::sin, -1000, 1000},   {"cos", std::cos, -1000, 1000},
+    {"sin", std::sin, -1e5, 1e5},     {"cos", std::cos, -1e5, 1e5},
     {"tan", std::tan, -100, 100},     {"asin", std::asin, -1.1, 1.1},   {"acos", std::acos, -1.1, 1.1},
     {"atan", std::atan, -10, 10},     {"sinh", std::sinh, -95, 95},     {"cosh", std::cosh, -95, 95},
     {"tanh", std::tanh, -10, 10},     {"asinh", std::asinh, -10, 10},   {"acosh", std::acosh, 0.5, 10},

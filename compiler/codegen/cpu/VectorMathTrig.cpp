@@ -19,27 +19,30 @@ struct Quadrant {
 
 } // namespace
 
-/// Cody and Waite in double: pi / 2 in two parts serves |x| < 2^28.
-constexpr double kLargeAngle = 0x1p28;
+/// Cody and Waite: pi / 2 in three parts of a float serves |x| < 105615 (after N. Juffa).
+constexpr double kLargeAngle = 105615;
 
 static Quadrant reduceAngle(Real x) {
+  Nearest n = nearest(x * M_2_PI);
+  Real r = fma(n.number, -0x1.921fb0p+0, x);
+  r = fma(n.number, -0x1.5110b4p-22, r);
+  return {fma(n.number, -0x1.846988p-48, r), n.integer};
+}
+
+/// The same in double, for what needs the digits.
+static Quadrant reduceAngleInDouble(Real x) {
   Real wide = toDouble(x);
   Nearest n = nearest(wide * M_2_PI);
   Real r = fma(n.number, -6.123233995736766e-17, fma(n.number, -M_PI_2, wide));
   return {r, n.integer};
 }
 
-static Truth isLarge(Real x) { return !(abs(x) < kLargeAngle) & (abs(x) < x.number(kInfinity)); }
-
-/// Narrows a double's quadrant to float's width.
-static Bits narrow(Bits n) {
-  return {n.b, n.b->CreateTrunc(n.v, n.v->getType()->getWithNewType(n.b->getInt32Ty()))};
-}
+static Truth isLarge(Real x) { return abs(x) > kLargeAngle; }
 
 /// The sine of the quadrant's angle plus `quarter` quarter turns (Cephes' sinf, cosf).
 static Real sineOf(Quadrant q, int64_t quarter, Real like) {
-  Real r = toFloat(q.r), z = r * r;
-  Bits n = narrow(q.n) + quarter;
+  Real r = q.r, z = r * r;
+  Bits n = q.n + quarter;
   Real sine = fma(polynomial(z, {-1.9515295891E-4, 8.3321608736E-3, -1.6666654611E-1}) * z, r, r);
   Real cosine = fma(polynomial(z, {2.443315711809948E-5, -1.388731625493765E-3, 4.166664568298827E-2}), z * z,
                     fma(z, -0.5, z.number(1.0)));
@@ -75,7 +78,7 @@ Value *emitTan(Ir &b, Value *value) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "tan", {value});
-  Real result = unlessRare(isLarge(x), "tan", x, [&] { return tangentOf(reduceAngle(x)); });
+  Real result = unlessRare(isLarge(x), "tan", x, [&] { return tangentOf(reduceAngleInDouble(x)); });
   return select(x == 0.0, x, result).v;
 }
 
