@@ -121,13 +121,7 @@ llvm::Expected<CallResolver::Given> CallResolver::match(const aten::Schema &sche
 /// A float that depends on sizes: no attribute can hold it.
 bool CallResolver::isSizeFloat(const Value &value) const {
   const Binding *binding = value.kind == Value::Reference ? scope.find(value.text) : nullptr;
-  if (!binding || !binding->number || binding->number->kind != Expression::Call || symbols.toConstant(*binding->number))
-    return false;
-  auto integer = symbols.toAffine(*binding->number);
-  if (integer)
-    return false;
-  llvm::consumeError(integer.takeError());
-  return !symbols.prove(*binding->number);
+  return binding && binding->number && binding->number->isFloat() && !symbols.toConstant(*binding->number);
 }
 
 bool CallResolver::fits(const aten::Argument &argument, const Value &value) const {
@@ -265,8 +259,11 @@ llvm::Error CallResolver::setNumber(ResolvedCall &resolved, const aten::Argument
 llvm::Expected<Attribute> CallResolver::numberAttribute(const Expression &number) {
   if (number.kind == Expression::Boolean)
     return builder.getBoolAttr(number.integer);
-  if (number.kind == Expression::Real)
-    return builder.getF64FloatAttr(number.real);
+  if (number.isFloat()) {
+    if (auto known = symbols.toConstant(number))
+      return builder.getF64FloatAttr(*known);
+    return fail("a float that depends on sizes, '" + number.str() + "', is not supported");
+  }
   auto expr = symbols.toAffine(number);
   if (!expr)
     return expr.takeError();

@@ -4,6 +4,7 @@
 
 #include "compiler/import/FunctionNames.h"
 #include "compiler/import/InferTypes.h"
+#include "compiler/import/NumberTensor.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -47,7 +48,8 @@ StringRef arithmetic(StringRef target) {
       .Cases({"torch.sym_max", "builtins.max", "max"}, "Max")
       .Cases({"torch.sym_min", "builtins.min", "min"}, "Min")
       .Cases({"torch.sym_ite", "sym_ite"}, "Where")
-      .Cases({"torch.sym_float", "builtins.float", "operator.pos"}, "Identity")
+      .Cases({"torch.sym_float", "builtins.float"}, "ToFloat")
+      .Case("operator.pos", "Identity")
       .Cases({"torch.sym_int", "builtins.int", "math.trunc"}, "Trunc")
       .Case("math.floor", "Floor")
       .Case("math.ceil", "Ceil")
@@ -436,31 +438,35 @@ llvm::Expected<mlir::Value> NodeBuilder::buildOutput(const Value &value, const S
   if (binding && binding->isList)
     return fail("returns '" + value.text + "', which is several tensors");
 
-  // A number that the model returns is a tensor without dimensions.
+  if (!binding && value.kind != Value::Integer && value.kind != Value::Real && value.kind != Value::Boolean)
+    return fail("returns something that is neither a tensor nor a number");
   Expression number = binding                        ? *binding->number
                       : value.kind == Value::Real    ? Expression::makeReal(value.real)
                       : value.kind == Value::Boolean ? Expression::makeBoolean(value.integer)
                                                      : Expression(value.integer);
+  Location loc = NameLoc::get(builder.getStringAttr(value.text.empty() ? "output" : value.text));
+  return buildNumberOutput(number, loc);
+}
+
+/// A number that the model returns is a tensor without dimensions: int64, bool,
+/// or float64, as Python's numbers are.
+llvm::Expected<mlir::Value> NodeBuilder::buildNumberOutput(const Expression &number, Location loc) {
+  if (number.isFloat())
+    return buildNumberTensor(number, symbols, builder, loc);
   Attribute attr;
   Type element = builder.getI64Type();
-  auto known = symbols.prove(number);
-  if (value.kind != Value::Integer && value.kind != Value::Real && value.kind != Value::Boolean && !binding)
-    return fail("returns something that is neither a tensor nor a number");
-  if (number.kind == Expression::Real) {
-    attr = builder.getF64FloatAttr(number.real);
-    element = builder.getF64Type();
-  } else if (number.kind == Expression::Boolean) {
+  auto known = number.kind == Expression::Integer ? std::nullopt : symbols.prove(number);
+  if (known) {
     attr = builder.getBoolAttr(*known);
     element = builder.getI1Type();
   } else {
-    auto expr = symbols.toAffine(number);
-    if (!expr)
-      return expr.takeError();
-    attr = makeSizeAttr(*expr);
+    auto integer = symbols.toAffine(number);
+    if (!integer)
+      return integer.takeError();
+    attr = makeSizeAttr(*integer);
   }
   aten::Call call("scalar_tensor.default");
   call.set("s", attr).set("dtype", Attribute(TypeAttr::get(element)));
-  Location loc = NameLoc::get(builder.getStringAttr(value.text.empty() ? "output" : value.text));
   return call.create(builder, loc, RankedTensorType::get({}, element))->getResult(0);
 }
 

@@ -19,6 +19,8 @@ public:
   /// The tensor for an output of a graph; null for None.
   llvm::Expected<mlir::Value> buildOutput(const Value &value, const Scope &scope);
 
+  llvm::Expected<mlir::Value> buildNumberOutput(const Expression &number, mlir::Location loc);
+
   llvm::Expected<mlir::RankedTensorType> tensorType(const TensorMeta &meta);
 
   /// Values that the graph wrote to, in place and through views.

@@ -2,6 +2,7 @@
 
 #include "compiler/import/Expression.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -41,6 +42,19 @@ Expression Expression::makeCall(StringRef name, std::vector<Expression> argument
 bool Expression::operator==(const Expression &other) const {
   return kind == other.kind && integer == other.integer && real == other.real && name == other.name &&
          arguments == other.arguments;
+}
+
+bool Expression::isFloat() const {
+  if (kind == Real)
+    return true;
+  if (kind != Call || name == "Floor" || name == "Ceil" || name == "Trunc")
+    return false;
+  if (name == "ToFloat" || name == "TrueDiv" || name == "Sqrt")
+    return true;
+  // Of a condition's values only; comparing floats gives no float.
+  bool isArithmetic = name == "Add" || name == "Sub" || name == "Mul" || name == "Pow" || name == "Max" ||
+                      name == "Min" || name == "Abs" || name == "Identity" || name == "Where";
+  return isArithmetic && llvm::any_of(arguments, [](const Expression &e) { return e.isFloat(); });
 }
 
 static StringRef infix(StringRef call) {
@@ -107,7 +121,7 @@ StringRef canonicalCall(StringRef name) {
       .Cases({"StrictLessThan", "Lt"}, "Lt")
       .Cases({"GreaterThan", "Ge"}, "Ge")
       .Cases({"StrictGreaterThan", "Gt"}, "Gt")
-      .Cases({"ToFloat", "Identity", "float"}, "Identity")
+      .Cases({"ToFloat", "float"}, "ToFloat")
       .Default(name);
 }
 

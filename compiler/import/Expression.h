@@ -34,7 +34,8 @@ struct Expression {
   static Expression makeSymbol(llvm::StringRef name);
   static Expression makeCall(llvm::StringRef name, std::vector<Expression> arguments);
 
-  bool isInteger(int64_t value) const { return kind == Integer && integer == value; }
+  /// A float in Python, whatever its value.
+  bool isFloat() const;
   bool operator==(const Expression &other) const;
 
   /// As Python, for messages.

@@ -60,7 +60,7 @@ llvm::Expected<mlir::Value> buildNumberTensor(const Expression &number, SymbolTa
       return operand;
     operands.push_back(*operand);
   }
-  if (number.name == "Identity" && operands.size() == 1)
+  if ((number.name == "Identity" || number.name == "ToFloat") && operands.size() == 1)
     return operands[0];
   StringRef name = operands.size() == 2 ? binaryOperator(number.name) : unaryOperator(number.name);
   if (number.kind != Expression::Call || name.empty() || operands.empty() || operands.size() > 2)

@@ -9,9 +9,10 @@ using llvm::StringRef;
 
 namespace ptc::import {
 
-/// torch.nn's `return F.linear(input, …)` is true of every linear layer.
+/// torch.nn's `return F.linear(input, …)` is true of every linear layer, and
+/// `<eval_with_key>` is code that torch made.
 static bool isInsideTorch(StringRef file) {
-  return file.starts_with("torch/") || file.contains("-packages/torch/");
+  return file.starts_with("torch/") || file.contains("-packages/torch/") || file.starts_with("<");
 }
 
 void findUserLine(StringRef trace, Source &source) {

@@ -293,7 +293,7 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
   }
   if (call.arguments.size() == 1) {
     const Quotient &a = arguments[0];
-    if (name == "Identity")
+    if (name == "Identity" || name == "ToFloat")
       return a;
     if (name == "Floor" || name == "Ceil" || name == "Trunc") {
       auto rounded = round(a, name);
