@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/MathExpr.h"
 
+#include "compiler/codegen/cpu/MicroTile.h"
+
 #include "llvm/IR/Module.h"
 
 #include <cmath>
@@ -33,26 +35,52 @@ Decomposed decompose(Real x) {
   return {fromBits(bits - (exponent << mantissaBits), x), exponent};
 }
 
+/// void name(T *result, const T *x, const T *y, i64 count), which calls libm's function for each element. It keeps all
+/// registers: around a call that hardly ever happens, code is as if there was none.
+static Function *getLaneLoop(Module &module, StringRef libm, Type *scalar, unsigned arity) {
+  std::string name = ("ptc_lanes_" + libm).str();
+  if (Function *known = module.getFunction(name))
+    return known;
+  LLVMContext &context = module.getContext();
+  Type *pointer = PointerType::getUnqual(context), *i64 = Type::getInt64Ty(context);
+  auto *type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer, pointer, i64}, false);
+  auto *function = Function::Create(type, Function::InternalLinkage, name, module);
+  function->setCallingConv(CallingConv::PreserveAll);
+  function->setDoesNotThrow();
+  function->addFnAttr(Attribute::NoInline);
+  Ir b(BasicBlock::Create(context, "entry", function));
+  FunctionCallee callee =
+      module.getOrInsertFunction(libm, FunctionType::get(scalar, SmallVector<Type *>(arity, scalar), false));
+  emitLoop(b, b.getInt64(0), function->getArg(3), 1, [&](Value *i) {
+    SmallVector<Value *> operands;
+    for (unsigned k = 0; k < arity; ++k)
+      operands.push_back(b.CreateLoad(scalar, emitAddress(b, scalar, function->getArg(1 + k), i)));
+    CallInst *call = b.CreateCall(callee, operands);
+    call->setDoesNotThrow();
+    b.CreateStore(call, emitAddress(b, scalar, function->getArg(0), i));
+  });
+  b.CreateRetVoid();
+  return function;
+}
+
 Value *callLibm(Ir &b, StringRef name, ArrayRef<Value *> operands) {
   Type *type = operands[0]->getType(), *scalar = type->getScalarType();
-  SmallVector<Type *> parameters(operands.size(), scalar);
   std::string symbol = (name + (scalar->isFloatTy() ? "f" : "")).str();
-  Module *module = b.GetInsertBlock()->getModule();
-  FunctionCallee callee = module->getOrInsertFunction(symbol, FunctionType::get(scalar, parameters, false));
-  auto *function = llvm::cast<Function>(callee.getCallee());
-  function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();
-  auto *vector = dyn_cast<FixedVectorType>(type);
-  if (!vector)
-    return b.CreateCall(callee, operands);
-  Value *result = PoisonValue::get(type);
-  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
-    SmallVector<Value *> scalars;
-    for (Value *operand : operands)
-      scalars.push_back(b.CreateExtractElement(operand, lane));
-    result = b.CreateInsertElement(result, b.CreateCall(callee, scalars), lane);
+  Function *loop = getLaneLoop(*b.GetInsertBlock()->getModule(), symbol, scalar, operands.size());
+  BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Ir atEntry(&entry, entry.begin());
+  auto slot = [&] { return atEntry.CreateAlloca(type); };
+  SmallVector<Value *> arguments = {slot()};
+  for (Value *operand : operands) {
+    arguments.push_back(slot());
+    b.CreateStore(operand, arguments.back());
   }
-  return result;
+  if (operands.size() == 1)
+    arguments.push_back(arguments.back());
+  auto *vector = dyn_cast<FixedVectorType>(type);
+  arguments.push_back(b.getInt64(vector ? vector->getNumElements() : 1));
+  b.CreateCall(loop, arguments)->setCallingConv(CallingConv::PreserveAll);
+  return b.CreateLoad(type, arguments.front());
 }
 
 Real unlessRare(Truth rare, StringRef libm, Real x, function_ref<Real()> fast) {
