@@ -16,7 +16,7 @@ func.func @map(%x: tensor<4x8xf32>, %i: tensor<4xi64>) -> tensor<4x8xf32> {
       %2 = loop.read %b[affine_map<(d0) -> (d0)>](%p) : tensor<4xi64> -> i64
       // CHECK: loop.checked_index %{{.*}} : i64 in 4 : i64
       %3 = loop.checked_index %2 : i64 in 4 : i64
-      // CHECK: loop.index [#{{.*}}] (%{{.*}})
+      // CHECK: loop.index{{ ?}}[#{{.*}}]{{ ?}}(%{{.*}})
       %4 = loop.index [affine_map<(d0) -> (d0 floordiv 2)>](%q)
       %5 = arith.constant 0.0 : f32
       %6 = arith.cmpi slt, %4, %3 : index

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @integer_division_is_floating
 func.func @integer_division_is_floating(%x: tensor<4xi64>) -> tensor<4xf32> {
-  // CHECK: prims.convert %arg0 {dtype = f32}
+  // CHECK: prims.convert %arg0 {dtype = f32}{{.*}}bf16
   // CHECK: prims.div {{.*}} : (tensor<4xf32>, tensor<4xf32>)
   %0 = aten.div.Scalar %x {other = 2 : i64} : (tensor<4xi64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -11,7 +11,7 @@ func.func @integer_division_is_floating(%x: tensor<4xi64>) -> tensor<4xf32> {
 
 // CHECK-LABEL: @half_computes_in_f32
 func.func @half_computes_in_f32(%x: tensor<4xbf16>) -> tensor<4xbf16> {
-  // CHECK: prims.convert %arg0 {dtype = f32}
+  // CHECK: prims.convert %arg0 {dtype = f32}{{.*}}bf16
   // CHECK-NOT: bf16
   // CHECK: prims.convert {{.*}} {dtype = bf16}
   %0 = aten.silu.default %x : (tensor<4xbf16>) -> tensor<4xbf16>
