@@ -88,12 +88,13 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     if (b.hasFailed())
       return report(op, b.getHint()), false;
     for (OpResult result : op->getResults()) {
+      // A result that the program does not use may have no type at all.
       T computed = result.getResultNumber() < results.size() ? results[result.getResultNumber()] : T();
-      if (!computed && !result.use_empty())
+      if (result.use_empty())
+        continue;
+      if (!computed)
         return report(op, "its result " + Twine(result.getResultNumber()) + " is not supported"), false;
-      // A result that the program does not use has no type after decompositions.
-      if (computed && !result.use_empty())
-        result.replaceAllUsesWith(asDeclared(b, computed, result, scope));
+      result.replaceAllUsesWith(asDeclared(b, computed, result, scope));
     }
     op->erase();
     return true;

@@ -16,7 +16,10 @@ T B::unsupported(const llvm::Twine &why) {
 
 Location B::loc() const { return op->getLoc(); }
 Shape B::declared(unsigned i) const { return getShape(op->getResult(i)); }
-bool B::hasDeclared(unsigned i) const { return i < op->getNumResults(); }
+unsigned B::resultCount() const { return op->getNumResults(); }
+bool B::hasDeclared(unsigned i) const {
+  return i < op->getNumResults() && isa<RankedTensorType>(op->getResult(i).getType());
+}
 Type B::declaredType(unsigned i) const { return cast<RankedTensorType>(op->getResult(i).getType()).getElementType(); }
 
 int64_t B::wrapDim(int64_t dim, int64_t rank) {

@@ -53,7 +53,9 @@ public:
   mlir::AffineExpr size(int64_t value) { return builder.getAffineConstantExpr(value); }
   Shape declared(unsigned i = 0) const;
   mlir::Type declaredType(unsigned i = 0) const;
+  /// False also for a result that nobody uses, which may have no type.
   bool hasDeclared(unsigned i) const;
+  unsigned resultCount() const;
   Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
 

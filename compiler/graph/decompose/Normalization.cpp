@@ -62,7 +62,7 @@ static BatchNorm batchNorm(B &b, T x, OptT weight, OptT bias, OptT mean, OptT va
   BatchNorm result;
   result.y = normaliseFrozen(b, x, weight, bias, *mean, *variance, eps);
   // PyTorch saves no statistics then: tensors without elements.
-  if (b.hasDeclared(2) && getConstant(b.declared(1)[0]) == 0)
+  if (b.hasDeclared(1) && getConstant(b.declared(1)[0]) == 0)
     result.mean = result.invStd = b.full(b.declared(1), 0, b.declaredType(1));
   result.runningMean = *mean;
   result.runningVariance = *variance;
@@ -92,7 +92,7 @@ static void addBatchNorm(Table &t) {
   t.opmath("_batch_norm_with_update_functional",
            [](B &b, T x, OptT weight, OptT bias, T mean, T variance, double momentum, double eps) {
              BatchNorm r = normaliseBatch(b, x, weight, bias, mean, variance, momentum, eps);
-             T reserve = b.full(b.declared(3), 0, b.declaredType(3));
+             T reserve = b.hasDeclared(3) ? b.full(b.declared(3), 0, b.declaredType(3)) : T();
              return TList{r.y, r.mean, r.invStd, reserve, r.runningMean, r.runningVariance};
            });
   t.opmath("instance_norm", [](B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, bool useInput, double,

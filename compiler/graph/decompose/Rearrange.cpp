@@ -62,6 +62,10 @@ static void addJoins(Table &t) {
 static TList meshgrid(B &b, TList inputs, bool isXy) {
   TList grids;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!b.hasDeclared(i)) {
+      grids.push_back(T());
+      continue;
+    }
     int64_t dim = isXy && i < 2 && inputs.size() > 1 ? 1 - i : i;
     T x = inputs[i].rank() ? inputs[i] : b.unsqueeze(inputs[i], 0);
     grids.push_back(b.broadcastInDim(x, b.declared(i), {dim}));
@@ -109,7 +113,7 @@ static void addRepeats(Table &t) {
   });
   t.def("broadcast_tensors", [](B &b, TList inputs) {
     for (size_t i = 0; i < inputs.size(); ++i)
-      inputs[i] = b.expand(inputs[i], b.declared(i));
+      inputs[i] = b.hasDeclared(i) ? b.expand(inputs[i], b.declared(i)) : T();
     return inputs;
   });
   t.def("repeat tile", [](B &b, T x, Ints repeats) { return tile(b, x, repeats); });

@@ -72,8 +72,10 @@ static void addExtremes(Table &t) {
   t.def("aminmax", [](B &b, T x, std::optional<int64_t> dim, bool keepdim) {
     Dims dims = dim ? Dims{*dim} : Dims();
     keepdim = keepdim && x.rank();
-    return TList{b.reshape(extreme(b, x, false, dims, keepdim), b.declared(0)),
-                 b.reshape(extreme(b, x, true, dims, keepdim), b.declared(1))};
+    auto result = [&](unsigned i, bool isMax) {
+      return b.hasDeclared(i) ? b.reshape(extreme(b, x, isMax, dims, keepdim), b.declared(i)) : T();
+    };
+    return TList{result(0, false), result(1, true)};
   });
   t.def("max.dim", [](B &b, T x, int64_t dim, bool keepdim) { return extremeAlong(b, x, true, dim, keepdim); });
   t.def("min.dim", [](B &b, T x, int64_t dim, bool keepdim) { return extremeAlong(b, x, false, dim, keepdim); });

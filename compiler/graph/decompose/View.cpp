@@ -68,17 +68,49 @@ static void addPermutations(Table &t) {
   });
 }
 
-/// Consecutive pieces along `dim`, of the sizes that the results declare.
-static TList splitAsDeclared(B &b, T x, int64_t dim) {
+/// Consecutive pieces along `dim`, as large as declared; `size` is that of a
+/// piece that nobody uses and that therefore declares nothing.
+static TList pieces(B &b, T x, int64_t dim, llvm::function_ref<AffineExpr(unsigned)> size) {
   TList pieces;
   dim = b.dim(x, dim);
   AffineExpr start = b.size(0);
-  for (unsigned i = 0; b.hasDeclared(i); ++i) {
-    AffineExpr limit = start + b.declared(i)[dim];
-    pieces.push_back(b.slice(x, dim, start, limit));
+  for (unsigned i = 0; i < b.resultCount(); ++i) {
+    AffineExpr limit = start + (b.hasDeclared(i) ? b.declared(i)[dim] : size(i));
+    pieces.push_back(b.hasDeclared(i) ? b.slice(x, dim, start, limit) : T());
     start = limit;
   }
   return pieces;
+}
+
+static TList splitAt(B &b, T x, Ints places, int64_t dim) {
+  return pieces(b, x, dim, [&](unsigned i) { return i ? places[i] - places[i - 1] : places[i]; });
+}
+
+/// The first n % k pieces have one element more.
+static TList splitEvenly(B &b, T x, int64_t count, int64_t dim) {
+  AffineExpr n = x.size(b.dim(x, dim));
+  return pieces(b, x, dim, [&](unsigned i) { return (n + (count - 1 - int64_t(i))).floorDiv(count); });
+}
+
+static void addSplits(Table &t) {
+  t.def("chunk unsafe_chunk", [](B &b, T x, int64_t count, int64_t dim) {
+    return pieces(b, x, dim, [&](unsigned) { return x.size(b.dim(x, dim)).ceilDiv(count); });
+  });
+  t.def("split.Tensor split_copy.Tensor unsafe_split.Tensor", [](B &b, T x, Int size, int64_t dim) {
+    return pieces(b, x, dim, [&](unsigned) { return size; });
+  });
+  t.def("split.sizes split_with_sizes split_with_sizes_copy unsafe_split_with_sizes",
+        [](B &b, T x, Ints sizes, int64_t dim) {
+          return pieces(b, x, dim, [&](unsigned i) { return sizes[i]; });
+        });
+  t.def("tensor_split.sections", [](B &b, T x, int64_t n, int64_t dim) { return splitEvenly(b, x, n, dim); });
+  t.def("tensor_split.indices", [](B &b, T x, Ints places, int64_t dim) { return splitAt(b, x, places, dim); });
+  t.def("hsplit.int", [](B &b, T x, int64_t n) { return splitEvenly(b, x, n, x.rank() == 1 ? 0 : 1); });
+  t.def("vsplit.int", [](B &b, T x, int64_t n) { return splitEvenly(b, x, n, 0); });
+  t.def("dsplit.int", [](B &b, T x, int64_t n) { return splitEvenly(b, x, n, 2); });
+  t.def("hsplit.array", [](B &b, T x, Ints places) { return splitAt(b, x, places, x.rank() == 1 ? 0 : 1); });
+  t.def("vsplit.array", [](B &b, T x, Ints places) { return splitAt(b, x, places, 0); });
+  t.def("dsplit.array", [](B &b, T x, Ints places) { return splitAt(b, x, places, 2); });
 }
 
 static void addSlices(Table &t) {
@@ -91,15 +123,9 @@ static void addSlices(Table &t) {
     return b.slice(x, dim, start, start + length);
   });
   t.def("select.int select_copy.int", [](B &b, T x, int64_t dim, Int index) { return b.select(x, dim, index); });
-  t.def("chunk unsafe_chunk split.Tensor split.sizes split_copy.Tensor unsafe_split.Tensor split_with_sizes "
-        "split_with_sizes_copy unsafe_split_with_sizes tensor_split.sections tensor_split.indices",
-        [](B &b, T x, Any, int64_t dim) { return splitAsDeclared(b, x, dim); });
-  t.def("hsplit.int hsplit.array", [](B &b, T x, Any) { return splitAsDeclared(b, x, x.rank() == 1 ? 0 : 1); });
-  t.def("vsplit.int vsplit.array", [](B &b, T x, Any) { return splitAsDeclared(b, x, 0); });
-  t.def("dsplit.int dsplit.array", [](B &b, T x, Any) { return splitAsDeclared(b, x, 2); });
   t.def("unbind.int unbind_copy.int", [](B &b, T x, int64_t dim) {
     TList parts;
-    for (unsigned i = 0; b.hasDeclared(i); ++i)
+    for (unsigned i = 0; i < b.resultCount(); ++i)
       parts.push_back(b.select(x, dim, b.size(i)));
     return parts;
   });
@@ -145,6 +171,7 @@ void addView(Table &t) {
   addReshapes(t);
   addPermutations(t);
   addSlices(t);
+  addSplits(t);
   addDiagonals(t);
   addStrided(t);
 }
