@@ -78,8 +78,13 @@ SmallBitVector ReadCollector::dimsBehind(mlir::Value value) {
     else // a reduction's result: it may differ at every point
       dims.set();
   } else {
-    for (mlir::Value operand : value.getDefiningOp()->getOperands())
-      dims |= dimsBehind(operand);
+    // Indices that a map does not use are operands all the same.
+    mlir::Operation *op = value.getDefiningOp();
+    auto map = op->getAttrOfType<mlir::AffineMapAttr>("map");
+    unsigned first = isa<loop::ReadOp>(op) ? 1 : 0;
+    for (auto [i, operand] : enumerate(op->getOperands()))
+      if (!map || i < first || i - first >= map.getValue().getNumDims() || map.getValue().isFunctionOfDim(i - first))
+        dims |= dimsBehind(operand);
   }
   behind[value] = dims;
   return dims;
