@@ -1,0 +1,12 @@
+// What is wrong with the command line is status 2 and one line; with a file, status 1.
+// RUN: not ptc compile %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not ptc compile %s -o %t.so --emit nonsense 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not ptc compile %t.missing -o %t.so 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not ptc run %s --inputs %s --outputs %t.out 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// RUN: ptc --version | FileCheck %s --check-prefix=VERSION
+
+// OUTPUT: ptc: error: command line: --output is required (see ptc --help)
+// STAGE: ptc: error: command line: --emit: one of aten, prims, loop, llvm, asm, obj, so
+// MISSING: ptc: error: {{.*}}: No such file or directory
+// LIBRARY: ptc: error: {{.*}} (expected a library that ptc compile wrote)
+// VERSION: ptc {{[0-9]+\.[0-9]+\.[0-9]+}}
