@@ -122,7 +122,7 @@ def lies_graph(text):
         "a wrong arity": text.replace("aten.relu.default(batch_norm)", "aten.relu.default(batch_norm, batch_norm, 3)"),
         "a value that nobody defines": text.replace("aten.relu.default(batch_norm)", "aten.relu.default(nobody)"),
         "sizes that overflow": text.replace("f32[24, 1, 3, 3]", "f32[9223372036854775807, 9223372036854775807]"),
-        "a dtype that does not exist": text.replace('"f32[10]"', '"q99[10]"'),
+        "a dtype that does not exist": text.replace('"f32[s34, 1, 8, 8]"', '"q99[s34, 1, 8, 8]"'),
         "open brackets": text.replace("[1, 1]", "[" * 100000),
     }
     for name, content in changes.items():
