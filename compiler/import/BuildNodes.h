@@ -50,6 +50,8 @@ private:
   mlir::OpBuilder &builder;
   SymbolTable &symbols;
   std::string fileName;
+  static constexpr size_t kMaxNodes = 1 << 20;
+  size_t nodeCount = 0;
   /// What a value may be a view of.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> roots;
   llvm::DenseSet<mlir::Value> mutated;

@@ -81,8 +81,9 @@ llvm::Error GraphBody::define(Definition target, const Value &value) {
   if (value.kind != Value::Reference)
     return llvm::createStringError("'" + target.name + "' is given a value that no operator computed");
 
-  for (Attribute &attribute : attributes)
-    if (attribute.definition.name == value.text) {
+  bool isAttribute = StringRef(value.text).starts_with(".");
+  for (Attribute &attribute : llvm::reverse(attributes)) // Mostly the last one.
+    if (isAttribute && attribute.definition.name == value.text) {
       attribute.definition = std::move(target);
       return llvm::Error::success();
     }
