@@ -115,8 +115,8 @@ void ModelBuilder::addArgument(const Definition &input, Type type, StringRef rol
 }
 
 llvm::Error ModelBuilder::buildInput(const Definition &input, const InputSpec &spec) {
-  bool isWeight = spec.kind == InputKind::Parameter || spec.kind == InputKind::Buffer ||
-                  spec.kind == InputKind::TensorConstant;
+  bool isWeight =
+      spec.kind == InputKind::Parameter || spec.kind == InputKind::Buffer || spec.kind == InputKind::TensorConstant;
   if (isWeight) {
     auto type = weightType(input, spec);
     if (!type)
@@ -168,8 +168,8 @@ llvm::Expected<RankedTensorType> ModelBuilder::weightType(const Definition &inpu
 llvm::Error ModelBuilder::buildOutputs() {
   const std::vector<Value> &outputs = program.graph.outputs;
   if (program.outputs.size() != outputs.size())
-    return at("graph signature", fail("names " + llvm::Twine(program.outputs.size()) +
-                                      " outputs of a graph that has " + llvm::Twine(outputs.size())));
+    return at("graph signature", fail("names " + llvm::Twine(program.outputs.size()) + " outputs of a graph that has " +
+                                      llvm::Twine(outputs.size())));
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<DictionaryAttr> roles;
   for (auto [i, output] : llvm::enumerate(outputs)) {

@@ -67,7 +67,9 @@ llvm::Expected<mlir::Value> CallResolver::tensor(const Value &value) {
     return fail("'" + value.text + "' is not defined before it is used");
   if (!binding->tensor)
     return fail("'" + value.text + "' is " +
-                (binding->isList ? "several tensors" : binding->isNone ? "None" : "a number") +
+                (binding->isList   ? "several tensors"
+                 : binding->isNone ? "None"
+                                   : "a number") +
                 " where a tensor is needed");
   return binding->tensor;
 }
@@ -150,7 +152,8 @@ const aten::Schema *CallResolver::overloadForNumbers(const aten::Schema &schema,
   // Names are sorted, so an operator's overloads stand together.
   std::string prefix = (schema.baseName() + ".").str();
   static const std::vector<StringRef> names = aten::allNames();
-  for (auto name = llvm::lower_bound(names, StringRef(prefix)); name != names.end() && name->starts_with(prefix); ++name)
+  for (auto name = llvm::lower_bound(names, StringRef(prefix)); name != names.end() && name->starts_with(prefix);
+       ++name)
     if (const aten::Schema *other = aten::lookup(*name); other && !other->isOut() && accepts(*other))
       return other;
   return nullptr;

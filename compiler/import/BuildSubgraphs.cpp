@@ -87,8 +87,8 @@ llvm::Error NodeBuilder::buildRegion(const Graph &graph, OperationState &state) 
 /// another library, of a newer torch, or one that takes graphs.
 llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
   StringRef target = node.target;
-  std::string name = target.starts_with("aten.") || target.starts_with("higher_order.") ? target.str()
-                                                                                        : ("custom." + target).str();
+  std::string name =
+      target.starts_with("aten.") || target.starts_with("higher_order.") ? target.str() : ("custom." + target).str();
   if (!target.starts_with("aten."))
     name = "aten." + name;
   Location loc = location(node);

@@ -75,8 +75,8 @@ struct NamedValue {
 
 /// A value that a graph's input or a node defines.
 struct Definition {
-  std::string name;                 ///< Empty: nothing refers to it.
-  std::optional<TensorMeta> tensor; ///< When the file says that it is a tensor.
+  std::string name;                   ///< Empty: nothing refers to it.
+  std::optional<TensorMeta> tensor;   ///< When the file says that it is a tensor.
   std::optional<Expression> symbolic; ///< When the file says that it is a number.
   bool isNone = false;
 

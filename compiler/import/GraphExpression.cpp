@@ -165,12 +165,13 @@ struct BinaryOperator {
   int level;
 };
 constexpr BinaryOperator kOperators[] = {
-    {"or", "operator.or_", 0},      {"and", "operator.and_", 1}, {"<", "operator.lt", 2},  {"<=", "operator.le", 2},
-    {">", "operator.gt", 2},        {">=", "operator.ge", 2},    {"==", "operator.eq", 2}, {"!=", "operator.ne", 2},
-    {"|", "operator.or_", 3},       {"^", "operator.xor", 4},    {"&", "operator.and_", 5}, {"<<", "operator.lshift", 6},
-    {">>", "operator.rshift", 6},   {"+", "operator.add", 7},    {"-", "operator.sub", 7}, {"*", "operator.mul", 8},
-    {"/", "operator.truediv", 8},   {"//", "operator.floordiv", 8}, {"%", "operator.mod", 8},
-    {"@", "operator.matmul", 8},
+    {"or", "operator.or_", 0},    {"and", "operator.and_", 1},  {"<", "operator.lt", 2},
+    {"<=", "operator.le", 2},     {">", "operator.gt", 2},      {">=", "operator.ge", 2},
+    {"==", "operator.eq", 2},     {"!=", "operator.ne", 2},     {"|", "operator.or_", 3},
+    {"^", "operator.xor", 4},     {"&", "operator.and_", 5},    {"<<", "operator.lshift", 6},
+    {">>", "operator.rshift", 6}, {"+", "operator.add", 7},     {"-", "operator.sub", 7},
+    {"*", "operator.mul", 8},     {"/", "operator.truediv", 8}, {"//", "operator.floordiv", 8},
+    {"%", "operator.mod", 8},     {"@", "operator.matmul", 8},
 };
 
 /// Precedence climbing: operators of at least this level, left to right.

@@ -16,9 +16,7 @@ struct Token {
   /// The first of its line, so that its column is the line's indentation.
   bool isFirst = false;
 
-  bool is(llvm::StringRef spelling) const {
-    return text == spelling && (kind == Name || kind == Operator);
-  }
+  bool is(llvm::StringRef spelling) const { return text == spelling && (kind == Name || kind == Operator); }
 };
 
 /// Python's tokens, as far as torch prints them. Line ends inside brackets are

@@ -333,8 +333,7 @@ llvm::Error readTail(StringRef tail, unsigned line, ExportedProgram &program) {
     tail = rest;
     StringRef text = first.trim();
     bool isRanges = text.consume_front("Range constraints:");
-    llvm::Error error =
-        isRanges ? readRangeConstraints(text, program) : readSignatureLine(text, inOutputs, program);
+    llvm::Error error = isRanges ? readRangeConstraints(text, program) : readSignatureLine(text, inOutputs, program);
     if (error)
       return llvm::createStringError(llvm::Twine(line) + ":1: " + llvm::toString(std::move(error)));
     program.hasRanges |= isRanges;

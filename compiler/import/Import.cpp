@@ -24,9 +24,7 @@ namespace {
 using import::StoredTensors;
 
 llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
-llvm::Error fail(StringRef where, llvm::Error error) {
-  return fail(where + ": " + llvm::toString(std::move(error)));
-}
+llvm::Error fail(StringRef where, llvm::Error error) { return fail(where + ": " + llvm::toString(std::move(error))); }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path) {
   // A directory or a device would be read as if it were a file.

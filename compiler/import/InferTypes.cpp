@@ -15,9 +15,7 @@ namespace ptc::import {
 namespace {
 
 /// bool < integer < float < complex: PyTorch promotes across these first.
-int category(Type type) {
-  return type.isInteger(1) ? 0 : isa<IntegerType>(type) ? 1 : isa<FloatType>(type) ? 2 : 3;
-}
+int category(Type type) { return type.isInteger(1) ? 0 : isa<IntegerType>(type) ? 1 : isa<FloatType>(type) ? 2 : 3; }
 
 Type wider(Type a, Type b) {
   if (!a || !b || a == b)

@@ -62,7 +62,7 @@ private:
   friend class JsonParser;
   struct Node {
     JsonValue::Kind kind;
-    uint32_t next = 0; ///< Index behind the value and all inside it.
+    uint32_t next = 0;              ///< Index behind the value and all inside it.
     uint32_t begin = 0, length = 0; ///< Text of a scalar; a string's without quotes.
   };
   llvm::StringRef text;

@@ -121,7 +121,8 @@ bool Reader::readTable(JsonValue graph, StringRef key, llvm::StringMap<JsonValue
     return true;
   if (values->kind() != JsonValue::Object)
     return fail(path.field(key), "expected an object");
-  values->forEachMember([&](JsonValue name, JsonValue value) { return table.try_emplace(*name.string(), value), true; });
+  values->forEachMember(
+      [&](JsonValue name, JsonValue value) { return table.try_emplace(*name.string(), value), true; });
   return true;
 }
 
@@ -295,9 +296,8 @@ bool Reader::readPayload(JsonValue v, Payload &payload, Path path) {
   };
   auto dtype = member(*meta, "dtype", inner);
   auto offset = dtype ? member(*meta, "storage_offset", inner) : std::nullopt;
-  if (!offset || !readDType(*dtype, payload.tensor.dtype, inner) ||
-      !readSize(*offset, payload.tensor.offset, inner) || !readSizes("sizes", payload.tensor.sizes) ||
-      !readSizes("strides", payload.tensor.strides))
+  if (!offset || !readDType(*dtype, payload.tensor.dtype, inner) || !readSize(*offset, payload.tensor.offset, inner) ||
+      !readSizes("sizes", payload.tensor.sizes) || !readSizes("strides", payload.tensor.strides))
     return false;
   payload.tensor.dtypeName = payload.tensor.dtype ? toString(*payload.tensor.dtype).str() : "an unknown dtype";
   return true;

@@ -50,8 +50,8 @@ llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringR
     auto stored = tensors.find(name.getValue());
     std::string where = "weight '" + name.str() + "': ";
     if (stored == tensors.end())
-      return fail(where + (weightsName.empty() ? llvm::Twine("no weights file beside the model")
-                                               : "not in " + weightsName) +
+      return fail(where +
+                  (weightsName.empty() ? llvm::Twine("no weights file beside the model") : "not in " + weightsName) +
                   " (give one with --weights)");
     auto weight = loadWeight(name, stored->second, weights, *module.getContext());
     if (!weight)

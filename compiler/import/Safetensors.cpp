@@ -83,8 +83,8 @@ llvm::Expected<StoredTensors> readSafetensors(llvm::ArrayRef<char> file) {
     if (name == "__metadata__")
       return true;
     auto [tensor, isNew] = tensors.try_emplace(name);
-    llvm::Error wrong = isNew ? readTensor(row, file.drop_front(kPrefix + length), tensor->second)
-                              : fail("occurs twice");
+    llvm::Error wrong =
+        isNew ? readTensor(row, file.drop_front(kPrefix + length), tensor->second) : fail("occurs twice");
     if (wrong) {
       problem = "tensor '" + name + "' " + llvm::toString(std::move(wrong));
       return false;

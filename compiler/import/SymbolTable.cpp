@@ -43,8 +43,10 @@ void SymbolTable::addRange(const RangeConstraint &constraint) {
     return;
   }
   Range &range = known[symbol->name];
-  range.min = std::max(range.min, constraint.min == INT64_MIN ? INT64_MIN : llvm::divideCeilSigned(constraint.min, factor));
-  range.max = std::min(range.max, constraint.max >= kInfinite ? INT64_MAX : llvm::divideFloorSigned(constraint.max, factor));
+  range.min =
+      std::max(range.min, constraint.min == INT64_MIN ? INT64_MIN : llvm::divideCeilSigned(constraint.min, factor));
+  range.max =
+      std::min(range.max, constraint.max >= kInfinite ? INT64_MAX : llvm::divideFloorSigned(constraint.max, factor));
 }
 
 AffineExpr SymbolTable::constant(int64_t value) const { return getAffineConstantExpr(value, context); }

@@ -69,8 +69,8 @@ private:
   mlir::MLIRContext *context;
   llvm::SmallVector<Symbol> symbols;
   llvm::StringMap<unsigned> positions;
-  llvm::StringMap<Range> known;              ///< Of symbols by name, before they are met.
-  std::vector<RangeConstraint> otherRanges;  ///< Of expressions that are no symbol.
+  llvm::StringMap<Range> known;             ///< Of symbols by name, before they are met.
+  std::vector<RangeConstraint> otherRanges; ///< Of expressions that are no symbol.
   std::vector<Expression> guards;
   std::vector<mlir::AffineExpr> wrapped;
 

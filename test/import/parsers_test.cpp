@@ -87,7 +87,8 @@ static std::string safetensorsError(const std::string &file) {
 
 TEST_CASE("safetensors: tensors lie where the header says") {
   std::string file = safetensors(R"({"w": {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},
-    "n": {"dtype":"I64","shape":[],"data_offsets":[24,32]}, "__metadata__": {"format":"pt"}})", 32);
+    "n": {"dtype":"I64","shape":[],"data_offsets":[24,32]}, "__metadata__": {"format":"pt"}})",
+                                 32);
   auto tensors = readSafetensors({file.data(), file.size()});
   REQUIRE(bool(tensors));
   CHECK(tensors->size() == 2);
@@ -110,7 +111,8 @@ TEST_CASE("safetensors: a lying header is refused") {
   CHECK(one(R"({"dtype":"F32"})") == "tensor 'w' needs dtype, shape and data_offsets");
   CHECK(one("7") == "tensor 'w' needs dtype, shape and data_offsets");
   CHECK(safetensorsError(safetensors(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},
-    "b":{"dtype":"U8","shape":[8],"data_offsets":[4,12]}})", 12)) == "tensors of the safetensors file overlap");
+    "b":{"dtype":"U8","shape":[8],"data_offsets":[4,12]}})",
+                                     12)) == "tensors of the safetensors file overlap");
 }
 
 TEST_CASE("stack traces: the user's line, not torch's") {
