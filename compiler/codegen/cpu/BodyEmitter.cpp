@@ -31,6 +31,17 @@ Memory BodyEmitter::memoryOf(mlir::Value tensor) {
   return {element, base, frame.alias.lookup(tensor)};
 }
 
+/// Quotients and remainders that cancel, as a view of merged dimensions has them, would hide that the place is linear.
+Lanes BodyEmitter::emitPlace(mlir::AffineExpr place, ArrayRef<Lanes> dims) {
+  bool divides = false;
+  place.walk([&](mlir::AffineExpr e) {
+    divides |= e.getKind() == mlir::AffineExprKind::Mod || e.getKind() == mlir::AffineExprKind::FloorDiv;
+  });
+  if (divides)
+    place = simplifyAffineExpr(place, dims.size(), frame.symbols.size());
+  return lanes.affine(place, dims, frame.symbols);
+}
+
 Lanes BodyEmitter::placeOf(mlir::Value tensor, ArrayRef<mlir::AffineExpr> indices, ArrayRef<Lanes> dims) {
   mlir::MLIRContext *context = tensor.getContext();
   auto layout = frame.layouts.find(tensor);
@@ -40,11 +51,11 @@ Lanes BodyEmitter::placeOf(mlir::Value tensor, ArrayRef<mlir::AffineExpr> indice
     Shape shape = getShape(tensor);
     for (unsigned i = shape.size(); i-- > 0; stride = stride * shape[i])
       place = place + indices[i] * stride;
-    return lanes.affine(place, dims, frame.symbols);
+    return emitPlace(place, dims);
   }
   for (auto [index, stride] : zip_equal(indices, layout->second.strides))
     place = place + index * stride;
-  Lanes result = lanes.affine(place, dims, frame.symbols);
+  Lanes result = emitPlace(place, dims);
   return layout->second.offset ? lanes.add(result, {layout->second.offset}) : result;
 }
 
@@ -106,6 +117,22 @@ SmallVector<Lanes> BodyEmitter::emit(mlir::Region &region, ArrayRef<Lanes> argum
   return yielded;
 }
 
+/// An index as an expression of others that are no affine maps themselves: what is composed can be simplified.
+static mlir::AffineExpr composeIndex(mlir::Value index, SmallVector<mlir::Value> &bases) {
+  if (auto op = index.getDefiningOp<loop::IndexOp>()) {
+    SmallVector<mlir::AffineExpr> operands;
+    for (mlir::Value operand : op.getIndices())
+      operands.push_back(composeIndex(operand, bases));
+    return op.getMap().getResult(0).replaceDims(operands);
+  }
+  auto known = find(bases, index);
+  if (known == bases.end()) {
+    bases.push_back(index);
+    known = std::prev(bases.end());
+  }
+  return getAffineDimExpr(known - bases.begin(), index.getContext());
+}
+
 Lanes BodyEmitter::emitRead(loop::ReadOp op) {
   if (auto known = registers.find(op.getTensor()); known != registers.end()) {
     if (!op.getWhere())
@@ -113,10 +140,16 @@ Lanes BodyEmitter::emitRead(loop::ReadOp op) {
     Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
     return {lanes.b.CreateSelect(lanes.vector(where), lanes.vector(known->second), lanes.vector(otherwise)), nullptr};
   }
-  SmallVector<Lanes> indices;
+  SmallVector<mlir::Value> bases;
+  SmallVector<mlir::AffineExpr> operands, map;
   for (mlir::Value index : op.getIndices())
-    indices.push_back(values.lookup(index));
-  Lanes place = placeOf(op.getTensor(), op.getMap().getResults(), indices);
+    operands.push_back(composeIndex(index, bases));
+  for (mlir::AffineExpr result : op.getMap().getResults())
+    map.push_back(result.replaceDims(operands));
+  SmallVector<Lanes> indices;
+  for (mlir::Value base : bases)
+    indices.push_back(values.lookup(base));
+  Lanes place = placeOf(op.getTensor(), map, indices);
   if (!op.getWhere())
     return loadAt(op.getTensor(), place, nullptr, nullptr);
   Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());

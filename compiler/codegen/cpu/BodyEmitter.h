@@ -42,6 +42,7 @@ public:
 
 private:
   Memory memoryOf(mlir::Value tensor);
+  Lanes emitPlace(mlir::AffineExpr place, llvm::ArrayRef<Lanes> dims);
   Lanes placeOf(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices, llvm::ArrayRef<Lanes> dims);
   Lanes loadAt(mlir::Value tensor, const Lanes &place, const Lanes *where, const Lanes *otherwise);
 
