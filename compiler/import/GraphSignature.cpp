@@ -2,6 +2,7 @@
 
 #include "compiler/import/GraphSignature.h"
 
+#include "llvm/Support/Regex.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using llvm::StringRef;
@@ -133,7 +134,9 @@ llvm::Error readAnnotation(StringRef annotation, Definition &definition) {
       text.consume_back(")");
   size_t open = text.find('['), close = open;
   auto dtype = dtypeFromAbbreviation(text.take_front(open));
-  if (open == StringRef::npos || !dtype)
+  if (open != StringRef::npos && !dtype && llvm::Regex("^[a-z]+[0-9]+$").match(text.take_front(open)))
+    return fail("the type annotation '" + annotation.take_front(60) + "' has a dtype that is not known");
+  if (open == StringRef::npos || !dtype) // of something that is no tensor
     return llvm::Error::success();
   for (int depth = 0; close < text.size(); ++close) {
     depth += text[close] == '[' ? 1 : text[close] == ']' ? -1 : 0;
