@@ -85,7 +85,8 @@ def check(program: Path, case: Case, exported: torch.export.ExportedProgram, fol
             tensors = {str(n): torch.as_tensor(v).contiguous() for n, v in zip(names, leaves, strict=True)}
             save_file(tensors, folder / "inputs.safetensors")
             with torch.no_grad():
-                expected = tree_leaves(copy.deepcopy(case.module)(*copy.deepcopy(args)))
+                # PyTorch running the same program: its decompositions may change shapes (those of an LSTM's state do).
+                expected = tree_leaves(exported.module()(*copy.deepcopy(args)))
             arguments = ["--inputs", folder / "inputs.safetensors", "--outputs", folder / "outputs.safetensors"]
             ptc(program, "run", library, *arguments)
             got = load_file(folder / "outputs.safetensors")

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @integer_division_is_floating
 func.func @integer_division_is_floating(%x: tensor<4xi64>) -> tensor<4xf32> {
-  // CHECK: prims.convert %arg0 {dtype = f32}{{.*}}bf16
+  // CHECK: prims.convert %arg0 {dtype = f32}
   // CHECK: prims.div {{.*}} : (tensor<4xf32>, tensor<4xf32>)
   %0 = aten.div.Scalar %x {other = 2 : i64} : (tensor<4xi64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
