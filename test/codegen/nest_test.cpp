@@ -202,3 +202,29 @@ TEST_CASE("a transposed read, a padded read, a read at a checked index") {
   n[4] = -1;
   CHECK(jit.run({x.data(), n.data(), y.data(), z.data()}) == 1);
 }
+
+TEST_CASE("views of merged and split dimensions, also through loop.index") {
+  Jit jit(module(R"(
+  func.func @forward(%x: tensor<5x16x4xf32>) {
+    %y:2 = loop.kernel "views" shared 2 (%x) {
+    ^bb0(%a: tensor<5x16x4xf32>):
+      %r:2 = loop.map {
+      ^bb0(%i: index, %j: index):
+        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1 floordiv 4, d1 mod 4)>](%i, %j) : tensor<5x16x4xf32> -> f32
+        %k = loop.index [affine_map<(d0) -> (63 - d0)>](%j)
+        %q = loop.index [affine_map<(d0) -> (d0 floordiv 4)>](%k)
+        %m = loop.index [affine_map<(d0) -> (d0 mod 4)>](%k)
+        %w = loop.read %a[affine_map<(d0, d1, d2) -> (d0, d1, d2)>](%i, %q, %m) : tensor<5x16x4xf32> -> f32
+        loop.yield %v, %w : f32, f32
+      } : tensor<5x64xf32>, tensor<5x64xf32>
+      loop.yield %r#0, %r#1 : tensor<5x64xf32>, tensor<5x64xf32>
+    } : (tensor<5x16x4xf32>) -> (tensor<5x64xf32>, tensor<5x64xf32>)
+    return
+  })"));
+  std::vector<float> x = randoms(320), y(320), z(320);
+  CHECK(jit.run({x.data(), y.data(), z.data()}) == 0);
+  CHECK(y == x);
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 64; ++j)
+      REQUIRE(z[i * 64 + j] == x[i * 64 + 63 - j]);
+}
