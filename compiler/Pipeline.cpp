@@ -7,6 +7,7 @@
 #include "compiler/graph/FoldBatchNorm.h"
 #include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
+#include "compiler/graph/LowerTransposedConvolution.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
 #include "compiler/schedule/Fuse.h"
@@ -53,6 +54,8 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, [](Pipe &) { return createFoldBatchNormPass(); }},
     // Convolutions have channels last; transposes stand only where the model begins and ends.
     {Stage::Prims, [](Pipe &) { return createChooseLayoutPass(); }},
+    // No convolution multiplies zeros between its input's elements.
+    {Stage::Prims, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
     // Again: transposes that met have made room.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // What weights alone decide is a weight.
