@@ -86,7 +86,7 @@ def check(program: Path, case: Case, exported: torch.export.ExportedProgram, fol
             save_file(tensors, folder / "inputs.safetensors")
             with torch.no_grad():
                 # PyTorch running the same program: its decompositions may change shapes (those of an LSTM's state do).
-                expected = tree_leaves(exported.module()(*copy.deepcopy(args)))
+                expected = tree_leaves(copy.deepcopy(exported).module()(*copy.deepcopy(args)))
             arguments = ["--inputs", folder / "inputs.safetensors", "--outputs", folder / "outputs.safetensors"]
             ptc(program, "run", library, *arguments)
             got = load_file(folder / "outputs.safetensors")
