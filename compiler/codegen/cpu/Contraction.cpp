@@ -17,7 +17,6 @@ namespace {
 struct Block {
   SmallVector<Value *> batch; ///< indices
   Value *batchPlace;          ///< flattened
-  Value *firstRow;            ///< of packed lhs
   Value *firstPacked = nullptr; ///< panel of rhs in scratch
 };
 
@@ -32,10 +31,6 @@ public:
     m = emitSize(f, plan.mSize);
     n = emitSize(f, plan.nSize);
     k = emitSize(f, plan.reductionSize());
-    lhsScratch = f.scratch;
-    if (plan.packRhs) {
-      rhsScratch = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, plan.rhsScratchAt));
-    }
     loops = loopsOverScratch();
   }
 
@@ -50,7 +45,6 @@ private:
   void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
                  ArrayRef<Value *> masks);
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
-  void packLhs(const Block &block, Value *lastRow);
   void packRhs(const Block &block, Value *firstPanel, Value *lastPanel);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
@@ -70,7 +64,7 @@ private:
   TileEpilogue epilogue;
   SmallVector<ReductionLoop> loops;
   Type *element, *accumulator;
-  Value *lhs, *rhs, *m, *n, *k, *lhsScratch, *rhsScratch = nullptr;
+  Value *lhs, *rhs, *m, *n, *k;
 };
 
 } // namespace
@@ -81,8 +75,6 @@ SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
   SmallVector<ReductionLoop> result(plan.k);
   mlir::AffineExpr place = getAffineConstantExpr(1, plan.mSize.getContext());
   for (ReductionLoop &loop : reverse(result)) {
-    if (plan.packLhs)
-      loop.lhsStride = place;
     if (plan.packRhs)
       loop.rhsStride = place * plan.panel;
     place = place * loop.size;
@@ -113,13 +105,8 @@ void ContractionEmitter::emitTask(Value *task) {
   Value *tileCount = emitSize(f, plan.tiles.count);
   Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
   Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
-  block.firstRow = rowOfTile(firstTile);
-  if (getConstant(plan.mSize)) {
-    if (plan.packLhs)
-      packLhs(block, rowOfTile(lastTile));
-    emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel);
-    return;
-  }
+  if (getConstant(plan.mSize))
+    return emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel);
   // The last block of a dynamic m has the rows left over, and no whole tile.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
   emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
@@ -241,11 +228,6 @@ Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
 }
 
 TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows) {
-  if (plan.packLhs) {
-    Value *stride = emitSize(f, plan.packedLhsStride());
-    Value *place = b.CreateMul(b.CreateSub(row, block.firstRow), stride);
-    return {emitAddress(b, element, lhsScratch, place), strided(b, rows, stride), nullptr};
-  }
   if (plan.lhsRowStride)
     return {emitAddress(b, element, lhs, lhsPlace(block, row)), strided(b, rows, emitSize(f, plan.lhsRowStride)),
             nullptr};
@@ -259,7 +241,7 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   SmallVector<Value *> across = strided(b, vectors, plan.width);
   if (plan.packRhs) {
     Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(k, b.getInt64(plan.panel)));
-    return {emitAddress(b, element, rhsScratch, place), across, nullptr};
+    return {emitAddress(b, element, f.scratch, place), across, nullptr};
   }
   if (!plan.rhsIsPacked)
     return {emitAddress(b, element, rhs, rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)))), across, nullptr};
@@ -268,35 +250,17 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   return {emitAddress(b, element, rhs, place), across, nullptr};
 }
 
-/// Nested loops over k: body(place in k, offset of the operand).
-static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, bool ofLhs, Value *place, Value *offset,
+/// Nested loops over k: body(place in k, offset in rhs).
+static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, Value *place, Value *offset,
                      function_ref<void(Value *, Value *)> body) {
   if (loops.empty())
     return body(place, offset);
   Ir &b = f.b;
   Value *size = emitSize(f, loops.front().size);
-  Value *stride = emitSize(f, ofLhs ? loops.front().lhsStride : loops.front().rhsStride);
+  Value *stride = emitSize(f, loops.front().rhsStride);
   emitLoop(b, b.getInt64(0), size, 1, [&](Value *i) {
-    forEachK(f, loops.drop_front(), ofLhs, b.CreateAdd(b.CreateMul(place, size), i),
+    forEachK(f, loops.drop_front(), b.CreateAdd(b.CreateMul(place, size), i),
              b.CreateAdd(offset, b.CreateMul(i, stride)), body);
-  });
-}
-
-/// Copies the rows of a block to scratch, k innermost.
-void ContractionEmitter::packLhs(const Block &block, Value *lastRow) {
-  Value *stride = emitSize(f, plan.packedLhsStride());
-  Align align(element->getScalarSizeInBits() / 8);
-  emitLoop(b, block.firstRow, lastRow, 1, [&](Value *row) {
-    Value *from = emitAddress(b, element, lhs, lhsPlace(block, row));
-    Value *to = emitAddress(b, element, lhsScratch, b.CreateMul(b.CreateSub(row, block.firstRow), stride));
-    if (plan.k.size() == 1 && getConstant(plan.k[0].lhsStride) == 1) {
-      b.CreateMemCpy(to, align, from, align, b.CreateMul(k, b.getInt64(plan.elementBytes)));
-      return;
-    }
-    forEachK(f, plan.k, /*ofLhs=*/true, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
-      Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
-      b.CreateAlignedStore(value, emitAddress(b, element, to, place), align);
-    });
   });
 }
 
@@ -308,7 +272,7 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
   Value *panelSize = b.CreateMul(k, width), *count = b.CreateSub(lastPanel, firstPanel);
   if (plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1) {
     Value *from = emitAddress(b, element, rhs, rhsPlace(block, first));
-    forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
+    forEachK(f, plan.k, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
       emitLoop(b, b.getInt64(0), count, 1, [&](Value *panel) {
         Value *column = b.CreateMul(panel, width), *left = b.CreateSub(n, b.CreateAdd(first, column));
         Value *source = emitAddress(b, element, from, b.CreateAdd(offset, column));
@@ -318,7 +282,7 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
           Value *at = b.getInt64(j * plan.width);
           Value *value = b.CreateMaskedLoad(type, emitAddress(b, element, source, at), align, lanesBelow(left, j),
                                             Constant::getNullValue(type));
-          b.CreateAlignedStore(value, emitAddress(b, element, rhsScratch, b.CreateAdd(to, at)), align);
+          b.CreateAlignedStore(value, emitAddress(b, element, f.scratch, b.CreateAdd(to, at)), align);
         }
       });
     });
@@ -328,11 +292,11 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
   Value *columns = b.CreateMul(count, width);
   emitLoop(b, b.getInt64(0), columns, 1, [&](Value *column) {
     Value *place = b.CreateMul(b.CreateUDiv(column, width), panelSize);
-    Value *to = emitAddress(b, element, rhsScratch, b.CreateAdd(place, b.CreateURem(column, width)));
+    Value *to = emitAddress(b, element, f.scratch, b.CreateAdd(place, b.CreateURem(column, width)));
     Value *inside = b.CreateICmpSLT(b.CreateAdd(first, column), n);
     emitIf(b, inside, [&] {
       Value *from = emitAddress(b, element, rhs, rhsPlace(block, b.CreateAdd(first, column)));
-      forEachK(f, plan.k, /*ofLhs=*/false, b.getInt64(0), b.getInt64(0), [&](Value *at, Value *offset) {
+      forEachK(f, plan.k, b.getInt64(0), b.getInt64(0), [&](Value *at, Value *offset) {
         Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
         b.CreateAlignedStore(value, emitAddress(b, element, to, b.CreateMul(at, width)), align);
       });

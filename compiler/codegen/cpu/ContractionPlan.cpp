@@ -110,12 +110,12 @@ AffineExpr ContractionPlan::reductionSize() const {
   return size;
 }
 
-AffineExpr ContractionPlan::packedLhsStride() const { return reductionSize().ceilDiv(16) * 16 + 16; }
-
-/// Rows of lhs that lie a multiple of this apart share one set of an L1 cache.
-static bool rowsCollide(const ContractionPlan &plan) {
+/// The most rows of a tile whose lines of lhs stay in L1 over all of k. Rows a
+/// multiple of 4 KiB apart share one set, of 8 ways or more; rhs needs one.
+static int64_t mostRowsInCache(const ContractionPlan &plan) {
   auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
-  return stride && *stride && *stride * plan.elementBytes % 4096 == 0 && plan.tiles.rows >= 6;
+  bool collide = stride && *stride && *stride * plan.elementBytes % 4096 == 0;
+  return collide ? 7 : 14;
 }
 
 /// Cuts the tiles of m and the panels of n into tasks.
@@ -128,7 +128,8 @@ static void planTasks(ContractionPlan &plan, MLIRContext *context) {
   int64_t blockTiles = std::clamp<int64_t>(kLhsBlockBytes / std::max<int64_t>(1, rows * k * plan.elementBytes), 1, tiles);
   int64_t tileFlops = std::max<int64_t>(1, 2 * rows * plan.panel * k);
   // First cut m so that its block stays in cache, then n while tasks are few.
-  plan.tilesPerTask = llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
+  // Each block of m would pack rhs again: then n is cut first.
+  plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
   plan.panelsPerTask = panels;
   auto count = [&] { return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask); };
   while (plan.panelsPerTask > 1 && int64_t(count()) < kTasksWanted &&
@@ -188,22 +189,18 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   // Two registers hold a step's columns, one the splat; the rest accumulates.
   int64_t vectors = plan.panel / plan.width;
   int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  plan.tiles = cutRows(plan.mSize, std::min<int64_t>(mostRows, 14));
+  plan.tiles = cutRows(plan.mSize, std::min(mostRows, mostRowsInCache(plan)));
   auto m = getConstant(plan.mSize);
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);
   plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= 32);
-  plan.packLhs = m && rowsCollide(plan); // a block of rows left over is too short to pay
   planTasks(plan, context);
 
-  AffineExpr rows = getAffineConstantExpr(plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra ? 1 : 0)), context);
-  AffineExpr zero = getAffineConstantExpr(0, context);
-  AffineExpr lhsBytes = plan.packLhs ? rows * plan.packedLhsStride() * plan.elementBytes : zero;
   int64_t k = getConstant(plan.reductionSize()).value_or(256);
   int64_t panelBytes = std::max<int64_t>(1, k * plan.panel * plan.elementBytes);
   plan.panelsPerPack = std::clamp<int64_t>(kPackedRhsBytes / panelBytes, 1, plan.panelsPerTask);
-  AffineExpr rhsBytes = plan.reductionSize() * (plan.panelsPerPack * plan.panel * plan.elementBytes);
-  plan.rhsScratchAt = lhsBytes.ceilDiv(64) * 64;
-  plan.scratchBytes = plan.packRhs ? plan.rhsScratchAt + rhsBytes : plan.rhsScratchAt;
+  plan.scratchBytes = getAffineConstantExpr(0, context);
+  if (plan.packRhs)
+    plan.scratchBytes = plan.reductionSize() * (plan.panelsPerPack * plan.panel * plan.elementBytes);
   return plan;
 }
 

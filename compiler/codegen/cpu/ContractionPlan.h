@@ -47,17 +47,15 @@ struct ContractionPlan {
   unsigned width;           ///< lanes of a vector
   unsigned panel;           ///< columns of a panel of rhs: a multiple of width
   RowTiles tiles;           ///< of m
-  bool packLhs, packRhs;    ///< copied to scratch by each task
+  bool packRhs;             ///< copied to scratch by each task
   bool rhsIsPacked;         ///< a weight already in panels
 
   int64_t tilesPerTask, panelsPerTask;
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;      ///< of rhs, copied to scratch together
-  mlir::AffineExpr tasks, rhsScratchAt, scratchBytes;
+  mlir::AffineExpr tasks, scratchBytes;
 
   mlir::AffineExpr reductionSize() const;
-  /// Row length of lhs in scratch: k, padded so that rows fall into different cache sets.
-  mlir::AffineExpr packedLhsStride() const;
   int64_t elementBytes;
 };
 
