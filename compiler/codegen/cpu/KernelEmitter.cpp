@@ -52,7 +52,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
     return KernelPlan{plan->tasks, plan->scratchBytes, std::move(plan->emit)};
   }
   if (isa<loop::ScatterOp>(first))
-    return planScatter(kernel);
+    return planScatter(kernel, registers);
   if (isa<loop::SortOp>(first))
     return planSort(kernel);
   auto plan = std::make_shared<NestPlan>(planNest(kernel, registers));

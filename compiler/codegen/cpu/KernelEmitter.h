@@ -18,7 +18,7 @@ struct KernelPlan {
 
 /// Fails where an operation is not one that code can be made for.
 llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers);
-KernelPlan planScatter(loop::KernelOp kernel);
+KernelPlan planScatter(loop::KernelOp kernel, RegisterFile registers);
 KernelPlan planSort(loop::KernelOp kernel);
 
 /// Adds the function `symbol` to the module.

@@ -1,7 +1,9 @@
 //===- Scatter.cpp - values combined into computed places -----------------===//
 //
 // In row-major order of the updates, as the operation is defined: where two
-// updates meet, the later one counts.
+// updates meet, the later one counts. A dimension of the updates that is a
+// dimension of the result as it stands ("kept": the batch or the features of an
+// index_add) cannot make two updates meet: tasks and lanes divide those.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,59 +15,196 @@
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace llvm;
 
 namespace ptc::cpu {
 
-static void copyInit(KernelFrame &frame, loop::ScatterOp op) {
-  auto type = cast<mlir::RankedTensorType>(op.getInit().getType());
-  int64_t bytes = divideCeil(type.getElementTypeBitWidth(), 8);
-  Value *size = emitSize(frame, product(getShape(type), op.getContext()) * bytes);
-  frame.b.CreateMemCpy(frame.pointers[op.getResult()], Align(1), frame.pointers[op.getInit()], Align(1), size);
+namespace {
+
+struct ScatterPlan {
+  loop::ScatterOp op;
+  Shape updates, result;
+  /// The dimension of the updates that each dimension of the result is, if any.
+  SmallVector<std::optional<unsigned>> keptAs;
+  /// Kept dimensions: one index of each is a task's.
+  SmallVector<unsigned> taskDims;
+  /// Innermost of both and kept: cut into blocks of `block`, walked by vectors of `width`; 1: not so.
+  unsigned width = 1;
+  int64_t block = 1;
+  bool isInPlace;
+
+  unsigned lastUpdate() const { return updates.size() - 1; }
+  mlir::AffineExpr blocks() const { return updates.back().ceilDiv(block); }
+  mlir::AffineExpr tasks() const {
+    mlir::AffineExpr count = getAffineConstantExpr(1, op->getContext());
+    for (unsigned dim : taskDims)
+      count = count * updates[dim];
+    return width > 1 ? count * blocks() : count;
+  }
+};
+
+/// The part of a dimension that a task has.
+struct Range {
+  Value *begin, *end;
+};
+
+class ScatterEmitter {
+public:
+  ScatterEmitter(KernelFrame &frame, const ScatterPlan &plan) : f(frame), b(frame.b), plan(plan), op(plan.op) {}
+  void emitTask(Value *task);
+
+private:
+  void emitCopy(SmallVector<Lanes> &indices);
+  void emitUpdates(SmallVector<Lanes> &indices);
+  void emitUpdate(ArrayRef<Lanes> indices, unsigned width, Value *mask);
+  void forRange(Range range, bool isLast, SmallVector<Lanes> &indices, function_ref<void(unsigned, Value *)> body);
+
+  KernelFrame &f;
+  Ir &b;
+  const ScatterPlan &plan;
+  loop::ScatterOp op;
+  SmallVector<Range> ranges; ///< of the updates' dimensions
+};
+
+} // namespace
+
+/// Pushes the index, or for the innermost loop the lanes, of each step.
+void ScatterEmitter::forRange(Range range, bool isLast, SmallVector<Lanes> &indices,
+                              function_ref<void(unsigned, Value *)> body) {
+  auto step = [&](Lanes index, unsigned width, Value *mask) {
+    indices.push_back(index);
+    body(width, mask);
+    indices.pop_back();
+  };
+  if (!isLast || plan.width == 1) {
+    forEach(b, range.begin, range.end, 1, [&](Value *i) { step({i, nullptr}, 1, nullptr); });
+    return;
+  }
+  auto size = getConstant(plan.updates.back());
+  bool hasTail = !size || *size % plan.width || plan.block % plan.width;
+  emitVectorLoop(b, range.begin, range.end, plan.width, hasTail, {}, [&](const VectorStep &at, ArrayRef<Value *>) {
+    step(LaneBuilder(b, plan.width).consecutive(at.index), plan.width, at.mask);
+    return Carried();
+  });
 }
 
-static void emitUpdate(KernelFrame &frame, loop::ScatterOp op, ArrayRef<Lanes> indices) {
-  Ir &b = frame.b;
-  BodyEmitter body(frame, 1);
+/// The task's part of init.
+void ScatterEmitter::emitCopy(SmallVector<Lanes> &indices) {
+  unsigned dim = indices.size(), rank = plan.result.size();
+  Range range = {b.getInt64(0), nullptr};
+  if (dim < rank)
+    range = plan.keptAs[dim] ? ranges[*plan.keptAs[dim]] : Range{b.getInt64(0), emitSize(f, plan.result[dim])};
+  auto copy = [&](unsigned width, Value *mask) {
+    BodyEmitter body(f, width, mask);
+    body.store(op.getResult(), indices, body.load(op.getInit(), indices));
+  };
+  if (rank == 0) {
+    copy(1, nullptr);
+    return;
+  }
+  forRange(range, dim + 1 == rank, indices, [&](unsigned width, Value *mask) {
+    if (dim + 1 == rank)
+      copy(width, mask);
+    else
+      emitCopy(indices);
+  });
+}
+
+void ScatterEmitter::emitUpdates(SmallVector<Lanes> &indices) {
+  unsigned dim = indices.size();
+  if (plan.updates.empty()) {
+    emitUpdate({}, 1, nullptr);
+    return;
+  }
+  forRange(ranges[dim], dim == plan.lastUpdate(), indices, [&](unsigned width, Value *mask) {
+    if (dim == plan.lastUpdate())
+      emitUpdate(indices, width, mask);
+    else
+      emitUpdates(indices);
+  });
+}
+
+void ScatterEmitter::emitUpdate(ArrayRef<Lanes> indices, unsigned width, Value *mask) {
+  BodyEmitter body(f, width, mask);
   SmallVector<Lanes> yielded = body.emit(op.getBody(), indices);
   Lanes value = yielded.front();
   ArrayRef<Lanes> place = ArrayRef(yielded).drop_front();
   if (op.getCombine() != "set") {
-    Type *type = value.value->getType();
-    bool isHalf = type->isHalfTy() || type->isBFloatTy();
-    Type *wide = isHalf ? b.getFloatTy() : type;
-    Running old{emitFloatCast(b, body.load(op.getResult(), place).value, wide), nullptr};
-    Running added{emitFloatCast(b, value.value, wide), nullptr};
-    value.value = emitFloatCast(b, Combiner(op.getCombine(), wide).combine(b, old, added).value, type);
+    Value *added = body.lanes.vector(value);
+    Type *type = added->getType(), *scalar = type->getScalarType();
+    bool isHalf = scalar->isHalfTy() || scalar->isBFloatTy();
+    Type *wide = isHalf ? b.getFloatTy() : scalar, *wideLanes = type->getWithNewType(wide);
+    Running old{emitFloatCast(b, body.lanes.vector(body.load(op.getResult(), place)), wideLanes), nullptr};
+    Running now{emitFloatCast(b, added, wideLanes), nullptr};
+    value = {emitFloatCast(b, Combiner(op.getCombine(), wide).combine(b, old, now).value, type), nullptr};
   }
   body.store(op.getResult(), place, value);
 }
 
-static void emitUpdates(KernelFrame &frame, loop::ScatterOp op, ShapeRef sizes, SmallVector<Lanes> &indices) {
-  if (indices.size() == sizes.size()) {
-    emitUpdate(frame, op, indices);
-    return;
+void ScatterEmitter::emitTask(Value *task) {
+  ranges.clear();
+  for (mlir::AffineExpr size : plan.updates)
+    ranges.push_back({b.getInt64(0), emitSize(f, size)});
+  Value *rest = task;
+  if (plan.width > 1) {
+    Value *blocks = emitSize(f, plan.blocks()), *length = b.getInt64(plan.block);
+    Value *begin = b.CreateMul(b.CreateURem(rest, blocks), length);
+    Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, length), ranges.back().end);
+    ranges.back() = {begin, end};
+    rest = b.CreateUDiv(rest, blocks);
   }
-  forEach(frame.b, frame.b.getInt64(0), emitSize(frame, sizes[indices.size()]), 1, [&](Value *i) {
-    indices.push_back({i, nullptr});
-    emitUpdates(frame, op, sizes, indices);
-    indices.pop_back();
-  });
+  for (unsigned dim : reverse(plan.taskDims)) {
+    Value *index = b.CreateURem(rest, ranges[dim].end);
+    rest = b.CreateUDiv(rest, ranges[dim].end);
+    ranges[dim] = {index, b.CreateAdd(index, b.getInt64(1))};
+  }
+  SmallVector<Lanes> indices;
+  if (!plan.isInPlace)
+    emitCopy(indices);
+  emitUpdates(indices);
 }
 
-KernelPlan planScatter(loop::KernelOp kernel) {
+static ScatterPlan makePlan(loop::ScatterOp op, bool isInPlace, unsigned vectorBytes) {
+  ScatterPlan plan{op, loop::getDomain(op), getShape(op.getResult()), {}, {}, 1, 1, isInPlace};
+  mlir::Operation *yield = op.getBody().front().getTerminator();
+  SmallVector<bool> isKept(plan.updates.size());
+  for (unsigned i = 0; i < plan.result.size(); ++i) {
+    auto argument = dyn_cast<mlir::BlockArgument>(yield->getOperand(1 + i));
+    bool keeps = argument && isEqual(plan.updates[argument.getArgNumber()], plan.result[i]) &&
+                 !isKept[argument.getArgNumber()];
+    plan.keptAs.push_back(keeps ? std::optional(argument.getArgNumber()) : std::nullopt);
+    if (keeps)
+      isKept[argument.getArgNumber()] = true;
+  }
+  // A vector has to be worth its mask.
+  auto innermost = plan.updates.empty() ? std::nullopt : getConstant(plan.updates.back());
+  int64_t bytes = std::max(1u, loop::getScalarType(op.getResult()).getIntOrFloatBitWidth() / 8);
+  int64_t lanes = vectorBytes / std::max<int64_t>(bytes, 4);
+  bool hasLanes = !plan.result.empty() && !plan.updates.empty() && plan.keptAs.back() == plan.lastUpdate() &&
+                  (!innermost || *innermost >= lanes / 2);
+  if (hasLanes) {
+    // Each block walks all updates: not more of them than threads want.
+    constexpr int64_t kBlocks = 8;
+    plan.width = lanes;
+    plan.block = innermost ? alignTo(divideCeil(*innermost, kBlocks), lanes) : 4 * lanes;
+  }
+  for (unsigned dim = 0; dim < plan.updates.size(); ++dim)
+    if (isKept[dim] && !(hasLanes && dim == plan.lastUpdate()))
+      plan.taskDims.push_back(dim);
+  return plan;
+}
+
+KernelPlan planScatter(loop::KernelOp kernel, RegisterFile registers) {
   auto op = cast<loop::ScatterOp>(kernel.getBody().front().front());
   bool isInPlace = !kernel.getInPlace().empty() && kernel.getInPlace().front() >= 0;
-  mlir::MLIRContext *context = kernel.getContext();
-  return {getAffineConstantExpr(1, context), getAffineConstantExpr(0, context), [=](KernelFrame &frame) {
-            loop::ScatterOp scatter = op;
+  ScatterPlan plan = makePlan(op, isInPlace, registers.bytes);
+  return {plan.tasks(), getAffineConstantExpr(0, kernel.getContext()), [=](KernelFrame &frame) {
+            loop::ScatterOp scatter = plan.op;
             frame.alias[scatter.getInit()] = frame.alias[scatter.getResult()];
-            emitIf(frame.b, frame.b.CreateICmpSLT(frame.begin, frame.end), [&] {
-              if (!isInPlace)
-                copyInit(frame, scatter);
-              SmallVector<Lanes> indices;
-              emitUpdates(frame, scatter, loop::getDomain(scatter), indices);
-            });
+            ScatterEmitter emitter(frame, plan);
+            emitLoop(frame.b, frame.begin, frame.end, 1, [&](Value *task) { emitter.emitTask(task); });
           }};
 }
 
