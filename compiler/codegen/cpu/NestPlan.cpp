@@ -207,7 +207,7 @@ static unsigned widthFor(unsigned lanes, const Stage &stage, mlir::AffineExpr si
     return reduce && any_of(reduce.getKinds().getAsValueRange<mlir::StringAttr>(),
                             [](StringRef kind) { return kind.starts_with("arg"); });
   });
-  unsigned most = hasPlaces ? 1 : stage.accesses.work <= 4 ? 4 : stage.accesses.work <= 16 ? 2 : 1;
+  unsigned most = hasPlaces ? 1 : stage.accesses.work <= 4 ? 4 : stage.accesses.work <= 64 ? 2 : 1;
   double vectors = estimate(size) / lanes;
   unsigned factor = 1;
   while (2 * factor <= most && 2 * factor <= vectors)
