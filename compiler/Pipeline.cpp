@@ -8,6 +8,7 @@
 #include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
+#include "compiler/graph/Patterns.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
 #include "compiler/schedule/Fuse.h"
@@ -45,6 +46,8 @@ struct Step {
 static constexpr Step kSteps[] = {
     // No operation writes to its operands; views are values.
     {Stage::Aten, [](Pipe &) { return createFunctionalizePass(); }},
+    // What a model spells out is the operator that it means.
+    {Stage::Aten, [](Pipe &) { return createPatternsPass(); }},
 
     // Every operation is a prim; no broadcasting, promotion or scalar arguments.
     {Stage::Prims, [](Pipe &) { return createDecomposePass(); }},

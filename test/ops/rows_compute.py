@@ -4,6 +4,19 @@ import torch
 import torch.nn.functional as F
 from harness import bools, ints, op, special, x
 
+
+def written_attention(q, k, v, masked):
+    scores = (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(masked, float("-inf"))
+    return torch.softmax(scores, -1) @ v
+
+
+def first_row(random):
+    """Masks a random half, and all keys of the first row: its result is NaN."""
+    masked = torch.rand(7, 9, generator=random) < 0.5
+    masked[1:, 0], masked[0] = False, True
+    return masked
+
+
 reductions = [
     *(op(name, lambda a, f=getattr(torch, name): f(a), x(4, 5)) for name in ("sum", "mean", "prod", "amax", "amin", "std", "var")),
     *(op(f"{name}.dims", lambda a, f=getattr(torch, name): f(a, (0, 2), keepdim=True), x(3, 4, 5))
@@ -56,6 +69,9 @@ contractions = [
     op("tensordot", lambda a, b: torch.tensordot(a, b, ([1, 2], [1, 0])), x(2, 3, 4), x(4, 3, 5)),
     op("bilinear", F.bilinear, x(4, 3), x(4, 5), x(2, 3, 5), x(2)),
     op("matrix_power", lambda a: torch.linalg.matrix_power(a, 3), x(4, 4)),
+    op("attention.written_out", written_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), first_row),
+    op("attention.written_out.added", lambda q, k, v, m: torch.softmax(q @ k.mT * 0.3 + m, -1) @ v,
+       x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), x(7, 9)),
     op("attention", F.scaled_dot_product_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8)),
     op("attention.causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), x(2, 4, 7, 8), x(2, 4, 7, 8), x(2, 4, 7, 8)),
     op("attention.mask", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m), x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), x(7, 9)),
