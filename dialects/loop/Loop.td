@@ -176,7 +176,7 @@ def ConvolutionOp : Template<"convolution"> {
   let description = [{
     The domain is [N, spatial..., O]. Attributes as in prims.convolution (input dilation is gone).
     `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p]. For depthwise
-    (C/groups == 1 and O == groups) w stays [kernel..., O].
+    (C/groups == 1 and O == groups) w stays [kernel..., 1, O].
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,

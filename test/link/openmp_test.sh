@@ -27,8 +27,8 @@ expect() {
 
 probe=$2
 sums=()
-libomp=$(/usr/bin/clang-22 -print-file-name=libomp.so)
-[[ -e $libomp ]] || libomp=/usr/lib/llvm-22/lib/libomp.so
+libomp=$(/sbin/ldconfig -p | sed -n 's|.*libomp\.so\.5 .*x86-64.* => ||p' | head -n 1)
+[[ -e $libomp ]] || { echo "libomp.so.5 is missing: tools/setup/install"; exit 1; }
 expect "the system's libgomp" "openmp=libgomp.so.1 asked=2 threads=2 .* idle" PATH="$PATH"
 expect "only libomp" "openmp=libomp.so.5 asked=2 .* idle" LD_LIBRARY_PATH="$(hide libgomp.so.1):$(dirname "$libomp")"
 expect "one that the process has" "openmp=$libomp asked=2 .* idle" LD_PRELOAD="$libomp"

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/Attention.h"
 
+#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -152,7 +153,7 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   // feature of many keys hit lines that the next features use.
   emitLoop(b, b.getInt64(0), padded, plan.width, [&](Value *key) {
     Value *index = lanesFrom(key);
-    Value *inside = b.CreateICmpSLT(index, b.CreateVectorSplat(plan.width, count));
+    Value *inside = emitLanesBelow(b, plan.width, b.CreateSub(count, key));
     Value *offsets = b.CreateAdd(b.CreateMul(index, b.CreateVectorSplat(plan.width, keyStride)),
                                  b.CreateVectorSplat(plan.width, origin));
     Value *panel = b.CreateUDiv(key, b.getInt64(lanes)), *lane = b.CreateURem(key, b.getInt64(lanes));
@@ -247,7 +248,7 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
   Value *keyStride = stride(plan.mask, 0);
   Value *origin = b.CreateAdd(block.mask, b.CreateMul(query, stride(plan.mask, 1)));
   Value *first = b.CreateAdd(origin, b.CreateMul(key, keyStride)), *base = f.pointers.lookup(tensor);
-  Value *inside = b.CreateICmpSLT(lanesFrom(key), b.CreateVectorSplat(plan.width, keys));
+  Value *inside = emitLanesBelow(b, plan.width, b.CreateSub(keys, key));
   auto unit = getConstant(plan.mask.strides.back());
   Value *loaded;
   if (unit == 0) {

@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/Contraction.h"
 
 #include "compiler/codegen/cpu/IndexExpr.h"
+#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -55,7 +56,10 @@ private:
   Value *lhsPlace(const Block &block, Value *row);
   Value *rhsPlace(const Block &block, Value *column);
   Value *rowOfTile(Value *tile);
-  Value *lanesBelow(Value *limit, unsigned vector);
+  /// Lanes of vector `vector` of a panel that hold one of its first `limit` columns.
+  Value *lanesBelow(Value *limit, unsigned vector) {
+    return emitLanesBelow(b, plan.width, b.CreateSub(limit, b.getInt64(vector * plan.width)));
+  }
 
   KernelFrame &f;
   Ir &b;
@@ -148,12 +152,6 @@ void ContractionEmitter::emitPanels(const Block &block, Value *firstTile, Value 
     }
     emitPanel(block, firstTile, lastTile, leftover, whole, used, masks);
   });
-}
-
-Value *ContractionEmitter::lanesBelow(Value *limit, unsigned vector) {
-  Type *lanes = FixedVectorType::get(b.getInt64Ty(), plan.width);
-  Value *index = b.CreateAdd(b.CreateStepVector(lanes), b.CreateVectorSplat(plan.width, b.getInt64(vector * plan.width)));
-  return b.CreateICmpSLT(index, b.CreateVectorSplat(plan.width, limit));
 }
 
 void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel,

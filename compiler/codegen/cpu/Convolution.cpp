@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/Convolution.h"
 
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
+#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -69,10 +70,8 @@ void ConvolutionEmitter::emitTask(Value *task) {
     return;
   emitIf(b, b.CreateICmpSGT(lastPanel, b.getInt64(whole)), [&] {
     SmallVector<Value *> masks(divideCeil(tail, plan.width), nullptr);
-    if (int64_t lanes = tail % plan.width) {
-      auto *type = FixedVectorType::get(b.getInt64Ty(), plan.width);
-      masks.back() = b.CreateICmpSLT(b.CreateStepVector(type), ConstantInt::get(type, lanes));
-    }
+    if (int64_t lanes = tail % plan.width)
+      masks.back() = emitLanesBelow(b, plan.width, b.getInt64(lanes));
     emitPanel(group, b.getInt64(whole), masks.size(), masks, image, firstRow, lastRow);
   });
 }
@@ -128,12 +127,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   acc.values = walk.forEachOuterTap(row, acc.values, rowOfTaps);
 
   Value *column = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.groupOutputs)), b.CreateMul(panel, b.getInt64(plan.panel)));
-  epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
-    SmallVector<Value *> outer = {row.image};
-    append_range(outer, row.outer);
-    outer.push_back(b.CreateAdd(pixels.first, i));
-    return outer;
-  });
+  epilogue.storeTile(tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
 void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {

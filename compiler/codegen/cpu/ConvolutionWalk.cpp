@@ -97,4 +97,11 @@ Value *ConvolutionWalk::inputPixel(Value *pixel, Value *tap) {
   return b.CreateAdd(origin, b.CreateMul(tap, b.getInt64(plan.dilations[last])));
 }
 
+SmallVector<Value *> ConvolutionWalk::outputPixel(const PixelRow &row, const PixelTile &pixels, Value *i) {
+  SmallVector<Value *> indices = {row.image};
+  append_range(indices, row.outer);
+  indices.push_back(f.b.CreateAdd(pixels.first, i));
+  return indices;
+}
+
 } // namespace ptc::cpu

@@ -50,6 +50,9 @@ public:
   /// Index along the last input dimension that tap `tap` reads for `pixel`.
   llvm::Value *inputPixel(llvm::Value *pixel, llvm::Value *tap);
 
+  /// Indices (image, spatial...) of the output's pixel `i` of a tile.
+  llvm::SmallVector<llvm::Value *> outputPixel(const PixelRow &row, const PixelTile &pixels, llvm::Value *i);
+
 private:
   llvm::SmallVector<llvm::Value *>
   nest(const PixelRow &row, unsigned dim, llvm::Value *tap, llvm::Value *inputRow,

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
+#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -47,9 +48,7 @@ private:
              [&](Value *channel) { emitTile(row, pixels, channel, nullptr); });
     if (whole == plan.groups)
       return;
-    auto *lanes = FixedVectorType::get(b.getInt64Ty(), plan.width);
-    Value *mask = b.CreateICmpSLT(b.CreateStepVector(lanes), ConstantInt::get(lanes, plan.groups - whole));
-    emitTile(row, pixels, b.getInt64(whole), mask);
+    emitTile(row, pixels, b.getInt64(whole), emitLanesBelow(b, plan.width, b.getInt64(plan.groups - whole)));
   }
 
   Value *load(Value *base, Value *place, Value *mask) {
@@ -123,12 +122,7 @@ void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Va
   SmallVector<Value *> masks;
   if (mask)
     masks.push_back(mask);
-  epilogue.storeTile(tile, acc, channel, masks, [&](Value *i) {
-    SmallVector<Value *> outer = {row.image};
-    append_range(outer, row.outer);
-    outer.push_back(b.CreateAdd(pixels.first, i));
-    return outer;
-  });
+  epilogue.storeTile(tile, acc, channel, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
 void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {

@@ -28,6 +28,14 @@ void forEach(Ir &b, Value *begin, Value *end, int64_t step, function_ref<void(Va
   });
 }
 
+Value *emitLanesBelow(Ir &b, unsigned width, Value *limit) {
+  // Lanes of 32 bits: half as many registers as of 64.
+  Value *most = b.CreateBinaryIntrinsic(Intrinsic::smin, limit, b.getInt64(width));
+  Value *count = b.CreateTrunc(b.CreateBinaryIntrinsic(Intrinsic::smax, most, b.getInt64(0)), b.getInt32Ty());
+  Type *lanes = FixedVectorType::get(b.getInt32Ty(), width);
+  return b.CreateICmpULT(b.CreateStepVector(lanes), b.CreateVectorSplat(width, count));
+}
+
 Carried emitVectorLoop(Ir &b, Value *begin, Value *end, unsigned width, bool hasTail, ArrayRef<Value *> carried,
                        function_ref<Carried(const VectorStep &, ArrayRef<Value *>)> body) {
   auto whole = [&](Value *i, ArrayRef<Value *> values) { return body({i, nullptr}, values); };
@@ -40,10 +48,7 @@ Carried emitVectorLoop(Ir &b, Value *begin, Value *end, unsigned width, bool has
     return values;
   // Fewer than `width` are left: one masked step, or none.
   return forEach(b, wholeEnd, end, width, values, [&](Value *i, ArrayRef<Value *> inner) {
-    Type *lanes = FixedVectorType::get(b.getInt32Ty(), width);
-    Value *left = b.CreateTrunc(b.CreateSub(end, i), b.getInt32Ty());
-    Value *mask = b.CreateICmpULT(b.CreateStepVector(lanes), b.CreateVectorSplat(width, left));
-    return body({i, mask}, inner);
+    return body({i, emitLanesBelow(b, width, b.CreateSub(end, i))}, inner);
   });
 }
 

@@ -16,6 +16,9 @@ Carried forEach(Ir &b, llvm::Value *begin, llvm::Value *end, int64_t step, llvm:
                 llvm::function_ref<Carried(llvm::Value *, llvm::ArrayRef<llvm::Value *>)> body);
 void forEach(Ir &b, llvm::Value *begin, llvm::Value *end, int64_t step, llvm::function_ref<void(llvm::Value *)> body);
 
+/// The mask of a vector's first `limit` lanes (i64: none if it is not positive, all from the width on).
+llvm::Value *emitLanesBelow(Ir &b, unsigned width, llvm::Value *limit);
+
 /// One step of a loop over lanes: `index` of the first; `mask` (null: all) of those before the end.
 struct VectorStep {
   llvm::Value *index;
