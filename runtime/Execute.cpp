@@ -14,24 +14,26 @@ constexpr uint64_t kNoFault = UINT64_MAX;
 /// What the threads of one call share.
 struct Region {
   Frame &frame;
-  Barrier barrier;
+  Progress progress;
   /// (launch << 32 | code) of the first launch with an index out of range: the same one for any number of threads.
   std::atomic<uint64_t> fault;
   bool isProfiled;
 
   void run(int32_t thread, int32_t threads);
-  void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads);
-  void runCopy(const CopyEntry &copy, int32_t thread, int32_t threads);
+  void runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
+  void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin, int64_t end);
+  void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin, int64_t end);
+  void runCopy(const CopyEntry &copy, int64_t begin, int64_t end);
   void reportFault(int32_t launch, int32_t code);
 };
 
-/// A thread's contiguous share of `count`, in multiples of `unit`.
+/// A thread's contiguous share of `count`.
 struct Share {
   int64_t begin, end;
-  Share(int64_t count, int32_t thread, int32_t threads, int64_t unit = 1) {
-    int64_t units = (count + unit - 1) / unit, each = units / threads, rest = units % threads;
-    begin = (thread * each + std::min<int64_t>(thread, rest)) * unit;
-    end = std::min(begin + (each + (thread < rest)) * unit, count);
+  Share(int64_t count, int32_t thread, int32_t threads) {
+    int64_t each = count / threads, rest = count % threads;
+    begin = thread * each + std::min<int64_t>(thread, rest);
+    end = begin + each + (thread < rest);
   }
 };
 } // namespace
@@ -43,22 +45,20 @@ void Region::reportFault(int32_t launch, int32_t code) {
   }
 }
 
-void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads) {
-  const LaunchPlan &plan = frame.launches[index];
-  Share share(plan.tasks, plan.isSerial ? 0 : worker.thread, plan.isSerial ? 1 : threads);
-  if (share.begin >= share.end)
-    return;
-  int64_t begin = isProfiled ? now() : 0;
-  frame.program->launches[index].kernel(arguments, frame.symbols.data, &worker, share.begin, share.end);
+void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin,
+                       int64_t end) {
+  int64_t started = isProfiled ? now() : 0;
+  frame.program->launches[index].kernel(arguments, frame.symbols.data, &worker, begin, end);
   if (isProfiled) {
     const LaunchEntry &entry = frame.program->launches[index];
-    frame.events[index * threads + worker.thread] = {begin,
-                                                     now(),
-                                                     frame.values[entry.bytes],
-                                                     frame.values[entry.flops],
-                                                     index,
-                                                     worker.thread,
-                                                     frame.number};
+    Event &event = frame.events[index * threads + worker.thread];
+    event = {event.begin ? event.begin : started,
+             now(),
+             frame.values[entry.bytes],
+             frame.values[entry.flops],
+             index,
+             worker.thread,
+             frame.number};
   }
   if (*worker.fault) {
     reportFault(index, *worker.fault);
@@ -66,13 +66,53 @@ void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker
   }
 }
 
-void Region::runCopy(const CopyEntry &copy, int32_t thread, int32_t threads) {
-  constexpr int64_t kGrain = 4096; // no two threads on one page
-  const Program &program = *frame.program;
-  Share share(frame.values[program.buffers[copy.to].bytes], thread, threads, kGrain);
-  if (share.begin < share.end)
-    memcpy(static_cast<char *>(frame.addresses[copy.to]) + share.begin,
-           static_cast<char *>(frame.addresses[copy.from]) + share.begin, share.end - share.begin);
+void Region::runCopy(const CopyEntry &copy, int64_t begin, int64_t end) {
+  int64_t first = begin * kCopyBytes, last = std::min(end * kCopyBytes, frame.values[frame.program->buffers[copy.to].bytes]);
+  memcpy(static_cast<char *>(frame.addresses[copy.to]) + first, static_cast<char *>(frame.addresses[copy.from]) + first,
+         last - first);
+}
+
+void Region::runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin,
+                      int64_t end) {
+  int32_t launches = frame.program->launchCount;
+  if (step < launches)
+    runLaunch(step, arguments, worker, threads, begin, end);
+  else
+    runCopy(frame.program->copies[step - launches], begin, end);
+}
+
+/// The next piece of a share in this call, or -1.
+static int32_t takePiece(std::atomic<uint32_t> &claim, uint32_t call, int32_t pieces) {
+  uint32_t seen = claim.load(std::memory_order_relaxed);
+  for (;;) {
+    uint32_t taken = seen >> kPieceBits == call ? seen & ((1 << kPieceBits) - 1) : 0;
+    if (taken >= static_cast<uint32_t>(pieces))
+      return -1;
+    if (claim.compare_exchange_weak(seen, (call << kPieceBits) + taken + 1, std::memory_order_relaxed))
+      return static_cast<int32_t>(taken);
+  }
+}
+
+/// The thread's own share, which keeps what it wrote before in its caches; then what others have left.
+void Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads) {
+  const StepPlan &plan = frame.steps[step];
+  int32_t shares = plan.isSerial ? 1 : threads;
+  int64_t done = 0;
+  for (int32_t i = 0; i < shares; ++i) {
+    int32_t owner = (worker.thread + i) % shares;
+    Share share(plan.tasks, owner, shares);
+    for (;;) {
+      int32_t piece = takePiece(frame.claim(owner, step), frame.call, plan.pieces);
+      if (piece < 0)
+        break;
+      Share part(share.end - share.begin, piece, plan.pieces);
+      if (part.begin < part.end)
+        runTasks(step, arguments, worker, threads, share.begin + part.begin, share.begin + part.end);
+      done += part.end - part.begin;
+    }
+  }
+  if (done > 0)
+    progress.add(worker.thread, done, plan.awaited);
 }
 
 void Region::run(int32_t thread, int32_t threads) {
@@ -81,17 +121,18 @@ void Region::run(int32_t thread, int32_t threads) {
   ptc_worker worker = {frame.scratch.data + thread * frame.scratchBytes, &faultCode, thread};
   Patience patience(threads);
   void *const *arguments = frame.arguments.data;
-  for (int32_t i = 0; i < program.launchCount; ++i) {
-    if (frame.launches[i].barrierBefore)
-      barrier.wait(threads, patience);
-    if (!frame.launches[i].isSerial || thread == 0)
-      runLaunch(i, arguments, worker, threads);
-    arguments += program.launches[i].argCount;
-  }
-  for (int32_t i = 0; i < program.copyCount; ++i) {
-    if (i == 0 || program.copies[i].barrierBefore)
-      barrier.wait(threads, patience);
-    runCopy(program.copies[i], thread, threads);
+  for (int32_t i = 0; i < frame.steps.count; ++i) {
+    const StepPlan &plan = frame.steps[i];
+    if (threads == 1) {
+      if (plan.tasks > 0)
+        runTasks(i, arguments, worker, threads, 0, plan.tasks);
+    } else {
+      if (plan.barrierBefore)
+        progress.wait(plan.tasksBefore, patience);
+      runStep(i, arguments, worker, threads);
+    }
+    if (i < program.launchCount)
+      arguments += program.launches[i].argCount;
   }
   if (thread == 0)
     patience.keep();
@@ -99,7 +140,8 @@ void Region::run(int32_t thread, int32_t threads) {
 
 ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error) {
   const Program &program = *frame.program;
-  Region region{frame, {}, {kNoFault}, profile.isOn()};
+  frame.beginCall(threads);
+  Region region{frame, {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, profile.isOn()};
   int64_t begin = 0;
   if (region.isProfiled) {
     // One event more for the call as a whole; events of launches without tasks stay zero.

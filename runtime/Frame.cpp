@@ -14,6 +14,9 @@ constexpr double kBytesPerNs = 12, kFlopsPerNs = 24;
 /// A launch with less is not worth a barrier, a thread that gets less not worth waking.
 constexpr double kSerialLaunchNs = 3000, kThreadNs = 15000;
 
+/// A piece of a share with less is not worth taking apart.
+constexpr double kPieceNs = 20000;
+
 Frame *Frame::create(const Program &program) {
   auto *frame = static_cast<Frame *>(calloc(1, sizeof(Frame)));
   if (!frame)
@@ -23,7 +26,7 @@ Frame *Frame::create(const Program &program) {
   for (int32_t i = 0; i < program.launchCount; ++i)
     arguments += program.launches[i].argCount;
   bool isReady = frame->symbols.allocate(program.symbolCount) && frame->values.allocate(program.valueCount) &&
-                 frame->offsets.allocate(program.bufferCount) && frame->launches.allocate(program.launchCount) &&
+                 frame->offsets.allocate(program.bufferCount) && frame->steps.allocate(program.launchCount + program.copyCount) &&
                  frame->inputs.allocate(program.inputCount) && frame->outputs.allocate(program.outputCount) &&
                  frame->addresses.allocate(program.bufferCount) && frame->arguments.allocate(arguments);
   if (isReady)
@@ -37,7 +40,7 @@ void Frame::destroy(Frame *frame) {
   frame->symbols.release();
   frame->values.release();
   frame->offsets.release();
-  frame->launches.release();
+  frame->steps.release();
   frame->inputs.release();
   frame->outputs.release();
   frame->addresses.release();
@@ -49,6 +52,7 @@ void Frame::trim() {
   arena.release();
   staging.release();
   scratch.release();
+  shared.release();
   events.release();
 }
 
@@ -61,7 +65,7 @@ ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
     return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
   if (ptc_status status = planArenaOffsets(error))
     return status;
-  planLaunches();
+  planSteps();
   isPlanned = true;
   return PTC_OK;
 }
@@ -115,34 +119,34 @@ ptc_status Frame::planArenaOffsets(Error &error) {
   return PTC_OK;
 }
 
-/// Small launches run on the caller's thread, and a run of them needs no barriers among themselves.
-/// `postponed`: a barrier that was left out so; the next launch on all threads must make up for it,
-/// even if it depends on nothing after the place where the barrier was.
-void Frame::planLaunches() {
+void Frame::planSteps() {
   double total = 0;
-  int64_t mostTasks = 1;
-  bool anyParallel = false, postponed = false;
+  int64_t mostTasks = 1, before = 0, opened = 0;
   scratchBytes = 0;
+  auto add = [&](int32_t index, int64_t tasks, double work, bool barrierBefore) {
+    bool isSerial = tasks <= 1 || work < kSerialLaunchNs;
+    if (barrierBefore)
+      for (; opened < index; ++opened)
+        steps[opened].awaited = before;
+    auto pieces = static_cast<int32_t>(std::clamp<double>(work / kPieceNs, 1, kMostPieces));
+    steps[index] = {tasks, before, 0, isSerial ? 1 : pieces, isSerial, barrierBefore};
+    before += tasks;
+    if (!isSerial) {
+      total += work;
+      mostTasks = std::max(mostTasks, tasks);
+    }
+  };
   for (int32_t i = 0; i < program->launchCount; ++i) {
     const LaunchEntry &entry = program->launches[i];
-    LaunchPlan &launch = launches[i];
     double work = values[entry.bytes] / kBytesPerNs + values[entry.flops] / kFlopsPerNs;
-    launch.tasks = values[entry.tasks];
-    launch.isSerial = launch.tasks <= 1 || work < kSerialLaunchNs;
-    if (launch.isSerial && !anyParallel) {
-      launch.barrierBefore = false;
-      postponed |= entry.barrierBefore != 0;
-    } else {
-      launch.barrierBefore = entry.barrierBefore || (postponed && !launch.isSerial);
-      if (launch.barrierBefore)
-        anyParallel = postponed = false;
-    }
-    anyParallel |= !launch.isSerial;
-    if (!launch.isSerial) {
-      total += work;
-      mostTasks = std::max(mostTasks, launch.tasks);
-    }
+    add(i, values[entry.tasks], work, entry.barrierBefore != 0);
     scratchBytes = std::max(scratchBytes, (values[entry.scratch] + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  for (int32_t i = 0; i < program->copyCount; ++i) {
+    const CopyEntry &copy = program->copies[i];
+    int64_t bytes = values[program->buffers[copy.to].bytes];
+    add(program->launchCount + i, (bytes + kCopyBytes - 1) / kCopyBytes, 2 * bytes / kBytesPerNs,
+        i == 0 || copy.barrierBefore != 0);
   }
   usefulThreads = static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
 }
@@ -153,7 +157,23 @@ ptc_status Frame::reserve(int32_t threads, Error &error) {
       !arena.reserve(arenaBytes) || !scratch.reserve(allScratch))
     return error.set(PTC_OUT_OF_MEMORY, "no memory: the call needs %lld bytes for intermediate tensors and %lld a thread",
                      static_cast<long long>(arenaBytes), static_cast<long long>(scratchBytes));
+  int64_t sharedBytes = threads * sharedStride();
+  if (shared.size >= sharedBytes)
+    return PTC_OK;
+  if (!shared.reserve(sharedBytes))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory to share work among %d threads", threads);
+  call = 0; // nothing in it means anything yet
   return PTC_OK;
+}
+
+void Frame::beginCall(int32_t threads) {
+  for (int32_t i = 0; i < threads; ++i)
+    count(i).store(0, std::memory_order_relaxed);
+  call = (call + 1) & (UINT32_MAX >> kPieceBits);
+  if (call > 1)
+    return;
+  call = 1;
+  memset(shared.data, 0, shared.size);
 }
 
 } // namespace ptc::runtime

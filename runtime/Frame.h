@@ -12,14 +12,25 @@
 #include "runtime/Program.h"
 #include "runtime/Strided.h"
 
+#include <atomic>
+
 namespace ptc::runtime {
 
-/// A launch as the sizes of this call make it.
-struct LaunchPlan {
+/// A launch, or after the launches a copy, as the sizes of this call make it.
+struct StepPlan {
   int64_t tasks;
-  bool isSerial; ///< too small to be shared: runs on the caller's thread
+  int64_t tasksBefore; ///< of all steps before
+  int64_t awaited;     ///< how many tasks are done when the next barrier opens
+  int32_t pieces;      ///< that a thread's share is taken in
+  bool isSerial;       ///< too small to be shared: one thread takes all tasks
   bool barrierBefore;
 };
+
+/// A share is taken in at most so many pieces: what is left of it can be had by a thread that has finished its own.
+constexpr int32_t kMostPieces = 4, kPieceBits = 3;
+
+/// What a task of a copy copies: no two threads write to one page.
+constexpr int64_t kCopyBytes = 4096;
 
 /// How a call's tensor is used: where it is, or by way of a packed copy.
 struct Staging {
@@ -38,7 +49,7 @@ struct Frame {
   int32_t usefulThreads; ///< more would have nothing to do, or less than waking them takes
   Array<int64_t> symbols, values;
   Array<int64_t> offsets; ///< of arena buffers
-  Array<LaunchPlan> launches;
+  Array<StepPlan> steps; ///< launches, then copies
   int64_t arenaBytes, scratchBytes;
 
   Block arena, staging;
@@ -46,6 +57,18 @@ struct Frame {
   Array<Staging> inputs, outputs;
   Array<void *> addresses; ///< of buffers
   Array<void *> arguments; ///< of all launches, one after the other
+
+  /// For each thread, `sharedStride` apart: what it has done, and for each step how many pieces of its share are taken, in
+  /// which call (call << kPieceBits | pieces, so that nothing needs to be cleared).
+  Block shared;
+  uint32_t call;
+  int64_t sharedStride() const { return 64 + (steps.count * int64_t(sizeof(uint32_t)) + 63) / 64 * 64; }
+  std::atomic<int64_t> &count(int32_t thread) const {
+    return *reinterpret_cast<std::atomic<int64_t> *>(shared.data + thread * sharedStride());
+  }
+  std::atomic<uint32_t> &claim(int32_t thread, int32_t step) const {
+    return reinterpret_cast<std::atomic<uint32_t> *>(shared.data + thread * sharedStride() + 64)[step];
+  }
 
   Array<Event> events; ///< while profiling: launches by threads
 
@@ -56,18 +79,21 @@ struct Frame {
   /// planned for already.
   ptc_status plan(const int64_t *newSymbols, Error &error);
 
-  /// Makes the arena as large as planned, and scratch for the threads.
+  /// Makes the arena as large as planned, and scratch and counts for the threads.
   ptc_status reserve(int32_t threads, Error &error);
 
   int64_t countedBytes; ///< what the context has accounted for this frame
-  int64_t reservedBytes() const { return arena.size + staging.size + scratch.size; }
+  int64_t reservedBytes() const { return arena.size + staging.size + scratch.size + shared.size; }
+
+  /// Makes counts and claims those of a new call.
+  void beginCall(int32_t threads);
 
   /// Gives the blocks back; a frame is as good as new afterwards.
   void trim();
 
 private:
   ptc_status planArenaOffsets(Error &error);
-  void planLaunches();
+  void planSteps();
 };
 
 } // namespace ptc::runtime

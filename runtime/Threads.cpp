@@ -207,23 +207,33 @@ template <typename IsDone> bool Patience::spin(IsDone isDone) {
   return false;
 }
 
-void Barrier::wait(int32_t threads, Patience &patience) {
-  if (threads <= 1)
+int64_t Progress::done() const {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < threads; ++i)
+    sum += count(i).load(std::memory_order_seq_cst);
+  return sum;
+}
+
+void Progress::add(int32_t thread, int64_t tasks, int64_t awaited) {
+  std::atomic<int64_t> &mine = count(thread);
+  mine.store(mine.load(std::memory_order_relaxed) + tasks, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) == 0 || done() != awaited)
     return;
-  auto *word = reinterpret_cast<uint32_t *>(&phase);
-  uint32_t mine = phase.load(std::memory_order_acquire);
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
-    arrived.store(0, std::memory_order_relaxed);
-    phase.store(mine + 1, std::memory_order_seq_cst);
-    if (sleepers.load(std::memory_order_seq_cst) > 0)
-      syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-    return;
-  }
-  if (patience.spin([&] { return phase.load(std::memory_order_acquire) != mine; }))
+  wakeups.fetch_add(1, std::memory_order_seq_cst);
+  syscall(SYS_futex, &wakeups, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Progress::wait(int64_t tasks, Patience &patience) {
+  auto isDone = [&] { return done() >= tasks; };
+  if (isDone() || patience.spin(isDone))
     return;
   sleepers.fetch_add(1, std::memory_order_seq_cst);
-  while (phase.load(std::memory_order_seq_cst) == mine)
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, mine, nullptr, nullptr, 0);
+  for (;;) {
+    uint32_t seen = wakeups.load(std::memory_order_seq_cst);
+    if (isDone())
+      break;
+    syscall(SYS_futex, &wakeups, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  }
   sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 

@@ -1,4 +1,4 @@
-//===- Threads.h - the process's OpenMP runtime, and barriers -------------===//
+//===- Threads.h - the process's OpenMP runtime, and waiting --------------===//
 //
 // A model brings no threads of its own. It uses the OpenMP runtime that the
 // process has loaded (libgomp, libomp or libiomp5, under whatever name: PyTorch
@@ -61,15 +61,29 @@ private:
   uint64_t ticks; ///< of the time stamp counter
 };
 
-/// A barrier for the threads of one parallel region. Waits spinning, then asleep, so that more threads than processors
-/// cost time but no more than that.
-class Barrier {
+/// What threads of a region have done of its tasks. Threads wait for tasks and not for each other: one that has no processor
+/// holds nobody up unless it is in the middle of a task. Waits spinning, then asleep, so that more threads than
+/// processors cost time but no more than that.
+class Progress {
 public:
-  void wait(int32_t threads, Patience &patience);
+  /// The threads' counts, all 0, lie `stride` bytes apart: each on a cache line of its own.
+  Progress(char *counts, int64_t stride, int32_t threads) : counts(counts), stride(stride), threads(threads) {}
+
+  /// The thread has done these many tasks more. `awaited`: the sum that threads may be waiting for.
+  void add(int32_t thread, int64_t tasks, int64_t awaited);
+  /// Returns when `tasks` tasks are done, with what they wrote.
+  void wait(int64_t tasks, Patience &patience);
 
 private:
-  alignas(64) std::atomic<int32_t> arrived{0};
-  alignas(64) std::atomic<uint32_t> phase{0};
+  std::atomic<int64_t> &count(int32_t thread) const {
+    return *reinterpret_cast<std::atomic<int64_t> *>(counts + thread * stride);
+  }
+  int64_t done() const;
+
+  char *counts;
+  int64_t stride;
+  int32_t threads;
+  alignas(64) std::atomic<uint32_t> wakeups{0};
   std::atomic<int32_t> sleepers{0};
 };
 
