@@ -13,7 +13,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -55,10 +54,10 @@ static cpu::CodeForm getForm(Stage stage) {
   return stage == Stage::Asm ? cpu::CodeForm::Assembly : cpu::CodeForm::Object;
 }
 
-/// The kernels' files and after them the host's, in the form that options.emit asks for.
+/// The kernels' files and after them the host's, in the form of `stage`.
 static Expected<host::ProgramSpec> emitFiles(mlir::ModuleOp module, const cpu::Target &target, const Options &options,
-                                             std::vector<File> &files) {
-  cpu::CodeForm form = getForm(options.emit);
+                                             Stage stage, std::vector<File> &files) {
+  cpu::CodeForm form = getForm(stage);
   Expected<cpu::KernelCode> code = [&] {
     ScopedTimer timer("kernels", options.verbose);
     setActivity("code generation");
@@ -83,24 +82,21 @@ static Expected<host::ProgramSpec> emitFiles(mlir::ModuleOp module, const cpu::T
   return std::move(*program);
 }
 
-/// Text in one piece; objects as an archive, because there are several.
-static Error writeFiles(ArrayRef<File> files, const Options &options) {
-  if (options.emit != Stage::Obj)
-    return writeOutputFile(options.output, [&](raw_ostream &out) {
+static std::vector<StringRef> asTexts(ArrayRef<File> files) {
+  return std::vector<StringRef>(map_range(files, asText).begin(), map_range(files, asText).end());
+}
+
+/// All files as one, text or object.
+static Error writeFiles(ArrayRef<File> files, Stage stage, StringRef path) {
+  if (stage != Stage::Obj)
+    return writeOutputFile(path, [&](raw_ostream &out) {
       for (const File &file : files)
         out << asText(file);
     });
-  std::vector<std::string> names;
-  for (size_t i = 0; i < files.size(); ++i)
-    names.push_back(i + 1 < files.size() ? "kernels" + std::to_string(i) + ".o" : "program.o");
-  std::vector<NewArchiveMember> members;
-  for (auto [file, name] : zip(files, names))
-    members.emplace_back(MemoryBufferRef(asText(file), name));
-  Expected<std::unique_ptr<MemoryBuffer>> archive = writeArchiveToBuffer(
-      members, SymtabWritingMode::NormalSymtab, object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false);
-  if (!archive)
-    return archive.takeError();
-  return writeOutputFile(options.output, [&](raw_ostream &out) { out << (*archive)->getBuffer(); });
+  OutputFile output(path);
+  if (Error error = link::mergeObjects(asTexts(files), output.temporary()))
+    return error;
+  return output.commit();
 }
 
 static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, const WeightStore &weights,
@@ -112,7 +108,7 @@ static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, c
   for (auto [weight, offset] : zip(program.weights, layout.offsets))
     pieces.push_back({offset, weights.find(weight.key)->bytes});
   llvm::sort(pieces, [](const auto &a, const auto &b) { return a.offset < b.offset; });
-  std::vector<StringRef> objects(map_range(files, asText).begin(), map_range(files, asText).end());
+  std::vector<StringRef> objects = asTexts(files);
 
   OutputFile output(options.output);
   if (Error error = link::linkModel({objects, pieces}, output.temporary()))
@@ -122,14 +118,32 @@ static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, c
   return output.commit();
 }
 
+/// For --save-temps: the forms of code that came before the output's.
+static Error saveTemps(mlir::ModuleOp module, const cpu::Target &target, const Options &options) {
+  for (Stage stage : {Stage::Llvm, Stage::Asm, Stage::Obj}) {
+    if (stage >= options.emit)
+      break;
+    std::vector<File> files;
+    Expected<host::ProgramSpec> program = emitFiles(module, target, options, stage, files);
+    if (!program)
+      return program.takeError();
+    if (Error error = writeFiles(files, stage, getTempPath(options.output, stage)))
+      return error;
+  }
+  return Error::success();
+}
+
 Error emitCode(mlir::ModuleOp module, const WeightStore &weights, const cpu::Target &target, const Options &options) {
   WeightCheck check(weights);
+  if (options.saveTemps)
+    if (Error error = saveTemps(module, target, options))
+      return error;
   std::vector<File> files;
-  Expected<host::ProgramSpec> program = emitFiles(module, target, options, files);
+  Expected<host::ProgramSpec> program = emitFiles(module, target, options, options.emit, files);
   if (!program)
     return program.takeError();
   if (options.emit != Stage::So)
-    return writeFiles(files, options);
+    return writeFiles(files, options.emit, options.output);
   return linkFiles(files, *program, weights, check, options);
 }
 

@@ -2,26 +2,16 @@
 
 #include "compiler/Backend.h"
 #include "compiler/Diagnostics.h"
-#include "compiler/OutputFile.h"
 #include "compiler/PassTrace.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
 namespace ptc {
-
-/// With locations, so that a dump that is fed back in still knows the user's lines.
-static llvm::Error writeIr(ModuleOp module, llvm::StringRef path) {
-  return writeOutputFile(path, [&](llvm::raw_ostream &out) {
-    module->print(out, OpPrintingFlags().enableDebugInfo(/*enable=*/true, /*prettyForm=*/false));
-    out << '\n';
-  });
-}
 
 static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext &context) {
   ScopedTimer timer("import", options.verbose);

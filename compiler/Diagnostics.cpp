@@ -62,8 +62,9 @@ Diagnostics::Diagnostics(MLIRContext *context)
       }) {}
 
 void Diagnostics::report(llvm::Error error) {
-  llvm::handleAllErrors(std::move(error),
-                        [&](const llvm::ErrorInfoBase &info) { found.push_back({{}, info.message(), "", true}); });
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    found.push_back({{}, info.message(), "", true});
+  });
 }
 
 /// A verifier's complaint about an operation that no user writes, or a stage that

@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,7 @@ private:
 void printError(llvm::StringRef message);
 
 /// Prints the error of a defect of ptc itself, and writes the reproducer that it
-/// names (see installCrashHandler).
+/// names: IR, where there is any (setReproducer), else a script.
 void printDefect(llvm::StringRef message);
 
 /// From here on a crash prints one line that names a reproducer, removes
@@ -71,5 +72,9 @@ void installCrashHandler(int argc, char **argv);
 
 /// What a crash report says ptc was doing. Must be a literal or outlive its use.
 void setActivity(const char *what);
+
+/// Until the next call, a crash report comes with what `write` writes: IR that repeats the crash in ptc-opt. Null: with
+/// no IR. What it refers to must be alive while it is set.
+void setReproducer(std::function<void(llvm::raw_ostream &)> write);
 
 } // namespace ptc

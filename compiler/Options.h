@@ -19,7 +19,6 @@ struct Options {
   std::string march = "native";
   Stage emit = Stage::So;
 
-  bool maxAutotune = false; ///< Measure candidates on this machine.
   bool verbose = false;     ///< Time of each stage on stderr.
   bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;   ///< Keep what every stage made beside the output.

@@ -2,7 +2,9 @@
 
 #include "compiler/Diagnostics.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -35,11 +37,13 @@ class PassTrace : public PassInstrumentation {
 public:
   PassTrace(const Options &options, int &count) : options(options), count(count) {}
 
-  void runBeforePass(Pass *pass, Operation *) override {
+  void runBeforePass(Pass *pass, Operation *op) override {
     if (isAdaptor(pass))
       return;
     activity = "pass " + getName(pass);
     setActivity(activity.c_str());
+    before = op->clone();
+    setReproducer([this, pass](llvm::raw_ostream &out) { printReproducer(pass, *before, out); });
     start = now();
   }
 
@@ -51,9 +55,20 @@ public:
     if (!options.dumpDir.empty())
       dump(pass, op);
     setActivity("the pass manager");
+    setReproducer(nullptr);
+    before = nullptr;
   }
 
-  void runAfterPassFailed(Pass *pass, Operation *op) override { runAfterPass(pass, op); }
+  void runAfterPassFailed(Pass *pass, Operation *op) override {
+    if (isAdaptor(pass))
+      return;
+    // Whether it is a defect is found out when nothing of this is left.
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    printReproducer(pass, *before, stream);
+    runAfterPass(pass, op);
+    setReproducer([text = std::move(text)](llvm::raw_ostream &out) { out << text; });
+  }
 
 private:
   /// What MLIR inserts to descend into functions is no pass of ours.
@@ -80,9 +95,27 @@ private:
     stream << '\n';
   }
 
+  /// In the form of MLIR's own reproducers.
+  static void printReproducer(Pass *pass, Operation *op, llvm::raw_ostream &out) {
+    std::string pipeline;
+    llvm::raw_string_ostream stream(pipeline);
+    stream << op->getName() << '(';
+    pass->printAsTextualPipeline(stream);
+    stream << ')';
+    AsmState state(op, OpPrintingFlags().enableDebugInfo(/*enable=*/true, /*prettyForm=*/false).assumeVerified());
+    state.attachResourcePrinter("mlir_reproducer", [&](Operation *, AsmResourceBuilder &builder) {
+      builder.buildString("pipeline", pipeline);
+      builder.buildBool("disable_threading", true);
+      builder.buildBool("verify_each", true);
+    });
+    op->print(out, state);
+    out << '\n';
+  }
+
   const Options &options;
   int &count;
   std::string activity;
+  OwningOpRef<Operation *> before; ///< what the running pass was given
   double start = 0;
 };
 } // namespace

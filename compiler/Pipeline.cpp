@@ -1,5 +1,6 @@
 #include "compiler/Pipeline.h"
 
+#include "compiler/OutputFile.h"
 #include "compiler/PassTrace.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/ChooseLayout.h"
@@ -25,6 +26,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -89,6 +91,20 @@ void registerPasses() {
     });
 }
 
+llvm::Error writeIr(ModuleOp module, llvm::StringRef path) {
+  return writeOutputFile(path, [&](llvm::raw_ostream &out) {
+    module->print(out, OpPrintingFlags().enableDebugInfo(/*enable=*/true, /*prettyForm=*/false));
+    out << '\n';
+  });
+}
+
+static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options) {
+  if (!options.saveTemps || stage >= options.emit)
+    return success();
+  llvm::Error error = writeIr(module, getTempPath(options.output, stage));
+  return error ? LogicalResult(module.emitError(llvm::toString(std::move(error)))) : success();
+}
+
 LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
                     const Options &options) {
   Pipe pipe{weights, target};
@@ -100,7 +116,7 @@ LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::
     for (const Step &step : kSteps)
       if (step.stage == stage)
         manager.addPass(step.create(pipe));
-    if (failed(manager.run(module)) || failed(verifyStage(module, stage)))
+    if (failed(manager.run(module)) || failed(verifyStage(module, stage)) || failed(saveIr(module, stage, options)))
       return failure();
   }
   return success();

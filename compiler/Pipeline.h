@@ -7,6 +7,7 @@
 
 #include "compiler/Options.h"
 
+#include "llvm/Support/Error.h"
 #include "llvm/Support/LogicalResult.h"
 
 namespace mlir {
@@ -29,8 +30,12 @@ void registerPasses();
 
 /// Takes a module, of whatever stage it is, to the end of stage `to` (Loop at
 /// most); between the stages it verifies that only what may be there is there.
-/// Why it failed is in the context's diagnostics.
+/// Why it failed is in the context's diagnostics. With options.saveTemps the IR
+/// at the end of each stage before options.emit is kept.
 llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
                           const Options &options);
+
+/// As text with locations, so that IR that is fed back in still knows the user's lines.
+llvm::Error writeIr(mlir::ModuleOp module, llvm::StringRef path);
 
 } // namespace ptc

@@ -2,6 +2,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -16,6 +18,13 @@ std::optional<Stage> parseStage(llvm::StringRef name) {
   if (found == std::end(kNames))
     return std::nullopt;
   return static_cast<Stage>(found - std::begin(kNames));
+}
+
+std::string getTempPath(llvm::StringRef output, Stage stage) {
+  static constexpr llvm::StringLiteral kEndings[] = {"aten.mlir", "prims.mlir", "loop.mlir", "ll", "s", "o", "so"};
+  llvm::SmallString<128> path(output);
+  llvm::sys::path::replace_extension(path, kEndings[static_cast<unsigned>(stage)]);
+  return path.str().str();
 }
 
 /// The dialects of a stage's operations, beside builtin and func which hold them.

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
+#include <string>
 
 namespace llvm {
 struct LogicalResult;
@@ -23,6 +24,9 @@ enum class Stage { Aten, Prims, Loop, Llvm, Asm, Obj, So };
 
 llvm::StringRef getName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
+
+/// Where --save-temps keeps what `stage` made on the way to `output`.
+std::string getTempPath(llvm::StringRef output, Stage stage);
 
 /// The stage that a module's operations belong to: the last one whose dialect
 /// occurs. This is how an edited dump is fed back in where it was taken.

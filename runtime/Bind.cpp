@@ -51,6 +51,15 @@ static bool isType(const TensorEntry &entry, DLDataType type) {
 
 static bool isHostMemory(DLDevice device) { return device.device_type == kDLCPU || device.device_type == kDLCUDAHost; }
 
+/// Adds the bytes that `steps` steps of a stride lead away, in either direction; false when no memory is that large.
+static bool addReach(int64_t stride, int64_t steps, int64_t elementBytes, int64_t &reach) {
+  constexpr int64_t kAddressSpace = int64_t(1) << 56;
+  int64_t bytes;
+  return stride != INT64_MIN && !__builtin_mul_overflow(__builtin_llabs(stride), steps, &bytes) &&
+         !__builtin_mul_overflow(bytes, elementBytes, &bytes) && !__builtin_add_overflow(reach, bytes, &reach) &&
+         reach <= kAddressSpace;
+}
+
 /// All but the sizes' values.
 static ptc_status checkForm(const TensorEntry &entry, const Place &at, const DLTensor *tensor, Error &error) {
   if (!tensor)
@@ -69,14 +78,19 @@ static ptc_status checkForm(const TensorEntry &entry, const Place &at, const DLT
     return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): has no shape", at.what, at.name, at.index);
 
   bool isEmpty = false;
-  int64_t bytes = entry.bits / 8;
+  int64_t bytes = entry.bits / 8, reach = 0;
   for (int32_t d = 0; d < entry.rank; ++d) {
-    if (tensor->shape[d] < 0)
+    int64_t size = tensor->shape[d];
+    if (size < 0)
       return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): dimension %d has the negative size %lld", at.what, at.name,
-                       at.index, d, static_cast<long long>(tensor->shape[d]));
-    isEmpty |= tensor->shape[d] == 0;
-    if (!isEmpty && __builtin_mul_overflow(bytes, tensor->shape[d], &bytes))
+                       at.index, d, static_cast<long long>(size));
+    isEmpty |= size == 0;
+    if (size > 1 && __builtin_mul_overflow(bytes, size, &bytes))
       return error.set(PTC_MISMATCH, "%s '%s' (%d): is larger than memory", at.what, at.name, at.index);
+    if (tensor->strides && size > 1 && !addReach(tensor->strides[d], size - 1, entry.bits / 8, reach))
+      return error.set(PTC_INVALID_ARGUMENT,
+                       "%s '%s' (%d): dimension %d has the stride %lld, which leads out of memory", at.what, at.name,
+                       at.index, d, static_cast<long long>(tensor->strides[d]));
   }
   if (!tensor->data && !isEmpty)
     return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): its data is null", at.what, at.name, at.index);
@@ -144,15 +158,16 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   }
 
   const DimEntry &dim = entry.dims[symbol.dim];
-  int64_t size = tensor.shape[symbol.dim], rest = size - symbol.offset;
-  if (rest % symbol.scale != 0)
-    return error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, but must be %s for an integer %s in %s",
-                     entry.name, symbol.input, symbol.dim, static_cast<long long>(size), dim.text, symbol.name,
-                     range.text);
+  int64_t size = tensor.shape[symbol.dim], rest;
+  if (__builtin_sub_overflow(size, symbol.offset, &rest) || rest % symbol.scale != 0)
+    return error.set(PTC_MISMATCH,
+                     "input '%s' (%d): dimension %d has size %lld, but must be %s for an integer %s in %s", entry.name,
+                     symbol.input, symbol.dim, static_cast<long long>(size), dim.text, symbol.name, range.text);
   int64_t value = symbols[index] = rest / symbol.scale;
   if (value < symbol.min || (symbol.max >= 0 && value > symbol.max))
     return error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, allowed: %s (%s)", entry.name,
-                     symbol.input, symbol.dim, static_cast<long long>(size), RangeText(dim.min, dim.max).text, dim.text);
+                     symbol.input, symbol.dim, static_cast<long long>(size), RangeText(dim.min, dim.max).text,
+                     dim.text);
   return PTC_OK;
 }
 
@@ -179,7 +194,8 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
   for (int32_t i = 0; i < program.guardCount; ++i) {
     const GuardEntry &guard = program.guards[i];
     int64_t value = values[guard.value];
-    if (value < guard.min || (guard.max >= 0 && value > guard.max))
+    bool isInside = value >= guard.min && (guard.max < 0 || value <= guard.max);
+    if (isInside == (guard.isExcluded != 0))
       return error.set(PTC_MISMATCH, "the inputs' sizes break a condition that the model was compiled for: %s%s",
                        guard.text, given.describe());
   }

@@ -27,7 +27,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 1;
+constexpr uint32_t kTablesVersion = 2;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -93,11 +93,12 @@ struct CopyEntry {
   int32_t barrierBefore; ///< overwrites what a copy since the last barrier read
 };
 
-/// min <= value <= max, or the call fails with `text`.
+/// min <= value <= max, or, with `isExcluded`, not so; else the call fails with `text`.
 struct GuardEntry {
   const char *text;
   int64_t min, max; ///< max -1: unbounded
   ValueId value;
+  int32_t isExcluded;
 };
 
 /// Bits of Program::cpuFeatures.

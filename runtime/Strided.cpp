@@ -72,7 +72,7 @@ bool mayOverlapItself(const DLTensor &tensor) {
 
 Extent extentOf(const DLTensor &tensor) {
   Layout layout(tensor);
-  const char *first = dataOf(tensor);
+  auto first = reinterpret_cast<uintptr_t>(dataOf(tensor));
   if (layout.isEmpty)
     return {first, first};
   int64_t low = 0, high = 0;

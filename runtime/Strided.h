@@ -18,7 +18,7 @@ bool mayOverlapItself(const DLTensor &tensor);
 
 /// The bytes between the first and the one after the last element, wherever the strides lead.
 struct Extent {
-  const char *begin, *end;
+  uintptr_t begin, end; // numbers: what a wrong stride reaches is no object to point into
   bool overlaps(const Extent &other) const {
     return begin < end && other.begin < other.end && begin < other.end && other.begin < end;
   }

@@ -236,13 +236,12 @@ void ProgramBuilder::addGuards() {
       continue;
     host::GuardSpec guard{value, 0, Symbol::kUnbounded, dict.getAs<StringAttr>("text").getValue().str()};
     StringRef kind = relation.getValue();
-    if (kind == "ne")
-      continue;
     if (kind == "le" || kind == "lt")
       guard.value = guard.value * -1;
     guard.min = kind == "gt" || kind == "lt";
-    if (kind == "eq")
+    if (kind == "eq" || kind == "ne")
       guard.max = 0;
+    guard.isExcluded = kind == "ne";
     spec.guards.push_back(guard);
   }
 }

@@ -32,6 +32,12 @@ void report(Operation *op, const Twine &hint) {
   diagnostic.attachNote() << hint;
 }
 
+/// The error for an operation whose operands, arguments and results contradict each other.
+void reportMisfit(Operation *op, const Twine &why) {
+  auto diagnostic = op->emitError() << "operator " << op->getName().getStringRef() << " does not fit the graph";
+  diagnostic.attachNote() << why;
+}
+
 std::string hintFor(Operation *op) {
   StringRef name = op->getName().getStringRef();
   const aten::Schema *schema = aten::lookup(name);
@@ -85,6 +91,8 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       return report(op, "complex numbers are not supported"), false;
     B b(builder, op, scope);
     decompose::TList results = row->apply(b, aten::AtenOp(op));
+    if (b.hasMisfit())
+      return reportMisfit(op, b.getHint()), false;
     if (b.hasFailed())
       return report(op, b.getHint()), false;
     for (OpResult result : op->getResults()) {
@@ -94,35 +102,14 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
         continue;
       if (!computed)
         return report(op, "its result " + Twine(result.getResultNumber()) + " is not supported"), false;
-      result.replaceAllUsesWith(asDeclared(b, computed, result, scope));
+      Value value;
+      decompose::attempt(b, [&] { value = b.asDeclared(computed, result.getResultNumber()); });
+      if (b.hasMisfit())
+        return reportMisfit(op, b.getHint()), false;
+      result.replaceAllUsesWith(value);
     }
     op->erase();
     return true;
-  }
-
-  /// The value with the type of the result that it replaces. Where they differ
-  /// in how symbolic sizes are written, a new prim just takes the type.
-  Value asDeclared(B &b, T computed, OpResult result, Scope &scope) {
-    auto type = cast<RankedTensorType>(result.getType());
-    bool isWrapped = computed.isTensor() && scope.wrapped.contains(computed.tensor());
-    T converted = b.tensor(computed, type.getElementType(), computed.sizes());
-    Value value = converted.tensor();
-    // PyTorch itself declares the states of lstm with a dimension that they have
-    // not: what the program returns is what eager mode would.
-    if (converted.rank() != type.getRank()) {
-      bool isReturned = llvm::all_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
-      return isReturned ? value : b.reshape(converted, getShape(type)).tensor();
-    }
-    if (value.getType() != type) {
-      Operation *maker = value.getDefiningOp();
-      if (maker && value.use_empty() && maker->getBlock() == result.getOwner()->getBlock())
-        value.setType(type);
-      else
-        value = b.expand(converted, getShape(type)).tensor();
-    }
-    if (isWrapped)
-      scope.wrapped.insert(value);
-    return value;
   }
 };
 

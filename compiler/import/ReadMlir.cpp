@@ -2,6 +2,7 @@
 
 #include "compiler/import/ReadMlir.h"
 
+#include "compiler/import/CheckMlir.h"
 #include "compiler/import/LoadWeight.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,6 +29,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> readMlir(std::unique_ptr<llvm::MemoryBuffe
     message = where + ": " + diagnostic.str();
     return success();
   });
+  if (llvm::Error error = checkMlirText(file->getBuffer()))
+    return fail(path + ":" + llvm::toString(std::move(error)));
   // MLIR's lexer wants a zero behind the text.
   auto copy = llvm::MemoryBuffer::getMemBufferCopy(file->getBuffer(), path);
   llvm::SourceMgr sources;
@@ -35,8 +38,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> readMlir(std::unique_ptr<llvm::MemoryBuffe
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module)
     return fail(message.empty() ? path + ": is no MLIR module" : llvm::Twine(message));
-  if (!module->lookupSymbol<func::FuncOp>("forward"))
-    return fail(path + ": has no function @forward");
+  if (llvm::Error error = checkMlirModule(*module))
+    return fail(path + ": " + llvm::toString(std::move(error)));
   return module;
 }
 

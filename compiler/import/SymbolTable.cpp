@@ -407,9 +407,30 @@ static std::optional<Expression> withoutExtremum(const Expression &condition) {
   return std::nullopt;
 }
 
+/// Not(a < b) says a >= b, Not(Or(p, q)) that neither holds.
+static std::optional<Expression> withoutNegation(const Expression &condition) {
+  static const std::pair<StringRef, StringRef> kContraries[] = {{"Eq", "Ne"}, {"Lt", "Ge"}, {"Gt", "Le"}};
+  if (condition.kind != Expression::Call || condition.name != "Not" || condition.arguments.size() != 1)
+    return std::nullopt;
+  const Expression &inner = condition.arguments[0];
+  if (inner.kind != Expression::Call)
+    return std::nullopt;
+  for (auto [a, b] : kContraries)
+    if (inner.name == a || inner.name == b)
+      return Expression::makeCall((inner.name == a ? b : a).str(), inner.arguments);
+  if (inner.name != "Or")
+    return std::nullopt;
+  std::vector<Expression> parts;
+  for (const Expression &part : inner.arguments)
+    parts.push_back(Expression::makeCall("Not", {part}));
+  return Expression::makeCall("And", std::move(parts));
+}
+
 void SymbolTable::addGuard(const Expression &condition) {
   if (auto simpler = withoutExtremum(condition)) {
     addGuard(*simpler);
+  } else if (auto positive = withoutNegation(condition)) {
+    addGuard(*positive);
   } else if (condition.kind == Expression::Call && condition.name == "And") {
     for (const Expression &part : condition.arguments)
       addGuard(part);

@@ -27,13 +27,9 @@ static constexpr StringLiteral kVersionScript = R"({
 };
 )";
 
-static Error runLinker(ArrayRef<std::string> inputs, StringRef versionScript, StringRef output) {
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "-o", output.str()};
-  for (const char *option : {"--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined", "--as-needed",
-                             "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now", "-z", "noexecstack",
-                             "--threads=1", "-O1", "--color-diagnostics=never"})
-    arguments.push_back(option);
-  arguments.push_back("--version-script=" + versionScript.str());
+static Error runLinker(ArrayRef<std::string> options, ArrayRef<std::string> inputs, StringRef output) {
+  std::vector<std::string> arguments = {"ld.lld", "-o", output.str(), "--threads=1", "--color-diagnostics=never"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   std::vector<const char *> pointers;
   for (const std::string &argument : arguments)
@@ -54,30 +50,54 @@ static Error runLinker(ArrayRef<std::string> inputs, StringRef versionScript, St
   return Error::success();
 }
 
-Error linkModel(const LinkInput &input, StringRef path) {
+namespace {
+/// What lld reads: bytes in memory under a name.
+struct Inputs {
   std::vector<MemoryFile> files;
   std::vector<std::string> paths;
-  auto add = [&](StringRef content) -> Error {
+
+  Error add(StringRef content) {
     auto file = MemoryFile::create(content);
     if (!file)
       return file.takeError();
     paths.push_back(file->path());
     files.push_back(std::move(*file));
     return Error::success();
-  };
-  for (StringRef object : input.objects)
-    if (Error error = add(object))
-      return error;
+  }
+  Error add(ArrayRef<StringRef> contents) {
+    for (StringRef content : contents)
+      if (Error error = add(content))
+        return error;
+    return Error::success();
+  }
+};
+} // namespace
+
+Error mergeObjects(ArrayRef<StringRef> objects, StringRef path) {
+  Inputs inputs;
+  if (Error error = inputs.add(objects))
+    return error;
+  return runLinker({"-r"}, inputs.paths, path);
+}
+
+Error linkModel(const LinkInput &input, StringRef path) {
+  Inputs inputs;
+  if (Error error = inputs.add(input.objects))
+    return error;
   const ArrayRef<unsigned char> embedded[] = {{ptc_embedded_runtime, ptc_embedded_runtime_size},
                                               {ptc_embedded_libc, ptc_embedded_libc_size},
                                               {ptc_embedded_libm, ptc_embedded_libm_size}};
   for (ArrayRef<unsigned char> bytes : embedded)
-    if (Error error = add(toStringRef(bytes)))
+    if (Error error = inputs.add(toStringRef(bytes)))
       return error;
   auto versionScript = MemoryFile::create(kVersionScript);
   if (!versionScript)
     return versionScript.takeError();
-  if (Error error = runLinker(paths, versionScript->path(), path))
+  std::string script = "--version-script=" + versionScript->path();
+  if (Error error = runLinker({"-shared", "--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined", "--as-needed",
+                               "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now", "-z", "noexecstack",
+                               "-O1", script},
+                              inputs.paths, path))
     return error;
   bool hasWeights = any_of(input.weights, [](const WeightPiece &weight) { return !weight.bytes.empty(); });
   return hasWeights ? appendWeights(path, input.weights) : Error::success();

@@ -31,4 +31,7 @@ struct LinkInput {
 /// gives the same bytes. At most one thread links at a time; others wait.
 llvm::Error linkModel(const LinkInput &input, llvm::StringRef path);
 
+/// One relocatable object out of several; `path` as above.
+llvm::Error mergeObjects(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path);
+
 } // namespace ptc::link

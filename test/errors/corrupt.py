@@ -1,32 +1,38 @@
-"""Cuts and damages every kind of model file; ptc must say in one line what is wrong, write nothing and stay small.
+"""Cuts and damages every kind of model file, and lets them lie; ptc must say in one line what is wrong, write nothing
+and stay small.
 
     corrupt.py PTC DIGITS     # the compiler, and the folder examples/digits
 """
 
 import io
 import json
+import os
 import random
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PTC, DIGITS = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-MEMORY = 2 << 30
+MEMORY = 256 << 20  # of its own, beside the mapped libraries; the files have less than 1 MB
 WEIGHTS = (DIGITS / "model.safetensors").read_bytes()
-failures = []
-passed = 0
+attempts = []
 
 
 def limit():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
-def attempt(name, kind, content, weights=WEIGHTS, must_fail=True):
-    """Compiles `content`; checks the promise that a bad model is the user's fault and no more."""
-    global passed
+def attempt(*arguments, **options):
+    attempts.append((arguments, options))
+
+
+def find_problem(name, kind, content, weights=WEIGHTS, must_fail=True):
+    """Compiles `content`; what breaks the promise that a bad model is the user's fault and no more, if anything does."""
     with tempfile.TemporaryDirectory() as folder:
         model, output = Path(folder) / f"model.{kind}", Path(folder) / "out.so"
         model.write_bytes(content)
@@ -36,24 +42,20 @@ def attempt(name, kind, content, weights=WEIGHTS, must_fail=True):
                 [PTC, "compile", model, "-o", output], capture_output=True, timeout=60, preexec_fn=limit
             )
         except subprocess.TimeoutExpired:
-            failures.append(f"{name}: no answer within a minute")
-            return
+            return f"{name}: no answer within a minute"
         left = sorted(p.name for p in Path(folder).iterdir() if p.name not in (model.name, "model.safetensors"))
         stderr = done.stderr.decode(errors="replace")
         lines = stderr.splitlines()
-        problem = None
         if done.returncode == 0 and not must_fail:
-            pass  # the damage may hit padding, or a name
-        elif done.returncode != 1:
+            return None  # the damage may hit padding, or a name
+        problem = None
+        if done.returncode != 1:
             problem = f"exit status {done.returncode}"
         elif len(lines) != 1 or not lines[0].startswith("ptc: error: "):
             problem = f"{len(lines)} lines on stderr"
         elif left:
             problem = f"left {', '.join(left)}"
-        if problem:
-            failures.append(f"{name}: {problem}: {stderr[:300]!r}")
-        else:
-            passed += 1
+        return problem and f"{name}: {problem}: {stderr[:300]!r}"
 
 
 def cuts(kind, content, steps=50):
@@ -116,6 +118,89 @@ def lies_pt2():
     attempt("pt2 whose graph nests deep", "pt2", rewrite_pt2(lambda g: json.loads("[" * 900 + "]" * 900)))
 
 
+def lies_about_types(text):
+    """Every annotation in turn says what the operator does not give, or what its reader does not take."""
+    lies = {
+        "a dimension more": lambda dtype, dims: (dtype, ["3", *dims]),
+        "a dimension less": lambda dtype, dims: (dtype, dims[1:]),
+        "no dimensions": lambda dtype, dims: (dtype, []),
+        "another last dimension": lambda dtype, dims: (dtype, [*dims[:-1], "11"]),
+        "an empty last dimension": lambda dtype, dims: (dtype, [*dims[:-1], "0"]),
+        "a negative dimension": lambda dtype, dims: (dtype, [*dims[:-1], "-4"]),
+        "sizes that overflow": lambda dtype, dims: (dtype, [*dims[:-1], str(1 << 62)]),
+        "another symbol": lambda dtype, dims: (dtype, ["s99", *dims[1:]]),
+        "another dtype": lambda dtype, dims: ("i64" if dtype == "f32" else "f32", dims),
+        "complex numbers": lambda dtype, dims: ("c64", dims),
+    }
+    body, end = text.index("def forward"), text.index("Graph signature")
+    for found in re.finditer(r'"(\w+)\[([^]"]*)\]"', text[body:end]):
+        dims = [dim.strip() for dim in found[2].split(",") if dim]
+        line = 1 + text.count("\n", 0, body + found.start())
+        for name, lie in lies.items():
+            dtype, told = lie(found[1], dims)
+            content = text[: body + found.start()] + f'"{dtype}[{", ".join(told)}]"' + text[body + found.end() :]
+            attempt(f"graph with {name} in line {line}", "graph", content.encode(), must_fail=False)
+
+
+def lies_about_arguments(text):
+    """Every number and every list that an operator gets in turn is another one."""
+    body, end = text.index("def forward"), text.index("Graph signature")
+    for found in re.finditer(r"(?<=[(, [])(\[[-\d, ]*\]|-?\d+(\.\d+)?)(?=[,)\]])", text[body:end]):
+        for lie in ("-1", "-9", "0", "7", str(1 << 62), "1e300", "None", "[]", "[1, 2, 3, 4, 5, 6, 7]", "[-7]", "'text'"):
+            content = text[: body + found.start()] + lie + text[body + found.end() :]
+            line = 1 + text.count("\n", 0, body + found.start())
+            attempt(f"graph with {lie} for {found[0]} in line {line}", "graph", content.encode(), must_fail=False)
+
+
+def lies_mlir():
+    symbols = '{ptc.symbols = [{name = "s0", min = 1 : i64, max = 9 : i64}]}'
+    fine = f"""module attributes {symbols} {{
+  func.func @forward(%x: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>> {{ptc.input = "x"}})
+      -> (tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>> {{ptc.output = "y"}}) {{
+    %0 = aten.sin.default %x : (tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>)
+      -> tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>
+    return %0 : tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>
+  }}
+}}"""
+    tensor = "tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>"
+    changes = {
+        "a size without a map": fine.replace(", affine_map<()[s0] -> (s0, 8)>", ""),
+        "a map of another rank": fine.replace("(s0, 8)>", "(s0)>"),
+        "a map of another size": fine.replace("(s0, 8)>", "(s0, 9)>"),
+        "a map with dimensions": fine.replace("affine_map<()[s0] -> (s0, 8)>", "affine_map<(d0)[s0] -> (s0, d0)>"),
+        "a symbol that nobody defines": fine.replace(symbols, "{}"),
+        "symbols that are a number": fine.replace(symbols, "{ptc.symbols = 7 : i64}"),
+        "symbols without ranges": fine.replace(symbols, '{ptc.symbols = [{name = "s0"}]}'),
+        "a symbol without values": fine.replace("max = 9", "max = 0"),
+        "guards that are a number": fine.replace(symbols, symbols[:-1] + ", ptc.guards = [1]}"),
+        "a guard without a text": fine.replace(symbols, symbols[:-1] + ", ptc.guards = [{value = 1 : i64}]}"),
+        "a guard of no relation": fine.replace(
+            symbols, symbols[:-1] + ', ptc.guards = [{value = 1 : i64, relation = "is", text = "t"}]}'
+        ),
+        "an input's name that is a number": fine.replace('ptc.input = "x"', "ptc.input = 3 : i64"),
+        "a tensor that binds a symbol": fine.replace('ptc.input = "x"', 'ptc.input = "x", ptc.binds = 0 : i64'),
+        "a symbol out of range": fine.replace('ptc.input = "x"', 'ptc.input = "x", ptc.binds = 99 : i64'),
+        "an argument that is no tensor": "func.func @forward(%x: i64 {ptc.input = \"x\"}) { return }",
+        "a tensor without a rank": fine.replace(tensor, "tensor<*xf32>"),
+        "tensors of tensors": fine.replace(tensor, "tensor<4xvector<4xf32>>"),
+        "sizes that overflow": fine.replace(tensor, "tensor<4611686018427387904x4611686018427387904xf32>"),
+        "results that differ in shape": fine.replace(f"return %0 : {tensor}", "return %x : tensor<4xf32>"),
+        "no body": "func.func private @forward(tensor<4xf32>) -> tensor<4xf32>",
+        "another function's name": fine.replace("@forward", "@backward"),
+        "two functions": fine.replace("func.func @forward", "func.func @other() { return }\nfunc.func @forward"),
+        "a call of itself": fine.replace("aten.sin.default %x", "func.call @forward(%x)"),
+        "an operator that does not exist": fine.replace("aten.sin", "aten.mystery"),
+        "an operator without operands": fine.replace("aten.sin.default %x : (" + tensor + ")", "aten.sin.default : ()"),
+        "a result number that is huge": fine.replace("return %0", "return %0#4294967294"),
+        "results without end": fine.replace("%0 =", "%0:4294967295 ="),
+        "brackets without end": "module attributes {a = " + "[" * 100000,
+        "signs without end": "#a = affine_map<()[s0] -> (" + "-" * 100000 + "s0)>\n" + fine,
+    }
+    for name, content in changes.items():
+        assert content != fine, name
+        attempt(f"mlir with {name}", "mlir", content.encode())
+
+
 def lies_graph(text):
     changes = {
         "an operator that does not exist": text.replace("aten.relu.default", "aten.mystery.default"),
@@ -150,8 +235,14 @@ def lies_weights(graph):
     attempt("weights of another shape", "graph", graph, pack({**header, key: {**entry, "shape": entry["shape"][::-1]}}))
     attempt("weights of no dtype", "graph", graph, pack({**header, key: {**entry, "dtype": "Q4"}}))
     attempt("weights with a huge header", "graph", graph, (1 << 62).to_bytes(8, "little") + WEIGHTS[8:])
-    for step in range(0, 50, 5):
+    attempt("weights that overlap", "graph", graph, pack({**header, "again": entry}))
+    for step in range(50):
         attempt(f"weights cut at {step}/50", "graph", graph, WEIGHTS[: len(WEIGHTS) * step // 50])
+    source = random.Random("weights")
+    for _ in range(60):
+        damaged = bytearray(WEIGHTS)
+        damaged[source.randrange(8 + size)] ^= 1 << source.randrange(8)
+        attempt("weights with a bit of their header flipped", "graph", graph, bytes(damaged), must_fail=False)
 
 
 def main():
@@ -165,10 +256,16 @@ def main():
         flips(kind, content)
     lies_pt2()
     lies_graph(graph.decode())
+    lies_about_types(graph.decode())
+    lies_about_arguments(graph.decode())
+    lies_mlir()
     lies_weights(graph)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        problems = list(pool.map(lambda a: find_problem(*a[0], **a[1]), attempts))
+    failures = [problem for problem in problems if problem]
     for failure in failures:
         print("FAIL", failure)
-    print(f"{passed} passed, {len(failures)} failed")
+    print(f"{len(problems) - len(failures)} passed, {len(failures)} failed")
     sys.exit(1 if failures else 0)
 
 

@@ -1,17 +1,23 @@
 //===- fuzz.cpp - libFuzzer's way into every parser of untrusted bytes --------===//
 //
-//   clang++ -std=c++17 -fno-rtti -fno-exceptions -g -O1 -I. -fsanitize=fuzzer,address,undefined \
-//     -fno-sanitize=vptr,function test/import/fuzz.cpp <the sources of //compiler/import:parsers> \
-//     -lminizip -lz -lLLVM-22 -lMLIR -o fuzz && ./fuzz CORPUS
+//   bazel build --config=fuzz //test/import:fuzz
+//   mkdir corpus && bazel-bin/test/import/fuzz corpus examples/digits
 //
-// The first byte chooses the parser, so that one corpus serves all.
+// The first byte chooses the parser, so that one corpus serves all. fuzz_test.cpp
+// runs the same function over damaged files in every build.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/GraphText.h"
 #include "compiler/import/Pt2.h"
 #include "compiler/import/Pt2Json.h"
+#include "compiler/import/ReadMlir.h"
 #include "compiler/import/Safetensors.h"
+#include "dialects/aten/AtenDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 
 #include <cstdlib>
 
@@ -28,6 +34,13 @@ static void parseArchive(llvm::StringRef bytes) {
     return llvm::consumeError(archive.takeError());
   ignore(readPt2(**archive));
   llvm::consumeError(verifyPt2Tensors(**archive));
+}
+
+/// In a context of its own: types and names stay in a context for its lifetime.
+static void parseMlir(llvm::StringRef bytes) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::func::FuncDialect, ptc::aten::AtenDialect>();
+  ignore(readMlir(llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz.mlir", context));
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -52,6 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     break;
   case 'e':
     ignore(parseExpression(bytes));
+    break;
+  case 'm':
+    parseMlir(bytes);
     break;
   default:
     break;

@@ -94,6 +94,41 @@ TEST_CASE("derived sizes and guards") {
   CHECK(model.error() == "the inputs' sizes break a condition that the model was compiled for: s0 is odd, with s0 = 2");
 }
 
+TEST_CASE("a guard may exclude a value") {
+  Models models;
+  Model affine = models.affine();
+  affine.spec.guards.push_back({ptc::getShape(affine.spec.inputs[0].type)[0] - 5, 0, 0, "s0 is not 5", /*isExcluded=*/true});
+  Loaded model(build(affine));
+  Tensor<float> four({4, 8}), five({5, 8}), y({4, 8});
+  CHECK(model.call({&four.view}, {&y.view}) == PTC_OK);
+  CHECK(model.call({&five.view}, {&y.view}) == PTC_MISMATCH);
+  CHECK(model.error() == "the inputs' sizes break a condition that the model was compiled for: s0 is not 5, with s0 = 5");
+}
+
+TEST_CASE_METHOD(Fixture, "strides that lead out of memory") {
+  for (int64_t stride : {INT64_MIN, INT64_MAX, -INT64_MAX, INT64_MAX / 8}) {
+    x.setStrides({stride, 1});
+    refuses(PTC_INVALID_ARGUMENT,
+            "input 'x' (0): dimension 0 has the stride " + std::to_string(stride) + ", which leads out of memory");
+    x.setStrides({8, 1});
+    y.setStrides({stride, 1});
+    refuses(PTC_INVALID_ARGUMENT,
+            "output 'y' (0): dimension 0 has the stride " + std::to_string(stride) + ", which leads out of memory");
+    y.setStrides({8, 1});
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "an output that is too small, and two that share memory") {
+  Tensor<float> small({3, 8});
+  refuses(&x.view, &small.view, PTC_MISMATCH,
+          "output 'y' (0): dimension 0 has size 3, but must be s0 = 4 (allowed: 2..1024)");
+  Tensor<float> state({1}), one({4}), after({1});
+  Models models;
+  Loaded running(build(models.running()));
+  CHECK(running.call({&one.view}, {&after.view, &after.view}) == PTC_INVALID_ARGUMENT);
+  CHECK(running.error().find("share memory") != std::string::npos);
+}
+
 TEST_CASE("a symbol is solved for from a derived size") {
   Models models;
   Model derived = models.derived();

@@ -41,6 +41,8 @@ struct RandomTensor {
     strides[0] = pick(8, 8, 16, 32, 1, 0);
     strides[1] = pick(1, 1, 2, 0);
     view = {memory.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, isStrided ? strides : nullptr, 0};
+    if (random() % 16 == 0)
+      strides[random() % 2] = pick(INT64_MIN, INT64_MAX, -INT64_MAX, INT64_MAX / 8, -(int64_t(1) << 61));
     if (rarely())
       view.ndim = pick(-1, 0, 1, 3, INT32_MAX, INT32_MIN);
     if (rarely())

@@ -18,6 +18,16 @@ const CLI::Validator kStageName(
     [](std::string &name) { return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, obj, so"; },
     "STAGE");
 
+/// A name that users may know, of which only one is there so far.
+CLI::Validator onlySoFar(std::string name) {
+  return CLI::Validator(
+      [name](std::string &value) {
+        return value == name ? std::string()
+                             : "'" + value + "' is not available in this version (only '" + name + "' is)";
+      },
+      "NAME");
+}
+
 /// Options of every command that reads a model.
 void addModelOptions(CLI::App &command, Options &options) {
   command.add_option("MODEL", options.model, "A .pt2, .graph or .mlir file")->required();
@@ -30,12 +40,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, std::functio
   addModelOptions(command, options);
   command.add_option("-o,--output", options.output, "The file to write")->required();
   command.add_option("--emit", emit, "Stop at a stage and write what it made")->check(kStageName);
-  auto *target = command.add_option("--target", "The device to compile for");
-  target->check(CLI::IsMember({"cpu"}))->default_str("cpu");
-  static std::string mode = "default";
-  command.add_option("--mode", mode, "How much time to spend for speed")
-      ->check(CLI::IsMember({"default", "reduce-overhead", "max-autotune"}))
-      ->capture_default_str();
+  command.add_option("--target", "The device to compile for")->check(onlySoFar("cpu"))->default_str("cpu");
+  command.add_option("--mode", "How much time to spend for speed")->check(onlySoFar("default"))->default_str("default");
   command.add_flag("--fullgraph", "Refuse a model that cannot be compiled whole (always so)");
   command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here");
   command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
@@ -44,7 +50,6 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, std::functio
   command.callback([&] {
     if (!emit.empty())
       options.emit = *parseStage(emit);
-    options.maxAutotune = mode == "max-autotune";
     action = [&options] { return compile(options); };
   });
 }

@@ -267,7 +267,7 @@ llvm::Error TableWriter::write() {
   Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
   Constant *guards = table(spec.guards, "guards", [&](const GuardSpec &guard) {
     return c.record<runtime::GuardEntry>(
-        {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value)});
+        {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value), c.i32(guard.isExcluded)});
   });
   std::vector<Constant *> copyRecords;
   for (size_t i = 0; i < copies->copies.size(); ++i)

@@ -78,11 +78,12 @@ struct CopySpec {
   int64_t from, to;
 };
 
-/// Required of every call besides the symbols' ranges and the inputs' shapes.
+/// Required of every call besides the symbols' ranges and the inputs' shapes: min <= value <= max, or the contrary.
 struct GuardSpec {
   mlir::AffineExpr value;
   int64_t min = 0, max = Symbol::kUnbounded;
   std::string text; ///< "s0 is a multiple of 8"
+  bool isExcluded = false;
 };
 
 struct ProgramSpec {

@@ -88,7 +88,7 @@ static std::optional<Dims> readDims(B &b, const aten::AtenOp &op, const aten::Ar
   if (op.isNone(a.name))
     return std::nullopt;
   Dims dims;
-  for (mlir::AffineExpr expr : a.isList ? op.symInts(a.name) : Shape{op.symInt(a.name)}) {
+  for (mlir::AffineExpr expr : a.isList ? Shape(op.symInts(a.name)) : Shape{op.symInt(a.name)}) {
     auto value = getConstant(expr);
     if (!value)
       b.unsupported("the argument '" + a.name + "' must be known at compile time");

@@ -1,7 +1,9 @@
 //===- Builder.cpp - numbers, creation, broadcasting, reductions ----------===//
 
-#include "compiler/graph/decompose/Builder.h"
-#include "dialects/prims/Prims.h"
+#include "compiler/graph/decompose/CreatePrim.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -14,6 +16,13 @@ T B::unsupported(const llvm::Twine &why) {
   return T();
 }
 
+void throwMisfit(const llvm::Twine &why) { throw Misfit{why.str()}; }
+
+void B::misfits(const Misfit &misfit) {
+  unsupported(misfit.why);
+  isMisfit = true;
+}
+
 Location B::loc() const { return op->getLoc(); }
 Shape B::declared(unsigned i) const { return getShape(op->getResult(i)); }
 unsigned B::resultCount() const { return op->getNumResults(); }
@@ -22,8 +31,50 @@ bool B::hasDeclared(unsigned i) const {
 }
 Type B::declaredType(unsigned i) const { return cast<RankedTensorType>(op->getResult(i).getType()).getElementType(); }
 
+static bool mayBeEqual(AffineExpr a, AffineExpr b) {
+  auto x = getConstant(a), y = getConstant(b);
+  return !x || !y || *x == *y;
+}
+
+// Where the types differ in how symbolic sizes are written, a new prim just takes the declared one.
+Value B::asDeclared(T computed, unsigned i) {
+  OpResult result = op->getResult(i);
+  auto type = cast<RankedTensorType>(result.getType());
+  bool isWrapped = computed.isTensor() && scope.wrapped.contains(computed.tensor());
+  T converted = tensor(computed, type.getElementType(), computed.sizes());
+  Value value = converted.tensor();
+  // PyTorch itself declares the states of lstm with a dimension that they have
+  // not: what the program returns is what eager mode would.
+  if (converted.rank() != type.getRank()) {
+    bool isReturned = llvm::all_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+    return isReturned ? value : reshape(converted, getShape(type)).tensor();
+  }
+  if (value.getType() != type) {
+    bool isSame = true;
+    for (auto [size, wanted] : llvm::zip(converted.sizes(), getShape(type))) {
+      bool fits = mayBeEqual(size, wanted);
+      isSame &= fits;
+      if (!fits && !isOne(size)) {
+        std::string why;
+        llvm::raw_string_ostream(why) << "result " << i << " is " << value.getType() << ", but the graph says " << type;
+        throwMisfit(why);
+      }
+    }
+    Operation *maker = value.getDefiningOp();
+    if (isSame && maker && value.use_empty() && maker->getBlock() == op->getBlock())
+      value.setType(type);
+    else
+      value = expand(converted, getShape(type)).tensor();
+  }
+  if (isWrapped)
+    scope.wrapped.insert(value);
+  return value;
+}
+
 int64_t B::wrapDim(int64_t dim, int64_t rank) {
   rank = std::max<int64_t>(rank, 1);
+  if (dim < -rank || dim >= rank)
+    throwMisfit("there is no dimension " + llvm::Twine(dim) + " among " + llvm::Twine(rank));
   return dim < 0 ? dim + rank : dim;
 }
 
@@ -43,7 +94,7 @@ T B::to(T x, Type dtype) {
   if (x.isTensor()) {
     if (x.dtype() == dtype)
       return x;
-    return T(*this, prims::ConvertOp::create(builder, loc(), x.tensor(), TypeAttr::get(dtype)).getResult());
+    return T(*this, create<prims::ConvertOp>(x.tensor(), TypeAttr::get(dtype)).getResult());
   }
   if (x.symbolic())
     return isIntegral(dtype) ? x : tensor(x, dtype);
@@ -63,7 +114,7 @@ T B::full(ShapeRef sizes, T value, Type dtype) {
   if (value.isTensor())
     return expand(to(value, dtype), sizes);
   if (value.symbolic()) {
-    auto number = prims::SizeOp::create(builder, loc(), makeSizeAttr(value.symbolic()));
+    auto number = create<prims::SizeOp>(makeSizeAttr(value.symbolic()));
     return expand(to(T(*this, number.getResult()), dtype), sizes);
   }
   Attribute attr;
@@ -80,7 +131,7 @@ T B::full(ShapeRef sizes, T value, Type dtype) {
     llvm::APInt bits(64, uint64_t(number.integer()));
     attr = IntegerAttr::get(dtype, bits.trunc(dtype.getIntOrFloatBitWidth()));
   }
-  return T(*this, prims::FullOp::create(builder, loc(), attr, sizesAttr(sizes)).getResult());
+  return T(*this, create<prims::FullOp>(attr, sizesAttr(sizes)).getResult());
 }
 
 T B::tensor(T x, Type dtype, ShapeRef sizes) { return T(*this, materialise(x, dtype, sizes)); }
@@ -90,20 +141,20 @@ Value B::materialise(T x, Type dtype, ShapeRef sizes) {
 }
 
 T B::iota(ShapeRef sizes, int64_t dim, Type dtype) {
-  auto iota = prims::IotaOp::create(builder, loc(), builder.getI64IntegerAttr(wrapDim(dim, sizes.size())), sizesAttr(sizes),
+  auto iota = create<prims::IotaOp>(builder.getI64IntegerAttr(wrapDim(dim, sizes.size())), sizesAttr(sizes),
                                     TypeAttr::get(dtype));
   return T(*this, iota.getResult());
 }
 
 T B::constant(ArrayRef<int64_t> values) {
   auto type = RankedTensorType::get({int64_t(values.size())}, i64());
-  auto constant = prims::ConstantOp::create(builder, loc(), DenseElementsAttr::get(type, values));
+  auto constant = create<prims::ConstantOp>(DenseElementsAttr::get(type, values));
   return T(*this, constant.getResult());
 }
 
 T B::constant(ArrayRef<double> values, Type dtype) {
   auto type = RankedTensorType::get({int64_t(values.size())}, f64());
-  auto constant = prims::ConstantOp::create(builder, loc(), DenseElementsAttr::get(type, values));
+  auto constant = create<prims::ConstantOp>(DenseElementsAttr::get(type, values));
   return to(T(*this, constant.getResult()), dtype);
 }
 
@@ -152,8 +203,7 @@ T B::broadcastInDim(T x, ShapeRef sizes, DimsRef dims) {
     for (int64_t dim : inner.getDims())
       composed.push_back(dims[dim]);
   }
-  auto broadcast = prims::BroadcastInDimOp::create(builder, loc(), source, sizesAttr(sizes),
-                                                   builder.getDenseI64ArrayAttr(composed));
+  auto broadcast = create<prims::BroadcastInDimOp>(source, sizesAttr(sizes), builder.getDenseI64ArrayAttr(composed));
   return T(*this, broadcast.getResult());
 }
 
@@ -203,8 +253,7 @@ T B::reduce(StringRef kind, T x, DimsRef given, bool keepdim) {
   if (reduced.empty())
     return x;
   Shape sizes = x.sizes();
-  auto op = prims::ReduceOp::create(builder, loc(), x.tensor(), builder.getStringAttr(kind),
-                                    builder.getDenseI64ArrayAttr(reduced));
+  auto op = create<prims::ReduceOp>(x.tensor(), builder.getStringAttr(kind), builder.getDenseI64ArrayAttr(reduced));
   T result(*this, op.getResult());
   if (!keepdim)
     return result;
@@ -224,8 +273,7 @@ T B::argReduce(StringRef kind, T x, int64_t d, bool keepdim) {
   if (!x.rank())
     return full({}, 0, i64());
   d = dim(x, d);
-  auto op = prims::ArgReduceOp::create(builder, loc(), x.tensor(), builder.getStringAttr(kind),
-                                       builder.getI64IntegerAttr(d));
+  auto op = create<prims::ArgReduceOp>(x.tensor(), builder.getStringAttr(kind), builder.getI64IntegerAttr(d));
   T result(*this, op.getResult());
   return keepdim ? unsqueeze(result, d) : result;
 }
@@ -233,44 +281,40 @@ T B::argReduce(StringRef kind, T x, int64_t d, bool keepdim) {
 T B::scan(StringRef kind, T x, int64_t d) {
   if (!x.rank())
     return x;
-  auto op = prims::ScanOp::create(builder, loc(), x.tensor(), builder.getStringAttr(kind),
-                                  builder.getI64IntegerAttr(dim(x, d)));
+  auto op = create<prims::ScanOp>(x.tensor(), builder.getStringAttr(kind), builder.getI64IntegerAttr(dim(x, d)));
   return T(*this, op.getResult());
 }
 
 T B::argScan(StringRef kind, T x, int64_t d) {
   if (!x.rank())
     return full({}, 0, i64());
-  auto op = prims::ArgScanOp::create(builder, loc(), x.tensor(), builder.getStringAttr(kind),
-                                     builder.getI64IntegerAttr(dim(x, d)));
+  auto op = create<prims::ArgScanOp>(x.tensor(), builder.getStringAttr(kind), builder.getI64IntegerAttr(dim(x, d)));
   return T(*this, op.getResult());
 }
 
-T B::reduceWindow(StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
-                  DimsRef high) {
-  auto op = prims::ReduceWindowOp::create(
-      builder, loc(), x.tensor(), builder.getStringAttr(kind), sizesAttr(window), builder.getDenseI64ArrayAttr(strides),
+T B::reduceWindow(StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low, DimsRef high) {
+  auto op = create<prims::ReduceWindowOp>(
+      x.tensor(), builder.getStringAttr(kind), sizesAttr(window), builder.getDenseI64ArrayAttr(strides),
       builder.getDenseI64ArrayAttr(dilations), builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high));
   return T(*this, op.getResult());
 }
 
 T B::argReduceWindow(StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
                      DimsRef high, int64_t spatial) {
-  auto op = prims::ArgReduceWindowOp::create(
-      builder, loc(), x.tensor(), builder.getStringAttr(kind), sizesAttr(window), builder.getDenseI64ArrayAttr(strides),
-      builder.getDenseI64ArrayAttr(dilations), builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high),
-      builder.getI64IntegerAttr(spatial));
+  auto op = create<prims::ArgReduceWindowOp>(x.tensor(), builder.getStringAttr(kind), sizesAttr(window),
+                                             builder.getDenseI64ArrayAttr(strides),
+                                             builder.getDenseI64ArrayAttr(dilations), builder.getDenseI64ArrayAttr(low),
+                                             builder.getDenseI64ArrayAttr(high), builder.getI64IntegerAttr(spatial));
   return T(*this, op.getResult());
 }
 
 std::pair<T, T> B::sort(T x, int64_t d, bool descending) {
-  auto op = prims::SortOp::create(builder, loc(), x.tensor(), builder.getI64IntegerAttr(dim(x, d)),
-                                  builder.getBoolAttr(descending));
+  auto op = create<prims::SortOp>(x.tensor(), builder.getI64IntegerAttr(dim(x, d)), builder.getBoolAttr(descending));
   return {T(*this, op.getValues()), T(*this, op.getIndices())};
 }
 
 std::pair<T, T> B::topK(T x, AffineExpr k, int64_t d, bool largest) {
-  auto op = prims::TopKOp::create(builder, loc(), x.tensor(), makeSizeAttr(k), builder.getI64IntegerAttr(dim(x, d)),
+  auto op = create<prims::TopKOp>(x.tensor(), makeSizeAttr(k), builder.getI64IntegerAttr(dim(x, d)),
                                   builder.getBoolAttr(largest));
   return {T(*this, op.getValues()), T(*this, op.getIndices())};
 }

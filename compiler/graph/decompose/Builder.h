@@ -18,7 +18,7 @@
 
 namespace ptc::decompose {
 
-using Dims = llvm::SmallVector<int64_t, 4>;
+using Dims = List<int64_t>;
 using DimsRef = llvm::ArrayRef<int64_t>;
 
 /// What the decompositions of one function share.
@@ -38,7 +38,10 @@ public:
 
   /// The row cannot do what it is asked for; `hint` says what. Returns nothing.
   T unsupported(const llvm::Twine &hint);
+  /// The graph gives the row what PyTorch would have refused.
+  void misfits(const Misfit &misfit);
   bool hasFailed() const { return failed; }
+  bool hasMisfit() const { return isMisfit; }
   const std::string &getHint() const { return hint; }
 
   mlir::MLIRContext *context() const { return builder.getContext(); }
@@ -56,6 +59,8 @@ public:
   /// False also for a result that nobody uses, which may have no type.
   bool hasDeclared(unsigned i) const;
   unsigned resultCount() const;
+  /// What replaces the i-th result: of its type, or a Misfit.
+  mlir::Value asDeclared(T computed, unsigned i);
   Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
 
@@ -170,6 +175,8 @@ private:
   template <class Op> T binary(T x, T y);
   template <class Op> T floatBinary(T x, T y);
   mlir::Location loc() const;
+  /// Creates a prim; throws a Misfit if its operands do not fit.
+  template <class Op, class... Arguments> Op create(Arguments &&...arguments);
   mlir::Attribute sizesAttr(ShapeRef sizes) { return makeSizesAttr(sizes, context()); }
   mlir::Value materialise(T x, mlir::Type dtype, ShapeRef sizes);
 
@@ -177,7 +184,7 @@ private:
   mlir::Operation *op;
   Scope &scope;
   std::string hint;
-  bool failed = false;
+  bool failed = false, isMisfit = false;
 };
 
 } // namespace ptc::decompose

@@ -1,7 +1,6 @@
 //===- Elementwise.cpp - arithmetic of T ----------------------------------===//
 
-#include "compiler/graph/decompose/Builder.h"
-#include "dialects/prims/Prims.h"
+#include "compiler/graph/decompose/CreatePrim.h"
 
 using namespace mlir;
 
@@ -28,7 +27,13 @@ T T::complex(double real, double imaginary) {
 Type T::dtype() const { return cast<RankedTensorType>(tensor().getType()).getElementType(); }
 int64_t T::rank() const { return isNumber() ? 0 : cast<RankedTensorType>(tensor().getType()).getRank(); }
 Shape T::sizes() const { return isNumber() ? Shape() : getShape(tensor()); }
-AffineExpr T::size(int64_t dim) const { return sizes()[dim < 0 ? dim + rank() : dim]; }
+AffineExpr T::size(int64_t dim) const {
+  Shape all = sizes();
+  int64_t rank = all.size();
+  if (dim < -rank || dim >= rank)
+    throwMisfit("there is no dimension " + llvm::Twine(dim) + " among " + llvm::Twine(rank));
+  return all[dim < 0 ? dim + rank : dim];
+}
 AffineExpr T::numel() const { return product(sizes(), tensor().getContext()); }
 
 static B &builderOf(const T &x, const T &y) {
@@ -88,7 +93,7 @@ T operator!=(T x, T y) { return builderOf(x, y).ne(x, y); }
 // Unary
 //===----------------------------------------------------------------------===//
 
-template <class Op> T B::unary(T x) { return T(*this, Op::create(builder, loc(), x.tensor()).getResult()); }
+template <class Op> T B::unary(T x) { return T(*this, create<Op>(x.tensor()).getResult()); }
 
 #define PTC_REAL(name, Op)                                                                                             \
   T B::name(T x) { return unary<prims::Op>(toFloating(x)); }
@@ -131,12 +136,8 @@ T B::floor(T x) { return isIntegral(x.dtype()) ? x : unary<prims::FloorOp>(x); }
 T B::ceil(T x) { return isIntegral(x.dtype()) ? x : unary<prims::CeilOp>(x); }
 T B::trunc(T x) { return isIntegral(x.dtype()) ? x : unary<prims::TruncOp>(x); }
 T B::round(T x) { return isIntegral(x.dtype()) ? x : unary<prims::RoundOp>(x); }
-T B::isNan(T x) {
-  return isIntegral(x.dtype()) ? full(x.sizes(), false, boolean()) : unary<prims::IsNanOp>(x);
-}
-T B::isFinite(T x) {
-  return isIntegral(x.dtype()) ? full(x.sizes(), true, boolean()) : unary<prims::IsFiniteOp>(x);
-}
+T B::isNan(T x) { return isIntegral(x.dtype()) ? full(x.sizes(), false, boolean()) : unary<prims::IsNanOp>(x); }
+T B::isFinite(T x) { return isIntegral(x.dtype()) ? full(x.sizes(), true, boolean()) : unary<prims::IsFiniteOp>(x); }
 
 //===----------------------------------------------------------------------===//
 // Binary
@@ -146,7 +147,7 @@ template <class Op> T B::binary(T x, T y) {
   Type dtype = promoted({x, y});
   Shape sizes = broadcastShapes({x, y});
   Value lhs = materialise(x, dtype, sizes), rhs = materialise(y, dtype, sizes);
-  return T(*this, Op::create(builder, loc(), lhs, rhs).getResult());
+  return T(*this, create<Op>(lhs, rhs).getResult());
 }
 
 template <class Op> T B::floatBinary(T x, T y) {
@@ -220,7 +221,7 @@ T B::where(T condition, T onTrue, T onFalse) {
   Shape sizes = broadcastShapes({condition, onTrue, onFalse});
   Value pred = materialise(condition, boolean(), sizes);
   Value a = materialise(onTrue, dtype, sizes), b = materialise(onFalse, dtype, sizes);
-  return T(*this, prims::SelectOp::create(builder, loc(), pred, a, b).getResult());
+  return T(*this, create<prims::SelectOp>(pred, a, b).getResult());
 }
 
 T B::clamp(T x, OptT low, OptT high) {
@@ -230,7 +231,7 @@ T B::clamp(T x, OptT low, OptT high) {
 }
 
 T B::bitcast(T x, Type dtype) {
-  return T(*this, prims::BitcastOp::create(builder, loc(), x.tensor(), TypeAttr::get(dtype)).getResult());
+  return T(*this, create<prims::BitcastOp>(x.tensor(), TypeAttr::get(dtype)).getResult());
 }
 
 } // namespace ptc::decompose

@@ -1,7 +1,6 @@
 //===- Structure.cpp - shapes, indexing, contractions ---------------------===//
 
-#include "compiler/graph/decompose/Builder.h"
-#include "dialects/prims/Prims.h"
+#include "compiler/graph/decompose/CreatePrim.h"
 
 using namespace mlir;
 
@@ -14,13 +13,13 @@ namespace ptc::decompose {
 T B::reshape(T x, ShapeRef sizes) {
   if (x.tensor().getType() == makeTensorType(sizes, x.dtype()))
     return x;
-  return T(*this, prims::ReshapeOp::create(builder, loc(), x.tensor(), sizesAttr(sizes)).getResult());
+  return T(*this, create<prims::ReshapeOp>(x.tensor(), sizesAttr(sizes)).getResult());
 }
 
 T B::permute(T x, DimsRef permutation) {
   if (llvm::is_sorted(permutation))
     return x;
-  auto op = prims::TransposeOp::create(builder, loc(), x.tensor(), builder.getDenseI64ArrayAttr(permutation));
+  auto op = create<prims::TransposeOp>(x.tensor(), builder.getDenseI64ArrayAttr(permutation));
   return T(*this, op.getResult());
 }
 
@@ -78,8 +77,8 @@ T B::slice(T x, int64_t d, AffineExpr start, AffineExpr limit, int64_t step) {
   Shape starts(x.rank(), size(0)), limits = x.sizes();
   Dims strides(x.rank(), 1);
   starts[d] = start, limits[d] = limit, strides[d] = step;
-  auto op = prims::SliceOp::create(builder, loc(), x.tensor(), sizesAttr(starts), sizesAttr(limits),
-                                   builder.getDenseI64ArrayAttr(strides));
+  auto op =
+      create<prims::SliceOp>(x.tensor(), sizesAttr(starts), sizesAttr(limits), builder.getDenseI64ArrayAttr(strides));
   return T(*this, op.getResult());
 }
 
@@ -96,8 +95,8 @@ T B::select(T x, int64_t d, AffineExpr index) {
 T B::pad(T x, ShapeRef low, ShapeRef high, T value, DimsRef interior) {
   Dims between(interior);
   between.resize(x.rank(), 0);
-  auto op = prims::PadOp::create(builder, loc(), x.tensor(), tensor(value, x.dtype()).tensor(), sizesAttr(low),
-                                 sizesAttr(high), builder.getDenseI64ArrayAttr(between));
+  auto op = create<prims::PadOp>(x.tensor(), tensor(value, x.dtype()).tensor(), sizesAttr(low), sizesAttr(high),
+                                 builder.getDenseI64ArrayAttr(between));
   return T(*this, op.getResult());
 }
 
@@ -115,7 +114,7 @@ T B::cat(ArrayRef<T> inputs, int64_t d) {
   if (values.size() == 1)
     return T(*this, values.front());
   d = dim(inputs.front(), d);
-  return T(*this, prims::ConcatenateOp::create(builder, loc(), values, builder.getI64IntegerAttr(d)).getResult());
+  return T(*this, create<prims::ConcatenateOp>(values, builder.getI64IntegerAttr(d)).getResult());
 }
 
 T B::stack(ArrayRef<T> inputs, int64_t d) {
@@ -129,7 +128,7 @@ T B::stack(ArrayRef<T> inputs, int64_t d) {
 T B::reverse(T x, DimsRef given) {
   if (given.empty() || !x.rank())
     return x;
-  auto op = prims::ReverseOp::create(builder, loc(), x.tensor(), builder.getDenseI64ArrayAttr(dims(x, given)));
+  auto op = create<prims::ReverseOp>(x.tensor(), builder.getDenseI64ArrayAttr(dims(x, given)));
   return T(*this, op.getResult());
 }
 
@@ -142,13 +141,12 @@ static SmallVector<Value> values(ArrayRef<T> list) {
 }
 
 T B::gather(T x, ArrayRef<T> indices, DimsRef dims) {
-  auto op =
-      prims::GatherOp::create(builder, loc(), x.tensor(), values(indices), builder.getDenseI64ArrayAttr(dims));
+  auto op = create<prims::GatherOp>(x.tensor(), values(indices), builder.getDenseI64ArrayAttr(dims));
   return T(*this, op.getResult());
 }
 
 T B::scatter(T x, T updates, ArrayRef<T> indices, DimsRef dims, StringRef combine) {
-  auto op = prims::ScatterOp::create(builder, loc(), x.tensor(), to(updates, x.dtype()).tensor(), values(indices),
+  auto op = create<prims::ScatterOp>(x.tensor(), to(updates, x.dtype()).tensor(), values(indices),
                                      builder.getDenseI64ArrayAttr(dims), builder.getStringAttr(combine));
   return T(*this, op.getResult());
 }
@@ -163,8 +161,8 @@ T B::contract(T lhs, T rhs, DimsRef lhsBatch, DimsRef rhsBatch, DimsRef lhsContr
   auto dims = [&](T x, DimsRef list) {
     return builder.getDenseI64ArrayAttr(llvm::map_to_vector(list, [&](int64_t d) { return dim(x, d); }));
   };
-  auto op = prims::ContractOp::create(builder, loc(), lhs.tensor(), rhs.tensor(), dims(lhs, lhsBatch),
-                                      dims(rhs, rhsBatch), dims(lhs, lhsContract), dims(rhs, rhsContract));
+  auto op = create<prims::ContractOp>(lhs.tensor(), rhs.tensor(), dims(lhs, lhsBatch), dims(rhs, rhsBatch),
+                                      dims(lhs, lhsContract), dims(rhs, rhsContract));
   return T(*this, op.getResult());
 }
 
@@ -189,16 +187,15 @@ T B::matmul(T x, T y) {
 T B::convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,
                  int64_t groups) {
   auto array = [&](DimsRef list) { return builder.getDenseI64ArrayAttr(list); };
-  auto op = prims::ConvolutionOp::create(builder, loc(), x.tensor(), w.tensor(), array(strides), array(low),
-                                         array(high), array(dilations), array(inputDilations),
-                                         builder.getI64IntegerAttr(groups), builder.getBoolAttr(false));
+  auto op = create<prims::ConvolutionOp>(x.tensor(), w.tensor(), array(strides), array(low), array(high),
+                                         array(dilations), array(inputDilations), builder.getI64IntegerAttr(groups),
+                                         builder.getBoolAttr(false));
   return T(*this, op.getResult());
 }
 
 T B::attention(T q, T k, T v, OptT mask, double scale, bool causal) {
-  auto op = prims::AttentionOp::create(builder, loc(), q.tensor(), k.tensor(), v.tensor(),
-                                       mask ? mask->tensor() : Value(), builder.getF64FloatAttr(scale),
-                                       builder.getBoolAttr(causal));
+  auto op = create<prims::AttentionOp>(q.tensor(), k.tensor(), v.tensor(), mask ? mask->tensor() : Value(),
+                                       builder.getF64FloatAttr(scale), builder.getBoolAttr(causal));
   return T(*this, op.getResult());
 }
 

@@ -19,6 +19,14 @@ void Table::prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors) {
     *tensor = mode == Mode::Opmath ? b.toOpmath(*tensor) : b.to(*tensor, type);
 }
 
+void attempt(B &b, llvm::function_ref<void()> body) {
+  try {
+    body();
+  } catch (const Misfit &misfit) {
+    b.misfits(misfit);
+  }
+}
+
 void Table::insert(llvm::StringRef names, Row row) {
   llvm::SmallVector<llvm::StringRef> split;
   names.split(split, ' ', -1, false);

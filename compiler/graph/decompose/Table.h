@@ -7,6 +7,9 @@
 // value (device, layout, memory_format, ...) are passed over. A row that takes
 // fewer arguments than that says so with a last parameter `Rest`.
 //
+// A row trusts what PyTorch has checked: dimensions exist, shapes fit. Where a
+// graph breaks that, the builder throws a Misfit, which ends the row.
+//
 // Several names share a row when separated by spaces; a name without a dot is
 // the default overload.
 //
@@ -30,6 +33,9 @@ enum class Mode {
   Floating,  ///< As Pointwise, and integers the default floating type.
   Opmath,    ///< Half types become f32, each on its own.
 };
+
+/// Runs `body`; a Misfit that it throws becomes the builder's failure.
+void attempt(B &b, llvm::function_ref<void()> body);
 
 struct Row {
   Mode mode;
@@ -56,11 +62,15 @@ private:
   template <class F> void add(llvm::StringRef names, Mode mode, F row) {
     using Parameters = typename Signature<decltype(&F::operator())>::Parameters;
     auto apply = [mode, row](B &b, const aten::AtenOp &op) -> TList {
-      Parameters arguments = bind<Parameters>(b, op);
-      if (b.hasFailed())
-        return {};
-      prepare(mode, b, tensorsOf(arguments));
-      return std::apply([&](auto &...a) { return toList(row(b, a...)); }, arguments);
+      TList results;
+      attempt(b, [&] {
+        Parameters arguments = bind<Parameters>(b, op);
+        if (b.hasFailed())
+          return;
+        prepare(mode, b, tensorsOf(arguments));
+        results = std::apply([&](auto &...a) { return toList(row(b, a...)); }, arguments);
+      });
+      return results;
     };
     insert(names, {mode, apply, &checkParameters<Parameters>});
   }

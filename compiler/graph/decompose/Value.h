@@ -9,12 +9,51 @@
 #include "dialects/core/SymbolicShape.h"
 
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/Twine.h"
 
 #include <optional>
+#include <string>
 
 namespace ptc::decompose {
 
 class B;
+
+/// What a row throws where the graph breaks what PyTorch would have checked.
+struct Misfit {
+  std::string why;
+};
+[[noreturn]] void throwMisfit(const llvm::Twine &why);
+
+/// A list as rows take it: as long as PyTorch has checked, or it is a Misfit.
+template <class E> class List : public llvm::SmallVector<E, 4> {
+  using Base = llvm::SmallVector<E, 4>;
+
+public:
+  using Base::Base;
+  List(const Base &other) : Base(other) {}
+  List(Base &&other) : Base(std::move(other)) {}
+  List(int64_t count, E element) : Base(checkedCount(count), element) {}
+
+  E &operator[](size_t i) { return Base::operator[](checked(i)); }
+  const E &operator[](size_t i) const { return Base::operator[](checked(i)); }
+  const E &front() const { return (*this)[0]; }
+  const E &back() const { return (*this)[this->size() - 1]; }
+  void pop_back_n(size_t count) { Base::pop_back_n(count ? checked(count - 1) + 1 : 0); }
+
+private:
+  size_t checked(size_t i) const {
+    if (i >= this->size())
+      throwMisfit("a list of " + llvm::Twine(this->size()) + " numbers is too short");
+    return i;
+  }
+  /// No rank is larger than PyTorch's limit.
+  static size_t checkedCount(int64_t count) {
+    if (count < 0 || count > 1024)
+      throwMisfit("a tensor has too few dimensions");
+    return count;
+  }
+};
+using Shape = List<mlir::AffineExpr>;
 
 /// A tensor, or a number that is no tensor yet: it becomes one of whatever
 /// shape and type the operation needs that first meets a tensor.

@@ -1,0 +1,268 @@
+//===- CheckMlir.cpp ------------------------------------------------------===//
+
+#include "compiler/import/CheckMlir.h"
+
+#include "dialects/core/SymbolicShape.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using llvm::StringRef;
+
+namespace ptc::import {
+
+static llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
+
+//===----------------------------------------------------------------------===//
+// The text
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Walks over the text as MLIR's lexer would, with comments and strings passed over.
+class TextCheck {
+public:
+  explicit TextCheck(StringRef text) : text(text) {}
+  llvm::Error run();
+
+private:
+  char at(size_t i) const { return i < text.size() ? text[i] : '\0'; }
+  void skipString();
+  llvm::Error checkValue();
+  llvm::Error failHere(const llvm::Twine &what) const;
+
+  StringRef text;
+  size_t place = 0;
+};
+} // namespace
+
+llvm::Error TextCheck::failHere(const llvm::Twine &what) const {
+  StringRef before = text.take_front(place);
+  size_t line = before.count('\n') + 1, column = place - (before.rfind('\n') + 1) + 1;
+  return fail(llvm::Twine(line) + ":" + llvm::Twine(column) + ": " + what);
+}
+
+void TextCheck::skipString() {
+  for (++place; place < text.size() && text[place] != '"' && text[place] != '\n'; ++place)
+    if (text[place] == '\\')
+      ++place;
+}
+
+/// `%name`, `%name#3`, `%name:3`: the parser makes room for so many results.
+llvm::Error TextCheck::checkValue() {
+  constexpr unsigned kMostResults = 1 << 16;
+  size_t end = place + 1;
+  while (llvm::isAlnum(at(end)) || llvm::is_contained({'_', '$', '.', '-'}, at(end)))
+    ++end;
+  if (at(end) != '#' && at(end) != ':')
+    return llvm::Error::success();
+  StringRef digits = text.drop_front(end + 1).take_while(llvm::isDigit);
+  unsigned number = 0;
+  if (!digits.empty() && (digits.getAsInteger(10, number) || number > kMostResults))
+    return failHere("there is no result number " + digits);
+  place = end;
+  return llvm::Error::success();
+}
+
+llvm::Error TextCheck::run() {
+  constexpr int kDeepest = 200;
+  int depth = 0, signs = 0;
+  for (; place < text.size(); ++place) {
+    char c = text[place];
+    if (llvm::isSpace(c))
+      continue;
+    // Each sign before an affine expression is a call of the parser, as is each bracket.
+    signs = c == '-' && at(place + 1) != '>' ? signs + 1 : 0;
+    if (c == '"')
+      skipString();
+    else if (c == '/' && at(place + 1) == '/')
+      place = std::min(text.find('\n', place), text.size());
+    else if (c == '%') {
+      if (llvm::Error error = checkValue())
+        return error;
+    } else if (c == '(' || c == '[' || c == '{' || (c == '<' && at(place + 1) != '='))
+      ++depth;
+    else if (c == ')' || c == ']' || c == '}' || (c == '>' && at(place + 1) != '=' && at(place - 1) != '-'))
+      depth = std::max(depth - 1, 0);
+    if (depth > kDeepest || signs > kDeepest)
+      return failHere("nested too deeply");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkMlirText(StringRef text) { return TextCheck(text).run(); }
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static bool isNumber(Type element) {
+  if (auto complex = llvm::dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  return (llvm::isa<IntegerType>(element) && llvm::is_contained({1, 8, 16, 32, 64}, element.getIntOrFloatBitWidth())) ||
+         llvm::isa<FloatType>(element);
+}
+
+static std::string describe(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// A tensor with symbolic sizes carries all of them in its encoding.
+static llvm::Error checkTensor(RankedTensorType type, unsigned symbolCount) {
+  if (!isNumber(type.getElementType()))
+    return fail(describe(type) + " is no tensor of numbers");
+  auto encoding = llvm::dyn_cast_or_null<AffineMapAttr>(type.getEncoding());
+  if (type.getEncoding() ? !encoding : !type.hasStaticShape())
+    return fail(describe(type) + " needs its sizes as an affine map over the module's symbols");
+  int64_t bits = type.getElementTypeBitWidth();
+  if (auto complex = llvm::dyn_cast<ComplexType>(type.getElementType()))
+    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
+  for (int64_t size : type.getShape())
+    if (size > 1 && llvm::MulOverflow(bits, size, bits))
+      return fail(describe(type) + " is larger than memory");
+  if (!encoding)
+    return llvm::Error::success();
+  AffineMap map = encoding.getValue();
+  bool fits = map.getNumDims() == 0 && map.getNumResults() == unsigned(type.getRank());
+  for (unsigned i = 0; fits && i < map.getNumResults(); ++i) {
+    auto size = getConstant(map.getResult(i));
+    fits = size ? *size == type.getDimSize(i) : type.isDynamicDim(i);
+  }
+  if (!fits)
+    return fail(describe(type) + " says one thing in its sizes and another in their affine map");
+  if (map.getNumSymbols() > symbolCount)
+    return fail(describe(type) + " uses a symbol that 'ptc.symbols' does not have");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkTypes(ModuleOp module) {
+  unsigned symbolCount = getSymbols(module).size();
+  std::string why;
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    if (llvm::Error error = checkTensor(type, symbolCount)) {
+      why = llvm::toString(std::move(error));
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  auto isBad = [&](auto range) {
+    return llvm::any_of(range, [&](Type type) { return walker.walk(type).wasInterrupted(); });
+  };
+  module.walk([&](Operation *op) {
+    bool bad = walker.walk(op->getAttrDictionary()).wasInterrupted() || isBad(op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        bad = bad || isBad(block.getArgumentTypes());
+    return bad ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return why.empty() ? llvm::Error::success() : fail(why);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static llvm::Error checkSymbols(ModuleOp module) {
+  Attribute attr = module->getAttr("ptc.symbols");
+  auto list = llvm::dyn_cast_or_null<ArrayAttr>(attr);
+  if (attr && !list)
+    return fail("'ptc.symbols' is no list");
+  for (Attribute entry : list ? list.getValue() : llvm::ArrayRef<Attribute>()) {
+    auto dict = llvm::dyn_cast<DictionaryAttr>(entry);
+    auto isInt64 = [&](StringRef key) {
+      auto value = dict.getAs<IntegerAttr>(key);
+      return value && value.getType().isInteger(64);
+    };
+    if (!dict || !dict.getAs<StringAttr>("name") || !isInt64("min") || !isInt64("max"))
+      return fail(
+          "a symbol in 'ptc.symbols' needs a name, min and max (as {name = \"s0\", min = 2 : i64, max = -1 : i64})");
+  }
+  for (const Symbol &symbol : getSymbols(module))
+    if (symbol.max != Symbol::kUnbounded && symbol.max < symbol.min)
+      return fail("the symbol '" + symbol.name + "' has no value between its min and its max");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkGuards(ModuleOp module) {
+  Attribute attr = module->getAttr("ptc.guards");
+  auto list = llvm::dyn_cast_or_null<ArrayAttr>(attr);
+  if (attr && !list)
+    return fail("'ptc.guards' is no list");
+  for (Attribute entry : list ? list.getValue() : llvm::ArrayRef<Attribute>()) {
+    auto dict = llvm::dyn_cast<DictionaryAttr>(entry);
+    if (!dict || !dict.getAs<StringAttr>("text"))
+      return fail("a condition in 'ptc.guards' needs a text");
+    auto relation = dict.getAs<StringAttr>("relation");
+    if (!dict.get("value"))
+      continue;
+    if (!getSizeFromAttr(dict.get("value")) || !relation ||
+        !llvm::is_contained({"eq", "ne", "lt", "le", "gt", "ge"}, relation.getValue()))
+      return fail("the condition '" + dict.getAs<StringAttr>("text").getValue() +
+                  "' in 'ptc.guards' needs a size as its value and a relation (eq, ne, lt, le, gt or ge)");
+  }
+  return llvm::Error::success();
+}
+
+/// `ptc.` attributes of arguments and results are names, but for ptc.binds.
+static llvm::Error checkRoles(DictionaryAttr roles, const llvm::Twine &where) {
+  for (NamedAttribute role : roles ? roles.getValue() : llvm::ArrayRef<NamedAttribute>())
+    if (role.getName().getValue().starts_with("ptc.") && role.getName() != "ptc.binds" &&
+        !llvm::isa<StringAttr>(role.getValue()))
+      return fail(where + ": '" + role.getName().getValue() + "' is no name");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkFunction(func::FuncOp function) {
+  unsigned symbolCount = getSymbols(function).size();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    std::string where = "argument " + std::to_string(i);
+    if (!llvm::isa<RankedTensorType>(function.getArgumentTypes()[i]))
+      return fail(where + " is no tensor");
+    if (llvm::Error error = checkRoles(function.getArgAttrDict(i), where))
+      return error;
+    Attribute binds = function.getArgAttr(i, "ptc.binds");
+    auto number = llvm::dyn_cast_or_null<IntegerAttr>(binds);
+    auto scalar = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
+    if (binds && (!number || number.getValue().uge(symbolCount) || function.getArgumentTypes()[i] != scalar))
+      return fail(where + ": 'ptc.binds' needs the number of a symbol, on a tensor<i64>");
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    if (!llvm::isa<RankedTensorType>(function.getResultTypes()[i]))
+      return fail("result " + llvm::Twine(i) + " is no tensor");
+    if (llvm::Error error = checkRoles(function.getResultAttrDict(i), "result " + llvm::Twine(i)))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkMlirModule(ModuleOp module) {
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  auto function = module.lookupSymbol<func::FuncOp>("forward");
+  if (!function || function.isExternal())
+    return fail("has no function @forward with a body");
+  if (functions.size() != 1 || !llvm::hasSingleElement(*module.getBody()) ||
+      !llvm::hasSingleElement(function.getBody()))
+    return fail("a model is one function of one block, and nothing else");
+  auto isStrange = [](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    bool isContainer = llvm::isa<ModuleOp, func::FuncOp, func::ReturnOp>(op);
+    return (dialect == "builtin" || dialect == "func") && !isContainer;
+  };
+  Operation *strange = nullptr;
+  module.walk([&](Operation *op) { strange = isStrange(op) ? op : strange; });
+  if (strange)
+    return fail("'" + strange->getName().getStringRef() + "' has no place in a model");
+  for (auto check : {checkSymbols, checkGuards, checkTypes})
+    if (llvm::Error error = check(module))
+      return error;
+  return checkFunction(function);
+}
+
+} // namespace ptc::import
