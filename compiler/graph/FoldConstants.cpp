@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t kGrowth = 2;
 /// ... or so large from constants alone, in bytes.
 constexpr int64_t kFree = 16 << 10;
+/// What is made on the way to a value is no larger than all weights, or than so many bytes.
+constexpr int64_t kLargestStep = 64 << 20;
 /// Up to so many bytes stand in the IR.
 constexpr size_t kInlineBytes = 64;
 
@@ -50,6 +52,7 @@ private:
   ConstantValues constants;
   llvm::SetVector<Value> wanted;
   DenseMap<Value, int64_t> leafBytes;
+  DenseMap<Value, bool> available;
   DenseMap<Value, ConstantView> computed;
   int64_t nextKey = 0;
   bool failed = false;
@@ -83,23 +86,28 @@ static int64_t countBytes(Value value) {
 // What to fold
 //===----------------------------------------------------------------------===//
 
-/// Whether the bytes are at hand: tests of single passes run without weights.
+/// Whether the bytes are at hand (tests of single passes run without weights) and no step to the value takes too many.
 bool Folder::isAvailable(Value value) {
-  if (!constants.contains(value))
-    return false;
+  auto it = available.find(value);
+  if (it != available.end())
+    return it->second;
   Operation *op = value.getDefiningOp();
-  return op ? llvm::all_of(op->getOperands(), [&](Value v) { return isAvailable(v); })
-            : weights.find(getWeightKey(value)) != nullptr;
+  auto isSmall = [&](int64_t bytes) { return bytes <= kLargestStep || bytes <= int64_t(weights.totalBytes()); };
+  bool answer = constants.contains(value) && isSmall(countBytes(value)) &&
+                (op ? llvm::all_of(op->getOperands(), [&](Value v) { return isAvailable(v); })
+                    : weights.find(getWeightKey(value)) != nullptr);
+  return available[value] = answer;
 }
 
 int64_t Folder::getLeafBytes(Value value) {
   auto it = leafBytes.find(value);
   if (it != leafBytes.end())
     return it->second;
+  constexpr int64_t kPlenty = int64_t(1) << 60;
   int64_t bytes = 0;
   if (Operation *op = value.getDefiningOp())
-    for (Value operand : op->getOperands())
-      bytes += getLeafBytes(operand);
+    for (Value operand : op->getOperands()) // counted once for each way that leads there
+      bytes = std::min(bytes + getLeafBytes(operand), kPlenty);
   else
     bytes = countBytes(value);
   return leafBytes[value] = bytes;

@@ -5,6 +5,7 @@
 #include "compiler/import/FunctionNames.h"
 #include "compiler/import/InferTypes.h"
 #include "compiler/import/NumberTensor.h"
+#include "dialects/core/TensorBytes.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -184,7 +185,12 @@ llvm::Expected<RankedTensorType> NodeBuilder::tensorType(const TensorMeta &meta)
   auto shape = symbols.toShape(meta.sizes);
   if (!shape)
     return shape.takeError();
-  return makeTensorType(*shape, toType(meta.dtype, builder.getContext()));
+  RankedTensorType type = makeTensorType(*shape, toType(meta.dtype, builder.getContext()));
+  if (getTensorBytes(type))
+    return type;
+  std::string text;
+  llvm::raw_string_ostream(text) << type << " is a tensor that no memory holds";
+  return fail(text);
 }
 
 llvm::Expected<llvm::SmallVector<Type>> NodeBuilder::resultTypes(const Node &node, const ResolvedCall &resolved) {

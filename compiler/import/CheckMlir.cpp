@@ -3,12 +3,12 @@
 #include "compiler/import/CheckMlir.h"
 
 #include "dialects/core/SymbolicShape.h"
+#include "dialects/core/TensorBytes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -120,12 +120,8 @@ static llvm::Error checkTensor(RankedTensorType type, unsigned symbolCount) {
   auto encoding = llvm::dyn_cast_or_null<AffineMapAttr>(type.getEncoding());
   if (type.getEncoding() ? !encoding : !type.hasStaticShape())
     return fail(describe(type) + " needs its sizes as an affine map over the module's symbols");
-  int64_t bits = type.getElementTypeBitWidth();
-  if (auto complex = llvm::dyn_cast<ComplexType>(type.getElementType()))
-    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
-  for (int64_t size : type.getShape())
-    if (size > 1 && llvm::MulOverflow(bits, size, bits))
-      return fail(describe(type) + " is larger than memory");
+  if (!getTensorBytes(type))
+    return fail(describe(type) + " is larger than memory");
   if (!encoding)
     return llvm::Error::success();
   AffineMap map = encoding.getValue();

@@ -152,6 +152,25 @@ def lies_about_arguments(text):
             attempt(f"graph with {lie} for {found[0]} in line {line}", "graph", content.encode(), must_fail=False)
 
 
+def constants_without_end():
+    """Sizes that stand for terabytes in a line of text: to be refused or compiled, and not to be computed."""
+    for name, lines in {
+        "a filled matrix": [
+            'a: "f32[1048576, 65536]" = torch.ops.aten.full.default([1048576, 65536], 0.5)',
+            'b: "f32[1048576, 65536]" = torch.ops.aten.cumsum.default(a, 0)',
+            'c: "f32[65536]" = torch.ops.aten.select.int(b, 0, 3)',
+            'd: "f32[4]" = torch.ops.aten.slice.Tensor(c, 0, 0, 4)',
+        ],
+        "a range": [
+            'a: "i64[1099511627776]" = torch.ops.aten.arange.default(1099511627776)',
+            'd: "i64[]" = torch.ops.aten.sum.default(a)',
+        ],
+        "padding": ['d: "f32[4]" = torch.ops.aten.constant_pad_nd.default(x, [4611686018427387904, 4611686018427387904])'],
+    }.items():
+        graph = ['def forward(self, x: "f32[4]"):', *lines, 'y: "f32[4]" = torch.ops.aten.add.Tensor(x, d)', "return (y,)"]
+        attempt(f"graph with {name} of terabytes", "graph", "\n    ".join(graph).encode(), must_fail=False)
+
+
 def lies_mlir():
     symbols = '{ptc.symbols = [{name = "s0", min = 1 : i64, max = 9 : i64}]}'
     fine = f"""module attributes {symbols} {{
@@ -208,6 +227,7 @@ def lies_graph(text):
         "a value that nobody defines": text.replace("aten.relu.default(batch_norm)", "aten.relu.default(nobody)"),
         "sizes that overflow": text.replace("f32[24, 1, 3, 3]", "f32[9223372036854775807, 9223372036854775807]"),
         "a dtype that does not exist": text.replace('"f32[s34, 1, 8, 8]"', '"q99[s34, 1, 8, 8]"'),
+        "a dimension that is negative": text.replace("f32[24, 1, 3, 3]", "f32[24, 1, -3, -3]"),
         "open brackets": text.replace("[1, 1]", "[" * 100000),
     }
     for name, content in changes.items():
@@ -259,6 +279,7 @@ def main():
     lies_about_types(graph.decode())
     lies_about_arguments(graph.decode())
     lies_mlir()
+    constants_without_end()
     lies_weights(graph)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = list(pool.map(lambda a: find_problem(*a[0], **a[1]), attempts))

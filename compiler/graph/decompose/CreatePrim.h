@@ -7,9 +7,11 @@
 #pragma once
 
 #include "compiler/graph/decompose/Builder.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace ptc::decompose {
 
@@ -25,6 +27,11 @@ template <class Op, class... Arguments> Op B::create(Arguments &&...arguments) {
   if (mlir::failed(Op::inferReturnTypes(context(), state.location, state.operands, state.attributes.getDictionary(context()),
                                   state.getRawProperties(), state.regions, state.types)))
     throwMisfit(why);
+  for (mlir::Type type : state.types)
+    if (auto tensor = llvm::cast<mlir::RankedTensorType>(type); !getTensorBytes(tensor)) {
+      llvm::raw_string_ostream(why) << Op::getOperationName() << " would give " << tensor << ", which no memory holds";
+      throwMisfit(why);
+    }
   mlir::Operation *op = builder.create(state);
   if (mlir::failed(op->getName().verifyInvariants(op)))
     throwMisfit(why);
