@@ -52,7 +52,7 @@ static constexpr Step kSteps[] = {
     {Stage::Aten, [](Pipe &) { return createPatternsPass(); }},
 
     // Every operation is a prim; no broadcasting, promotion or scalar arguments.
-    {Stage::Prims, [](Pipe &) { return createDecomposePass(); }},
+    {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights); }},
     // The same values by fewer operations; shape changes stand apart from arithmetic.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.

@@ -154,6 +154,13 @@ ptc_status ptc_state_reset(ptc_context *context) {
   });
 }
 
+ptc_status ptc_set_seed(ptc_context *context, uint64_t seed) {
+  return reporting(context, [&](Error &) {
+    setSeed(*context, seed);
+    return PTC_OK;
+  });
+}
+
 ptc_status ptc_set_threads(ptc_context *context, int32_t threads) {
   constexpr int32_t kMaxThreads = 1024;
   return reporting(context, [&](Error &error) {
@@ -204,6 +211,6 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_context_create, ptc_context_destroy, ptc_last_error,   ptc_call,
                               ptc_call_new,       ptc_output_shape,   ptc_state_get,     ptc_state_set,
                               ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
-                              ptc_trim,           ptc_profile_start,  ptc_profile_stop};
+                              ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

@@ -295,4 +295,14 @@ ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, 
   return PTC_OK;
 }
 
+void setSeed(ptc_context &context, uint64_t seed) {
+  const Program &program = *context.program;
+  for (int32_t i = 0; i < program.stateCount; ++i)
+    if (strcmp(program.states[i].name, kRandomState) == 0) {
+      Guard guard(context.stateMutex);
+      const uint64_t start[2] = {seed, 0};
+      memcpy(context.stateData(i), start, sizeof(start));
+    }
+}
+
 } // namespace ptc::runtime

@@ -3,8 +3,11 @@
 #include "compiler/graph/Decompose.h"
 
 #include "compiler/graph/decompose/Table.h"
+#include "compiler/import/Weights.h"
 #include "dialects/prims/PrimsDialect.h"
+#include "dialects/prims/Elementwise.h"
 #include "dialects/prims/Structure.h"
+#include "runtime/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -46,7 +49,7 @@ std::string hintFor(Operation *op) {
   if (schema->has(aten::Mark::DynamicShape))
     return "the size of its result depends on data";
   if (schema->has(aten::Mark::Random))
-    return "it needs random numbers";
+    return "its distribution of random numbers is not among those that ptc draws";
   if (schema->mutates())
     return "it writes to its operands in a way that is not functionalized";
   if (schema->has(aten::Mark::Composite))
@@ -61,25 +64,53 @@ bool isComplexTensor(Type type) {
 
 struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
+  explicit DecomposePass(WeightStore &weights) : weights(weights) {}
   StringRef getArgument() const override { return "ptc-decompose"; }
   StringRef getDescription() const override { return "aten operators as prims, by the decomposition table"; }
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<prims::PrimsDialect>(); }
 
   void runOnOperation() override {
-    Scope scope{getSymbols(getOperation()), {}};
     bool failed = false;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       Block &body = function.getBody().front();
+      Scope scope{getSymbols(getOperation()), {}};
+      Value randomState;
+      scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
       for (Operation &op : llvm::make_early_inc_range(body))
         if (op.getName().getDialectNamespace() == "aten")
           failed |= !decompose(&op, scope);
+      if (randomState)
+        advance(function, randomState, scope.draws);
       TypeRange results = body.getTerminator()->getOperandTypes();
-      function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), results));
+      function.setType(FunctionType::get(&getContext(), body.getArgumentTypes(), results));
+      if (randomState)
+        function.setResultAttr(results.size() - 1, "ptc.writes_state", StringAttr::get(&getContext(), runtime::kRandomState));
     }
     if (failed)
       signalPassFailure();
+  }
+
+  Value addRandomArgument(func::FuncOp function) {
+    addRandomState(weights, getContext());
+    unsigned index = function.getNumArguments();
+    auto name = StringAttr::get(&getContext(), runtime::kRandomState);
+    auto role = DictionaryAttr::get(&getContext(), NamedAttribute(StringAttr::get(&getContext(), "ptc.state"), name));
+    auto type = RankedTensorType::get({2}, IntegerType::get(&getContext(), 64));
+    if (failed(function.insertArgument(index, type, role, function.getLoc())))
+      llvm_unreachable("a function takes one more argument");
+    return function.getArgument(index);
+  }
+
+  /// The function leaves the state after its draws.
+  void advance(func::FuncOp function, Value state, int64_t draws) {
+    Operation *end = function.getBody().front().getTerminator();
+    OpBuilder builder(end);
+    auto step = DenseElementsAttr::get(cast<RankedTensorType>(state.getType()), ArrayRef<int64_t>{0, draws});
+    Value taken = prims::ConstantOp::create(builder, end->getLoc(), step);
+    Value next = prims::AddOp::create(builder, end->getLoc(), state, taken);
+    end->insertOperands(end->getNumOperands(), next);
   }
 
   bool decompose(Operation *op, Scope &scope) {
@@ -111,11 +142,12 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     op->erase();
     return true;
   }
+
+  WeightStore &weights;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createDecomposePass() { return std::make_unique<DecomposePass>(); }
-void registerDecomposePass() { registerPass([] { return createDecomposePass(); }); }
+std::unique_ptr<Pass> createDecomposePass(WeightStore &weights) { return std::make_unique<DecomposePass>(weights); }
 
 } // namespace ptc

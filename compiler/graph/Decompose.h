@@ -19,10 +19,12 @@ class Pass;
 
 namespace ptc {
 
+class WeightStore;
+
 /// Pipeline name: ptc-decompose. Reports every operation that it cannot
-/// decompose, each at its place, before it fails.
-std::unique_ptr<mlir::Pass> createDecomposePass();
-void registerDecomposePass();
+/// decompose, each at its place, before it fails. A program that draws random
+/// numbers gets a state for them, whose first value joins the weights.
+std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights);
 
 /// Whether there is a row for "aten.add.Tensor". A row may still refuse some
 /// arguments; that is found by decomposing.

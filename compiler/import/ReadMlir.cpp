@@ -4,6 +4,7 @@
 
 #include "compiler/import/CheckMlir.h"
 #include "compiler/import/LoadWeight.h"
+#include "runtime/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -50,6 +51,10 @@ llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringR
     name = name ? name : function.getArgAttrOfType<StringAttr>(i, "ptc.state");
     if (!name)
       continue;
+    if (name == runtime::kRandomState) {
+      addRandomState(weights, *module.getContext());
+      continue;
+    }
     auto stored = tensors.find(name.getValue());
     std::string where = "weight '" + name.str() + "': ";
     if (stored == tensors.end())

@@ -2,6 +2,8 @@
 
 #include "compiler/import/Weights.h"
 
+#include "runtime/Program.h"
+
 namespace ptc {
 
 const Weight *WeightStore::find(llvm::StringRef key) const {
@@ -37,6 +39,13 @@ uint64_t WeightStore::totalBytes() const {
   for (const auto &[key, weight] : weights)
     total += weight.bytes.size();
   return total;
+}
+
+void addRandomState(WeightStore &weights, mlir::MLIRContext &context) {
+  const int64_t initial[2] = {runtime::kDefaultSeed, 0};
+  auto type = mlir::RankedTensorType::get({2}, mlir::IntegerType::get(&context, 64));
+  auto *bytes = reinterpret_cast<const char *>(initial);
+  weights.add(runtime::kRandomState, type, std::vector<char>(bytes, bytes + sizeof(initial)));
 }
 
 } // namespace ptc

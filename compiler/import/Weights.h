@@ -64,4 +64,7 @@ private:
   std::vector<std::function<llvm::Error()>> checks;
 };
 
+/// The state of a program with random operators, [key, draws so far] in i64, as it is before a seed is set.
+void addRandomState(WeightStore &weights, mlir::MLIRContext &context);
+
 } // namespace ptc

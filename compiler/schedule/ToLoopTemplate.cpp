@@ -231,7 +231,7 @@ static Value lowerAttention(Builder &b, prims::AttentionOp op) {
 // Random bits
 //===----------------------------------------------------------------------===//
 
-/// Philox4x32-10 of Salmon et al.: word i mod 4 of counter (offset + i div 4, stream).
+/// Philox4x32-10 of Salmon et al.: word i mod 4 of counter (i div 4, draws + stream).
 Value lowerRandomBits(Builder &b, Value seed, int64_t stream, RankedTensorType type) {
   MLIRContext *context = b.getContext();
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
@@ -244,10 +244,10 @@ Value lowerRandomBits(Builder &b, Value seed, int64_t stream, RankedTensorType t
       return arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, wide, constantInt(b, i64, shift)));
     };
     Value key = read(b, seed, {getAffineConstantExpr(0, context)}, ids);
-    Value offset = read(b, seed, {getAffineConstantExpr(1, context)}, ids);
-    Value block = arith::AddIOp::create(b, offset, arith::ShRUIOp::create(b, place, constantInt(b, i64, 2)));
-    Value streams = constantInt(b, i64, stream);
-    Value x[4] = {word(block, 0), word(block, 32), word(streams, 0), word(streams, 32)};
+    Value draws = read(b, seed, {getAffineConstantExpr(1, context)}, ids);
+    Value block = arith::ShRUIOp::create(b, place, constantInt(b, i64, 2));
+    Value draw = arith::AddIOp::create(b, draws, constantInt(b, i64, stream));
+    Value x[4] = {word(block, 0), word(block, 32), word(draw, 0), word(draw, 32)};
     Value keys[2] = {word(key, 0), word(key, 32)};
     Value first = constantInt(b, i32, int32_t(0xD2511F53)), second = constantInt(b, i32, int32_t(0xCD9E8D57));
     Value weyl[2] = {constantInt(b, i32, int32_t(0x9E3779B9)), constantInt(b, i32, int32_t(0xBB67AE85))};

@@ -92,8 +92,11 @@ def AttentionOp : Plain<"attention"> {
                        BoolAttr:$causal);
 }
 def RandomBitsOp : Plain<"random_bits"> {
-  let summary = "Philox4x32-10: element i has word i mod 4 of counter (offset + i div 4, stream) for the key";
-  let description = "seed: i64 tensor [2] of key and offset; `stream` tells apart the draws of one call. Result i32.";
+  let summary = "Philox4x32-10: element i has word i mod 4 of counter (i div 4, draws + stream) for the key";
+  let description = [{
+    seed: i64 tensor [2] of key and number of draws before this call; `stream` counts the draws of
+    one call. Result i32.
+  }];
   let arguments = (ins IntegerTensor:$seed, SizesAttr:$sizes, I64Attr:$stream);
 }
 #endif

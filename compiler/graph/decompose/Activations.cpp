@@ -14,30 +14,16 @@ static T logSigmoid(B &b, T x) { return b.minimum(x, 0.0) - b.log1p(b.exp(-b.abs
 
 static T hardSigmoid(B &b, T x) { return b.clamp(x + 3.0, T(0.0), T(6.0)) / 6.0; }
 
-/// Dropout is the identity unless training asks for random numbers.
-static T dropout(B &b, T x, double p, bool train) {
-  if (!train || p == 0)
-    return x;
-  if (p == 1)
-    return b.full(x.sizes(), 0, x.dtype());
-  return b.unsupported("in training mode it needs random numbers: export the model after model.eval()");
-}
-
 static void addPiecewiseLinear(Table &t) {
   t.pointwise("relu", [](B &b, T x) { return b.maximum(x, 0); });
   t.pointwise("relu6", [](B &b, T x) { return b.clamp(x, T(0), T(6)); });
   t.pointwise("leaky_relu", [](B &b, T x, T slope) { return b.where(x > 0, x, x * slope); });
-  t.pointwise("rrelu", [](B &b, T x, T lower, T upper, bool training) {
-    if (training)
-      return b.unsupported("in training mode it needs random numbers: export the model after model.eval()");
-    return b.where(x >= 0, x, x * ((lower + upper) / 2));
-  });
   t.pointwise("prelu _prelu_kernel", [](B &b, T x, T weight) {
-    if (weight.rank() == 1 && x.rank() > 1) {
-      Shape sizes(x.rank(), b.size(1));
+    Shape sizes(std::max<int64_t>(x.rank(), 1), b.size(1));
+    if (weight.rank() == 1 && x.rank() > 1)
       sizes[1] = weight.size(0);
-      weight = b.broadcastInDim(weight, sizes, {1});
-    }
+    if (weight.rank() == 1)
+      weight = x.rank() > 1 ? b.broadcastInDim(weight, sizes, {1}) : b.reshape(weight, {});
     return b.where(x > 0, x, x * weight);
   });
   t.pointwise("hardtanh", [](B &b, T x, T low, T high) { return b.clamp(x, low, high); });
@@ -78,11 +64,6 @@ static void addSmooth(Table &t) {
 void addActivations(Table &t) {
   addPiecewiseLinear(t);
   addSmooth(t);
-  t.def("dropout feature_dropout alpha_dropout feature_alpha_dropout",
-        [](B &b, T x, double p, bool train) { return dropout(b, x, p, train); });
-  t.def("native_dropout", [](B &b, T x, double p, std::optional<bool> train) {
-    return TList{dropout(b, x, p, train.value_or(true)), b.full(x.sizes(), true, b.boolean())};
-  });
 }
 
 } // namespace ptc::decompose

@@ -1,8 +1,11 @@
 //===- Attention.cpp ------------------------------------------------------===//
 
+#include "compiler/graph/decompose/Random.h"
+#include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
 
 #include <cmath>
+#include <limits>
 
 namespace ptc::decompose {
 
@@ -26,9 +29,33 @@ static T alignKeys(B &b, T keys, T queries) {
   return b.expand(keys, sizes);
 }
 
+/// Heads of keys for each group of heads of queries.
+static T repeatHeads(B &b, T keys, T queries) {
+  if (isEqual(keys.size(-3), queries.size(-3)))
+    return keys;
+  Shape sizes = keys.sizes(), grown = sizes;
+  int64_t heads = keys.rank() - 3;
+  grown.insert(grown.begin() + heads + 1, queries.size(-3).floorDiv(keys.size(-3)));
+  sizes[heads] = queries.size(-3);
+  return b.reshape(b.expand(b.unsqueeze(keys, heads + 1), grown), sizes);
+}
+
+/// With the weights written out, because some are dropped.
+static T attendWithDropout(B &b, T q, T k, T v, OptT mask, double scale, const Options &options) {
+  T scores = b.matmul(q, b.transpose(repeatHeads(b, k, q), -2, -1)) * scale;
+  Shape sizes = scores.sizes();
+  ShapeRef matrix = ShapeRef(sizes).take_back(2);
+  constexpr double kExcluded = -std::numeric_limits<double>::infinity();
+  if (options.isCausal)
+    scores = b.where(b.iota(matrix, 1, b.i64()) <= b.iota(matrix, 0, b.i64()), scores, kExcluded);
+  if (mask)
+    scores = isBool(mask->dtype()) ? b.where(*mask, scores, kExcluded) : scores + *mask;
+  T highest = b.max(scores, {-1}, true), weights = softmax(b, scores, -1);
+  weights = b.where(highest == kExcluded, 0.0, weights); // a row with everything excluded
+  return b.matmul(dropout(b, weights, options.dropout, true).result, repeatHeads(b, v, q));
+}
+
 static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
-  if (options.dropout != 0)
-    return b.unsupported("dropout needs random numbers: export the model after model.eval()");
   auto features = getConstant(q.size(-1));
   if (!features && !options.scale)
     return b.unsupported("the number of features must be known at compile time");
@@ -43,7 +70,9 @@ static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
   if (mask)
     while (mask->rank() < q.rank())
       mask = b.unsqueeze(*mask, 0);
-  T result = b.attention(q, alignKeys(b, k, q), alignKeys(b, v, q), mask, scale, options.isCausal);
+  k = alignKeys(b, k, q), v = alignKeys(b, v, q);
+  T result = options.dropout == 0 ? b.attention(q, k, v, mask, scale, options.isCausal)
+                                  : attendWithDropout(b, q, k, v, mask, scale, options);
   return b.reshape(result, b.declared());
 }
 

@@ -146,6 +146,12 @@ T B::iota(ShapeRef sizes, int64_t dim, Type dtype) {
   return T(*this, iota.getResult());
 }
 
+T B::randomBits(ShapeRef sizes) {
+  auto bits = prims::RandomBitsOp::create(builder, loc(), scope.randomState(), sizesAttr(sizes),
+                                          builder.getI64IntegerAttr(scope.draws++));
+  return T(*this, bits.getResult());
+}
+
 T B::constant(ArrayRef<int64_t> values) {
   auto type = RankedTensorType::get({int64_t(values.size())}, i64());
   auto constant = create<prims::ConstantOp>(DenseElementsAttr::get(type, values));

@@ -14,6 +14,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Twine.h"
 
+#include <functional>
 #include <string>
 
 namespace ptc::decompose {
@@ -26,6 +27,9 @@ struct Scope {
   llvm::SmallVector<Symbol> symbols;
   /// 0-d tensors that stand for Python numbers.
   llvm::DenseSet<mlir::Value> wrapped;
+  /// The state of the random operators, and how often they have drawn.
+  std::function<mlir::Value()> randomState;
+  int64_t draws = 0;
 };
 
 class B {
@@ -101,6 +105,8 @@ public:
   T iota(ShapeRef sizes, int64_t dim, mlir::Type dtype);
   /// [0, n) as i64.
   T range(mlir::AffineExpr n, mlir::Type dtype) { return iota(n, 0, dtype); }
+  /// 32 random bits an element, of a draw of their own.
+  T randomBits(ShapeRef sizes);
   /// The step of x, if it was made as 0, step, 2 * step, ...
   std::optional<int64_t> stepOf(T x);
   T constant(llvm::ArrayRef<int64_t> values);

@@ -76,7 +76,15 @@ static void addProducts(Table &t) {
 }
 
 static void addGeneral(Table &t) {
-  t.def("tensordot", [](B &b, T x, T y, Dims xDims, Dims yDims) { return b.contract(x, y, {}, {}, xDims, yDims); });
+  t.def("tensordot", [](B &b, T x, T y, Dims xDims, Dims yDims) {
+    // A dimension of size 1 meets the sum over the other's.
+    for (auto [i, j] : llvm::zip(xDims, yDims)) {
+      bool one = b.isOne(x.size(i)), other = b.isOne(y.size(j));
+      x = other && !one ? b.sum(x, {i}, true) : x;
+      y = one && !other ? b.sum(y, {j}, true) : y;
+    }
+    return b.contract(x, y, {}, {}, xDims, yDims);
+  });
   t.def("bilinear", [](B &b, T x, T y, T w, OptT bias) {
     // [..., i] x [o, i, j] -> [..., o, j], then with y over j.
     T rows = b.contract(x, w, {}, {}, {-1}, {1});

@@ -1,5 +1,6 @@
 //===- Embedding.cpp - bags of rows of a table ----------------------------===//
 
+#include "compiler/graph/decompose/Norm.h"
 #include "compiler/graph/decompose/Table.h"
 
 #include <limits>
@@ -81,6 +82,13 @@ static std::optional<int64_t> paddingOf(T weight, std::optional<int64_t> index, 
 }
 
 void addEmbedding(Table &t) {
+  // Rows that are used and longer than allowed are scaled.
+  t.opmath("embedding_renorm", [](B &b, T weight, T indices, double largest, double p) {
+    T length = norm(b, weight, p, {1}, true), used = b.full(weight.size(0), false, b.boolean());
+    used = b.scatter(used, b.full(indices.sizes(), true, b.boolean()), {indices}, {0}, "set");
+    T scale = b.where(length > largest, largest / (length + 1e-7), 1.0);
+    return b.where(b.unsqueeze(used, 1), weight * scale, weight);
+  });
   t.opmath("embedding_bag", [](B &b, T weight, T indices, T offsets, bool, int64_t mode, bool, OptT samples, bool) {
     return embeddingBag(b, weight, indices, offsets, {mode, samples, {}});
   });

@@ -54,6 +54,14 @@ static T indexTensor(B &b, T x, const OptTList &given) {
   return b.permute(gathered, fromGather(*index, gathered.rank()));
 }
 
+/// Indices that a mask keeps from being used are in range all the same.
+static OptTList inRange(B &b, T x, OptTList indices) {
+  for (size_t d = 0; d < indices.size(); ++d)
+    if (indices[d])
+      indices[d] = b.minimum(b.maximum(*indices[d], 0), T(x.size(d)) - 1);
+  return indices;
+}
+
 T toGatherOrder(B &b, T values, const AdvancedIndex &index) {
   Dims order = fromGather(index, values.rank()), inverse(order.size());
   for (size_t i = 0; i < order.size(); ++i)
@@ -89,9 +97,12 @@ static void addReads(Table &t) {
         [](B &b, T x, OptTList indices) { return indexTensor(b, x, indices); });
   t.def("embedding", [](B &b, T weight, T indices, Rest) { return b.gather(weight, {indices}, {0}); });
   t.def("index_select", [](B &b, T x, int64_t dim, T index) {
-    return selectRows(b, x, dim, index);
+    return x.rank() ? selectRows(b, x, dim, index) : x;
   });
-  t.def("gather", [](B &b, T x, int64_t dim, T index, bool) { return gatherAlong(b, x, dim, index); });
+  // An index without elements may have any rank.
+  t.def("gather", [](B &b, T x, int64_t dim, T index, bool) {
+    return getConstant(index.numel()) == 0 ? b.full(index.sizes(), 0, x.dtype()) : gatherAlong(b, x, dim, index);
+  });
   t.def("take_along_dim", [](B &b, T x, T index, std::optional<int64_t> dim) {
     if (!dim)
       return b.gather(b.reshape(x, x.numel()), {b.reshape(index, index.numel())}, {0});
@@ -107,6 +118,17 @@ static void addReads(Table &t) {
 }
 
 static void addMasks(Table &t) {
+  t.def("_unsafe_masked_index", [](B &b, T x, T mask, OptTList indices, T fill) {
+    T picked = indexTensor(b, x, inRange(b, x, indices));
+    return b.where(mask, picked, b.to(fill, x.dtype()));
+  });
+  t.def("_unsafe_masked_index_put_accumulate", [](B &b, T x, T mask, OptTList indices, T values) {
+    auto index = readIndices(b, x, inRange(b, x, indices));
+    if (!index)
+      return T();
+    T updates = toGatherOrder(b, b.where(mask, values, 0), *index);
+    return b.scatter(x, updates, index->indices, index->dims, "sum");
+  });
   t.def("masked_fill.Scalar masked_fill.Tensor",
         [](B &b, T x, T mask, T value) { return b.where(mask, b.to(value, x.dtype()), x); });
   t.def("masked_scatter", [](B &b, T x, T mask, T source) {

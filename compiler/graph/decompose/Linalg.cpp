@@ -72,7 +72,7 @@ static void addWeightNorms(Table &t) {
     return TList{v * (g / length), length};
   });
   t.opmath("renorm", [](B &b, T x, T p, int64_t dim, T largest) {
-    T length = normExcept(b, x, p.real(), dim);
+    T length = normExcept(b, x, p.real(), b.dim(x, dim));
     return x * b.where(length > largest, largest / (length + 1e-7), 1.0);
   });
 }
@@ -81,6 +81,20 @@ static void addDistances(Table &t) {
   t.opmath("dist", [](B &b, T x, T y, T p) { return norm(b, x - y, p.real(), {}, false); });
   t.opmath("pairwise_distance", [](B &b, T x, T y, double p, double eps, bool keepdim) {
     return norm(b, x - y + eps, p, {-1}, keepdim);
+  });
+  t.opmath("pdist _pdist_forward", [](B &b, T x, double p) {
+    auto n = getConstant(x.size(0));
+    if (!n)
+      return b.unsupported("the number of points must be known at compile time");
+    if (*n < 2)
+      return b.full(b.declared(), 0, x.dtype());
+    llvm::SmallVector<int64_t> first, second;
+    for (int64_t i = 0; i < *n; ++i)
+      for (int64_t j = i + 1; j < *n; ++j) {
+        first.push_back(i);
+        second.push_back(j);
+      }
+    return norm(b, b.gather(x, {b.constant(first)}, {0}) - b.gather(x, {b.constant(second)}, {0}), p, {-1}, false);
   });
   t.opmath("cdist _cdist_forward", [](B &b, T x, T y, double p, Any) {
     return norm(b, b.unsqueeze(x, -2) - b.unsqueeze(y, -3), p, {-1}, false);

@@ -1,6 +1,7 @@
 //===- Loss.cpp -----------------------------------------------------------===//
 
 #include "compiler/graph/decompose/Index.h"
+#include "compiler/graph/decompose/Loss.h"
 #include "compiler/graph/decompose/Norm.h"
 #include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
@@ -8,12 +9,6 @@
 #include <cmath>
 
 namespace ptc::decompose {
-
-enum Reduction { kNone, kMean, kSum };
-
-static T reduced(B &b, T loss, int64_t reduction) {
-  return reduction == kNone ? loss : reduction == kMean ? b.mean(loss, {}) : b.sum(loss, {});
-}
 
 static void addRegression(Table &t) {
   t.pointwise("mse_loss", [](B &b, T x, T y, int64_t r) { return reduced(b, b.square(x - y), r); });

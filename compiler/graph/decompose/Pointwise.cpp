@@ -99,7 +99,24 @@ static void addClasses(Table &t) {
   });
 }
 
+/// x = mantissa * 2^exponent with a mantissa in [0.5, 1), by its bits.
+static std::pair<T, T> splitFloat(B &b, T x) {
+  bool isDouble = x.dtype().isF64();
+  mlir::Type integer = isDouble ? b.i64() : b.i32();
+  int64_t mantissaBits = isDouble ? 52 : 23, bias = isDouble ? 1022 : 126, lift = isDouble ? 54 : 25;
+  int64_t exponentMask = isDouble ? 0x7ff : 0xff;
+  T isTiny = b.abs(x) < std::ldexp(1.0, 1 - int(bias));
+  T bits = b.bitcast(b.where(isTiny, x * std::ldexp(1.0, int(lift)), x), integer);
+  T exponent = (b.shiftRight(bits, mantissaBits) & exponentMask) - bias;
+  exponent = b.where(isTiny, exponent - lift, exponent);
+  T mantissa = b.bitcast((bits & ~(exponentMask << mantissaBits)) | (bias << mantissaBits), x.dtype());
+  T keeps = (x == 0) | ~b.isFinite(x);
+  return {b.where(keeps, x, mantissa), b.to(b.where(keeps, 0, exponent), b.i32())};
+}
+
 static void addSpecial(Table &t) {
+  t.pointwise("frexp.Tensor", [](B &b, T x) { return splitFloat(b, x); });
+  t.floating("angle", [](B &b, T x) { return b.where(b.isNan(x), x, b.where(x < 0, M_PI, 0.0)); });
   t.floating("deg2rad", [](B &, T x) { return x * (M_PI / 180); });
   t.floating("rad2deg", [](B &, T x) { return x * (180 / M_PI); });
   t.floating("sinc special_sinc", [](B &b, T x) {

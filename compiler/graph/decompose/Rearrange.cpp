@@ -1,8 +1,11 @@
 //===- Rearrange.cpp - joining, repeating and reordering ------------------===//
 
+#include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Table.h"
 
+#include <functional>
 #include <numeric>
+#include <vector>
 
 namespace ptc::decompose {
 
@@ -44,6 +47,19 @@ static void addJoins(Table &t) {
       while (x.rank() < 2)
         x = b.unsqueeze(x, -1);
     return b.cat(inputs, 1);
+  });
+  // Each tensor padded to whole chunks along `dim`, what follows it flat, side by side.
+  t.def("_chunk_cat", [](B &b, TList inputs, int64_t dim, int64_t chunks) {
+    dim = b.dim(inputs.front(), dim);
+    for (T &x : inputs) {
+      AffineExpr chunk = x.size(dim).ceilDiv(chunks);
+      x = b.padDim(x, dim, b.size(0), chunk * chunks - x.size(dim), 0);
+      Shape all = x.sizes(), sizes(all.begin(), all.begin() + dim);
+      sizes.push_back(b.size(chunks));
+      sizes.push_back(chunk * product(ShapeRef(all).drop_front(dim + 1), b.context()));
+      x = b.reshape(x, sizes);
+    }
+    return b.cat(inputs, dim + 1);
   });
   t.def("block_diag", [](B &b, TList inputs) {
     TList rows;
@@ -97,7 +113,56 @@ static T tile(B &b, T x, ShapeRef repeats) {
   return b.reshape(b.broadcastInDim(b.reshape(x, sizes), grown, dims), target);
 }
 
+/// Index i, repeats[i] times: each start of a run counts one more.
+static T repeatedIndex(B &b, T repeats, AffineExpr total) {
+  repeats = b.to(repeats.rank() ? repeats : b.unsqueeze(repeats, 0), b.i64());
+  T starts = b.scan("sum", repeats, 0) - repeats;
+  T counts = b.scatter(b.full(total + 1, 0, b.i64()), b.full(starts.sizes(), 1, b.i64()), {starts}, {0}, "sum");
+  return b.slice(b.scan("sum", counts, 0), 0, b.size(0), total) - 1;
+}
+
+/// All ways to choose r of n numbers, in lexical order; each column is the i-th chosen number.
+static std::vector<llvm::SmallVector<int64_t>> chooseAll(int64_t n, int64_t r, bool withReplacement) {
+  std::vector<llvm::SmallVector<int64_t>> columns(r);
+  llvm::SmallVector<int64_t> chosen;
+  std::function<void(int64_t)> choose = [&](int64_t from) {
+    if (int64_t(chosen.size()) == r) {
+      for (int64_t i = 0; i < r; ++i)
+        columns[i].push_back(chosen[i]);
+      return;
+    }
+    for (int64_t i = from; i < n; ++i) {
+      chosen.push_back(i);
+      choose(withReplacement ? i : i + 1);
+      chosen.pop_back();
+    }
+  };
+  choose(0);
+  return columns;
+}
+
 static void addRepeats(Table &t) {
+  t.def("repeat_interleave.Tensor",
+        [](B &b, T repeats, OptInt) { return repeatedIndex(b, repeats, b.declared()[0]); });
+  t.def("repeat_interleave.self_Tensor", [](B &b, T x, T repeats, std::optional<int64_t> dim, OptInt) {
+    T source = dim ? x : b.reshape(x, x.rank() ? x.numel() : b.size(1));
+    int64_t along = b.dim(source, dim.value_or(0));
+    if (b.isOne(repeats.numel()))
+      repeats = b.expand(b.reshape(repeats, b.size(1)), source.size(along));
+    return selectRows(b, source, along, repeatedIndex(b, repeats, b.declared()[along]));
+  });
+  t.def("combinations", [](B &b, T x, int64_t r, bool withReplacement) {
+    auto n = getConstant(x.size(0));
+    if (!n)
+      return b.unsupported("the number of elements must be known at compile time");
+    auto chosen = chooseAll(*n, r, withReplacement);
+    if (chosen.empty() || chosen.front().empty())
+      return b.full({b.size(0), b.size(r)}, 0, x.dtype());
+    TList columns;
+    for (auto &column : chosen)
+      columns.push_back(b.gather(x, {b.constant(column)}, {0}));
+    return b.stack(columns, 1);
+  });
   t.def("meshgrid", [](B &b, TList inputs) { return meshgrid(b, inputs, false); });
   t.def("meshgrid.indexing", [](B &b, TList inputs, Str order) { return meshgrid(b, inputs, order == "xy"); });
   t.def("cartesian_prod", [](B &b, TList inputs) {

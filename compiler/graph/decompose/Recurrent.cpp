@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/graph/decompose/Random.h"
 #include "compiler/graph/decompose/Table.h"
 
 namespace ptc::decompose {
@@ -29,6 +30,7 @@ struct Network {
   Cell cell;
   bool hasBiases, isBidirectional, batchFirst;
   int64_t layers;
+  double dropout; ///< Between layers.
 };
 
 T affine(B &b, T x, T w, OptT bias) {
@@ -103,6 +105,8 @@ TList runNetwork(B &b, T x, T h0, OptT c0, const TList &params, Network net) {
       finalC.push_back(state.c);
     }
     x = b.cat(directions, 2);
+    if (layer + 1 < net.layers)
+      x = dropout(b, x, net.dropout, true).result;
   }
   auto finish = [&](T y) { return isBatched ? y : b.squeeze(y, 1); };
   T y = isBatched && net.batchFirst ? b.transpose(x, 0, 1) : finish(x);
@@ -112,19 +116,10 @@ TList runNetwork(B &b, T x, T h0, OptT c0, const TList &params, Network net) {
   return results;
 }
 
-bool needsDropout(B &b, double dropout, bool train, int64_t layers) {
-  if (!train || dropout == 0 || layers == 1)
-    return false;
-  b.unsupported("dropout between layers needs random numbers: export the model after model.eval()");
-  return true;
-}
-
 void addNetwork(Table &t, llvm::StringRef name, Cell cell) {
   t.opmath(name, [cell](B &b, T x, T h0, TList params, bool hasBiases, int64_t layers, double dropout, bool train,
                         bool isBidirectional, bool batchFirst) {
-    if (needsDropout(b, dropout, train, layers))
-      return TList();
-    return runNetwork(b, x, h0, {}, params, {cell, hasBiases, isBidirectional, batchFirst, layers});
+    return runNetwork(b, x, h0, {}, params, {cell, hasBiases, isBidirectional, batchFirst, layers, train ? dropout : 0});
   });
 }
 
@@ -139,9 +134,7 @@ void addCell(Table &t, llvm::StringRef name, Cell cell) {
 void addRecurrent(Table &t) {
   t.opmath("lstm.input", [](B &b, T x, TList state, TList params, bool hasBiases, int64_t layers, double dropout,
                             bool train, bool isBidirectional, bool batchFirst) {
-    if (needsDropout(b, dropout, train, layers))
-      return TList();
-    return runNetwork(b, x, state[0], state[1], params, {Cell::Lstm, hasBiases, isBidirectional, batchFirst, layers});
+    return runNetwork(b, x, state[0], state[1], params, {Cell::Lstm, hasBiases, isBidirectional, batchFirst, layers, train ? dropout : 0});
   });
   t.opmath("lstm_cell", [](B &b, T x, TList state, T wInput, T wHidden, OptT inputBias, OptT hiddenBias) {
     State next = step(b, Cell::Lstm, affine(b, x, wInput, inputBias), {state[0], state[1]},

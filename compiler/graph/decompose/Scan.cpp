@@ -15,14 +15,21 @@ static TList running(B &b, llvm::StringRef kind, T x, int64_t dim) {
   return {b.scan(kind, ordered, dim), b.argScan(kind, ordered, dim)};
 }
 
-/// x[1:] - x[:-1], n times.
-static T difference(B &b, T x, int64_t n, int64_t dim) {
-  for (int64_t i = 0; i < n; ++i) {
-    AffineExpr size = x.size(b.dim(x, dim));
-    if (getConstant(size) == 0)
-      return x;
-    T after = b.slice(x, dim, b.size(1), size), before = b.slice(x, dim, b.size(0), size - 1);
-    x = isBool(x.dtype()) ? after ^ before : after - before;
+/// log(exp(x) + exp(y)) without overflow; of two equal infinities, that infinity.
+static T addExponents(B &b, T x, T y) {
+  T high = b.maximum(x, y), low = b.minimum(x, y);
+  return b.where((x == y) & ~b.isFinite(x), x, high + b.log1p(b.exp(low - high)));
+}
+
+/// No running maximum serves all elements, so sums of 2, 4, 8, ... elements meet: exact in log2(n) steps.
+static T runningLogSum(B &b, T x, int64_t dim) {
+  if (!x.rank())
+    return x;
+  dim = b.dim(x, dim);
+  int64_t most = b.range(x.size(dim)).max;
+  for (int64_t reach = 1; reach < most; reach *= 2) {
+    T earlier = b.padDim(x, dim, b.size(reach), b.size(-reach), lowerLimit(x.dtype()));
+    x = addExponents(b, x, earlier);
   }
   return x;
 }
@@ -32,21 +39,7 @@ void addScan(Table &t) {
   t.def("cumprod", [](B &b, T x, int64_t dim, Dtype) { return scanned(b, "prod", x, dim); });
   t.def("cummax", [](B &b, T x, int64_t dim) { return running(b, "max", x, dim); });
   t.def("cummin", [](B &b, T x, int64_t dim) { return running(b, "min", x, dim); });
-  t.def("diff", [](B &b, T x, int64_t n, int64_t dim, OptT prepend, OptT append) {
-    if (prepend || append) {
-      TList parts{x};
-      if (prepend)
-        parts.insert(parts.begin(), *prepend);
-      if (append)
-        parts.push_back(*append);
-      x = b.cat(parts, dim);
-    }
-    return difference(b, x, n, dim);
-  });
-  t.floating("trapezoid.dx", [](B &b, T y, T dx, int64_t dim) {
-    AffineExpr n = y.size(b.dim(y, dim));
-    return b.sum(b.slice(y, dim, b.size(1), n) + b.slice(y, dim, b.size(0), n - 1), {dim}) * dx / 2.0;
-  });
+  t.opmath("logcumsumexp _logcumsumexp", [](B &b, T x, int64_t dim) { return runningLogSum(b, x, dim); });
 }
 
 } // namespace ptc::decompose

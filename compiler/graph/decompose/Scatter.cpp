@@ -136,20 +136,32 @@ static void addSlices(Table &t) {
 // x[i, :, j] = values
 //===----------------------------------------------------------------------===//
 
-/// x[mask] = number needs no places: the mask says all.
-static bool isMaskedFill(const OptTList &indices, T values) {
-  bool onlyMask = indices.size() == 1 && indices[0] && isBool(indices[0]->dtype());
-  return onlyMask && llvm::all_of(values.sizes(), [](AffineExpr n) { return getConstant(n) == 1; });
+/// x[mask] = values: an element of x knows by the mask whether it gets one, and by the number of places before it, which.
+static T putMasked(B &b, T x, T mask, T values, bool accumulate) {
+  int64_t rest = x.rank() - mask.rank();
+  Shape sizes = x.sizes(), slice(sizes.begin() + mask.rank(), sizes.end());
+  bool isOneForAll = true;
+  for (int64_t d = 0; d < values.rank() - rest; ++d)
+    isOneForAll &= getConstant(values.size(d)) == 1;
+  T given;
+  if (isOneForAll) {
+    Shape kept = values.sizes();
+    given = b.reshape(values, ShapeRef(kept).take_back(std::min(rest, values.rank())));
+  } else {
+    T flat = b.reshape(mask, mask.numel());
+    T place = b.maximum(b.scan("sum", b.to(flat, b.i64()), 0) - 1, 0);
+    slice.insert(slice.begin(), values.size(0));
+    given = b.reshape(b.gather(b.expand(values, slice), {place}, {0}), sizes);
+  }
+  Dims lead;
+  for (int64_t d = 0; d < mask.rank(); ++d)
+    lead.push_back(d);
+  return b.where(b.broadcastInDim(mask, sizes, lead), accumulate ? x + given : b.to(given, x.dtype()), x);
 }
 
 static T indexPut(B &b, T x, const OptTList &indices, T values, bool accumulate) {
-  if (isMaskedFill(indices, values)) {
-    Dims lead;
-    for (int64_t d = 0; d < indices[0]->rank(); ++d)
-      lead.push_back(d);
-    T mask = b.broadcastInDim(*indices[0], x.sizes(), lead), value = b.reshape(values, {});
-    return b.where(mask, accumulate ? x + value : b.to(value, x.dtype()), x);
-  }
+  if (indices.size() == 1 && indices[0] && isBool(indices[0]->dtype()))
+    return putMasked(b, x, *indices[0], values, accumulate);
   auto index = readIndices(b, x, indices);
   if (!index)
     return T();

@@ -31,6 +31,17 @@ static void addReshapes(Table &t) {
   t.def("atleast_3d", [](B &b, T x) {
     return x.rank() == 2 ? b.unsqueeze(x, 2) : b.reshape(x, b.declared());
   });
+  t.def("atleast_1d.Sequence atleast_2d.Sequence", [](B &b, TList inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = b.hasDeclared(i) ? b.reshape(inputs[i], b.declared(i)) : T();
+    return inputs;
+  });
+  t.def("atleast_3d.Sequence", [](B &b, TList inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (b.hasDeclared(i))
+        inputs[i] = inputs[i].rank() == 2 ? b.unsqueeze(inputs[i], 2) : b.reshape(inputs[i], b.declared(i));
+    return inputs;
+  });
   t.def("view.dtype view_copy.dtype", [](B &b, T x, Dtype dtype) {
     if (dtype.getIntOrFloatBitWidth() != x.dtype().getIntOrFloatBitWidth())
       return b.unsupported("only between types of one width");

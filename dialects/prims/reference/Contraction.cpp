@@ -229,7 +229,7 @@ static uint32_t philox(uint64_t key, uint64_t counter, uint64_t stream, int64_t 
 Error RandomBitsOp::evaluate(Evaluation &e) {
   Tensor result = e.makeResult();
   for (int64_t i = 0; i < int64_t(result.integers.size()); ++i)
-    result.integers[i] = int32_t(philox(e[0].integers[0], e[0].integers[1] + i / 4, getStream(), i % 4));
+    result.integers[i] = int32_t(philox(e[0].integers[0], i / 4, e[0].integers[1] + getStream(), i % 4));
   return e.set(std::move(result));
 }
 

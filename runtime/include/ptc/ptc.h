@@ -116,6 +116,7 @@ typedef struct ptc_api {
   ptc_status (*trim)(ptc_context *context);
   ptc_status (*profile_start)(ptc_context *context);
   ptc_status (*profile_stop)(ptc_context *context, const char *path);
+  ptc_status (*set_seed)(ptc_context *context, uint64_t seed);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -149,6 +150,10 @@ PTC_EXPORT ptc_status ptc_output_shape(ptc_context *context, const DLTensor *con
 PTC_EXPORT ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTensor *value);
 PTC_EXPORT ptc_status ptc_state_set(ptc_context *context, int32_t state, const DLTensor *value);
 PTC_EXPORT ptc_status ptc_state_reset(ptc_context *context);
+
+/** Starts the random numbers of a model anew: calls after it draw what the same calls drew after the same seed, whatever
+ *  the number of threads. Models without random operators ignore it. The state is "ptc.random": seed, draws so far. */
+PTC_EXPORT ptc_status ptc_set_seed(ptc_context *context, uint64_t seed);
 
 /** How many threads a call may use, its caller's included; 0 (at first): what the OpenMP runtime gives the calling thread. */
 PTC_EXPORT ptc_status ptc_set_threads(ptc_context *context, int32_t threads);

@@ -152,6 +152,10 @@ class Model:
     def reset_states(self) -> None:
         self._check(self._api.state_reset(self._context))
 
+    def seed(self, value: int) -> None:
+        """Starts the model's random numbers anew: the same calls draw the same again."""
+        self._check(self._api.set_seed(self._context, value))
+
     @property
     def threads(self) -> int:
         """How many threads a call may use; set 0 for what OpenMP says."""

@@ -106,6 +106,7 @@ class Api(ctypes.Structure):
         ("trim", _function(c_void_p)),
         ("profile_start", _function(c_void_p)),
         ("profile_stop", _function(c_void_p, c_char_p)),
+        ("set_seed", _function(c_void_p, c_uint64)),
     ]
 
 
