@@ -100,6 +100,7 @@ private:
   LogicalResult visit(Operation *op);
   LogicalResult visitWrite(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitBatchNorm(const AtenOp &op, ArrayRef<Value> names);
+  LogicalResult visitInstanceNorm(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitAsStrided(const AtenOp &op, Value name);
   void visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name);
   void returnWrites();
@@ -182,10 +183,53 @@ void Functionalizer::visitViewInPlace(const AtenOp &op, const aten::Schema &twin
   aliases.replaceByView(view, name);
 }
 
+/// As PyTorch does it: every channel of every instance is a channel of one batch, and the statistics that come out for
+/// it are means over the instances.
+LogicalResult Functionalizer::visitInstanceNorm(const AtenOp &op, ArrayRef<Value> names) {
+  MLIRContext *context = op->getContext();
+  Value input = op.tensor("input");
+  Shape sizes = getShape(input), merged = sizes;
+  AffineExpr instances = sizes[0], channels = sizes[1], one = getAffineConstantExpr(1, context);
+  merged[0] = one, merged[1] = instances * channels;
+  auto create = [&](Call call, ShapeRef shape, Value like) {
+    return call.create(builder, op.loc(), makeTensorType(shape, getElementTypeOrSelf(like)))->getResult(0);
+  };
+  auto view = [&](Value x, ShapeRef shape) {
+    return create(Call("view.default").set("self", x).set("size", shape, context), shape, x);
+  };
+  auto repeated = [&](StringRef argument) -> Value {
+    Value x = op.tensor(argument);
+    if (!x)
+      return {};
+    return create(Call("repeat.default").set("self", x).set("repeats", ShapeRef(instances), context), {merged[1]}, x);
+  };
+  Call call("_native_batch_norm_legit_functional.default");
+  call.set("input", view(input, merged));
+  for (StringRef argument : {"weight", "bias", "running_mean", "running_var"})
+    if (Value x = repeated(argument))
+      call.set(argument, x);
+  call.set("training", builder.getBoolAttr(true));
+  call.set("momentum", op.attribute("momentum"));
+  call.set("eps", op.attribute("eps"));
+  SmallVector<Type> types{makeTensorType(merged, getElementTypeOrSelf(input))};
+  for (int i = 0; i < 4; ++i)
+    types.push_back(makeTensorType({merged[1]}, getElementTypeOrSelf(op.tensor("running_mean"))));
+  Operation *norm = call.create(builder, op.loc(), types);
+  op.result().replaceAllUsesWith(view(norm->getResult(0), sizes));
+  auto mean = [&](unsigned result) {
+    Value matrix = view(norm->getResult(result), {instances, channels});
+    Shape first{getAffineConstantExpr(0, context)};
+    return create(Call("mean.dim").set("self", matrix).set("dim", first, context), {channels}, matrix);
+  };
+  replaced.push_back(op.operation());
+  return success(
+      succeeded(aliases.write(builder, op.loc(), namesOf(op, names, "running_mean")[0], mean(3))) &&
+      succeeded(aliases.write(builder, op.loc(), namesOf(op, names, "running_var")[0], mean(4))));
+}
+
 LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> names) {
   if (op.schema().baseName() == "instance_norm")
-    return op->emitError() << "cannot compile " << op->getName()
-                           << " that updates running statistics (use track_running_stats=False)";
+    return visitInstanceNorm(op, names);
   Value mean = op.tensor("running_mean"), variance = op.tensor("running_var");
   Operation *update = Call("_native_batch_norm_legit_functional.default")
                           .copyArguments(op)

@@ -23,7 +23,6 @@ struct Number {
   friend Number operator+(Number x, double y) { return x + x.number(y); }
   friend Number operator-(double x, Number y) { return y.number(x) - y; }
   friend Number operator*(Number x, double y) { return x * x.number(y); }
-  friend Number operator/(double x, Number y) { return y.number(x) / y; }
   Value less(double y) const {
     return arith::CmpFOp::create(*b, arith::CmpFPredicate::OLT, value, number(y).value);
   }
@@ -61,55 +60,8 @@ Value emitErfinv(Builder &b, ArrayRef<Value> operands, bool) {
   return choose(isOne, infinity, y).value;
 }
 
-static constexpr double kPi = 3.14159265358979323846;
-
-/// Lanczos' approximation (g = 7, n = 9), with reflection below 1/2.
-Value emitLgamma(Builder &b, ArrayRef<Value> operands, bool) {
-  static constexpr double kCoefficients[] = {676.5203681218851,     -1259.1392167224028,  771.32342877765313,
-                                             -176.61502916214059,   12.507343278686905,   -0.13857109526572012,
-                                             9.9843695780195716e-6, 1.5056327351493116e-7};
-  // In f64: the sum cancels near 1 and 2.
-  Number original{&b, operands[0]};
-  Number x{&b, narrow(b, operands[0], b.getF64Type())};
-  Value reflects = x.less(0.5);
-  Number z = choose(reflects, 1.0 - x, x) + -1.0;
-  Number sum = x.number(0.99999999999980993);
-  for (int i = 0; i < 8; ++i)
-    sum = sum + x.number(kCoefficients[i]) / (z + (i + 1.0));
-  Number t = z + 7.5;
-  Number direct = (z + 0.5) * apply<math::LogOp>(t) - t + apply<math::LogOp>(sum) + 0.91893853320467274178;
-  Number fraction = x - apply<math::FloorOp>(x);
-  Number sine = apply<math::AbsFOp>(apply<math::SinOp>(fraction * kPi));
-  Number reflected = apply<math::LogOp>(kPi / sine) - direct;
-  return narrow(b, choose(reflects, reflected, direct).value, original.value.getType());
-}
-
-/// Recurrence up to 10, then the asymptotic series; reflection below 0.
-Value emitDigamma(Builder &b, ArrayRef<Value> operands, bool) {
-  Number x{&b, narrow(b, operands[0], b.getF64Type())};
-  Value reflects = x.less(0);
-  Number z = choose(reflects, 1.0 - x, x);
-  Number shift = x.number(0);
-  for (int step = 0; step < 10; ++step) {
-    Value small = z.less(10);
-    shift = choose(small, shift - 1.0 / z, shift);
-    z = choose(small, z + 1.0, z);
-  }
-  Number inverse = 1.0 / z, square = inverse * inverse;
-  Number series = square * horner(square, {1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12});
-  Number value = apply<math::LogOp>(z) - inverse * 0.5 - series + shift;
-  Number angle = (x - apply<math::FloorOp>(x)) * kPi;
-  Number cotangent = apply<math::CosOp>(angle) / apply<math::SinOp>(angle);
-  Number result = choose(reflects, value - cotangent * kPi, value);
-  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x.value, x.number(0).value);
-  Number pole = x.with(math::CopySignOp::create(b, x.number(std::numeric_limits<double>::infinity()).value,
-                                                (x.number(0) - x).value));
-  return narrow(b, choose(isZero, pole, result).value, operands[0].getType());
-}
-
 /// Neighbours in value are neighbours in bits: one up away from zero, one down towards it.
-Value emitNextAfter(Builder &b, ArrayRef<Value> operands, bool) {
-  Value x = operands[0], y = operands[1];
+Value emitNextAfter(Builder &b, Value x, Value y) {
   Type type = x.getType(), bits = b.getIntegerType(type.getIntOrFloatBitWidth());
   auto test = [&](arith::CmpFPredicate p, Value u, Value v) { return arith::CmpFOp::create(b, p, u, v).getResult(); };
   Value zero = constant(b, type, 0), one = constantInt(b, bits, 1);

@@ -1,6 +1,6 @@
 //===- ScalarFunctions.h - functions that math does not have --------------===//
 //
-// Floating-point functions as formulas over arith and math; the operands are f32 or f64.
+// Floating-point functions as formulas over arith and math; the operands are f32 or f64, of next_after any.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,8 +10,6 @@
 namespace ptc::schedule {
 
 mlir::Value emitErfinv(Builder &b, llvm::ArrayRef<mlir::Value> x, bool);
-mlir::Value emitLgamma(Builder &b, llvm::ArrayRef<mlir::Value> x, bool);
-mlir::Value emitDigamma(Builder &b, llvm::ArrayRef<mlir::Value> x, bool);
-mlir::Value emitNextAfter(Builder &b, llvm::ArrayRef<mlir::Value> x, bool);
+mlir::Value emitNextAfter(Builder &b, mlir::Value x, mlir::Value y);
 
 } // namespace ptc::schedule

@@ -116,8 +116,6 @@ static const llvm::StringMap<Row> &table() {
       {"erf", {unary<math::ErfOp>}},
       {"erfc", {unary<math::ErfcOp>}},
       {"erfinv", {emitErfinv}},
-      {"lgamma", {emitLgamma}},
-      {"digamma", {emitDigamma}},
       {"floor", {unary<math::FloorOp>, itself}},
       {"ceil", {unary<math::CeilOp>, itself}},
       {"trunc", {unary<math::TruncOp>, itself}},
@@ -134,7 +132,6 @@ static const llvm::StringMap<Row> &table() {
       {"atan2", {binary<math::Atan2Op>}},
       {"maximum", {binary<arith::MaximumFOp>, bySign<arith::MaxSIOp, arith::MaxUIOp>}},
       {"minimum", {binary<arith::MinimumFOp>, bySign<arith::MinSIOp, arith::MinUIOp>}},
-      {"next_after", {emitNextAfter}},
       {"copy_sign", {binary<math::CopySignOp>}},
       {"and", {nullptr, binary<arith::AndIOp>}},
       {"or", {nullptr, binary<arith::OrIOp>}},
@@ -186,6 +183,13 @@ Value convertScalar(Builder &b, Value value, Type from, Type to) {
   return isUnsigned ? Value(arith::ExtUIOp::create(b, target, value)) : Value(arith::ExtSIOp::create(b, target, value));
 }
 
+static Value emitSpecial(Builder &b, StringAttr function, ValueRange elements, Type to) {
+  SmallVector<Value> wide;
+  for (Value element : elements)
+    wide.push_back(narrow(b, widen(b, element), b.getF64Type()));
+  return narrow(b, loop::SpecialOp::create(b, b.getF64Type(), wide, function), to);
+}
+
 Value emitScalar(Builder &b, Operation *prim, ValueRange elements) {
   Type from = elementType(prim->getOperand(0)), to = elementType(prim->getResult(0));
   StringRef name = prim->getName().stripDialect();
@@ -197,6 +201,10 @@ Value emitScalar(Builder &b, Operation *prim, ValueRange elements) {
     Type target = loop::getScalarType(to);
     return elements[0].getType() == target ? elements[0] : Value(arith::BitcastOp::create(b, target, elements[0]));
   }
+  if (name == "special")
+    return emitSpecial(b, prim->getAttrOfType<StringAttr>("function"), elements, to);
+  if (name == "next_after") // neighbours among the numbers of the type itself
+    return emitNextAfter(b, elements[0], elements[1]);
   if (name == "select")
     return llvm::isa<ComplexType>(elementType(prim->getOperand(1)))
                ? Value()

@@ -14,6 +14,8 @@ static int64_t getWork(Operation &op) {
     return 0;
   if (llvm::isa<arith::DivFOp, math::SqrtOp>(op))
     return 4;
+  if (llvm::isa<loop::SpecialOp>(op))
+    return 200;
   if (llvm::isa<arith::DivSIOp, arith::RemSIOp, arith::RemFOp>(op))
     return 16;
   if (llvm::isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::CopySignOp,

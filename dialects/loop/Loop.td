@@ -72,6 +72,13 @@ def CheckedIndexOp : LoopOp<"checked_index", [Pure]> {
   let assemblyFormat = "$value `:` type($value) `in` $size attr-dict";
 }
 
+def SpecialOp : LoopOp<"special", [Pure]> {
+  let summary = "a function of runtime/special/Special.h";
+  let arguments = (ins Variadic<F64>:$x, StrAttr:$function);
+  let results = (outs F64:$value);
+  let assemblyFormat = "$function `(` $x `)` attr-dict `:` type($x) `->` type($value)";
+}
+
 def YieldOp : LoopOp<"yield", [Pure, Terminator, ReturnLike]> {
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];

@@ -2,6 +2,7 @@
 
 #include "dialects/prims/Elementwise.h"
 #include "dialects/prims/Inference.h"
+#include "dialects/prims/reference/SpecialFunctions.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -15,6 +16,14 @@ LogicalResult AbsOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor a, I
     element = complex.getElementType();
   types.push_back(makeTensorType(getShape(a.getX()), element));
   return success();
+}
+
+LogicalResult SpecialOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  SpecialFunction function = findSpecialFunction(a.getFunction());
+  if (a.getX().size() != (function.unary ? 1 : function.binary ? 2 : 0))
+    return emitOptionalError(location, getOperationName(), ": there is no special function '", a.getFunction(),
+                             "' of ", a.getX().size(), " arguments");
+  return inferSameType(location, getOperationName(), a.getOperands(), types);
 }
 
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {

@@ -36,8 +36,6 @@ def AtanhOp : Unary<"atanh">;
 def ErfOp : Unary<"erf", FloatTensor>;
 def ErfcOp : Unary<"erfc", FloatTensor>;
 def ErfinvOp : Unary<"erfinv", FloatTensor>;
-def LgammaOp : Unary<"lgamma", FloatTensor>;
-def DigammaOp : Unary<"digamma", FloatTensor>;
 def FloorOp : Unary<"floor", FloatTensor>;
 def CeilOp : Unary<"ceil", FloatTensor>;
 def TruncOp : Unary<"trunc", FloatTensor>;
@@ -71,6 +69,11 @@ def LeOp : Comparison<"le">;
 def GtOp : Comparison<"gt">;
 def GeOp : Comparison<"ge">;
 
+def SpecialOp : Prim<"special", [IsElementwise]> {
+  let summary = "a function of runtime/special/Special.h, computed in f64";
+  let arguments = (ins Variadic<FloatTensor>:$x, StrAttr:$function);
+  let results = (outs Tensor:$result);
+}
 def SelectOp : Prim<"select", [IsElementwise]> {
   let summary = "where pred then a else b";
   let arguments = (ins BoolTensor:$pred, Tensor:$on_true, Tensor:$on_false);

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/BodyEmitter.h"
 #include "compiler/codegen/cpu/BodyOps.h"
+#include "compiler/codegen/cpu/MathExpr.h"
 #include "compiler/codegen/cpu/VectorMath.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -91,6 +92,10 @@ template <CmpInst::Predicate predicate> Results againstInfinity(Ir &b, mlir::Ope
                        ConstantFP::getInfinity(x[0]->getType()))};
 }
 
+Results special(Ir &b, mlir::Operation &op, Operands x, Type *) {
+  return {callLibm(b, ("ptc_special_" + op.getAttrOfType<mlir::StringAttr>("function").getValue()).str(), x)};
+}
+
 Results bitcast(Ir &b, mlir::Operation &, Operands x, Type *to) { return {b.CreateBitCast(x[0], to)}; }
 Results indexCast(Ir &b, mlir::Operation &, Operands x, Type *to) { return {b.CreateSExtOrTrunc(x[0], to)}; }
 Results indexCastUnsigned(Ir &b, mlir::Operation &, Operands x, Type *to) { return {b.CreateZExtOrTrunc(x[0], to)}; }
@@ -145,6 +150,8 @@ const StringMap<Emit> &table() {
       {"arith.bitcast", bitcast},
       {"arith.index_cast", indexCast},
       {"arith.index_castui", indexCastUnsigned},
+
+      {"loop.special", special},
 
       {"math.absf", unaryIntrinsic<Intrinsic::fabs>},
       {"math.absi", absoluteInteger},

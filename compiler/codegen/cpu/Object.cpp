@@ -53,11 +53,21 @@ static void optimise(Module &module, TargetMachine &machine) {
       passes.run(function, functions);
 }
 
+/// Before it returns, a function clears the upper halves of vector registers, even one that promised to keep all
+/// registers: LLVM does not see the contradiction.
+static void keepUpperHalves(Module &module, TargetMachine &machine) {
+  std::string features = (machine.getTargetFeatureString() + ",-vzeroupper").str();
+  for (Function &function : module)
+    if (function.getCallingConv() == CallingConv::PreserveAll)
+      function.addFnAttr("target-features", features);
+}
+
 SmallVector<char, 0> writeModule(Module &module, TargetMachine &machine, CodeForm form) {
   std::string broken;
   raw_string_ostream complaints(broken);
   if (verifyModule(module, &complaints))
     report_fatal_error(Twine("kernels are broken LLVM IR: ") + broken);
+  keepUpperHalves(module, machine);
   optimise(module, machine);
   SmallVector<char, 0> bytes;
   raw_svector_ostream out(bytes);

@@ -81,7 +81,9 @@ public:
   // Elementwise; those of real functions make integers floating.
   T exp(T x), exp2(T x), expm1(T x), log(T x), log1p(T x), log2(T x), log10(T x), sqrt(T x), rsqrt(T x);
   T reciprocal(T x), sin(T x), cos(T x), tan(T x), asin(T x), acos(T x), atan(T x), sinh(T x), cosh(T x);
-  T tanh(T x), asinh(T x), acosh(T x), atanh(T x), erf(T x), erfc(T x), erfinv(T x), lgamma(T x), digamma(T x);
+  T tanh(T x), asinh(T x), acosh(T x), atanh(T x), erf(T x), erfc(T x), erfinv(T x);
+  /// A function of runtime/special/Special.h.
+  T special(llvm::StringRef name, T x), special(llvm::StringRef name, T x, T y);
   T abs(T x), neg(T x), sign(T x), floor(T x), ceil(T x), trunc(T x), round(T x), bitNot(T x);
   T isNan(T x), isFinite(T x);
   T sigmoid(T x) { return 1.0 / (1.0 + exp(-x)); }

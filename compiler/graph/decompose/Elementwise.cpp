@@ -122,9 +122,19 @@ PTC_REAL(atanh, AtanhOp)
 PTC_REAL(erf, ErfOp)
 PTC_REAL(erfc, ErfcOp)
 PTC_REAL(erfinv, ErfinvOp)
-PTC_REAL(lgamma, LgammaOp)
-PTC_REAL(digamma, DigammaOp)
 #undef PTC_REAL
+
+T B::special(llvm::StringRef name, T x) {
+  Value operand = toFloating(x).tensor();
+  return T(*this, prims::SpecialOp::create(builder, loc(), ValueRange(operand), builder.getStringAttr(name)).getResult());
+}
+
+T B::special(llvm::StringRef name, T x, T y) {
+  Type dtype = decompose::toFloating(promoted({x, y}));
+  Shape sizes = broadcastShapes({x, y});
+  Value operands[] = {materialise(to(x, dtype), dtype, sizes), materialise(to(y, dtype), dtype, sizes)};
+  return T(*this, prims::SpecialOp::create(builder, loc(), operands, builder.getStringAttr(name)).getResult());
+}
 
 T B::neg(T x) { return unary<prims::NegOp>(x); }
 T B::bitNot(T x) { return unary<prims::NotOp>(x); }

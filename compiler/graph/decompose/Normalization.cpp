@@ -37,6 +37,10 @@ struct BatchNorm {
 /// With the batch's own statistics; running ones move by `momentum`.
 static BatchNorm normaliseBatch(B &b, T x, OptT weight, OptT bias, OptT runningMean, OptT runningVariance,
                                 double momentum, double eps) {
+  if (x.rank() < 2) { // allowed where there is no element
+    T none = b.full(x.sizes(), 0, x.dtype());
+    return {x, none, none, runningMean.value_or(T()), runningVariance.value_or(T())};
+  }
   Dims dims = b.dims(x, {});
   dims.erase(dims.begin() + 1);
   Moments m = variance(b, x, dims, 0, false);

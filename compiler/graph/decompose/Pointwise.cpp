@@ -47,8 +47,6 @@ static void addReal(Table &t) {
   real(t, "erf special_erf", &B::erf);
   real(t, "erfc special_erfc", &B::erfc);
   real(t, "erfinv special_erfinv", &B::erfinv);
-  real(t, "lgamma special_gammaln", &B::lgamma);
-  real(t, "digamma special_digamma special_psi", &B::digamma);
   real(t, "sigmoid special_expit", &B::sigmoid);
 }
 
@@ -114,7 +112,7 @@ static std::pair<T, T> splitFloat(B &b, T x) {
   return {b.where(keeps, x, mantissa), b.to(b.where(keeps, 0, exponent), b.i32())};
 }
 
-static void addSpecial(Table &t) {
+static void addOthers(Table &t) {
   t.pointwise("frexp.Tensor", [](B &b, T x) { return splitFloat(b, x); });
   t.floating("angle", [](B &b, T x) { return b.where(b.isNan(x), x, b.where(x < 0, M_PI, 0.0)); });
   t.floating("deg2rad", [](B &, T x) { return x * (M_PI / 180); });
@@ -133,13 +131,6 @@ static void addSpecial(Table &t) {
     return b.where(b.isNan(x), x, b.where(x >= 0, inside, -kInfinity));
   });
   t.floating("special_ndtr", [](B &b, T x) { return b.erfc(x * -M_SQRT1_2) * 0.5; });
-  t.floating("special_ndtri", [](B &b, T x) { return b.erfinv(x * 2.0 - 1.0) * M_SQRT2; });
-  t.floating("mvlgamma special_multigammaln", [](B &b, T x, int64_t p) {
-    T sum = b.lgamma(x);
-    for (int64_t i = 1; i < p; ++i)
-      sum = sum + b.lgamma(x - i / 2.0);
-    return sum + 0.25 * p * (p - 1) * std::log(M_PI);
-  });
   // xlogy(0, y) is 0 whatever y is, but for NaN.
   t.floating("xlogy.Tensor xlogy.Scalar_Self xlogy.Scalar_Other special_xlogy special_xlogy.self_scalar "
              "special_xlogy.other_scalar",
@@ -162,7 +153,7 @@ void addPointwise(Table &t) {
   addReal(t);
   addRounding(t);
   addClasses(t);
-  addSpecial(t);
+  addOthers(t);
 }
 
 } // namespace ptc::decompose

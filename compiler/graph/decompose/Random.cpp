@@ -63,8 +63,9 @@ static void addFloats(Table &t) {
   t.def("randn randn.generator randn_like randn_like.generator", [](B &b, Rest) { return declaredNormal(b); });
   t.def("uniform",
         [](B &b, T, double from, double to) { return b.toOpmath(declaredUniform(b)) * (to - from) + from; });
-  t.def("normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor",
-        [](B &b, T mean, T deviation) { return declaredNormal(b) * deviation + mean; });
+  t.def("normal.Tensor_Tensor", [](B &b, T mean, T deviation) { return declaredNormal(b) * deviation + mean; });
+  t.def("normal.Tensor_float", [](B &b, T mean, double deviation) { return declaredNormal(b) * deviation + mean; });
+  t.def("normal.float_Tensor", [](B &b, double mean, T deviation) { return declaredNormal(b) * deviation + mean; });
   t.def("normal.float_float", [](B &b, double mean, double deviation, Ints, Dtype) {
     return declaredNormal(b) * deviation + mean;
   });

@@ -66,6 +66,7 @@ const Table &table() {
     addScan(*table);
     addScatter(*table);
     addSort(*table);
+    addSpecial(*table);
     addView(*table);
     addViewScatter(*table);
     return table;

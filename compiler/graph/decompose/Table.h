@@ -109,6 +109,7 @@ void addResize(Table &table);
 void addScan(Table &table);
 void addScatter(Table &table);
 void addSort(Table &table);
+void addSpecial(Table &table);
 void addView(Table &table);
 void addViewScatter(Table &table);
 

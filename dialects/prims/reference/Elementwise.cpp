@@ -100,8 +100,6 @@ Error AtanhOp::evaluate(Evaluation &e) { return field(e, [](auto x) { return std
 Error ErfOp::evaluate(Evaluation &e) { return real(e, [](double x) { return std::erf(x); }); }
 Error ErfcOp::evaluate(Evaluation &e) { return real(e, [](double x) { return std::erfc(x); }); }
 Error ErfinvOp::evaluate(Evaluation &e) { return real(e, erfinv); }
-Error LgammaOp::evaluate(Evaluation &e) { return real(e, [](double x) { return std::lgamma(x); }); }
-Error DigammaOp::evaluate(Evaluation &e) { return real(e, digamma); }
 Error FloorOp::evaluate(Evaluation &e) { return real(e, [](double x) { return std::floor(x); }); }
 Error CeilOp::evaluate(Evaluation &e) { return real(e, [](double x) { return std::ceil(x); }); }
 Error TruncOp::evaluate(Evaluation &e) { return real(e, [](double x) { return std::trunc(x); }); }
@@ -188,11 +186,17 @@ Error MinimumOp::evaluate(Evaluation &e) {
   return real2(e, [](double x, double y) { return std::isnan(x) || x < y ? x : y; });
 }
 Error NextAfterOp::evaluate(Evaluation &e) {
-  if (e[0].element.isF64())
-    return real2(e, [](double x, double y) { return std::nextafter(x, y); });
-  if (e[0].element.isF32())
-    return real2(e, [](double x, double y) { return double(std::nextafterf(float(x), float(y))); });
-  return e.fail("only f32 and f64 have a reference");
+  const llvm::fltSemantics &semantics = llvm::cast<FloatType>(e[0].element).getFloatSemantics();
+  return real2(e, [&](double x, double y) {
+    if (std::isnan(x) || std::isnan(y) || x == y)
+      return x == y ? y : x + y;
+    llvm::APFloat number(x);
+    bool loses;
+    number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &loses);
+    number.next(/*nextDown=*/y < x);
+    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    return number.convertToDouble();
+  });
 }
 Error CopySignOp::evaluate(Evaluation &e) {
   return real2(e, [](double x, double y) { return std::copysign(x, y); });
@@ -232,8 +236,13 @@ Error GtOp::evaluate(Evaluation &e) { return compare(e, [](auto x, auto y) { ret
 Error GeOp::evaluate(Evaluation &e) { return compare(e, [](auto x, auto y) { return x >= y; }); }
 
 //===----------------------------------------------------------------------===//
-// Select and conversions
+// Special functions, select and conversions
 //===----------------------------------------------------------------------===//
+
+Error SpecialOp::evaluate(Evaluation &e) {
+  SpecialFunction function = findSpecialFunction(getFunction());
+  return function.unary ? real(e, function.unary) : real2(e, function.binary);
+}
 
 Error SelectOp::evaluate(Evaluation &e) {
   const std::vector<int64_t> &where = e[0].integers;

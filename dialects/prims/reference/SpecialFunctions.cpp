@@ -1,6 +1,7 @@
 //===- SpecialFunctions.cpp -----------------------------------------------===//
 
 #include "dialects/prims/reference/SpecialFunctions.h"
+#include "runtime/special/Special.h"
 
 #include <limits>
 
@@ -21,19 +22,17 @@ double erfinv(double x) {
   return y;
 }
 
-/// Reflection for negative x, recurrence up to 6, then the asymptotic series.
-double digamma(double x) {
-  if (x == 0)
-    return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  if (x < 0)
-    return x == std::floor(x) ? std::numeric_limits<double>::quiet_NaN()
-                              : digamma(1 - x) - M_PI / std::tan(M_PI * (x - std::trunc(x)));
-  double result = 0;
-  for (; x < 10; ++x)
-    result -= 1 / x;
-  double z = 1 / (x * x);
-  double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * 691.0 / 32760)))));
-  return result + std::log(x) - 0.5 / x - series;
+SpecialFunction findSpecialFunction(llvm::StringRef name) {
+#define PTC_FIND_UNARY(f)                                                                                              \
+  if (name == #f)                                                                                                      \
+    return {&ptc_special_##f, nullptr};
+#define PTC_FIND_BINARY(f)                                                                                             \
+  if (name == #f)                                                                                                      \
+    return {nullptr, &ptc_special_##f};
+  PTC_SPECIAL_FUNCTIONS(PTC_FIND_UNARY, PTC_FIND_BINARY)
+#undef PTC_FIND_UNARY
+#undef PTC_FIND_BINARY
+  return {};
 }
 
 } // namespace ptc::prims

@@ -1,13 +1,21 @@
 //===- SpecialFunctions.h - functions that <cmath> and <complex> lack -----===//
 #pragma once
 
+#include "llvm/ADT/StringRef.h"
+
 #include <cmath>
 #include <complex>
 
 namespace ptc::prims {
 
+/// A function of runtime/special/Special.h; neither when there is none of that name.
+struct SpecialFunction {
+  double (*unary)(double) = nullptr;
+  double (*binary)(double, double) = nullptr;
+};
+SpecialFunction findSpecialFunction(llvm::StringRef name);
+
 double erfinv(double x);
-double digamma(double x);
 
 inline double exp2(double x) { return std::exp2(x); }
 inline double expm1(double x) { return std::expm1(x); }

@@ -1,0 +1,44 @@
+//===- Normal.cpp - functions of the normal distribution ------------------===//
+
+#include "runtime/special/Special.h"
+
+#include <math.h>
+
+/// exp(x^2) erfc(x)
+double ptc_special_erfcx(double x) {
+  if (x < 10) {
+    double square = x * x, rest = fma(x, x, -square);
+    return square > 710 ? HUGE_VAL : exp(square) * (1 + rest) * erfc(x);
+  }
+  // (1 - 1 / (2 x^2) + 1 * 3 / (2 x^2)^2 - ...) / (x sqrt(pi))
+  double z = 1 / (2 * x * x), term = 1, sum = 1;
+  for (int k = 1; k < 30 && fabs(term) > 1e-17; ++k) {
+    term *= -(2 * k - 1) * z;
+    sum += term;
+  }
+  return sum / (x * sqrt(M_PI));
+}
+
+/// The logarithm of the distribution function.
+double ptc_special_log_ndtr(double x) {
+  if (x < -1)
+    return log(ptc_special_erfcx(-x * M_SQRT1_2) / 2) - x * x / 2;
+  return log1p(-erfc(x * M_SQRT1_2) / 2);
+}
+
+/// The inverse of the distribution function: a first guess (Abramowitz and Stegun, 26.2.23), then Halley's method.
+double ptc_special_ndtri(double p) {
+  if (isnan(p) || p < 0 || p > 1)
+    return NAN;
+  if (p > 0.5)
+    return -ptc_special_ndtri(1 - p);
+  if (p == 0)
+    return -HUGE_VAL;
+  double t = sqrt(-2 * log(p));
+  double x = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
+  for (int i = 0; i < 3; ++i) {
+    double error = (erfc(-x * M_SQRT1_2) / 2 - p) * sqrt(2 * M_PI) * exp(x * x / 2);
+    x -= error / (1 + x * error / 2);
+  }
+  return x;
+}
