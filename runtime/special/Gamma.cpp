@@ -33,16 +33,18 @@ double ptc_special_digamma(double x) {
 
 /// The formula of Euler and Maclaurin, after the first terms have been added up.
 double ptc_special_zeta(double s, double q) {
-  if (isnan(s) || isnan(q) || s < 1)
-    return NAN;
   if (s == 1)
     return HUGE_VAL;
+  if (s < 1)
+    return NAN;
   if (q <= 0) {
     if (q == floor(q))
       return HUGE_VAL;
     if (s != floor(s))
       return NAN;
   }
+  if (isnan(s) || isnan(q))
+    return NAN;
   double sum = 0, term = 0;
   for (int i = 0; i < 10 || q <= 9; ++i, ++q) {
     term = pow(q, -s);
@@ -129,14 +131,18 @@ static double upperByFraction(double a, double x) {
   return fraction * gammaDensity(a, x);
 }
 
-/// At the borders of the domain; false inside it.
+/// At the borders of the domain, in the order in which PyTorch asks; false inside it.
 static bool atBorder(double a, double x, double &lower) {
-  if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x)))
+  if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (isinf(a) && isinf(x)))
     lower = NAN;
-  else if (a == 0 || isinf(x))
+  else if (a == 0)
     lower = 1;
   else if (x == 0 || isinf(a))
     lower = 0;
+  else if (isinf(x))
+    lower = 1;
+  else if (isnan(a) || isnan(x))
+    lower = NAN;
   else
     return false;
   return true;

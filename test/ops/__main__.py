@@ -19,7 +19,9 @@ import rows_compute  # noqa: E402
 import rows_elementwise  # noqa: E402
 import rows_indexing  # noqa: E402
 import rows_network  # noqa: E402
+import rows_random  # noqa: E402
 import rows_shape  # noqa: E402
+import rows_special  # noqa: E402
 from harness import Row, run_rows  # noqa: E402
 
 ROWS: list[Row] = [
@@ -28,6 +30,8 @@ ROWS: list[Row] = [
     *rows_indexing.ROWS,
     *rows_compute.ROWS,
     *rows_network.ROWS,
+    *rows_special.ROWS,
+    *rows_random.ROWS,
 ]
 GROUP = 12  # rows compiled together; taken apart when one of them fails
 

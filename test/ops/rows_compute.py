@@ -43,6 +43,9 @@ reductions = [
     op("cosine_similarity", F.cosine_similarity, x(4, 9), x(4, 9)),
     op("pairwise_distance", F.pairwise_distance, x(4, 9), x(4, 9)),
     op("cdist", torch.cdist, x(2, 4, 9), x(2, 5, 9)),
+    *(op(f"pdist.{p}", lambda a, p=p: F.pdist(a, p), x(5, 4)) for p in (0.0, 1.0, 2.0, 3.0)),
+    op("renorm", lambda a: (a.renorm(2, -1, 0.5), a.renorm(1, 0, 3.0)), x(4, 9)),
+    op("embedding_renorm", lambda w, i: F.embedding(i, w.clone(), max_norm=1.0), x(5, 4), ints(3, low=0)),
     op("weight_norm", lambda v, g: torch._weight_norm(v, g, 0), x(4, 9), x(4, 1, low=0.5)),
     op("cross", lambda a, b: torch.linalg.cross(a, b), x(4, 3), x(4, 3)),
 ]  # fmt: skip
@@ -67,6 +70,7 @@ contractions = [
     op("inner", torch.inner, x(2, 5), x(3, 5)),
     op("kron", torch.kron, x(2, 3), x(3, 2)),
     op("tensordot", lambda a, b: torch.tensordot(a, b, ([1, 2], [1, 0])), x(2, 3, 4), x(4, 3, 5)),
+    op("tensordot.one", lambda a, b: torch.tensordot(a, b, ([0, 1], [2, 0])), x(1, 1, 1), x(2, 1, 3)),
     op("bilinear", F.bilinear, x(4, 3), x(4, 5), x(2, 3, 5), x(2)),
     op("matrix_power", lambda a: torch.linalg.matrix_power(a, 3), x(4, 4)),
     op("attention.written_out", written_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), first_row),
@@ -94,6 +98,8 @@ losses = [
     op("cross_entropy", F.cross_entropy, x(6, 4), ints(6, low=0, high=4)),
     op("cross_entropy.smooth", lambda a, t: F.cross_entropy(a, t, label_smoothing=0.1), x(6, 4), ints(6, low=0, high=4)),
     op("cross_entropy.soft", F.cross_entropy, x(6, 4), x(6, 4, low=0, high=1)),
+    *(op(f"multi_margin.{p}", lambda a, t, w, p=p: F.multi_margin_loss(a, t, p, 0.7, w), x(6, 4), ints(6, low=0, high=4), x(4, low=0.5)) for p in (1, 2)),
+    op("multilabel_margin", lambda a: F.multilabel_margin_loss(a, torch.tensor([[3, 0, -1, 1], [1, 2, 3, -1]]), reduction="none"), x(2, 4)),
     op("triplet", F.triplet_margin_loss, x(4, 9), x(4, 9), x(4, 9)),
     op("margin_ranking", F.margin_ranking_loss, x(9), x(9), x(9)),
 ]  # fmt: skip

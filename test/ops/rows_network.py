@@ -18,6 +18,11 @@ class Recurrent:
         return self.network(a)
 
 
+def instance_norm_with_statistics(a, mean, variance):
+    mean, variance = mean.clone(), variance.clone()
+    return F.instance_norm(a, mean, variance, momentum=0.3), mean, variance
+
+
 normalization = [
     op("batch_norm", lambda a, m, v, w, b: F.batch_norm(a, m, v, w, b), x(2, 4, 3, 3), x(4), x(4, low=0.5), x(4), x(4)),
     op("batch_norm.training", lambda a, w, b: F.batch_norm(a, None, None, w, b, training=True), x(4, 3, 5), x(3), x(3)),
@@ -25,6 +30,7 @@ normalization = [
     op("layer_norm.offset", lambda a: F.layer_norm(a, (64,)), x(3, 64, low=1000, high=1001), tolerance=(1e-3, 1e-3)),
     op("layer_norm.bf16", lambda a: F.layer_norm(a, (64,)), x(3, 64, dtype=torch.bfloat16)),
     op("group_norm", lambda a, w, b: F.group_norm(a, 2, w, b), x(2, 4, 3, 3), x(4), x(4)),
+    op("instance_norm.statistics", instance_norm_with_statistics, x(2, 4, 5), x(4), x(4, low=0.5)),
     op("instance_norm", lambda a, w: F.instance_norm(a, weight=w), x(2, 4, 5), x(4)),
     op("rms_norm", lambda a, w: F.rms_norm(a, (8,), w), x(3, 8), x(8)),
     op("local_response_norm", lambda a: F.local_response_norm(a, 3), x(2, 5, 4, 4)),

@@ -68,6 +68,17 @@ joins = [
     op("channel_shuffle", lambda a: F.channel_shuffle(a, 2), x(2, 6, 3, 3)),
 ]
 
+joins += [
+    op("chunk_cat", lambda a, b: torch._chunk_cat([a, b], 0, 3), x(4, 3), x(2, 5)),
+    op("atleast.sequence", lambda a, b: (torch.atleast_1d([a, b]), torch.atleast_2d([a, b]), torch.atleast_3d([a, b])), x(), x(3, 4)),
+    op("repeat_interleave.tensor", lambda a, n: torch.repeat_interleave(a, n.sort().values * 0 + torch.tensor([2, 0, 3, 1]), 1, output_size=6), x(2, 4), ints(4, low=0)),
+    op("gradient", lambda a: torch.gradient(a), x(5, 6)),
+    op("gradient.spacing", lambda a: torch.gradient(a, spacing=[2.0, 0.5], edge_order=2), x(5, 6)),
+    op("gradient.places", lambda a, p: torch.gradient(a, spacing=(p.cumsum(0),), dim=1, edge_order=2), x(5, 6), x(6, low=0.1)),
+    op("trapezoid", lambda a, p: (torch.trapezoid(a, dx=2.0), torch.trapezoid(a, p, dim=1), torch.trapz(a, p)), x(3, 6), x(6)),
+    op("cumulative_trapezoid", lambda a, p: (torch.cumulative_trapezoid(a, dim=0), torch.cumulative_trapezoid(a, p)), x(3, 6), x(3, 6)),
+]  # fmt: skip
+
 pads = [
     op("pad", lambda a: F.pad(a, (1, 2, 0, 1), value=1.5), x(2, 3, 4)),
     op("pad.crop", lambda a: F.pad(a, (-1, 1)), x(2, 5)),

@@ -105,7 +105,7 @@ static void addReads(Table &t) {
   });
   t.def("take_along_dim", [](B &b, T x, T index, std::optional<int64_t> dim) {
     if (!dim)
-      return b.gather(b.reshape(x, x.numel()), {b.wrap(b.reshape(index, index.numel()), x.numel())}, {0});
+      return b.gather(b.reshape(x, x.numel()), {b.reshape(index, index.numel())}, {0});
     index = b.wrap(index, x.size(*dim));
     Shape sizes = b.broadcastShapes({x, index}), indexed = sizes;
     indexed[b.dim(x, *dim)] = index.size(*dim);

@@ -39,24 +39,34 @@ static void addUnary(Table &t) {
   });
 }
 
+/// PyTorch's recurrences subtract one infinity from another once values of x's type overflow.
+static T polynomialAt(B &b, llvm::StringRef name, T x, T n) {
+  T value = b.special(name, x, n);
+  T overflows = ~b.isFinite(value) & b.isFinite(b.tensor(x, value.dtype(), value.sizes()));
+  return b.where(overflows, NAN, value);
+}
+
 /// Under PyTorch's three signatures: of two tensors, and with a number in either place.
-static void polynomial(Table &t, llvm::StringRef name) {
+template <typename Row> static void defPolynomial(Table &t, llvm::StringRef name, Row row) {
   std::string full = ("special_" + name).str();
-  binary(t, full + " " + full + ".x_scalar " + full + ".n_scalar", name);
+  t.floating(full + " " + full + ".x_scalar " + full + ".n_scalar", row);
+}
+
+static void polynomial(Table &t, llvm::StringRef name) {
+  defPolynomial(t, name, [name](B &b, T x, T n) { return polynomialAt(b, name, x, n); });
 }
 
 static void shiftedPolynomial(Table &t, llvm::StringRef name) {
-  std::string full = ("special_shifted_" + name).str();
-  t.floating(full + " " + full + ".x_scalar " + full + ".n_scalar",
-             [name](B &b, T x, T n) { return b.special(name, x * 2.0 - 1.0, n); });
+  defPolynomial(t, ("shifted_" + name).str(),
+                [name](B &b, T x, T n) { return polynomialAt(b, name, x * 2.0 - 1.0, n); });
 }
 
 /// PyTorch gives up on degrees whose values a type of this precision hardly holds.
 static void hermitePolynomial(Table &t, llvm::StringRef name) {
-  std::string full = ("special_" + name).str();
-  t.floating(full + " " + full + ".x_scalar " + full + ".n_scalar", [name](B &b, T x, T n) {
-    T value = b.special(name, x, n);
-    return b.where(b.tensor(n, value.dtype()) > (value.dtype().isF64() ? 512.0 : 128.0), NAN, value);
+  defPolynomial(t, name, [name](B &b, T x, T n) {
+    T value = polynomialAt(b, name, x, n);
+    double most = value.dtype().isF64() ? 512 : 128;
+    return b.where(b.tensor(n, value.dtype(), value.sizes()) > most, NAN, value);
   });
 }
 

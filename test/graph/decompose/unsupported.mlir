@@ -3,13 +3,13 @@
 
 // CHECK: error: operator aten.nonzero.default is not supported
 // CHECK: note: the size of its result depends on data
-// CHECK: error: operator aten.rand_like.default is not supported
-// CHECK: note: it needs random numbers
-// CHECK: error: operator aten.dropout.default is not supported
-// CHECK: note: in training mode it needs random numbers: export the model after model.eval()
+// CHECK: error: operator aten._standard_gamma.default is not supported
+// CHECK: note: its distribution of random numbers is not among those that ptc draws
+// CHECK: error: operator aten.random.from is not supported
+// CHECK: note: give the end of the range, too
 func.func @forward(%x: tensor<4xf32>) -> (tensor<4x1xi64>, tensor<4xf32>, tensor<4xf32>) {
   %0 = aten.nonzero.default %x : (tensor<4xf32>) -> tensor<4x1xi64>
-  %1 = aten.rand_like.default %x : (tensor<4xf32>) -> tensor<4xf32>
-  %2 = aten.dropout.default %x {p = 0.5 : f64, train = true} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = aten._standard_gamma.default %x : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = aten.random.from %x {from = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %0, %1, %2 : tensor<4x1xi64>, tensor<4xf32>, tensor<4xf32>
 }
