@@ -7,7 +7,7 @@ from harness import ints, op, special, x
 UNARY = {
     "lgamma": (-4.5, 9), "digamma": (-4.5, 9), "i0": (-40, 40), "special.i0e": (-40, 40), "special.i1": (-40, 40),
     "special.i1e": (-40, 40), "special.erfcx": (-4, 40), "special.log_ndtr": (-20, 6), "special.ndtri": (0.001, 0.999),
-    "special.airy_ai": (-8, 8), "special.bessel_j0": (-20, 20), "special.bessel_j1": (-20, 20),
+    "special.airy_ai": (-2, 8), "special.bessel_j0": (-20, 20), "special.bessel_j1": (-20, 20),
     "special.bessel_y0": (0.1, 20), "special.bessel_y1": (0.1, 20), "special.modified_bessel_i0": (-9, 9),
     "special.modified_bessel_i1": (-9, 9), "special.modified_bessel_k0": (0.01, 30),
     "special.modified_bessel_k1": (0.01, 30), "special.scaled_modified_bessel_k0": (0.01, 90),
@@ -26,6 +26,7 @@ def function(name):
 
 unary = [op(name, function(name), x(257, low=low, high=high)) for name, (low, high) in UNARY.items()]
 unary += [op(f"{name}.special", function(name), special(64)) for name in UNARY if name != "special.airy_ai"]
+unary += [op("special.airy_ai.left", torch.special.airy_ai, x(99, low=-40, high=-2), tolerance=(1e-4, 1e-4))]
 unary += [op(f"{name}.f64", function(name), x(65, dtype=torch.float64, low=low, high=high), tolerance=(1e-6, 1e-6))
           for name, (low, high) in UNARY.items()]  # fmt: skip
 

@@ -1,0 +1,79 @@
+"""The random state of a compiled model, through the Python loader.
+
+seeds.py PTC LOADER_FILE...
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import torch
+
+PTC = sys.argv[1]
+sys.path.insert(0, str(Path(sys.argv[2]).resolve().parent.parent))
+import ptc  # noqa: E402
+
+
+class Noise(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.nn.functional.dropout(x + torch.randn_like(x), 0.3, True), torch.randint(1000, (64,))
+
+
+def compile_noise() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    torch.export.save(torch.export.export(Noise(), (torch.zeros(300, 300),)), folder / "noise.pt2")
+    subprocess.run([PTC, "compile", folder / "noise.pt2", "-o", folder / "noise.so"], check=True)
+    return folder / "noise.so"
+
+
+PATH = compile_noise()
+X = np.ones((300, 300), np.float32)
+
+
+def draw(model: ptc.Model) -> bytes:
+    return b"".join(y.numpy().tobytes() for y in model(X))
+
+
+class SeedTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.model = ptc.Model(PATH, threads=2)
+
+    def test_calls_differ_and_a_seed_repeats_them(self) -> None:
+        self.model.seed(7)
+        first, second = draw(self.model), draw(self.model)
+        self.assertNotEqual(first, second)
+        self.model.seed(7)
+        self.assertEqual([first, second], [draw(self.model), draw(self.model)])
+        self.model.seed(8)
+        self.assertNotEqual(first, draw(self.model))
+
+    def test_new_contexts_start_alike(self) -> None:
+        self.assertEqual(draw(self.model), draw(ptc.Model(PATH)))
+
+    def test_threads_do_not_matter(self) -> None:
+        numbers = []
+        for threads in (1, 2, 3):
+            self.model.threads = threads
+            self.model.seed(2**64 - 1)
+            numbers.append(draw(self.model))
+        self.assertEqual(numbers[0], numbers[1])
+        self.assertEqual(numbers[0], numbers[2])
+
+    def test_the_state_can_be_saved(self) -> None:
+        self.model.seed(5)
+        draw(self.model)
+        state = self.model.get_state("ptc.random")
+        np.testing.assert_array_equal(state, [5, 4])
+        after = draw(self.model)
+        other = ptc.Model(PATH)
+        other.set_state("ptc.random", state)
+        self.assertEqual(after, draw(other))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
