@@ -8,6 +8,7 @@
 #include "compiler/graph/FoldBatchNorm.h"
 #include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
+#include "compiler/graph/LowerComplex.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
 #include "compiler/graph/Patterns.h"
 #include "compiler/graph/Simplify.h"
@@ -53,6 +54,8 @@ static constexpr Step kSteps[] = {
 
     // Every operation is a prim; no broadcasting, promotion or scalar arguments.
     {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights); }},
+    // Complex numbers are pairs of real ones.
+    {Stage::Prims, [](Pipe &) { return createLowerComplexPass(); }},
     // The same values by fewer operations; shape changes stand apart from arithmetic.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.

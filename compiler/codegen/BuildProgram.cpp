@@ -71,6 +71,14 @@ private:
 
 } // namespace
 
+/// The type that callers see: pairs of real numbers are complex ones where `attr` says so.
+static RankedTensorType userType(Type type, Attribute attr) {
+  auto tensor = llvm::cast<RankedTensorType>(type);
+  if (!attr)
+    return tensor;
+  return makeTensorType(ShapeRef(getShape(tensor)).drop_back(), ComplexType::get(tensor.getElementType()));
+}
+
 void ProgramBuilder::addArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   auto type = llvm::cast<RankedTensorType>(argument.getType());
@@ -87,14 +95,15 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
   } else if (auto state = role("ptc.state")) {
     buffer.storage = Storage::State;
     buffer.index = spec.states.size();
-    spec.states.push_back({state.getValue().str(), type, addWeight(state.getValue())});
+    spec.states.push_back({state.getValue().str(), userType(type, function.getArgAttr(index, "ptc.complex")), addWeight(state.getValue())});
     states[state.getValue()] = spec.buffers.size();
   } else {
     StringRef name = role("ptc.input") ? role("ptc.input").getValue() : "";
     auto binds = function.getArgAttrOfType<IntegerAttr>(index, "ptc.binds");
     buffer.storage = Storage::Input;
     buffer.index = spec.inputs.size();
-    spec.inputs.push_back({name.str(), type, binds ? binds.getInt() : -1, false});
+    RankedTensorType seen = userType(type, function.getArgAttr(index, "ptc.complex"));
+    spec.inputs.push_back({name.str(), seen, binds ? binds.getInt() : -1, false});
     inputs[name] = spec.buffers.size();
   }
   buffers[argument] = addBuffer(buffer);
@@ -107,7 +116,8 @@ void ProgramBuilder::addOutputs() {
     if (name.empty())
       continue;
     BufferSpec buffer{Storage::Output, int64_t(spec.outputs.size()), {}, -1, -1, -1};
-    spec.outputs.push_back({name.str(), llvm::cast<RankedTensorType>(value.getType())});
+    Attribute isComplex = function.getResultAttr(index, "ptc.complex");
+    spec.outputs.push_back({name.str(), userType(value.getType(), isComplex)});
     int64_t id = addBuffer(buffer);
     if (value.getDefiningOp() && !buffers.contains(value))
       buffers[value] = id;

@@ -118,8 +118,6 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     const Row *row = aten::AtenOp::isKnown(op) ? decompose::table().find(aten::AtenOp(op).name()) : nullptr;
     if (!row)
       return report(op, hintFor(op)), false;
-    if (llvm::any_of(op->getOperandTypes(), isComplexTensor) || llvm::any_of(op->getResultTypes(), isComplexTensor))
-      return report(op, "complex numbers are not supported"), false;
     B b(builder, op, scope);
     decompose::TList results = row->apply(b, aten::AtenOp(op));
     if (b.hasMisfit())
@@ -133,6 +131,9 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
         continue;
       if (!computed)
         return report(op, "its result " + Twine(result.getResultNumber()) + " is not supported"), false;
+      // A row that does not think of complex numbers does not answer for them.
+      if (computed.isTensor() && isComplexTensor(computed.tensor().getType()) && !isComplexTensor(result.getType()))
+        return report(op, "not of complex numbers"), false;
       Value value;
       decompose::attempt(b, [&] { value = b.asDeclared(computed, result.getResultNumber()); });
       if (b.hasMisfit())

@@ -152,11 +152,6 @@ Lowered lowerReduction(Lowering &lowering, Operation *op) {
     op->emitError() << op->getName() << " of complex numbers is not supported on the CPU";
     return SmallVector<Value>();
   }
-  auto scan = llvm::dyn_cast<prims::ScanOp>(op);
-  if (scan && (scan.getKind() == "and" || scan.getKind() == "or")) {
-    op->emitError() << "prims.scan by '" << scan.getKind() << "' has no code for the CPU";
-    return SmallVector<Value>();
-  }
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
       .Case([&](prims::ReduceOp op) -> SmallVector<Value> {
         return {reduceDims(b, op.getX(), op.getResult(), op.getKind(), op.getDims())};

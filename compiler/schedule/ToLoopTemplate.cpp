@@ -1,4 +1,4 @@
-//===- ToLoopTemplate.cpp - contraction, convolution, attention, Philox ---===//
+//===- ToLoopTemplate.cpp - contraction, convolution, attention, others ---===//
 
 #include "compiler/schedule/Lowering.h"
 #include "dialects/prims/Compute.h"
@@ -270,6 +270,9 @@ Lowered lowerTemplate(Lowering &lowering, Operation *op) {
   Builder &b = lowering.b;
   if (auto random = llvm::dyn_cast<prims::RandomBitsOp>(op))
     return SmallVector<Value>{lowerRandomBits(b, random.getSeed(), random.getStream(), tensorType(random.getResult()))};
+  if (auto matrix = llvm::dyn_cast<prims::MatrixOp>(op))
+    return SmallVector<Value>(
+        loop::MatrixOp::create(b, matrix.getResultTypes(), matrix.getInputs(), matrix.getAlgorithm()).getResults());
   if (!llvm::isa<prims::ContractOp, prims::ConvolutionOp, prims::AttentionOp>(op))
     return std::nullopt;
   Type element = elementType(op->getOperand(0));

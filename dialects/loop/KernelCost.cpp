@@ -44,6 +44,8 @@ static AffineExpr memberFlops(Operation *member) {
     AffineExpr features = getSizeFromAttr(attention.getHeadSize());
     return rows * keys * 2 + rows.floorDiv(getDomain(member).back()) * features * keys * 2;
   }
+  if (auto matrix = llvm::dyn_cast<MatrixOp>(member)) // of the order of a product
+    return product(getShape(matrix.getInputs()[0]), context) * getShape(matrix.getInputs()[0]).back() * 2;
   int64_t operations = llvm::isa<ReduceOp, ScanOp, ScatterOp>(member);
   for (Region &region : member->getRegions())
     operations += countOperations(region);

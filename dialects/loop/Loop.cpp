@@ -30,7 +30,7 @@ Type getScalarType(Type element) {
 bool isTemplate(Operation *op) { return llvm::isa<ContractOp, ConvolutionOp, AttentionOp>(op); }
 
 bool isMember(Operation *op) {
-  return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp>(op) || isTemplate(op);
+  return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp, MatrixOp>(op) || isTemplate(op);
 }
 
 Shape getDomain(Operation *member) {

@@ -118,7 +118,7 @@ def ReduceOp : LoopOp<"reduce", [Pure, SingleBlockImplicitTerminator<"YieldOp">]
 
 def ScanOp : LoopOp<"scan", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "inclusive running combination of body along `dim`";
-  let description = "kind: sum, prod, max, min, argmax, argmin (the place of the last extreme so far).";
+  let description = "kind: sum, prod, max, min, and, or, logaddexp, argmax, argmin (the place of the last extreme so far).";
   let arguments = (ins StrAttr:$kind, I64Attr:$dim);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Tensor:$result);
@@ -144,6 +144,14 @@ def SortOp : LoopOp<"sort", [Pure]> {
   let arguments = (ins Tensor:$x, I64Attr:$dim, BoolAttr:$descending);
   let results = (outs Tensor:$values, Tensor:$indices);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($values) `,` type($indices)";
+}
+
+def MatrixOp : LoopOp<"matrix", [Pure]> {
+  let summary = "an algorithm of runtime/matrix on every matrix of a batch";
+  let arguments = (ins Variadic<Tensor>:$inputs, StrAttr:$algorithm);
+  let results = (outs Variadic<Tensor>:$results);
+  let assemblyFormat = "$algorithm `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,7 +226,7 @@ def KernelOp : LoopOp<"kernel", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
     first `shared` dimensions of every member (map, reduce, scan) are the same; members read each
     other's results only at the identical shared indices, so that one iteration of the
     shared dimensions runs all members in order; results that are not yielded exist only for one
-    such iteration (registers or scratch). A template or sort or scatter is alone in its kernel.
+    such iteration (registers or scratch). A template or sort, scatter or matrix is alone in its kernel.
 
     Codegen's arguments (args[]) are the operands, then the results. in_place[r] >= 0: result r is
     written over operand in_place[r].

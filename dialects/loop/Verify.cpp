@@ -1,5 +1,6 @@
 //===- Verify.cpp - what must hold for each operation of the dialect ------===//
 
+#include "dialects/core/MatrixSignature.h"
 #include "dialects/loop/Loop.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -129,7 +130,7 @@ LogicalResult ScanOp::verify() {
   int64_t rank = getShape(getResult()).size();
   if (getDim() < 0 || getDim() >= rank)
     return emitOpError("has no dimension ") << getDim();
-  if (failed(verifyKind(*this, getKind(), {"sum", "prod", "max", "min", "argmax", "argmin"})) ||
+  if (failed(verifyKind(*this, getKind(), {"sum", "prod", "max", "min", "and", "or", "logaddexp", "argmax", "argmin"})) ||
       failed(verifyArguments(*this, getBody(), rank)))
     return failure();
   auto yield = getBody().front().getTerminator()->getOperands();
@@ -159,6 +160,15 @@ LogicalResult ScatterOp::verify() {
     return emitOpError("yields ") << yield[0].getType() << " for an element of " << getInit().getType();
   if (!llvm::all_of(yield.drop_front(), [](Value v) { return v.getType().isIndex(); }))
     return emitOpError("yields a place that is not an index");
+  return success();
+}
+
+LogicalResult MatrixOp::verify() {
+  auto signature = MatrixSignature::find(getAlgorithm());
+  if (!signature)
+    return emitOpError("knows no algorithm '") << getAlgorithm() << "'";
+  if (signature->operands.size() != getInputs().size() || signature->results.size() != getNumResults())
+    return emitOpError("has operands or results that are not those of ") << getAlgorithm();
   return success();
 }
 

@@ -19,7 +19,7 @@ static Type getI64(MLIRContext *context) { return IntegerType::get(context, 64);
 /// Whether elements can be combined by `kind`.
 static LogicalResult checkKind(MaybeLocation location, StringRef op, StringRef kind, Type element) {
   bool logical = kind == "and" || kind == "or", ordered = kind == "max" || kind == "min";
-  if ((logical && !isBits(element)) || (ordered && isComplex(element)))
+  if ((logical && !isBits(element)) || (ordered && isComplex(element)) || (kind == "logaddexp" && !isFloat(element)))
     return emitOptionalError(location, op, ": no ", kind, " of ", element);
   return success();
 }

@@ -6,6 +6,9 @@ include "dialects/prims/PrimsBase.td"
 def ReduceKindAttr : StringBasedAttr<CPred<[{::llvm::is_contained({"sum", "prod", "max", "min", "and", "or"},
     ::llvm::cast<::mlir::StringAttr>($_self).getValue())}]>, "reduction">;
 
+def ScanKindAttr : StringBasedAttr<CPred<[{::llvm::is_contained({"sum", "prod", "max", "min", "and", "or", "logaddexp"},
+    ::llvm::cast<::mlir::StringAttr>($_self).getValue())}]>, "running combination">;
+
 def ReduceOp : Plain<"reduce"> {
   let summary = "combines the elements along `dims`, which vanish from the shape";
   let description = [{
@@ -20,8 +23,8 @@ def ArgReduceOp : Plain<"arg_reduce"> {
   let arguments = (ins Tensor:$x, ReduceKindAttr:$kind, I64Attr:$dim);
 }
 def ScanOp : Plain<"scan"> {
-  let summary = "inclusive running combination along `dim`";
-  let arguments = (ins Tensor:$x, ReduceKindAttr:$kind, I64Attr:$dim);
+  let summary = "inclusive running combination along `dim`; logaddexp: log(exp(a) + exp(b)), of floats";
+  let arguments = (ins Tensor:$x, ScanKindAttr:$kind, I64Attr:$dim);
 }
 def ArgScanOp : Plain<"arg_scan"> {
   let summary = "i64 index of the running max or min along `dim`, the last one among equals (cummax, cummin)";
@@ -90,6 +93,16 @@ def AttentionOp : Plain<"attention"> {
   }];
   let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, F64Attr:$scale,
                        BoolAttr:$causal);
+}
+def MatrixOp : Prim<"matrix"> {
+  let summary = "an algorithm on every matrix of a batch: a factorization, a triangular solve, a spectrum, ...";
+  let description = [{
+    runtime/matrix/Algorithms.h lists the algorithms with the shapes of their operands and results. The dimensions
+    before those are the batch, the same for all. Everything is f32, or everything f64. (Transforms of complex
+    numbers have a last dimension of 2.)
+  }];
+  let arguments = (ins Variadic<FloatTensor>:$inputs, StrAttr:$algorithm);
+  let results = (outs Variadic<Tensor>:$results);
 }
 def RandomBitsOp : Plain<"random_bits"> {
   let summary = "Philox4x32-10: element i has word i mod 4 of counter (i div 4, draws + stream) for the key";

@@ -26,6 +26,30 @@ LogicalResult SpecialOp::inferReturnTypes(MLIRContext *, MaybeLocation location,
   return inferSameType(location, getOperationName(), a.getOperands(), types);
 }
 
+LogicalResult ComplexOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  if (failed(inferSameType(location, getOperationName(), a.getOperands(), types)))
+    return failure();
+  types.back() = makeTensorType(getShape(types.back()), ComplexType::get(getElementTypeOrSelf(types.back())));
+  return success();
+}
+
+template <typename Adaptor>
+static LogicalResult inferPart(MaybeLocation location, StringRef op, Adaptor a, InferredTypes &types) {
+  auto complex = llvm::dyn_cast<ComplexType>(getElementTypeOrSelf(a.getX().getType()));
+  if (!complex)
+    return emitOptionalError(location, op, ": operand is not complex");
+  types.push_back(makeTensorType(getShape(a.getX()), complex.getElementType()));
+  return success();
+}
+
+LogicalResult RealOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  return inferPart(location, getOperationName(), a, types);
+}
+
+LogicalResult ImagOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  return inferPart(location, getOperationName(), a, types);
+}
+
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
   if (failed(inferSameType(location, getOperationName(), a.getOperands().drop_front(), types)))
     return failure();

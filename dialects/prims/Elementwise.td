@@ -88,6 +88,21 @@ def ConvertOp : Prim<"convert", [IsElementwise]> {
   let arguments = (ins Tensor:$x, TypeAttr:$dtype);
   let results = (outs Tensor:$result);
 }
+def ComplexOp : Prim<"complex", [IsElementwise]> {
+  let summary = "the complex number of a real and an imaginary part";
+  let arguments = (ins FloatTensor:$lhs, FloatTensor:$rhs);
+  let results = (outs Tensor:$result);
+}
+def RealOp : Prim<"real", [IsElementwise]> {
+  let summary = "the real part of a complex number";
+  let arguments = (ins Tensor:$x);
+  let results = (outs Tensor:$result);
+}
+def ImagOp : Prim<"imag", [IsElementwise]> {
+  let summary = "the imaginary part of a complex number";
+  let arguments = (ins Tensor:$x);
+  let results = (outs Tensor:$result);
+}
 def BitcastOp : Prim<"bitcast", [IsElementwise]> {
   let summary = "the same bits as another element type of the same width";
   let arguments = (ins Tensor:$x, TypeAttr:$dtype);

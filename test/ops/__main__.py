@@ -15,9 +15,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import rows_complex  # noqa: E402
 import rows_compute  # noqa: E402
 import rows_elementwise  # noqa: E402
 import rows_indexing  # noqa: E402
+import rows_linalg  # noqa: E402
 import rows_network  # noqa: E402
 import rows_random  # noqa: E402
 import rows_shape  # noqa: E402
@@ -32,6 +34,8 @@ ROWS: list[Row] = [
     *rows_network.ROWS,
     *rows_special.ROWS,
     *rows_random.ROWS,
+    *rows_linalg.ROWS,
+    *rows_complex.ROWS,
 ]
 GROUP = 12  # rows compiled together; taken apart when one of them fails
 

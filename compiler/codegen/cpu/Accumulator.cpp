@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/Accumulator.h"
 
+#include "compiler/codegen/cpu/VectorMath.h"
+
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Intrinsics.h"
@@ -18,6 +20,7 @@ Combiner::Combiner(StringRef name, Type *scalar) : type(scalar) {
              .Case("min", Min)
              .Case("and", And)
              .Case("or", Or)
+             .Case("logaddexp", LogAddExp)
              .Case("argmax", ArgMax)
              .Case("argmin", ArgMin);
   // Booleans: true is the greater.
@@ -30,7 +33,7 @@ Running Combiner::identity(Ir &b, unsigned width) const {
     return width == 1 ? value : ConstantVector::getSplat(ElementCount::getFixed(width), value);
   };
   unsigned bits = type->getScalarSizeInBits();
-  bool isMax = kind == Max || kind == ArgMax, isFloat = type->isFloatingPointTy();
+  bool isMax = kind == Max || kind == ArgMax || kind == LogAddExp, isFloat = type->isFloatingPointTy();
   switch (kind) {
   case Sum:
   case Or:
@@ -82,6 +85,15 @@ Running Combiner::combine(Ir &b, Running x, Running y) const {
     return {b.CreateAnd(x.value, y.value)};
   case Or:
     return {b.CreateOr(x.value, y.value)};
+  case LogAddExp: {
+    // Equal infinities have no difference.
+    Value *larger = b.CreateBinaryIntrinsic(Intrinsic::maximum, x.value, y.value);
+    Value *distance = b.CreateUnaryIntrinsic(Intrinsic::fabs, b.CreateFSub(x.value, y.value));
+    Value *sum = b.CreateFAdd(larger, emitLog1p(b, emitExp(b, b.CreateFNeg(distance))));
+    Value *isInfinite = b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(Intrinsic::fabs, larger),
+                                        ConstantFP::getInfinity(larger->getType()));
+    return {b.CreateSelect(isInfinite, larger, sum)};
+  }
   case Max:
     return by(isFloat ? Intrinsic::maximum : Intrinsic::smax);
   case Min:

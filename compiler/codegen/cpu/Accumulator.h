@@ -37,7 +37,7 @@ public:
 private:
   llvm::Value *moreExtreme(Ir &b, Running x, Running y, bool orLater) const;
 
-  enum Kind { Sum, Prod, Max, Min, And, Or, ArgMax, ArgMin } kind;
+  enum Kind { Sum, Prod, Max, Min, And, Or, LogAddExp, ArgMax, ArgMin } kind;
   llvm::Type *type;
 };
 

@@ -55,6 +55,8 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
     return planScatter(kernel, registers);
   if (isa<loop::SortOp>(first))
     return planSort(kernel);
+  if (isa<loop::MatrixOp>(first))
+    return planMatrix(kernel);
   auto plan = std::make_shared<NestPlan>(planNest(kernel, registers));
   return KernelPlan{plan->tasks, plan->scratchBytes, [plan](KernelFrame &frame) { emitNest(frame, *plan); }};
 }

@@ -20,6 +20,7 @@ struct KernelPlan {
 llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers);
 KernelPlan planScatter(loop::KernelOp kernel, RegisterFile registers);
 KernelPlan planSort(loop::KernelOp kernel);
+KernelPlan planMatrix(loop::KernelOp kernel);
 
 /// Adds the function `symbol` to the module.
 void emitKernel(llvm::Module &module, loop::KernelOp kernel, const KernelPlan &plan, llvm::StringRef symbol,

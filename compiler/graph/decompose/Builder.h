@@ -101,6 +101,8 @@ public:
   /// min(max(x, low), high); NaN in x stays.
   T clamp(T x, OptT low, OptT high);
   T bitcast(T x, mlir::Type dtype);
+  T complex(T re, T im);
+  T real(T x), imag(T x), conj(T x); ///< Also of real numbers.
 
   // Creation.
   T full(ShapeRef sizes, T value, mlir::Type dtype);
@@ -170,6 +172,8 @@ public:
   T matmul(T x, T y); ///< As torch.matmul.
   T convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,
                 int64_t groups);
+  /// An algorithm of runtime/matrix on matrices of one batch.
+  TList matrix(llvm::StringRef algorithm, llvm::ArrayRef<T> inputs);
   T attention(T q, T k, T v, OptT mask, double scale, bool causal);
 
   /// A dimension counted from 0.

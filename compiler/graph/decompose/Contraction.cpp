@@ -27,7 +27,8 @@ static T linear(B &b, T x, T w, OptT bias) {
 static T outer(B &b, T x, T y) { return b.unsqueeze(x, 1) * b.unsqueeze(y, 0); }
 
 static void addProducts(Table &t) {
-  t.def("mm bmm mv dot vdot matmul linalg_matmul", [](B &b, T x, T y) { return b.matmul(x, y); });
+  t.def("mm bmm mv dot matmul linalg_matmul", [](B &b, T x, T y) { return b.matmul(x, y); });
+  t.def("vdot", [](B &b, T x, T y) { return b.matmul(b.conj(x), y); });
   t.def("linear", [](B &b, T x, T w, OptT bias) { return linear(b, x, w, bias); });
   t.def("addmm addmv baddbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
     return b.expand(addScaled(addend, b.matmul(x, y), beta, alpha), b.declared());
@@ -60,18 +61,6 @@ static void addProducts(Table &t) {
     for (const T &matrix : llvm::drop_begin(matrices))
       product = b.matmul(product, matrix);
     return product;
-  });
-  t.def("matrix_power linalg_matrix_power", [](B &b, T x, int64_t n) {
-    if (n < 1)
-      return b.unsupported("only positive powers are supported");
-    T power;
-    for (T square = x; n; n >>= 1) {
-      if (n & 1)
-        power = power ? b.matmul(power, square) : square;
-      if (n > 1)
-        square = b.matmul(square, square);
-    }
-    return power;
   });
 }
 

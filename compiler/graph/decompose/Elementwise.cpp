@@ -139,6 +139,11 @@ T B::special(llvm::StringRef name, T x, T y) {
 T B::neg(T x) { return unary<prims::NegOp>(x); }
 T B::bitNot(T x) { return unary<prims::NotOp>(x); }
 
+T B::complex(T re, T im) { return binary<prims::ComplexOp>(re, im); }
+T B::real(T x) { return isComplex(x.dtype()) ? unary<prims::RealOp>(x) : x; }
+T B::imag(T x) { return isComplex(x.dtype()) ? unary<prims::ImagOp>(x) : full(x.sizes(), 0, x.dtype()); }
+T B::conj(T x) { return isComplex(x.dtype()) ? complex(real(x), neg(imag(x))) : x; }
+
 // An unsigned number is its own magnitude; rounding an integer changes nothing.
 T B::abs(T x) { return isUnsigned(x.dtype()) ? x : unary<prims::AbsOp>(x); }
 T B::sign(T x) { return isBool(x.dtype()) ? x : unary<prims::SignOp>(x); }

@@ -11,11 +11,15 @@ namespace {
 enum Interpolation { kBilinear, kNearest, kBicubic };
 enum Padding { kZeros, kBorder, kReflection };
 
-/// image [N, C, H, W] at places y, x [N, H', W'], in pixels.
+/// image [N, C, (D,) H, W] at places [N, H'...], in pixels, one tensor a
+/// spatial dimension.
 class Sampler {
 public:
   Sampler(B &b, T image, Padding padding, bool alignCorners)
       : b(b), image(image), padding(padding), alignCorners(alignCorners) {}
+
+  int64_t spatial() const { return image.rank() - 2; }
+  AffineExpr size(int64_t d) const { return image.size(d + 2); }
 
   /// Grid coordinates in [-1, 1] as pixels.
   T unnormalise(T place, AffineExpr size) {
@@ -29,15 +33,19 @@ public:
       place = alignCorners ? reflect(place, 0.0, n - 1.0) : reflect(place, -0.5, n);
     return padding == kZeros ? place : b.maximum(b.minimum(place, n - 1.0), 0.0);
   }
-  /// The pixels at whole places; zero outside. [N, H', W', C]
-  T at(T y, T x) {
-    T rows = T(image.size(2)), columns = T(image.size(3));
-    T inside = (y >= 0.0) & (y < b.to(b.tensor(rows, b.i64()), y.dtype())) & (x >= 0.0) &
-               (x < b.to(b.tensor(columns, b.i64()), x.dtype()));
-    T row = index(y, image.size(2)), column = index(x, image.size(3));
-    T sample = b.iota(row.sizes(), 0, b.i64());
-    T pixels = b.gather(image, {sample, row, column}, {0, 2, 3});
-    return b.where(b.unsqueeze(inside, -1), pixels, 0.0);
+  /// The pixels at whole places; zero outside. [N, H'..., C]
+  T at(llvm::ArrayRef<T> places) {
+    T inside;
+    TList indices{T()};
+    Dims dims{0};
+    for (auto [d, place] : llvm::enumerate(places)) {
+      T within = (place >= 0.0) & (place < b.tensor(T(size(d)), place.dtype()));
+      inside = inside ? inside & within : within;
+      indices.push_back(index(place, size(d)));
+      dims.push_back(d + 2);
+    }
+    indices[0] = b.iota(indices.back().sizes(), 0, b.i64());
+    return b.where(b.unsqueeze(inside, -1), b.gather(image, indices, dims), 0.0);
   }
 
 private:
@@ -61,42 +69,52 @@ private:
 
 static T weighted(B &b, T pixels, T weight) { return pixels * b.unsqueeze(weight, -1); }
 
-static T sampleBilinear(B &b, Sampler &sampler, T y, T x) {
-  T top = b.floor(y), left = b.floor(x), down = y - top, right = x - left;
-  return weighted(b, sampler.at(top, left), (1.0 - down) * (1.0 - right)) +
-         weighted(b, sampler.at(top, left + 1.0), (1.0 - down) * right) +
-         weighted(b, sampler.at(top + 1.0, left), down * (1.0 - right)) +
-         weighted(b, sampler.at(top + 1.0, left + 1.0), down * right);
+/// The pixels around, by their distance: two in each dimension.
+static T sampleLinear(B &b, Sampler &sampler, llvm::ArrayRef<T> places) {
+  T sum;
+  for (unsigned corner = 0; corner < 1u << places.size(); ++corner) {
+    TList whole;
+    T weight;
+    for (auto [d, place] : llvm::enumerate(places)) {
+      bool isUpper = corner >> (places.size() - 1 - d) & 1;
+      T low = b.floor(place), part = isUpper ? place - low : 1.0 - (place - low);
+      whole.push_back(isUpper ? low + 1.0 : low);
+      weight = weight ? weight * part : part;
+    }
+    T term = weighted(b, sampler.at(whole), weight);
+    sum = sum ? sum + term : term;
+  }
+  return sum;
 }
 
-static T sampleBicubic(B &b, Sampler &sampler, T image, T y, T x) {
+static T sampleBicubic(B &b, Sampler &sampler, T y, T x) {
   T top = b.floor(y), left = b.floor(x), sum;
   auto rows = cubicWeights(y - top), columns = cubicWeights(x - left);
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 4; ++j) {
-      T row = sampler.settle(top + double(i - 1), image.size(2));
-      T column = sampler.settle(left + double(j - 1), image.size(3));
-      T term = weighted(b, sampler.at(row, column), rows[i] * columns[j]);
+      T row = sampler.settle(top + double(i - 1), sampler.size(0));
+      T column = sampler.settle(left + double(j - 1), sampler.size(1));
+      T term = weighted(b, sampler.at({row, column}), rows[i] * columns[j]);
       sum = sum ? sum + term : term;
     }
   return sum;
 }
 
 static T gridSample(B &b, T image, T grid, int64_t mode, int64_t padding, bool alignCorners) {
-  if (image.rank() != 4)
-    return b.unsupported("only images of two dimensions are supported");
   Sampler sampler(b, image, Padding(padding), alignCorners);
-  T x = sampler.unnormalise(b.select(grid, -1, b.size(0)), image.size(3));
-  T y = sampler.unnormalise(b.select(grid, -1, b.size(1)), image.size(2));
-  T sampled;
-  if (mode == kBicubic) {
-    sampled = sampleBicubic(b, sampler, image, y, x);
-  } else {
-    x = sampler.settle(x, image.size(3));
-    y = sampler.settle(y, image.size(2));
-    sampled = mode == kNearest ? sampler.at(b.round(y), b.round(x)) : sampleBilinear(b, sampler, y, x);
+  int64_t spatial = sampler.spatial();
+  TList places; // the grid has x first
+  for (int64_t d = 0; d < spatial; ++d)
+    places.push_back(sampler.unnormalise(b.select(grid, -1, b.size(spatial - 1 - d)), sampler.size(d)));
+  if (mode == kBicubic && spatial != 2)
+    return b.unsupported("bicubic sampling is of images of two dimensions");
+  if (mode == kBicubic)
+    return b.moveDim(sampleBicubic(b, sampler, places[0], places[1]), -1, 1);
+  for (auto [d, place] : llvm::enumerate(places)) {
+    place = sampler.settle(place, sampler.size(d));
+    place = mode == kNearest ? b.round(place) : place;
   }
-  return b.moveDim(sampled, -1, 1);
+  return b.moveDim(mode == kNearest ? sampler.at(places) : sampleLinear(b, sampler, places), -1, 1);
 }
 
 /// Centres of `n` cells of [-1, 1], or with aligned corners its ends too.
@@ -107,20 +125,20 @@ static T gridLine(B &b, AffineExpr n, bool alignCorners, mlir::Type dtype) {
   return b.where(count == 1.0, 0.0, place * 2.0 / b.maximum(count - 1.0, 1.0) - 1.0);
 }
 
-/// theta [N, 2, 3] times (x, y, 1) of every place: [N, H, W, 2].
+/// theta [N, s, s + 1] times (x, y, ..., 1) of every place: [N, ..., s].
 static T affineGrid(B &b, T theta, Ints size, bool alignCorners) {
-  if (size.size() != 4)
-    return b.unsupported("only images of two dimensions are supported");
-  Shape plane{size[2], size[3]};
-  T x = b.broadcastInDim(gridLine(b, size[3], alignCorners, theta.dtype()), plane, {1});
-  T y = b.broadcastInDim(gridLine(b, size[2], alignCorners, theta.dtype()), plane, {0});
-  T place = b.stack({x, y, b.full(plane, 1, theta.dtype())}, -1);
-  T product = b.contract(theta, place, {}, {}, {2}, {2}); // N, 2, H, W
+  Shape space(size.begin() + 2, size.end());
+  int64_t spatial = space.size();
+  TList place;
+  for (int64_t d = spatial - 1; d >= 0; --d)
+    place.push_back(b.broadcastInDim(gridLine(b, space[d], alignCorners, theta.dtype()), space, {d}));
+  place.push_back(b.full(space, 1, theta.dtype()));
+  T product = b.contract(theta, b.stack(place, -1), {}, {}, {2}, {spatial}); // N, s, ...
   return b.moveDim(product, 1, -1);
 }
 
 void addGridSample(Table &t) {
-  t.opmath("grid_sampler grid_sampler_2d _grid_sampler_2d_cpu_fallback",
+  t.opmath("grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback",
            [](B &b, T image, T grid, int64_t mode, int64_t padding, bool alignCorners) {
              return gridSample(b, image, grid, mode, padding, alignCorners);
            });

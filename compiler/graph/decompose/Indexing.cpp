@@ -153,11 +153,14 @@ static void addMasks(Table &t) {
   };
   t.def("bucketize.Tensor",
         [=](B &b, T x, T boundaries, bool, bool right) { return bucket(b, x, boundaries, right); });
-  t.def("searchsorted.Tensor", [=](B &b, T sorted, T x, bool, bool right, Str side, OptT sorter) {
+  t.def("bucketize.Scalar", [=](B &b, T x, T boundaries, bool, bool right) {
+    return bucket(b, b.tensor(x, boundaries.dtype()), boundaries, right);
+  });
+  t.def("searchsorted.Tensor searchsorted.Scalar", [=](B &b, T sorted, T x, bool, bool right, Str side, OptT sorter) {
     if (sorter)
-      return b.unsupported("'sorter' is not supported");
+      sorted = gatherAlong(b, sorted, -1, *sorter);
     T rows = sorted.rank() > 1 ? b.unsqueeze(sorted, -2) : sorted;
-    return bucket(b, x, rows, right || side == "right");
+    return bucket(b, x.isTensor() ? x : b.tensor(x, sorted.dtype()), rows, right || side == "right");
   });
   t.def("isin.Tensor_Tensor", [](B &b, T x, T among, bool, bool invert) {
     T found = b.any(b.unsqueeze(x, -1) == b.reshape(among, among.rank() ? among.numel() : b.size(1)), {-1});

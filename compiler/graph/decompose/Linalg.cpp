@@ -10,6 +10,7 @@ namespace ptc::decompose {
 using mlir::AffineExpr;
 
 T norm(B &b, T x, double p, DimsRef dims, bool keepdim) {
+  x = isComplex(x.dtype()) ? b.abs(x) : x;
   if (p == 0)
     return b.sum(b.to(x != 0, x.dtype()), dims, keepdim);
   if (p == 2)
@@ -40,17 +41,6 @@ static void addNorms(Table &t) {
   });
   t.def("frobenius_norm.dim",
         [](B &b, T x, Dims dims, bool keepdim) { return norm(b, converted(b, x, {}), 2, dims, keepdim); });
-  t.def("linalg_norm", [](B &b, T x, OptT p, Dims dims, bool keepdim, Dtype dtype) {
-    bool isMatrix = dims.size() == 2 || (dims.empty() && x.rank() == 2);
-    if (p && isMatrix)
-      return b.unsupported("only vector norms and the Frobenius norm are supported");
-    return norm(b, converted(b, x, dtype), p.value_or(2).real(), dims, keepdim);
-  });
-  t.def("linalg_matrix_norm.str_ord", [](B &b, T x, Str order, Dims dims, bool keepdim, Dtype dtype) {
-    if (order != "fro")
-      return b.unsupported("only the Frobenius norm is supported");
-    return norm(b, converted(b, x, dtype), 2, dims, keepdim);
-  });
 }
 
 /// Over all dimensions but one, which stays.

@@ -114,7 +114,11 @@ static std::pair<T, T> splitFloat(B &b, T x) {
 
 static void addOthers(Table &t) {
   t.pointwise("frexp.Tensor", [](B &b, T x) { return splitFloat(b, x); });
-  t.floating("angle", [](B &b, T x) { return b.where(b.isNan(x), x, b.where(x < 0, M_PI, 0.0)); });
+  t.floating("angle", [](B &b, T x) {
+    if (isComplex(x.dtype()))
+      return b.atan2(b.imag(x), b.real(x));
+    return b.where(b.isNan(x), x, b.where(x < 0, M_PI, 0.0));
+  });
   t.floating("deg2rad", [](B &, T x) { return x * (M_PI / 180); });
   t.floating("rad2deg", [](B &, T x) { return x * (180 / M_PI); });
   t.floating("sinc special_sinc", [](B &b, T x) {

@@ -1,5 +1,6 @@
 //===- Pooling.cpp - maxima and averages of windows -----------------------===//
 
+#include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Table.h"
 
 namespace ptc::decompose {
@@ -133,27 +134,36 @@ static void addAveragePools(Table &t) {
 // Adaptive: n elements in `out` windows, from i n / out to (i + 1) n / out
 //===----------------------------------------------------------------------===//
 
+/// The windows that start at i n / out: [out, longest], of which `lengths` count.
+struct UnevenWindows {
+  llvm::SmallVector<int64_t> places, lengths;
+  int64_t out, longest = 0;
+
+  UnevenWindows(int64_t n, int64_t out) : out(out) {
+    auto start = [&](int64_t i) { return i * n / out; };
+    auto end = [&](int64_t i) { return ((i + 1) * n + out - 1) / out; };
+    for (int64_t i = 0; i < out; ++i) {
+      lengths.push_back(end(i) - start(i));
+      longest = std::max(longest, lengths.back());
+    }
+    for (int64_t i = 0; i < out; ++i)
+      for (int64_t k = 0; k < longest; ++k)
+        places.push_back(std::min(start(i) + k, end(i) - 1));
+  }
+  T index(B &b) const { return b.reshape(b.constant(places), {b.size(out), b.size(longest)}); }
+};
+
 /// Windows of different lengths: gathered up to the longest, the surplus
 /// repeating the last element (a maximum does not mind) or left out.
 static T adaptUnevenly(B &b, T x, int64_t dim, int64_t n, int64_t out, bool isMax) {
-  llvm::SmallVector<int64_t> places, lengths;
-  int64_t longest = 0;
-  auto start = [&](int64_t i) { return i * n / out; };
-  auto end = [&](int64_t i) { return ((i + 1) * n + out - 1) / out; };
-  for (int64_t i = 0; i < out; ++i) {
-    longest = std::max(longest, end(i) - start(i));
-    lengths.push_back(end(i) - start(i));
-  }
-  for (int64_t i = 0; i < out; ++i)
-    for (int64_t k = 0; k < longest; ++k)
-      places.push_back(std::min(start(i) + k, end(i) - 1));
-  T index = b.reshape(b.constant(places), {b.size(out), b.size(longest)});
-  T windows = b.gather(x, {index}, {dim}); // out, longest, other dimensions
+  UnevenWindows uneven(n, out);
+  T windows = b.gather(x, {uneven.index(b)}, {dim}); // out, longest, other dimensions
   if (isMax)
     return b.moveDim(b.max(windows, {1}), 0, dim);
   Shape column(windows.rank(), b.size(1)), row = column;
-  column[0] = b.size(out), row[1] = b.size(longest);
-  T length = b.reshape(b.constant(lengths), column), place = b.reshape(b.range(b.size(longest), b.i64()), row);
+  column[0] = b.size(out), row[1] = b.size(uneven.longest);
+  T length = b.reshape(b.constant(uneven.lengths), column);
+  T place = b.reshape(b.range(b.size(uneven.longest), b.i64()), row);
   T sum = b.sum(b.where(place < length, windows, 0.0), {1}, true) / length;
   return b.moveDim(b.squeeze(sum, 1), 0, dim);
 }
@@ -194,19 +204,102 @@ static T adaptiveAverage(B &b, T x, Ints target) {
   return b.mean(x, dims, true);
 }
 
-/// The places are only known where windows are of one size.
+//===----------------------------------------------------------------------===//
+// Maxima of windows at computed places, and back
+//===----------------------------------------------------------------------===//
+
+/// Maxima, and where in the last dimensions they were. indices[d] says what the
+/// windows read along spatial dimension d: [lead or 1..., out, length], the
+/// same sizes for all.
+static TList maxOfWindows(B &b, T x, TList indices) {
+  int64_t spatial = indices.size(), lead = x.rank() - spatial, rank = lead + 2 * spatial;
+  Shape sizes = x.sizes(), domain(sizes.begin(), sizes.begin() + lead), lengths;
+  for (const T &index : indices) {
+    domain.push_back(index.size(-2));
+    lengths.push_back(index.size(-1));
+  }
+  domain.append(lengths);
+  TList places;
+  for (int64_t d = 0; d < lead; ++d)
+    places.push_back(b.iota(domain, d, b.i64()));
+  T flat = b.full(domain, 0, b.i64());
+  for (int64_t d = 0; d < spatial; ++d) {
+    Dims dims;
+    for (int64_t i = 0; i < indices[d].rank() - 2; ++i)
+      dims.push_back(i);
+    dims.push_back(lead + d);
+    dims.push_back(lead + spatial + d);
+    places.push_back(b.broadcastInDim(indices[d], domain, dims));
+    flat = flat * T(x.size(lead + d)) + places.back();
+  }
+  auto joined = [&](T windows) { return b.flatten(windows, lead + spatial, rank - 1); };
+  T values = joined(b.gather(x, places, b.dims(x, {}))), best = b.argReduce("max", values, -1, true);
+  T linear = b.sum(b.where(b.iota(values.sizes(), -1, b.i64()) == best, joined(flat), 0), {-1});
+  return {b.max(values, {-1}), linear};
+}
+
 static TList adaptiveMax(B &b, T x, Ints target) {
+  if (!b.hasDeclared(1))
+    return {adapt(b, x, target, true)};
   int64_t lead = x.rank() - target.size();
+  TList indices;
+  bool isEven = true;
   Windows w{Shape(lead, b.size(1)), Dims(lead, 1), Dims(x.rank(), 1), Dims(x.rank(), 0), Dims(x.rank(), 0)};
   for (size_t i = 0; i < target.size(); ++i) {
     auto n = getConstant(x.size(lead + i)), out = getConstant(target[i]);
-    if (!n || !out || *n % *out)
-      return {adapt(b, x, target, true)};
+    if (!n || !out)
+      return {b.unsupported("the places of maxima need sizes that are known at compile time")};
+    if (*out == 0 || *n == 0)
+      return {b.full(b.declared(), 0, x.dtype()), b.full(b.declared(), 0, b.i64())};
+    isEven &= *n % *out == 0;
     w.size.push_back(b.size(*n / *out));
     w.stride.push_back(*n / *out);
+    indices.push_back(UnevenWindows(*n, *out).index(b));
   }
+  if (!isEven)
+    return maxOfWindows(b, x, indices);
   return {reduce(b, "max", x, w),
           b.argReduceWindow("max", x, w.size, w.stride, w.dilation, w.low, w.high, target.size())};
+}
+
+/// Windows that start at pseudorandom places: int((i + u) a) - int(u a), the
+/// last one at the end.
+static TList fractionalMaxPool(B &b, T x, Dims kernel, Ints target, T samples) {
+  int64_t spatial = target.size(), lead = x.rank() - spatial;
+  kernel = perDimension(kernel, spatial, {});
+  TList indices;
+  for (int64_t d = 0; d < spatial; ++d) {
+    AffineExpr n = x.size(lead + d), out = target[d];
+    // [N, C, 1], in two dimensions the last one first.
+    T u = b.slice(samples, -1, b.size(spatial == 2 ? 1 - d : d), b.size((spatial == 2 ? 1 - d : d) + 1));
+    if (lead == 1)
+      u = b.squeeze(u, 0);
+    T last = b.tensor(T(n - kernel[d]), b.i64()), place = b.range(out, b.i64());
+    T alpha = b.to(last, u.dtype()) / b.to(b.maximum(b.tensor(T(out - 1), b.i64()), 1), u.dtype());
+    T start = b.to((b.to(place, u.dtype()) + u) * alpha, b.i64()) - b.to(u * alpha, b.i64());
+    start = b.where(place == T(out - 1), last, start);
+    indices.push_back(b.unsqueeze(start, -1) + b.range(b.size(kernel[d]), b.i64()));
+  }
+  return maxOfWindows(b, x, indices);
+}
+
+/// Each value to the place that is numbered within the last dimensions of the
+/// declared result; `combine` as prims.scatter.
+static T unpool(B &b, T values, T places, int64_t spatial, llvm::StringRef combine) {
+  Shape sizes = b.declared(), flat(sizes.begin(), sizes.end() - spatial);
+  flat.push_back(product(ShapeRef(sizes).take_back(spatial), b.context()));
+  T zeros = b.full(flat, 0, values.dtype());
+  values = b.flatten(values, -spatial, -1);
+  T index = b.flatten(places, -spatial, -1);
+  return b.reshape(b.scatter(zeros, values, elementIndices(b, index, -1), b.dims(zeros, {}), combine), sizes);
+}
+
+static void addUnpools(Table &t) {
+  t.def("max_unpool2d", [](B &b, T x, T places, Ints) { return unpool(b, x, places, 2, "set"); });
+  t.def("max_unpool3d", [](B &b, T x, T places, Ints, Any, Any) { return unpool(b, x, places, 3, "set"); });
+  t.def("max_pool2d_with_indices_backward", [](B &b, T gradient, T, Any, Any, Any, Any, Any, T places) {
+    return unpool(b, gradient, places, 2, "sum");
+  });
 }
 
 void addPooling(Table &t) {
@@ -216,17 +309,10 @@ void addPooling(Table &t) {
            [](B &b, T x, Ints target) { return adaptiveAverage(b, x, target); });
   t.def("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d",
         [](B &b, T x, Ints target) { return adaptiveMax(b, x, target); });
-  t.def("max_unpool2d", [](B &b, T x, T places, Ints) {
-    Shape sizes = b.declared(), flat(sizes.begin(), sizes.end() - 2);
-    flat.push_back(sizes[sizes.size() - 2] * sizes.back());
-    T zeros = b.full(flat, 0, x.dtype());
-    T values = b.flatten(x, -2, -1), index = b.flatten(places, -2, -1);
-    TList indices;
-    Dims dims = b.dims(zeros, {});
-    for (int64_t d : dims)
-      indices.push_back(d + 1 < int64_t(dims.size()) ? b.iota(index.sizes(), d, b.i64()) : index);
-    return b.reshape(b.scatter(zeros, values, indices, dims, "set"), sizes);
+  t.def("fractional_max_pool2d fractional_max_pool3d", [](B &b, T x, Dims kernel, Ints target, T samples) {
+    return fractionalMaxPool(b, x, kernel, target, samples);
   });
+  addUnpools(t);
 }
 
 } // namespace ptc::decompose

@@ -132,6 +132,40 @@ static T resize(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std:
   return x;
 }
 
+//===----------------------------------------------------------------------===//
+// With antialiasing: as wide a filter as the places are apart
+//===----------------------------------------------------------------------===//
+
+static T filterWeight(B &b, T distance, Filter filter) {
+  if (filter == Filter::Linear)
+    return b.maximum(1.0 - distance, 0.0);
+  constexpr double a = -0.5;
+  T near = ((a + 2) * distance - (a + 3)) * distance * distance + 1.0;
+  T far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a;
+  return b.where(distance < 1.0, near, b.where(distance < 2.0, far, 0.0));
+}
+
+/// The weight of every place of x in every place of the result: [out, n].
+static T antialiasedWeights(B &b, const Axis &axis, Filter filter) {
+  T scale = b.tensor(scaleOf(b, axis, false), b.f32()), widened = b.maximum(scale, 1.0);
+  T center = b.unsqueeze((b.range(axis.out, b.f32()) + 0.5) * scale, 1);
+  T support = widened * (filter == Filter::Linear ? 1.0 : 2.0);
+  T first = b.maximum(b.trunc(center - support + 0.5), 0.0), end = b.trunc(center + support + 0.5);
+  T place = b.range(axis.n, b.f32());
+  T weight = filterWeight(b, b.abs(place - center + 0.5) / widened, filter);
+  weight = b.where((place >= first) & (place < end), weight, 0.0);
+  return weight / b.sum(weight, {1}, true);
+}
+
+static T resizeAntialiased(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std::optional<double>> factors) {
+  Shape target = b.declared();
+  for (int64_t dim = x.rank() - 1; dim >= 2; --dim) {
+    T weights = antialiasedWeights(b, {dim, x.size(dim), target[dim], factors[dim - 2], alignCorners}, filter);
+    x = b.moveDim(b.contract(x, b.to(weights, x.dtype()), {}, {}, {dim}, {1}), -1, dim);
+  }
+  return x;
+}
+
 using Factor = std::optional<double>;
 
 static llvm::SmallVector<Factor> factorsOf(const Floats &list) {
@@ -174,10 +208,23 @@ static void addSmooth(Table &t) {
   });
 }
 
+static void addAntialiased(Table &t, llvm::StringRef name, Filter filter) {
+  t.opmath(name.str(), [=](B &b, T x, Any, bool align, Factor h, Factor w) {
+    return resizeAntialiased(b, x, filter, align, {h, w});
+  });
+  t.opmath((name + ".vec").str(), [=](B &b, T x, Any, bool align, Floats factors) {
+    auto both = factorsOf(factors);
+    both.resize(2);
+    return resizeAntialiased(b, x, filter, align, both);
+  });
+}
+
 void addResize(Table &t) {
   addNearest(t, "upsample_nearest", Filter::Nearest);
   addNearest(t, "_upsample_nearest_exact", Filter::NearestExact);
   addSmooth(t);
+  addAntialiased(t, "_upsample_bilinear2d_aa", Filter::Linear);
+  addAntialiased(t, "_upsample_bicubic2d_aa", Filter::Cubic);
   addGridSample(t);
 }
 

@@ -52,6 +52,22 @@ static TList nanMedian(B &b, T x, int64_t dim, bool keepdim) {
   return {value, place};
 }
 
+/// The most frequent element, the least of several; where it stands last.
+static TList mode(B &b, T x, int64_t dim, bool keepdim) {
+  if (!x.rank())
+    return {x, b.full({}, 0, b.i64())};
+  dim = b.dim(x, dim);
+  TList sorted = toList(b.sort(isBool(x.dtype()) ? b.to(x, b.i32()) : x, dim, false));
+  T values = sorted[0], place = b.iota(x.sizes(), dim, b.i64());
+  AffineExpr n = x.size(dim);
+  T differs = b.slice(values, dim, b.size(1), n) != b.slice(values, dim, b.size(0), n - 1);
+  T start = b.scan("max", b.where(b.padDim(differs, dim, b.size(1), b.size(0), true), place, 0), dim);
+  // The first of the longest runs is complete where its length first occurs.
+  T end = b.argReduce("max", place - start, dim, true), here = place == end;
+  T index = b.sum(b.where(here, sorted[1], 0), {dim}, keepdim);
+  return {b.max(b.where(here, values, lowerLimit(values.dtype())), {dim}, keepdim), index};
+}
+
 static T flat(B &b, T x) { return b.reshape(x, x.rank() ? x.numel() : b.size(1)); }
 
 /// Between the elements next to place q * (n - 1) of the sorted x.
@@ -101,6 +117,7 @@ static void addOrderStatistics(Table &t) {
   t.def("median.dim", [](B &b, T x, int64_t dim, bool keepdim) { return median(b, x, dim, keepdim); });
   t.def("nanmedian", [](B &b, T x) { return nanMedian(b, flat(b, x), 0, false)[0]; });
   t.def("nanmedian.dim", [](B &b, T x, int64_t dim, bool keepdim) { return nanMedian(b, x, dim, keepdim); });
+  t.def("mode", [](B &b, T x, int64_t dim, bool keepdim) { return mode(b, x, dim, keepdim); });
   t.def("quantile.scalar", [](B &b, T x, double q, std::optional<int64_t> dim, bool keepdim, Str interpolation) {
     T result = quantile(b, dim ? x : flat(b, x), q, dim.value_or(0), keepdim && dim, interpolation);
     return result ? b.reshape(result, b.declared()) : result;

@@ -193,6 +193,11 @@ T B::convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef d
   return T(*this, op.getResult());
 }
 
+TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
+  auto op = prims::MatrixOp::create(builder, loc(), values(inputs), builder.getStringAttr(algorithm));
+  return llvm::map_to_vector<2>(op.getResults(), [&](Value result) { return T(*this, result); });
+}
+
 T B::attention(T q, T k, T v, OptT mask, double scale, bool causal) {
   auto op = create<prims::AttentionOp>(q.tensor(), k.tensor(), v.tensor(), mask ? mask->tensor() : Value(),
                                        builder.getF64FloatAttr(scale), builder.getBoolAttr(causal));

@@ -50,6 +50,9 @@ const Table &table() {
     addCreation(*table);
     addDifferences(*table);
     addEmbedding(*table);
+    addFactorization(*table);
+    addFourier(*table);
+    addHistogram(*table);
     addIndexing(*table);
     addLinalg(*table);
     addLoss(*table);
@@ -67,6 +70,7 @@ const Table &table() {
     addScatter(*table);
     addSort(*table);
     addSpecial(*table);
+    addSpectrum(*table);
     addView(*table);
     addViewScatter(*table);
     return table;

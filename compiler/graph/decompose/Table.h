@@ -93,6 +93,9 @@ void addConvolution(Table &table);
 void addCreation(Table &table);
 void addDifferences(Table &table);
 void addEmbedding(Table &table);
+void addFactorization(Table &table);
+void addFourier(Table &table);
+void addHistogram(Table &table);
 void addIndexing(Table &table);
 void addLinalg(Table &table);
 void addLoss(Table &table);
@@ -110,6 +113,7 @@ void addScan(Table &table);
 void addScatter(Table &table);
 void addSort(Table &table);
 void addSpecial(Table &table);
+void addSpectrum(Table &table);
 void addView(Table &table);
 void addViewScatter(Table &table);
 

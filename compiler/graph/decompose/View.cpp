@@ -19,8 +19,7 @@ static T toDeclared(B &b, T x, Rest) { return b.reshape(x, b.declared()); }
 static void addReshapes(Table &t) {
   // Conversions of type are made where results meet their declared types.
   t.def("alias alias_copy detach detach_copy contiguous clone lift lift_fresh lift_fresh_copy to.dtype to.device "
-        "to.dtype_layout to.other _to_copy type_as resolve_conj resolve_neg conj "
-        "_conj _conj_physical conj_physical real",
+        "to.dtype_layout to.other _to_copy type_as resolve_conj resolve_neg",
         [](B &b, T x, Rest rest) { return identity(b, x, rest); });
   t.def("view view_copy _unsafe_view reshape _reshape_alias _reshape_copy _reshape_alias_copy view_as reshape_as "
         "flatten.using_ints unflatten.int ravel squeeze squeeze.dim squeeze.dims squeeze_copy squeeze_copy.dim "
@@ -58,8 +57,9 @@ static void addPermutations(Table &t) {
   t.def("transpose.int transpose_copy.int swapaxes swapdims",
         [](B &b, T x, int64_t d0, int64_t d1) { return b.transpose(x, d0, d1); });
   t.def("t t_copy", [](B &b, T x) { return x.rank() < 2 ? x : b.transpose(x, 0, 1); });
-  t.def("mT adjoint mH", [](B &b, T x) { return b.transpose(x, -2, -1); });
-  t.def("numpy_T matrix_H", [](B &b, T x) {
+  t.def("mT", [](B &b, T x) { return b.transpose(x, -2, -1); });
+  t.def("adjoint mH matrix_H", [](B &b, T x) { return x.rank() < 2 ? b.conj(x) : b.conj(b.transpose(x, -2, -1)); });
+  t.def("numpy_T", [](B &b, T x) {
     Dims order = b.dims(x, {});
     std::reverse(order.begin(), order.end());
     return b.permute(x, order);

@@ -75,6 +75,16 @@ Error SignOp::evaluate(Evaluation &e) {
                                : bits(e, [](int64_t x) { return int64_t(x > 0) - int64_t(x < 0); });
 }
 
+Error ComplexOp::evaluate(Evaluation &e) {
+  return map2(e, e[0].reals, e[1].reals, [](double x, double y) { return Complex(x, y); });
+}
+Error RealOp::evaluate(Evaluation &e) {
+  return map1(e, e[0].complexes, [](Complex x) { return x.real(); });
+}
+Error ImagOp::evaluate(Evaluation &e) {
+  return map1(e, e[0].complexes, [](Complex x) { return x.imag(); });
+}
+
 Error ExpOp::evaluate(Evaluation &e) { return field(e, [](auto x) { return std::exp(x); }); }
 Error Exp2Op::evaluate(Evaluation &e) { return field(e, [](auto x) { return exp2(x); }); }
 Error Expm1Op::evaluate(Evaluation &e) { return field(e, [](auto x) { return expm1(x); }); }

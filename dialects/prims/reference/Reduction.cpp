@@ -4,6 +4,7 @@
 
 #include "dialects/prims/reference/Evaluation.h"
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -58,6 +59,9 @@ template <typename T> static T combine(StringRef kind, T a, T b, Type element) {
   } else {
     if (kind == "sum")
       return a + b;
+    if constexpr (std::is_same_v<T, double>)
+      if (kind == "logaddexp")
+        return a == b ? a + std::log(2.0) : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
     if constexpr (std::is_same_v<T, double>)
       if (kind != "prod")
         return isBetter(b, a, kind == "max") ? b : a;

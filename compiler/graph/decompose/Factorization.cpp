@@ -1,0 +1,287 @@
+//===- Factorization.cpp - factorizations, systems, determinants ----------===//
+
+#include "compiler/graph/decompose/Matrix.h"
+#include "compiler/graph/decompose/Table.h"
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+T matrixTranspose(B &b, T x) { return b.transpose(x, -2, -1); }
+
+T identityLike(B &b, T x, AffineExpr n) {
+  Shape matrix{n, n}, sizes = x.sizes();
+  sizes[sizes.size() - 1] = sizes[sizes.size() - 2] = n;
+  T eye = b.to(b.iota(matrix, 0, b.i64()) == b.iota(matrix, 1, b.i64()), x.dtype());
+  return b.expand(eye, sizes);
+}
+
+/// The dimensions before the last `own` ones, expanded to what both have.
+static void expandBatch(B &b, T &x, int64_t xOwn, T &y, int64_t yOwn) {
+  auto lead = [](T z, int64_t own) { return Shape(ShapeRef(z.sizes()).drop_back(own)); };
+  Shape batch = b.broadcastShapes(lead(x, xOwn), lead(y, yOwn));
+  auto expand = [&](T z, int64_t own) {
+    Shape sizes(batch);
+    llvm::append_range(sizes, ShapeRef(z.sizes()).take_back(own));
+    return b.expand(z, sizes);
+  };
+  x = expand(x, xOwn), y = expand(y, yOwn);
+}
+
+/// A lower or upper part of the last two dimensions, without the diagonals beyond `offset`.
+static T triangle(B &b, T x, bool isLower, int64_t offset = 0) {
+  Shape matrix(ShapeRef(x.sizes()).take_back(2));
+  T distance = b.iota(matrix, 1, b.i64()) - b.iota(matrix, 0, b.i64());
+  return b.where(isLower ? distance <= offset : distance >= offset, x, 0);
+}
+
+static T status(B &b, T x) { return b.to(x, b.i32()); }
+
+//===----------------------------------------------------------------------===//
+// Triangular systems
+//===----------------------------------------------------------------------===//
+
+T solveTriangular(B &b, T a, T x, bool isUpper, bool isLeft, bool isUnit) {
+  if (!isLeft)
+    return matrixTranspose(b, solveTriangular(b, matrixTranspose(b, a), matrixTranspose(b, x), !isUpper, true, isUnit));
+  expandBatch(b, a, 2, x, 2);
+  const char *algorithm = isUpper ? isUnit ? "solve_unit_upper" : "solve_upper" : isUnit ? "solve_unit_lower" : "solve_lower";
+  return b.matrix(algorithm, {a, x})[0];
+}
+
+static T choleskyFactor(B &b, T a, bool isUpper, T *info = nullptr) {
+  TList factored = b.matrix("cholesky", {isUpper ? matrixTranspose(b, a) : a});
+  if (info)
+    *info = status(b, factored[1]);
+  return isUpper ? matrixTranspose(b, factored[0]) : factored[0];
+}
+
+static T solveCholesky(B &b, T factor, T x, bool isUpper) {
+  T lower = isUpper ? matrixTranspose(b, factor) : factor;
+  return solveTriangular(b, matrixTranspose(b, lower), solveTriangular(b, lower, x, false, true, false), true, true, false);
+}
+
+static void addTriangular(Table &t) {
+  t.def("linalg_solve_triangular", [](B &b, T a, T x, bool upper, bool left, bool unit) {
+    return solveTriangular(b, a, x, upper, left, unit);
+  });
+  t.def("triangular_solve", [](B &b, T x, T a, bool upper, bool transpose, bool unit) {
+    T matrix = transpose ? matrixTranspose(b, a) : a;
+    T solution = solveTriangular(b, matrix, x, upper != transpose, true, unit);
+    expandBatch(b, a, 2, x, 2);
+    return TList{solution, a};
+  });
+  t.def("cholesky linalg_cholesky", [](B &b, T a, bool upper) { return choleskyFactor(b, a, upper); });
+  t.def("linalg_cholesky_ex", [](B &b, T a, bool upper, Any) {
+    T info, factor = choleskyFactor(b, a, upper, &info);
+    return TList{factor, info};
+  });
+  t.def("cholesky_solve", [](B &b, T x, T factor, bool upper) { return solveCholesky(b, factor, x, upper); });
+  t.def("cholesky_inverse", [](B &b, T factor, bool upper) {
+    return solveCholesky(b, factor, identityLike(b, factor, factor.size(-1)), upper);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// LU: pivots are those of LAPACK, row exchanges counted from 1
+//===----------------------------------------------------------------------===//
+
+/// The factors as they lie in one matrix, the pivots, the status.
+static TList factorLu(B &b, T a) {
+  TList factored = b.matrix("lu", {a});
+  return {factored[0], b.to(factored[1], b.i32()), status(b, factored[2])};
+}
+
+static T swapRows(B &b, T pivots, T x, bool isForward) {
+  pivots = b.to(pivots, x.dtype());
+  expandBatch(b, pivots, 1, x, 2);
+  return b.matrix(isForward ? "swap_rows" : "swap_rows_back", {pivots, x})[0];
+}
+
+/// A x = b, or A^T x = b.
+static T solveLu(B &b, T lu, T pivots, T x, bool isTransposed) {
+  if (!isTransposed) {
+    x = solveTriangular(b, lu, swapRows(b, pivots, x, true), false, true, true);
+    return solveTriangular(b, lu, x, true, true, false);
+  }
+  T turned = matrixTranspose(b, lu);
+  x = solveTriangular(b, turned, solveTriangular(b, turned, x, false, true, false), true, true, true);
+  return swapRows(b, pivots, x, false);
+}
+
+static T solveLuOnSide(B &b, T lu, T pivots, T x, bool isLeft, bool isAdjoint) {
+  if (isLeft)
+    return solveLu(b, lu, pivots, x, isAdjoint);
+  return matrixTranspose(b, solveLu(b, lu, pivots, matrixTranspose(b, x), !isAdjoint));
+}
+
+/// P, L and U of A = P L U, of m x n.
+static TList unpackLu(B &b, T lu, T pivots) {
+  AffineExpr m = lu.size(-2), k = pivots.size(-1);
+  T lower = triangle(b, b.slice(lu, -1, b.size(0), k), true, -1);
+  Shape matrix{m, k};
+  T diagonal = b.to(b.iota(matrix, 0, b.i64()) == b.iota(matrix, 1, b.i64()), lu.dtype());
+  return {swapRows(b, pivots, identityLike(b, lu, m), false), lower + diagonal,
+          triangle(b, b.slice(lu, -2, b.size(0), k), false)};
+}
+
+TList solve(B &b, T a, T x, bool isLeft) {
+  bool isVector = x.rank() == 1 || (a.rank() - 1 == x.rank() && x.sizes() == Shape(ShapeRef(a.sizes()).drop_back()));
+  x = isVector ? b.unsqueeze(x, -1) : x;
+  TList lu = factorLu(b, a);
+  T solution = solveLuOnSide(b, lu[0], lu[1], x, isLeft || isVector, false);
+  TList results{isVector ? b.squeeze(solution, -1) : solution};
+  results.append(lu);
+  return results;
+}
+
+T inverse(B &b, T a) { return solve(b, a, identityLike(b, a, a.size(-1)), true)[0]; }
+
+static void addLu(Table &t) {
+  auto factor = [](B &b, T a, bool pivot, Rest) {
+    return pivot ? factorLu(b, a) : TList{b.unsupported("a factorization without pivoting is for the GPU")};
+  };
+  t.def("linalg_lu_factor linalg_lu_factor_ex _lu_with_info", factor);
+  t.def("linalg_lu", [](B &b, T a, bool pivot) {
+    if (!pivot)
+      return TList{b.unsupported("a factorization without pivoting is for the GPU")};
+    TList lu = factorLu(b, a);
+    return unpackLu(b, lu[0], lu[1]);
+  });
+  t.def("lu_unpack", [](B &b, T lu, T pivots, bool, bool) {
+    TList parts = unpackLu(b, lu, pivots);
+    for (auto [i, part] : llvm::enumerate(parts)) // those not asked for are empty
+      if (b.hasDeclared(i) && b.declared(i).size() == 1 && part.rank() != 1)
+        part = b.full(b.declared(i), 0, part.dtype());
+    return parts;
+  });
+  t.def("lu_solve", [](B &b, T x, T lu, T pivots) { return solveLu(b, lu, pivots, x, false); });
+  t.def("linalg_lu_solve", [](B &b, T lu, T pivots, T x, bool left, bool adjoint) {
+    return solveLuOnSide(b, lu, pivots, x, left, adjoint);
+  });
+  t.def("linalg_solve _linalg_solve_ex", [](B &b, T a, T x, bool left, Rest) { return solve(b, a, x, left); });
+  t.def("linalg_solve_ex", [](B &b, T a, T x, bool left, Any) {
+    TList results = solve(b, a, x, left);
+    return TList{results[0], results[3]};
+  });
+  t.def("inverse linalg_inv", [](B &b, T a) { return inverse(b, a); });
+  t.def("linalg_inv_ex", [](B &b, T a, Any) {
+    TList results = solve(b, a, identityLike(b, a, a.size(-1)), true);
+    return TList{results[0], results[3]};
+  });
+  t.def("linalg_tensorinv", [](B &b, T x, int64_t split) {
+    Shape sizes = x.sizes();
+    AffineExpr n = product(ShapeRef(sizes).take_front(split), b.context());
+    return b.reshape(inverse(b, b.reshape(x, {n, n})), b.declared());
+  });
+  t.def("linalg_tensorsolve", [](B &b, T a, T x, std::optional<Dims> dims) {
+    if (dims) { // to the end, in their order
+      Dims order, moved;
+      for (int64_t dim : *dims)
+        moved.push_back(b.dim(a, dim));
+      for (int64_t d = 0; d < a.rank(); ++d)
+        if (!llvm::is_contained(moved, d))
+          order.push_back(d);
+      order.append(moved);
+      a = b.permute(a, order);
+    }
+    T flat = b.reshape(x, x.rank() ? x.numel() : b.size(1));
+    return b.reshape(solve(b, b.reshape(a, {flat.size(0), flat.size(0)}), flat, true)[0], b.declared());
+  });
+  t.def("linalg_ldl_factor linalg_ldl_factor_ex", [](B &b, T a, Rest) {
+    TList factored = b.matrix("ldl", {a});
+    return TList{triangle(b, factored[0], true), b.to(factored[1], b.i32()), status(b, factored[2])};
+  });
+  t.def("linalg_ldl_solve", [](B &b, T ld, T pivots, T x, bool) {
+    pivots = b.to(pivots, x.dtype());
+    expandBatch(b, ld, 2, x, 2);
+    expandBatch(b, pivots, 1, x, 2);
+    return b.matrix("ldl_solve", {ld, pivots, x})[0];
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Determinants
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Determinant {
+  T diagonal; ///< of the triangular factor
+  T sign;     ///< of the permutation
+  TList lu;
+};
+} // namespace
+
+static Determinant determinant(B &b, T a) {
+  TList lu = factorLu(b, a);
+  T onDiagonal = identityLike(b, a, a.size(-1));
+  T diagonal = b.sum(lu[0] * onDiagonal, {-1});
+  T isSwapped = lu[1] != b.range(a.size(-1), b.i32()) + 1;
+  return {diagonal, b.reduce("prod", b.where(isSwapped, b.full({}, -1, a.dtype()), 1), {-1}, false), lu};
+}
+
+static std::pair<T, T> signAndLog(B &b, const Determinant &d) {
+  return {d.sign * b.reduce("prod", b.sign(d.diagonal), {-1}, false), b.sum(b.log(b.abs(d.diagonal)), {-1})};
+}
+
+static void addDeterminants(Table &t) {
+  t.def("det linalg_det _linalg_det", [](B &b, T a) {
+    Determinant d = determinant(b, a);
+    return TList{d.sign * b.reduce("prod", d.diagonal, {-1}, false), d.lu[0], d.lu[1]};
+  });
+  t.def("slogdet linalg_slogdet _linalg_slogdet", [](B &b, T a) {
+    Determinant d = determinant(b, a);
+    auto [sign, logarithm] = signAndLog(b, d);
+    return TList{sign, logarithm, d.lu[0], d.lu[1]};
+  });
+  t.def("logdet", [](B &b, T a) {
+    auto [sign, logarithm] = signAndLog(b, determinant(b, a));
+    return logarithm + b.log(sign); // of -1: NaN
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// QR
+//===----------------------------------------------------------------------===//
+
+/// Q with all its columns, from Householder vectors [m, k].
+static T fullQ(B &b, T vectors, T tau) {
+  AffineExpr m = vectors.size(-2), k = tau.size(-1);
+  vectors = b.slice(vectors, -1, b.size(0), k);
+  return b.matrix("householder", {b.padDim(vectors, -1, b.size(0), m - k, 0), tau})[0];
+}
+
+static TList factorQr(B &b, T a, Str mode) {
+  TList factored = b.matrix("qr", {a});
+  T r = triangle(b, factored[0], false), tau = factored[1];
+  AffineExpr k = tau.size(-1);
+  if (mode == "complete")
+    return {fullQ(b, factored[0], tau), r};
+  T reduced = b.slice(r, -2, b.size(0), k);
+  if (mode == "r")
+    return {b.full(b.size(0), 0, a.dtype()), reduced};
+  return {b.matrix("householder", {b.slice(factored[0], -1, b.size(0), k), tau})[0], reduced};
+}
+
+static void addQr(Table &t) {
+  t.def("linalg_qr", [](B &b, T a, Str mode) { return factorQr(b, a, mode); });
+  t.def("qr", [](B &b, T a, bool some) { return factorQr(b, a, some ? "reduced" : "complete"); });
+  t.def("geqrf", [](B &b, T a) { return b.matrix("qr", {a}); });
+  t.def("linalg_householder_product orgqr", [](B &b, T vectors, T tau) {
+    return b.matrix("householder", {vectors, tau})[0];
+  });
+  t.def("ormqr", [](B &b, T vectors, T tau, T x, bool left, bool transpose) {
+    T q = fullQ(b, vectors, tau);
+    q = transpose ? matrixTranspose(b, q) : q;
+    return left ? b.matmul(q, x) : b.matmul(x, q);
+  });
+}
+
+void addFactorization(Table &t) {
+  addTriangular(t);
+  addLu(t);
+  addDeterminants(t);
+  addQr(t);
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,180 @@
+//===- Histogram.cpp - counting by bins, reducing by segments -------------===//
+
+#include "compiler/graph/decompose/Table.h"
+
+#include <limits>
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+//===----------------------------------------------------------------------===//
+// Histograms
+//===----------------------------------------------------------------------===//
+
+static T flat(B &b, T x) { return b.reshape(x, x.rank() ? x.numel() : b.size(1)); }
+
+/// What bins span: as given, else the extremes of x; widened when empty.
+static std::pair<T, T> span(B &b, T x, T low, T high, double margin) {
+  if (getConstant(x.numel()) == 0 && low.isNumber() && low.real() == high.real()) {
+    low = b.full({}, 0, x.dtype()), high = b.full({}, 1, x.dtype());
+  } else if (low.isNumber() && low.real() == high.real()) {
+    low = b.min(x, {}), high = b.max(x, {});
+  } else {
+    low = b.tensor(low, x.dtype()), high = b.tensor(high, x.dtype());
+  }
+  T isPoint = low == high;
+  return {b.where(isPoint, low - margin, low), b.where(isPoint, high + margin, high)};
+}
+
+static T histc(B &b, T x, AffineExpr bins, T low, T high) {
+  x = flat(b, x);
+  std::tie(low, high) = span(b, x, low, high, 1);
+  T inside = (x >= low) & (x <= high), count = b.to(b.tensor(T(bins), b.i64()), x.dtype());
+  T place = b.to(b.where(inside, (x - low) / (high - low) * count, 0.0), b.i64());
+  place = b.minimum(place, T(bins - 1));
+  return b.scatter(b.full(bins, 0, x.dtype()), b.to(inside, x.dtype()), {place}, {0}, "sum");
+}
+
+/// `bins` edges and one, counted from the nearer end.
+static T edgesOf(B &b, T low, T high, AffineExpr bins) {
+  T place = b.range(bins + 1, low.dtype()), count = b.to(b.tensor(T(bins), b.i64()), low.dtype());
+  T step = (high - low) / count;
+  return b.where(place < (count + 1.0) / 2.0, low + place * step, high - (count - place) * step);
+}
+
+/// Weights of the points x [n, d] in the bins between the edges of each
+/// dimension; the last bin has both its edges.
+static T histogram(B &b, T x, llvm::ArrayRef<T> edges, OptT weight, bool isDensity) {
+  Shape sizes;
+  TList places;
+  T isInside;
+  for (auto [d, edge] : llvm::enumerate(edges)) {
+    T value = b.select(x, 1, b.size(d)), last = b.select(edge, 0, edge.size(0) - 1);
+    T below = b.sum(b.to(edge <= b.unsqueeze(value, 1), b.i64()), {1});
+    T inside = (value >= b.select(edge, 0, b.size(0))) & (value <= last);
+    isInside = isInside ? isInside & inside : inside;
+    places.push_back(b.clamp(b.where(value == last, below - 2, below - 1), T(0), T(edge.size(0) - 2)));
+    sizes.push_back(edge.size(0) - 1);
+  }
+  T weights = weight ? flat(b, *weight) : b.full(x.size(0), 1, x.dtype());
+  Dims dims(edges.size());
+  for (size_t d = 0; d < dims.size(); ++d)
+    dims[d] = d;
+  T counts = b.scatter(b.full(sizes, 0, x.dtype()), b.where(isInside, weights, 0), places, dims, "sum");
+  if (!isDensity)
+    return counts;
+  T density = counts / b.sum(counts, {});
+  for (auto [d, edge] : llvm::enumerate(edges)) {
+    AffineExpr n = edge.size(0);
+    T width = b.slice(edge, 0, b.size(1), n) - b.slice(edge, 0, b.size(0), n - 1);
+    density = density / b.broadcastInDim(width, sizes, {int64_t(d)});
+  }
+  return density;
+}
+
+/// Of `bins[d]` equal bins in each dimension d of x [n, d]; the histogram, then edges.
+static TList equalBins(B &b, T x, llvm::ArrayRef<AffineExpr> bins, const Floats &range, OptT weight, bool isDensity) {
+  TList edges;
+  for (auto [d, count] : llvm::enumerate(bins)) {
+    T values = b.select(x, 1, b.size(d)), low = 0.0, high = 0.0;
+    if (range)
+      low = (*range)[2 * d], high = (*range)[2 * d + 1];
+    std::tie(low, high) = span(b, values, range ? b.tensor(low, x.dtype()) : low, range ? b.tensor(high, x.dtype()) : high, 0.5);
+    edges.push_back(edgesOf(b, low, high, count));
+  }
+  TList results{histogram(b, x, edges, weight, isDensity)};
+  results.append(edges);
+  return results;
+}
+
+static TList givenBins(B &b, T x, TList edges, OptT weight, bool isDensity) {
+  TList results{histogram(b, x, edges, weight, isDensity)};
+  results.append(edges);
+  return results;
+}
+
+/// The last dimension of x is the points' dimensions, all others number them.
+static T points(B &b, T x) {
+  return b.reshape(x, {product(ShapeRef(x.sizes()).drop_back(), b.context()), x.size(-1)});
+}
+
+static void addHistograms(Table &t) {
+  t.def("histc", [](B &b, T x, Int bins, T low, T high) { return histc(b, x, bins, low, high); });
+  t.def("histogram.bin_ct", [](B &b, T x, Int bins, Floats range, OptT weight, bool density) {
+    return equalBins(b, b.unsqueeze(flat(b, x), 1), {bins}, range, weight, density);
+  });
+  t.def("histogram.bins_tensor", [](B &b, T x, T edges, OptT weight, bool density) {
+    return givenBins(b, b.unsqueeze(flat(b, x), 1), {edges}, weight, density);
+  });
+  t.def("histogramdd", [](B &b, T x, Ints bins, Floats range, OptT weight, bool density) {
+    return equalBins(b, points(b, x), bins, range, weight, density);
+  });
+  t.def("histogramdd.int_bins", [](B &b, T x, Int bins, Floats range, OptT weight, bool density) {
+    auto dims = getConstant(x.size(-1));
+    if (!dims)
+      return TList{b.unsupported("the number of dimensions must be known at compile time")};
+    return equalBins(b, points(b, x), Shape(*dims, bins), range, weight, density);
+  });
+  t.def("histogramdd.TensorList_bins", [](B &b, T x, TList edges, Floats, OptT weight, bool density) {
+    return givenBins(b, points(b, x), edges, weight, density);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// Reduces x along `axis` from offsets[s] to offsets[s + 1]. Dimensions before the
+/// axis number independent rows of offsets.
+static T reduceSegments(B &b, T x, Str reduce, T start, T end, int64_t axis, OptT initial) {
+  Shape domain = x.sizes(); // lead..., segments, n, rest...
+  domain.insert(domain.begin() + axis, start.size(axis));
+  Dims rows;
+  for (int64_t d = 0; d <= axis; ++d)
+    rows.push_back(d);
+  Shape window(domain.begin(), domain.begin() + axis + 2);
+  T place = b.iota(window, axis + 1, b.i64());
+  T inside = (place >= b.broadcastInDim(start, window, rows)) & (place < b.broadcastInDim(end, window, rows));
+  rows.push_back(axis + 1);
+  inside = b.broadcastInDim(inside, domain, rows);
+  T values = b.expand(b.unsqueeze(x, axis), domain);
+  bool isMean = reduce == "mean";
+  llvm::StringRef kind = reduce == "sum" || isMean ? "sum" : reduce;
+  T neutral = kind == "sum" ? T(0.0) : kind == "prod" ? T(1.0) : kind == "max" ? lowerLimit(x.dtype()) : upperLimit(x.dtype());
+  T result = b.reduce(kind, b.where(inside, values, neutral), {axis + 1}, false);
+  if (initial)
+    result = kind == "sum"    ? result + *initial
+             : kind == "prod" ? result * *initial
+             : kind == "max"  ? b.maximum(result, *initial)
+                              : b.minimum(result, *initial);
+  if (!isMean)
+    return result;
+  Dims lead(rows.begin(), rows.end() - 1);
+  T count = b.broadcastInDim(b.to(end - start, x.dtype()), result.sizes(), lead);
+  return initial ? b.where(count > 0.0, result / count, result) : result / count;
+}
+
+static void addSegments(Table &t) {
+  t.opmath("segment_reduce", [](B &b, T x, Str reduce, OptT lengths, OptT indices, OptT offsets, int64_t axis, bool,
+                                OptT initial) {
+    axis = b.dim(x, axis);
+    if (lengths) {
+      T end = b.scan("sum", b.to(*lengths, b.i64()), axis);
+      return reduceSegments(b, x, reduce, end - b.to(*lengths, b.i64()), end, axis, initial);
+    }
+    if (!offsets)
+      return b.unsupported(indices ? "segments by 'indices' are not supported" : "'lengths' or 'offsets' must be given");
+    T bounds = b.to(*offsets, b.i64());
+    AffineExpr n = bounds.size(axis);
+    return reduceSegments(b, x, reduce, b.slice(bounds, axis, b.size(0), n - 1), b.slice(bounds, axis, b.size(1), n),
+                          axis, initial);
+  });
+}
+
+void addHistogram(Table &t) {
+  addHistograms(t);
+  addSegments(t);
+}
+
+} // namespace ptc::decompose

@@ -1,0 +1,20 @@
+//===- Matrix.h - linear algebra that several families share --------------===//
+#pragma once
+
+#include "compiler/graph/decompose/Builder.h"
+
+namespace ptc::decompose {
+
+/// The last two dimensions exchanged.
+T matrixTranspose(B &b, T x);
+/// The n x n identity in the batch and type of x.
+T identityLike(B &b, T x, mlir::AffineExpr n);
+
+/// A x = b, or x A = b; the other triangle of A is not read.
+T solveTriangular(B &b, T a, T x, bool isUpper, bool isLeft, bool isUnit);
+/// A x = b, or x A = b: x, and of A the LU factors, pivots and status.
+TList solve(B &b, T a, T x, bool isLeft);
+/// Infinities and NaN where there is none.
+T inverse(B &b, T a);
+
+} // namespace ptc::decompose

@@ -1,0 +1,76 @@
+//===- MatrixSignature.cpp ------------------------------------------------===//
+
+#include "dialects/core/MatrixSignature.h"
+
+#include "runtime/matrix/Algorithms.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+static llvm::SmallVector<llvm::StringRef> splitList(llvm::StringRef list) {
+  llvm::SmallVector<llvm::StringRef> tensors;
+  list.trim().split(tensors, ',');
+  return tensors;
+}
+
+std::optional<MatrixSignature> MatrixSignature::find(llvm::StringRef algorithm) {
+  llvm::StringSwitch<llvm::StringRef> text(algorithm);
+#define PTC_MATRIX_CASE(name, signature) text.Case(#name, signature);
+  PTC_MATRIX_ALGORITHMS(PTC_MATRIX_CASE)
+#undef PTC_MATRIX_CASE
+  llvm::StringRef found = text.Default("");
+  if (found.empty())
+    return std::nullopt;
+  auto [operands, rest] = found.split("->");
+  auto [results, scratch] = rest.split('|');
+  return MatrixSignature{splitList(operands), splitList(results),
+                         scratch.empty() ? llvm::SmallVector<llvm::StringRef>() : splitList(scratch)};
+}
+
+std::string MatrixSignature::order() const {
+  std::string letters;
+  for (llvm::StringRef operand : operands)
+    for (char letter : operand)
+      if (!llvm::isDigit(letter) && letters.find(letter) == std::string::npos)
+        letters += letter;
+  return letters;
+}
+
+Shape MatrixSignature::letterSizes(llvm::ArrayRef<Shape> shapes) const {
+  std::string letters = order();
+  Shape found(letters.size());
+  for (auto [operand, shape] : llvm::zip_equal(operands, shapes))
+    for (auto [letter, size] : llvm::zip_equal(operand, ShapeRef(shape).take_back(operand.size()))) {
+      size_t place = letters.find(letter);
+      // A constant is as good as a symbolic spelling, or better.
+      if (place != std::string::npos && (!found[place] || getConstant(size)))
+        found[place] = size;
+    }
+  return found;
+}
+
+static AffineExpr smaller(AffineExpr a, AffineExpr b) {
+  auto x = getConstant(a), y = getConstant(b);
+  if (x && y)
+    return *x < *y ? a : b;
+  return isEqual(a, b) ? a : AffineExpr();
+}
+
+Shape MatrixSignature::sizes(llvm::StringRef letters, llvm::ArrayRef<Shape> shapes) const {
+  std::string known = order();
+  Shape values = letterSizes(shapes), result;
+  for (char letter : letters) {
+    size_t place = known.find(letter);
+    if (llvm::isDigit(letter))
+      result.push_back(getAffineConstantExpr(letter - '0', values[0].getContext()));
+    else
+      result.push_back(place != std::string::npos ? values[place] : smaller(values[0], values[1]));
+  }
+  return result;
+}
+
+} // namespace ptc

@@ -1,0 +1,19 @@
+//===- Matrix.cpp - the algorithms on matrices, for kernels to call -------===//
+//
+// ptc_matrix_NAME_f32 and _f64; the linker drops those that no kernel calls.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/matrix/Algorithms.h"
+#include "runtime/matrix/Factor.h"
+#include "runtime/matrix/Fourier.h"
+#include "runtime/matrix/Spectrum.h"
+
+#define PTC_MATRIX_DEFINE(name, signature)                                                                             \
+  extern "C" void ptc_matrix_##name##_f32(float *const *tensors, const int64_t *sizes) {                               \
+    ptc::matrix::name<float>(tensors, sizes);                                                                          \
+  }                                                                                                                    \
+  extern "C" void ptc_matrix_##name##_f64(double *const *tensors, const int64_t *sizes) {                              \
+    ptc::matrix::name<double>(tensors, sizes);                                                                         \
+  }
+PTC_MATRIX_ALGORITHMS(PTC_MATRIX_DEFINE)

@@ -1,0 +1,56 @@
+"""Complex numbers and Fourier transforms."""
+
+import torch
+from harness import Make, op, x
+
+fft = torch.fft
+
+
+def z(*shape: int, dtype: torch.dtype = torch.complex64) -> Make:
+    """Both parts uniform between -3 and 3."""
+    return lambda random: torch.complex(x(*shape)(random), x(*shape)(random)).to(dtype)
+
+
+functions = [
+    *(op(f"complex.{name}", getattr(torch, name), z(4, 9)) for name in (
+        "exp", "log", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan",
+        "asinh", "acosh", "atanh", "expm1", "log1p", "log2", "log10", "abs", "angle", "sgn", "neg", "conj_physical",
+        "square", "isnan", "isfinite", "sum", "mean", "prod", "cumsum_0", "cumprod_0") if hasattr(torch, name)),
+    *(op(f"complex.{name}", getattr(torch, name), z(4, 9), z(4, 9)) for name in ("add", "sub", "mul", "div", "pow", "eq", "ne")),
+    op("complex.add_real", lambda a, b: a + b * 2 - 1j, z(4, 9), x(4, 9)),
+    op("complex.scans", lambda a: (a.cumsum(1), a.cumprod(0), a.prod(1)), z(4, 9), tolerance=(1e-3, 1e-3)),
+    op("complex.f64", lambda a: (a * a).exp(), z(4, 3, dtype=torch.complex128)),
+    op("complex.where", lambda a, b: torch.where(b > 0, a, 0), z(4, 9), x(4, 9)),
+    op("complex.views", lambda a: a.reshape(9, 4).T[1:, ::2].flip(0).contiguous(), z(4, 9)),
+    op("complex.index", lambda a: (a[:, [1, 3]], torch.cat([a, a], 1), a.sum(0, keepdim=True)), z(4, 9)),
+    op("complex.matmul", torch.matmul, z(2, 4, 5), z(2, 5, 3)),
+    op("complex.dot", lambda a, b: (torch.dot(a, b), torch.vdot(a, b)), z(9), z(9)),
+    op("complex.parts", lambda a: (a.real * 2, a.imag + 1, torch.view_as_real(a) * 2, a.conj() * 1j), z(4, 9)),
+    op("complex.make", lambda a, b: (torch.complex(a, b) * 1j, torch.polar(a, b) + 1), x(4, 9), x(4, 9)),
+    op("complex.view_as_complex", lambda a: torch.view_as_complex(a) * 2j, x(4, 9, 2)),
+    op("complex.norm", lambda a: (torch.linalg.vector_norm(a), torch.linalg.vector_norm(a, 1, 0)), z(4, 9)),
+    op("complex.dynamic", lambda a: a.exp() * 2, z(4, 9), dynamic=({0: torch.export.Dim("n", min=2)},), other=(z(7, 9),)),
+]  # fmt: skip
+
+CLOSE = (1e-3, 2e-4)
+
+transforms = [
+    *(op(f"fft.{n}", lambda a: (fft.fft(a), fft.ifft(a)), z(3, n), tolerance=CLOSE) for n in (1, 2, 8, 12, 31, 37, 100, 256, 1021)),
+    *(op(f"rfft.{n}", lambda a, n=n: fft.irfft(fft.rfft(a) * 2, n), x(3, n), tolerance=CLOSE) for n in (1, 2, 9, 16, 400)),
+    *(op(f"fft.norm.{norm}", lambda a, norm=norm: (fft.fft(a, norm=norm), fft.ifft(a, norm=norm), fft.rfft(a, norm=norm)), x(3, 10), tolerance=CLOSE)
+      for norm in ("ortho", "forward", "backward")),
+    op("fft.sizes", lambda a: (fft.fft(a, 4), fft.fft(a, 12, 0), fft.irfft(a, 7), fft.rfft(a, 5)), x(5, 9), tolerance=CLOSE),
+    op("fft2", lambda a: (fft.fft2(a), fft.ifft2(a), fft.rfft2(a)), x(2, 6, 10), tolerance=CLOSE),
+    op("fftn", lambda a: (fft.fftn(a), fft.ifftn(a, (4, 4), (0, 1))), z(3, 6, 5), tolerance=CLOSE),
+    op("irfft2", lambda a: (fft.irfft2(a), fft.irfftn(a, (5, 7))), z(2, 6, 5), tolerance=CLOSE),
+    op("hfft", lambda a: (fft.hfft(a), fft.ihfft(a.real)), z(3, 6), tolerance=CLOSE),
+    op("hfft2", lambda a: (fft.hfft2(a), fft.ihfft2(a.real)), z(3, 6), tolerance=CLOSE),
+    op("fft.f64", lambda a: fft.fft(a), z(3, 50, dtype=torch.complex128)),
+    op("fft.frequencies", lambda a: (fft.fftfreq(7, 0.5) + a, fft.rfftfreq(8) + a[:5]), x(7)),
+    op("fftshift", lambda a: (fft.fftshift(a), fft.ifftshift(a, 1)), x(4, 5)),
+    op("stft", lambda a, w: torch.stft(a, 16, 5, 12, w, return_complex=True), x(2, 80), x(12, low=0.5), tolerance=CLOSE),
+    op("stft.real", lambda a: torch.view_as_real(torch.stft(a, 16, center=False, normalized=True, return_complex=True)), x(80), tolerance=CLOSE),
+    op("istft", lambda a, w: torch.istft(torch.stft(a, 16, 4, 16, w, return_complex=True) * 2, 16, 4, 16, w), x(2, 80), x(16, low=0.5), tolerance=CLOSE),
+]  # fmt: skip
+
+ROWS = [*functions, *transforms]
