@@ -16,6 +16,7 @@
 #include "compiler/schedule/Fuse.h"
 #include "compiler/schedule/PackWeights.h"
 #include "compiler/schedule/PlanMemory.h"
+#include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/ToLoop.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/loop/Loop.h"
@@ -73,6 +74,8 @@ static constexpr Step kSteps[] = {
     {Stage::Loop, [](Pipe &p) { return createToLoopPass(p.weights); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
     {Stage::Loop, [](Pipe &) { return createFusePass(); }},
+    // What computes a size that data decide stands before all that has it.
+    {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
     {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.target.vectorBytes); }},
     // Results take the memory of operands that nobody needs afterwards.

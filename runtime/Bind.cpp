@@ -184,6 +184,19 @@ ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, in
   return PTC_OK;
 }
 
+ptc_status checkGuards(const Program &program, bool late, const int64_t *symbols, const int64_t *values, Error &error) {
+  Given given = {&program, symbols, {}};
+  for (int32_t i = 0; i < program.guardCount; ++i) {
+    const GuardEntry &guard = program.guards[i];
+    int64_t value = values[guard.value];
+    bool isInside = value >= guard.min && (guard.max < 0 || value <= guard.max);
+    if (bool(guard.isLate) == late && isInside == (guard.isExcluded != 0))
+      return error.set(PTC_MISMATCH, "the inputs' sizes break a condition that the model was compiled for: %s%s",
+                       guard.text, given.describe());
+  }
+  return PTC_OK;
+}
+
 ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, const int64_t *symbols,
                       const int64_t *values, Error &error) {
   Given given = {&program, symbols, {}};
@@ -191,15 +204,7 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
     if (ptc_status status =
             checkShape(program.inputs[i], {"input", program.inputs[i].name, i}, *inputs[i], values, given, error))
       return status;
-  for (int32_t i = 0; i < program.guardCount; ++i) {
-    const GuardEntry &guard = program.guards[i];
-    int64_t value = values[guard.value];
-    bool isInside = value >= guard.min && (guard.max < 0 || value <= guard.max);
-    if (isInside == (guard.isExcluded != 0))
-      return error.set(PTC_MISMATCH, "the inputs' sizes break a condition that the model was compiled for: %s%s",
-                       guard.text, given.describe());
-  }
-  return PTC_OK;
+  return checkGuards(program, false, symbols, values, error);
 }
 
 ptc_status checkTensor(const TensorEntry &entry, const char *what, int32_t index, const DLTensor *tensor,

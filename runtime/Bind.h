@@ -17,6 +17,9 @@ namespace ptc::runtime {
 ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int32_t count, int64_t *symbols,
                        Error &error);
 
+/// Checks the guards that are late, or those that are not.
+ptc_status checkGuards(const Program &program, bool late, const int64_t *symbols, const int64_t *values, Error &error);
+
 /// Checks the inputs' sizes and the guards against the values that follow from the symbols.
 ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, const int64_t *symbols,
                       const int64_t *values, Error &error);

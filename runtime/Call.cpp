@@ -161,6 +161,22 @@ static void unstage(Frame &frame) {
       scatter(*staging.tensor, frame.staging.data + staging.offset);
 }
 
+/// Sizes that the data decided: outputs are as large as planned at most, and now have the sizes that they are of.
+static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
+  const Program &program = *frame.program;
+  for (int32_t i = 0; i < program.outputCount && program.settleCount; ++i) {
+    const TensorEntry &entry = program.outputs[i];
+    DLTensor &tensor = *outputs[i];
+    int64_t stride = 1;
+    for (int32_t d = entry.rank - 1; d >= 0; --d) {
+      tensor.shape[d] = frame.values[entry.dims[d].size];
+      if (tensor.strides && !frame.outputs[i].tensor) // one that was staged has strides of its own
+        tensor.strides[d] = stride;
+      stride *= tensor.shape[d] > 0 ? tensor.shape[d] : 1;
+    }
+  }
+}
+
 /// The call itself, with inputs and outputs checked.
 static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
   if (ptc_status status = checkSharing(frame, inputs, outputs, error))
@@ -178,9 +194,13 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
   ptc_status status = execute(frame, threads, context.profile, error);
   if (hasStates)
     context.stateMutex.unlock();
-  if (status == PTC_OK)
-    unstage(frame);
-  return status;
+  if (status == PTC_OK && frame.program->settleCount)
+    status = checkGuards(*frame.program, true, frame.symbols.data, frame.values.data, error);
+  if (status != PTC_OK)
+    return status;
+  shrinkOutputs(frame, outputs);
+  unstage(frame);
+  return PTC_OK;
 }
 
 static ptc_status checkOutputCount(const Program &program, const void *outputs, int32_t count, Error &error) {

@@ -18,6 +18,8 @@ struct Region {
   /// (launch << 32 | code) of the first launch with an index out of range: the same one for any number of threads.
   std::atomic<uint64_t> fault;
   bool isProfiled;
+  int32_t first, last; ///< the steps of the region
+  void *const *arguments; ///< of the first of them
 
   void run(int32_t thread, int32_t threads);
   void runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
@@ -120,8 +122,8 @@ void Region::run(int32_t thread, int32_t threads) {
   int32_t faultCode = 0;
   ptc_worker worker = {frame.scratch.data + thread * frame.scratchBytes, &faultCode, thread};
   Patience patience(threads);
-  void *const *arguments = frame.arguments.data;
-  for (int32_t i = 0; i < frame.steps.count; ++i) {
+  void *const *arguments = this->arguments;
+  for (int32_t i = first; i < last; ++i) {
     const StepPlan &plan = frame.steps[i];
     if (threads == 1) {
       if (plan.tasks > 0)
@@ -138,12 +140,21 @@ void Region::run(int32_t thread, int32_t threads) {
     patience.keep();
 }
 
+/// Runs steps first to last on the threads; the first fault among them.
+static uint64_t runRegion(Frame &frame, int32_t threads, bool isProfiled, int32_t first, int32_t last,
+                          void *const *arguments) {
+  frame.beginCall(threads);
+  Region region{frame, {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, isProfiled, first, last, arguments};
+  auto run = [](void *opaque, int32_t thread, int32_t team) { static_cast<Region *>(opaque)->run(thread, team); };
+  OpenMP::get().parallel(threads, run, &region);
+  return region.fault.load(std::memory_order_relaxed);
+}
+
 ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error) {
   const Program &program = *frame.program;
-  frame.beginCall(threads);
-  Region region{frame, {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, profile.isOn()};
   int64_t begin = 0;
-  if (region.isProfiled) {
+  bool isProfiled = profile.isOn();
+  if (isProfiled) {
     // One event more for the call as a whole; events of launches without tasks stay zero.
     frame.events.release();
     if (!frame.events.allocate(static_cast<int64_t>(program.launchCount) * threads + 1))
@@ -151,10 +162,23 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     begin = now();
   }
 
-  auto run = [](void *opaque, int32_t thread, int32_t team) { static_cast<Region *>(opaque)->run(thread, team); };
-  OpenMP::get().parallel(threads, run, &region);
+  // Sizes that data decide end a region: all threads then see the symbol's value, and the steps behind it are planned anew.
+  uint64_t fault = kNoFault;
+  int32_t settled = 0, first = 0;
+  bool isStuck = false;
+  void *const *arguments = frame.arguments.data;
+  while (fault == kNoFault && !isStuck && (first < frame.steps.count || settled < program.settleCount)) {
+    int32_t last = settled < program.settleCount ? program.settles[settled].launch : frame.steps.count;
+    if (first < last) {
+      fault = runRegion(frame, threads, isProfiled, first, last, arguments);
+      for (; first < last; ++first)
+        arguments += first < program.launchCount ? program.launches[first].argCount : 0;
+    }
+    for (; settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault && !isStuck; ++settled)
+      isStuck = !frame.settle(program.settles[settled]);
+  }
 
-  if (region.isProfiled) {
+  if (isProfiled) {
     int32_t kept = 0;
     for (int32_t i = 0; i < frame.events.count; ++i)
       if (frame.events[i].begin != 0)
@@ -162,7 +186,8 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     frame.events[kept++] = {begin, now(), 0, 0, -1, 0, frame.number};
     profile.add(frame.events.data, kept);
   }
-  uint64_t fault = region.fault.load(std::memory_order_relaxed);
+  if (isStuck)
+    return error.set(PTC_MISMATCH, "a size that the data decide is larger than the model was planned for");
   if (fault == kNoFault)
     return PTC_OK;
   const LaunchEntry &launch = program.launches[fault >> 32];

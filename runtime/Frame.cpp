@@ -26,6 +26,7 @@ Frame *Frame::create(const Program &program) {
   for (int32_t i = 0; i < program.launchCount; ++i)
     arguments += program.launches[i].argCount;
   bool isReady = frame->symbols.allocate(program.symbolCount) && frame->values.allocate(program.valueCount) &&
+                 frame->planned.allocate(program.settleCount ? program.valueCount : 0) &&
                  frame->offsets.allocate(program.bufferCount) && frame->steps.allocate(program.launchCount + program.copyCount) &&
                  frame->inputs.allocate(program.inputCount) && frame->outputs.allocate(program.outputCount) &&
                  frame->addresses.allocate(program.bufferCount) && frame->arguments.allocate(arguments);
@@ -39,6 +40,7 @@ void Frame::destroy(Frame *frame) {
   frame->trim();
   frame->symbols.release();
   frame->values.release();
+  frame->planned.release();
   frame->offsets.release();
   frame->steps.release();
   frame->inputs.release();
@@ -61,13 +63,41 @@ ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
     return PTC_OK;
   isPlanned = false;
   memcpy(symbols.data, newSymbols, program->symbolCount * sizeof(int64_t));
-  if (!program->evaluate(symbols.data, values.data))
-    return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
+  // Each bound may depend on the symbols before it.
+  for (int32_t i = 0; i <= program->settleCount; ++i) {
+    if (!program->evaluate(symbols.data, values.data))
+      return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
+    if (i < program->settleCount)
+      symbols[program->settles[i].symbol] = values[program->settles[i].most];
+  }
+  if (program->settleCount)
+    memcpy(planned.data, values.data, program->valueCount * sizeof(int64_t));
   if (ptc_status status = planArenaOffsets(error))
     return status;
-  planSteps();
-  isPlanned = true;
+  scratchBytes = 0;
+  for (int32_t i = 0; i < program->launchCount; ++i)
+    scratchBytes = std::max(scratchBytes, (values[program->launches[i].scratch] + kAlignment - 1) / kAlignment * kAlignment);
+  planSteps(0);
+  isPlanned = program->settleCount == 0; // otherwise the symbols do not stay as they are
   return PTC_OK;
+}
+
+bool Frame::settle(const SettleEntry &settle) {
+  int64_t value;
+  memcpy(&value, addresses[settle.buffer], sizeof(value));
+  if (value < program->symbols[settle.symbol].min || value > symbols[settle.symbol])
+    return false;
+  symbols[settle.symbol] = value;
+  if (!program->evaluate(symbols.data, values.data))
+    return false;
+  for (int32_t i = 0; i < program->bufferCount; ++i)
+    if (values[program->buffers[i].bytes] > planned[program->buffers[i].bytes])
+      return false;
+  for (int32_t i = settle.launch; i < program->launchCount; ++i)
+    if (values[program->launches[i].scratch] > planned[program->launches[i].scratch])
+      return false;
+  planSteps(settle.launch);
+  return true;
 }
 
 /// The buffer whose address this one has.
@@ -119,10 +149,9 @@ ptc_status Frame::planArenaOffsets(Error &error) {
   return PTC_OK;
 }
 
-void Frame::planSteps() {
+void Frame::planSteps(int32_t first) {
   double total = 0;
-  int64_t mostTasks = 1, before = 0, opened = 0;
-  scratchBytes = 0;
+  int64_t mostTasks = 1, before = 0, opened = first;
   auto add = [&](int32_t index, int64_t tasks, double work, bool barrierBefore) {
     bool isSerial = tasks <= 1 || work < kSerialLaunchNs;
     if (barrierBefore)
@@ -136,11 +165,10 @@ void Frame::planSteps() {
       mostTasks = std::max(mostTasks, tasks);
     }
   };
-  for (int32_t i = 0; i < program->launchCount; ++i) {
+  for (int32_t i = first; i < program->launchCount; ++i) {
     const LaunchEntry &entry = program->launches[i];
     double work = values[entry.bytes] / kBytesPerNs + values[entry.flops] / kFlopsPerNs;
     add(i, values[entry.tasks], work, entry.barrierBefore != 0);
-    scratchBytes = std::max(scratchBytes, (values[entry.scratch] + kAlignment - 1) / kAlignment * kAlignment);
   }
   for (int32_t i = 0; i < program->copyCount; ++i) {
     const CopyEntry &copy = program->copies[i];
@@ -148,7 +176,8 @@ void Frame::planSteps() {
     add(program->launchCount + i, (bytes + kCopyBytes - 1) / kCopyBytes, 2 * bytes / kBytesPerNs,
         i == 0 || copy.barrierBefore != 0);
   }
-  usefulThreads = static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
+  if (first == 0)
+    usefulThreads = static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
 }
 
 ptc_status Frame::reserve(int32_t threads, Error &error) {

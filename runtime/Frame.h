@@ -19,7 +19,7 @@ namespace ptc::runtime {
 /// A launch, or after the launches a copy, as the sizes of this call make it.
 struct StepPlan {
   int64_t tasks;
-  int64_t tasksBefore; ///< of all steps before
+  int64_t tasksBefore; ///< of all steps before that run in the same region
   int64_t awaited;     ///< how many tasks are done when the next barrier opens
   int32_t pieces;      ///< that a thread's share is taken in
   bool isSerial;       ///< too small to be shared: one thread takes all tasks
@@ -48,6 +48,7 @@ struct Frame {
   bool isPlanned;
   int32_t usefulThreads; ///< more would have nothing to do, or less than waking them takes
   Array<int64_t> symbols, values;
+  Array<int64_t> planned; ///< the values that memory was planned by, where symbols settle later
   Array<int64_t> offsets; ///< of arena buffers
   Array<StepPlan> steps; ///< launches, then copies
   int64_t arenaBytes, scratchBytes;
@@ -79,6 +80,10 @@ struct Frame {
   /// planned for already.
   ptc_status plan(const int64_t *newSymbols, Error &error);
 
+  /// Gives the symbol of `settle` the value that the launches so far have computed, and plans the steps behind anew. False
+  /// when it is not in its range.
+  bool settle(const SettleEntry &settle);
+
   /// Makes the arena as large as planned, and scratch and counts for the threads.
   ptc_status reserve(int32_t threads, Error &error);
 
@@ -93,7 +98,8 @@ struct Frame {
 
 private:
   ptc_status planArenaOffsets(Error &error);
-  void planSteps();
+  /// The steps from `first`, which a region begins with.
+  void planSteps(int32_t first);
 };
 
 } // namespace ptc::runtime

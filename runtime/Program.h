@@ -104,6 +104,14 @@ struct GuardEntry {
   int64_t min, max; ///< max -1: unbounded
   ValueId value;
   int32_t isExcluded;
+  int32_t isLate; ///< of a symbol that settles: checked when the launches are done
+};
+
+/// A symbol that data decide: before launch `launch` it takes the value (an i64) that lies in `buffer`. Until then
+/// it is `most`, by which memory is planned.
+struct SettleEntry {
+  int32_t symbol, buffer, launch;
+  ValueId most;
 };
 
 /// Bits of Program::cpuFeatures.
@@ -138,8 +146,9 @@ struct Program {
   const LaunchEntry *launches;
   const CopyEntry *copies;
   const GuardEntry *guards;
+  const SettleEntry *settles; ///< in the order of launches
   int32_t symbolCount, inputCount, outputCount, stateCount;
-  int32_t bufferCount, launchCount, copyCount, guardCount;
+  int32_t bufferCount, launchCount, copyCount, guardCount, settleCount;
 };
 
 } // namespace ptc::runtime

@@ -37,6 +37,7 @@ private:
   void addOutputs();
   void addKernelBuffers();
   void addReturned(unsigned index);
+  void addSettles();
   void addLaunch(loop::KernelOp kernel, const cpu::KernelInfo &info, bool barrier);
   void placeBarriers();
   void setLifetimes();
@@ -107,6 +108,25 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
     inputs[name] = spec.buffers.size();
   }
   buffers[argument] = addBuffer(buffer);
+}
+
+/// A size is known as soon as the launch that computes it is done.
+void ProgramBuilder::addSettles() {
+  for (unsigned i = 0; i < result->getNumOperands(); ++i) {
+    auto symbol = function.getResultAttrOfType<IntegerAttr>(i, "ptc.defines");
+    if (!symbol)
+      continue;
+    Value value = result->getOperand(i);
+    int64_t launch = 0;
+    for (auto [at, kernel] : llvm::enumerate(kernels))
+      launch = kernel == value.getDefiningOp() ? at + 1 : launch;
+    spec.settles.push_back({symbol.getInt(), buffers.lookup(value), launch,
+                            getSizeFromAttr(function.getResultAttr(i, "ptc.most"))});
+    BufferSpec &buffer = spec.buffers[root(buffers.lookup(value))];
+    if (!kernels.empty())
+      buffer.last = std::max(buffer.last, std::min<int64_t>(launch, kernels.size() - 1));
+  }
+  llvm::sort(spec.settles, [](auto &a, auto &b) { return std::tie(a.launch, a.symbol) < std::tie(b.launch, b.symbol); });
 }
 
 /// A buffer for each user output; a kernel that computes it writes there.
@@ -252,6 +272,8 @@ void ProgramBuilder::addGuards() {
     if (kind == "eq" || kind == "ne")
       guard.max = 0;
     guard.isExcluded = kind == "ne";
+    for (const host::SettleSpec &settle : spec.settles)
+      guard.isLate |= guard.value.isFunctionOfSymbol(settle.symbol);
     spec.guards.push_back(guard);
   }
 }
@@ -270,6 +292,7 @@ llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const cpu::Target &targe
     addReturned(i);
   placeBarriers();
   setLifetimes();
+  addSettles();
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     auto info = code.kernels.find(kernel);
     if (info == code.kernels.end())

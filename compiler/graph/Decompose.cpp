@@ -75,7 +75,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       if (function.isExternal())
         continue;
       Block &body = function.getBody().front();
-      Scope scope{getSymbols(getOperation()), {}};
+      Scope scope{getSymbols(getOperation()), {}, {}};
       Value randomState;
       scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
       for (Operation &op : llvm::make_early_inc_range(body))
@@ -87,9 +87,22 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       function.setType(FunctionType::get(&getContext(), body.getArgumentTypes(), results));
       if (randomState)
         function.setResultAttr(results.size() - 1, "ptc.writes_state", StringAttr::get(&getContext(), runtime::kRandomState));
+      returnSizes(function, scope.defined);
     }
     if (failed)
       signalPassFailure();
+  }
+
+  /// Sizes that data decide are results with a role of their own.
+  void returnSizes(func::FuncOp function, ArrayRef<decompose::DefinedSize> sizes) {
+    Operation *end = function.getBody().front().getTerminator();
+    for (const decompose::DefinedSize &size : sizes) {
+      unsigned place = end->getNumOperands();
+      end->insertOperands(place, size.value);
+      function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), end->getOperandTypes()));
+      function.setResultAttr(place, "ptc.defines", IntegerAttr::get(IntegerType::get(&getContext(), 64), size.symbol));
+      function.setResultAttr(place, "ptc.most", makeSizeAttr(size.most));
+    }
   }
 
   Value addRandomArgument(func::FuncOp function) {

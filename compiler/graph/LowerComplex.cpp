@@ -43,7 +43,9 @@ const llvm::StringSet<> kBilinear = {"prims.mul", "prims.contract", "prims.convo
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, ArrayRef<Symbol> symbols) : function(function), scope{{symbols.begin(), symbols.end()}, {}} {}
+  Lowering(func::FuncOp function, ArrayRef<Symbol> symbols) : function(function) {
+    scope.symbols.assign(symbols.begin(), symbols.end());
+  }
 
   LogicalResult run();
 

@@ -36,6 +36,15 @@ reads = [
     op("one_hot", lambda i: F.one_hot(i, 6), ints(3, 2, low=0, high=6)),
     op("bucketize", lambda a: torch.bucketize(a, torch.tensor([-1.0, 0.0, 2.0])), x(20)),
     op("searchsorted", lambda a, b: torch.searchsorted(a.sort().values, b, right=True), x(2, 9), x(2, 4)),
+    op("searchsorted.sorter", lambda a, b: torch.searchsorted(a, b, sorter=a.argsort()), x(9), x(4)),
+    op("histc", lambda a: (torch.histc(a, 8), torch.histc(a, 5, -1, 2)), x(60)),
+    op("histogram", lambda a, w: (torch.histogram(a, 6), torch.histogram(a, 4, range=(-1.0, 2.0), weight=w, density=True)), x(60), x(60, low=0)),
+    op("histogram.bins", lambda a: torch.histogram(a, torch.tensor([-2.0, -1.0, 0.5, 2.0])), x(60)),
+    op("histogramdd", lambda a: torch.histogramdd(a, [3, 4]), x(60, 2)),
+    *(op(f"segment_reduce.{kind}", lambda a, kind=kind: (
+         torch.segment_reduce(a, kind, lengths=torch.tensor([2, 0, 5])),
+         torch.segment_reduce(a, kind, offsets=torch.tensor([0, 3, 7]), initial=1)), x(7, 3))
+      for kind in ("sum", "mean", "prod", "max", "min")),
     op("isin", lambda a, b: torch.isin(a, b), ints(9), ints(3)),
     op("masked_scatter", lambda a, m, s: a.masked_scatter(m, s), x(3, 4), bools(3, 4), x(12)),
 ]
@@ -70,6 +79,8 @@ order = [
     op("topk", lambda a: torch.topk(a, 3), x(4, 9)),
     op("topk.smallest", lambda a: torch.topk(a, 2, 0, largest=False), x(9, 4)),
     op("kthvalue", lambda a: torch.kthvalue(a, 3, 1, True), x(4, 9)),
+    op("mode", lambda a: (torch.mode(a, 1), torch.mode(a, 0, True)), ints(4, 19, low=0, high=5)),
+    op("logcumsumexp", lambda a: torch.logcumsumexp(a, 1), x(3, 50, low=-300, high=300)),
     op("median", lambda a: (torch.median(a), torch.median(a, 1)), x(4, 9)),
     op("max.dim", lambda a: torch.max(a, 1), special(4, 9)),
     op("argmax", lambda a: (torch.argmax(a), torch.argmin(a, 0, True)), x(4, 9)),
@@ -82,4 +93,23 @@ order = [
     op("diff", lambda a: torch.diff(a, n=2), x(3, 9)),
 ]
 
-ROWS = [*reads, *writes, *order]
+chosen = [
+    op("nonzero", lambda a: (a > 0).nonzero(), x(4, 9)),
+    op("nonzero.tuple", lambda a: (a > 1).nonzero(as_tuple=True), x(4, 9)),
+    op("nonzero.none", lambda a: (a > 9).nonzero(), x(4, 9)),
+    op("argwhere", lambda a: torch.argwhere(a > 0).float() * 2, x(3, 4, 5)),
+    op("nonzero_static", lambda a: torch.nonzero_static(a > 0, size=7, fill_value=-1), x(10)),
+    op("masked_select", lambda a: (torch.masked_select(a, a > 0) * 2, a.masked_select(a < 0).sum()), x(4, 9)),
+    op("index.mask", lambda a, m: a[m].relu(), x(5, 3), bools(5)),
+    op("index.mask_inner", lambda a, m: a[:, m], x(2, 4, 5, 3), bools(4, 5)),
+    op("masked.dynamic", lambda a: (a[a > 0] + 1, (a > 1).nonzero()), x(9, 4),
+       dynamic=({0: torch.export.Dim("n", min=2)},), other=(x(70, 4),)),  # fmt: skip
+    op("masked.twice", lambda a: (lambda b: b[b < 2])(a[a > 0]), x(4, 90)),
+    op("unique", lambda a: torch.unique(a, return_inverse=True, return_counts=True), ints(40)),
+    op("unique.f32", lambda a: torch.unique(a.round()), x(4, 9)),
+    op("unique_consecutive", lambda a: torch.unique_consecutive(a, return_inverse=True, return_counts=True), ints(40, low=0, high=3)),
+    op("unique_consecutive.dim", lambda a: torch.unique_consecutive(a, dim=1), ints(1, 40, low=0, high=3)),
+    op("item", lambda a: torch.full((3,), a.max().item()) + 1, ints(5)),
+]
+
+ROWS = [*reads, *writes, *order, *chosen]

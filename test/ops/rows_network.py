@@ -68,6 +68,13 @@ pooling = [
     op("adaptive_avg_pool2d.uneven", lambda a: F.adaptive_avg_pool2d(a, (3, 5)), x(2, 3, 8, 9)),
     op("adaptive_max_pool2d", lambda a: F.adaptive_max_pool2d(a, (4, 3)), x(2, 3, 8, 9)),
     op("adaptive_max_pool1d.uneven", lambda a: F.adaptive_max_pool1d(a, 4), x(2, 3, 9)),
+    op("adaptive_max_pool2d.indices", lambda a: F.adaptive_max_pool2d(a, (3, 5), return_indices=True), x(2, 3, 8, 9)),
+    op("adaptive_max_pool3d.indices", lambda a: F.adaptive_max_pool3d(a, (2, 3, 2), return_indices=True), x(2, 4, 5, 3)),
+    op("fractional_max_pool2d", lambda a, u: torch.ops.aten.fractional_max_pool2d(a, (2, 3), (4, 3), u), x(2, 3, 9, 10), x(2, 3, 2, low=0, high=1)),
+    op("fractional_max_pool3d", lambda a, u: torch.ops.aten.fractional_max_pool3d(a, (2, 2, 2), (3, 2, 3), u), x(2, 3, 6, 5, 7), x(2, 3, 3, low=0, high=1)),
+    op("max_pool2d.backward", lambda g, a: torch.ops.aten.max_pool2d_with_indices_backward(
+        g, a, [3, 3], [2, 2], [1, 1], [1, 1], False, F.max_pool2d(a, 3, 2, 1, return_indices=True)[1]), x(2, 3, 4, 5), x(2, 3, 8, 9)),
+    op("max_unpool3d", lambda a: F.max_unpool3d(*F.max_pool3d(a, 2, return_indices=True), 2), x(1, 2, 4, 4, 6)),
     op("max_unpool2d", lambda a: F.max_unpool2d(*F.max_pool2d(a, 2, return_indices=True), 2), x(1, 2, 6, 6)),
 ]
 
@@ -83,6 +90,13 @@ resizing = [
     *(op(f"grid_sample.{mode}.{pad}", lambda a, g, mode=mode, pad=pad:
          F.grid_sample(a, g, mode=mode, padding_mode=pad, align_corners=False), x(1, 2, 5, 6), x(1, 4, 4, 2, low=-1.3, high=1.3))
       for mode in ("bilinear", "nearest", "bicubic") for pad in ("zeros", "border", "reflection")),
+    *(op(f"grid_sample.3d.{mode}.{pad}", lambda a, g, mode=mode, pad=pad:
+         F.grid_sample(a, g, mode=mode, padding_mode=pad, align_corners=True), x(2, 3, 4, 5, 6), x(2, 3, 4, 2, 3, low=-1.3, high=1.3))
+      for mode in ("bilinear", "nearest") for pad in ("zeros", "border", "reflection")),
+    *(op(f"interpolate.antialias.{mode}.{align}.{'x'.join(map(str, size))}", lambda a, mode=mode, align=align, size=size:
+         F.interpolate(a, size, mode=mode, align_corners=align, antialias=True), x(2, 3, 12, 9))
+      for mode in ("bilinear", "bicubic") for align in (True, False) for size in ((5, 4), (20, 11), (7, 20))),
+    op("affine_grid.3d", lambda t: F.affine_grid(t, (2, 3, 4, 5, 6), align_corners=False), x(2, 3, 4)),
     op("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), x(2, 2, 3)),
 ]  # fmt: skip
 

@@ -59,6 +59,8 @@ llvm::Expected<std::vector<Binding>> bindSymbols(const ProgramSpec &spec, llvm::
         if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < isUsed.size())
           isUsed[symbol.getPosition()] = true;
       });
+  for (const SettleSpec &settle : spec.settles)
+    isUsed[settle.symbol] = false;
   for (auto [symbol, binding] : llvm::enumerate(bindings))
     if (binding.input < 0 && isUsed[symbol])
       return llvm::createStringError("the size " + spec.symbols[symbol].name +

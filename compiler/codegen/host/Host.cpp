@@ -267,7 +267,12 @@ llvm::Error TableWriter::write() {
   Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
   Constant *guards = table(spec.guards, "guards", [&](const GuardSpec &guard) {
     return c.record<runtime::GuardEntry>(
-        {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value), c.i32(guard.isExcluded)});
+        {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value), c.i32(guard.isExcluded),
+         c.i32(guard.isLate)});
+  });
+  Constant *settles = table(spec.settles, "settles", [&](const SettleSpec &settle) {
+    return c.record<runtime::SettleEntry>(
+        {c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch), value(settle.most)});
   });
   std::vector<Constant *> copyRecords;
   for (size_t i = 0; i < copies->copies.size(); ++i)
@@ -281,9 +286,9 @@ llvm::Error TableWriter::write() {
       {c.i32(runtime::kTablesVersion), c.i32(sizes.expressions().size()), c.string(spec.name), c.string("ptc"),
        c.string(spec.target), c.i64(cpuFeatureBits(spec.cpuFeatures)), weightsSymbol(), c.i64(layout.bytes),
        c.i64(arenaBytes), sizes.emit(module), symbols(*bindings), inputs, outputs, states, bufferTable, launches,
-       c.array(copyRecords, "copies"), guards, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
+       c.array(copyRecords, "copies"), guards, settles, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
        c.i32(spec.outputs.size()), c.i32(spec.states.size()), c.i32(spec.buffers.size()), c.i32(spec.launches.size()),
-       c.i32(copies->copies.size()), c.i32(spec.guards.size())});
+       c.i32(copies->copies.size()), c.i32(spec.guards.size()), c.i32(spec.settles.size())});
   auto *global = new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program,
                                           "ptc_program");
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);

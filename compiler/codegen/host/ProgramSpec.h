@@ -78,12 +78,20 @@ struct CopySpec {
   int64_t from, to;
 };
 
+/// A symbol whose value the launches before `launch` compute into a buffer (an i64). Until then it stands for `most`,
+/// which it must not exceed, so that all memory is planned when a call begins.
+struct SettleSpec {
+  int64_t symbol, buffer, launch;
+  mlir::AffineExpr most;
+};
+
 /// Required of every call besides the symbols' ranges and the inputs' shapes: min <= value <= max, or the contrary.
 struct GuardSpec {
   mlir::AffineExpr value;
   int64_t min = 0, max = Symbol::kUnbounded;
   std::string text; ///< "s0 is a multiple of 8"
   bool isExcluded = false;
+  bool isLate = false; ///< of a symbol that settles: known when the launches are done
 };
 
 struct ProgramSpec {
@@ -98,6 +106,7 @@ struct ProgramSpec {
   std::vector<BufferSpec> buffers;
   std::vector<LaunchSpec> launches;
   std::vector<CopySpec> copies;
+  std::vector<SettleSpec> settles; ///< in the order of launches
   std::vector<GuardSpec> guards;
 };
 

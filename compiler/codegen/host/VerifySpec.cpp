@@ -62,6 +62,11 @@ Error verifySpec(const ProgramSpec &spec) {
   for (const CopySpec &copy : spec.copies)
     if (copy.from < 0 || copy.from >= buffers || copy.to < 0 || copy.to >= buffers)
       return fail("a copy has no buffer");
+  for (const SettleSpec &settle : spec.settles)
+    if (settle.buffer < 0 || settle.buffer >= buffers || settle.launch < 0 || !settle.most ||
+        settle.launch > static_cast<int64_t>(spec.launches.size()) || settle.symbol < 0 ||
+        settle.symbol >= static_cast<int64_t>(spec.symbols.size()))
+      return fail("a size that data decide has no symbol, buffer, bound or launch");
   for (const StateSpec &state : spec.states) {
     if (!state.type.hasStaticShape())
       return fail("state '" + state.name + "' has a symbolic size");

@@ -71,6 +71,22 @@ Value B::asDeclared(T computed, unsigned i) {
   return value;
 }
 
+void B::define(AffineExpr size, T value, AffineExpr most) {
+  auto symbol = dyn_cast<AffineSymbolExpr>(size);
+  if (symbol)
+    scope.defined.push_back({symbol.getPosition(), to(value, i64()).tensor(), most});
+  else if (!getConstant(size))
+    unsupported("the size of its result is an expression, not a symbol of its own");
+}
+
+void B::defineBound(T value) {
+  auto symbol = op->getAttrOfType<IntegerAttr>("ptc.binds");
+  if (!symbol)
+    return;
+  AffineExpr expr = getAffineSymbolExpr(symbol.getInt(), context());
+  define(expr, value, size(std::min<int64_t>(range(expr).max, INT64_MAX)));
+}
+
 int64_t B::wrapDim(int64_t dim, int64_t rank) {
   rank = std::max<int64_t>(rank, 1);
   if (dim < -rank || dim >= rank)

@@ -22,11 +22,20 @@ namespace ptc::decompose {
 using Dims = List<int64_t>;
 using DimsRef = llvm::ArrayRef<int64_t>;
 
+/// A symbol that takes its value from a 0-d i64 tensor while the program runs.
+struct DefinedSize {
+  unsigned symbol;
+  mlir::Value value;
+  mlir::AffineExpr most; ///< What it never exceeds, from sizes known before.
+};
+
 /// What the decompositions of one function share.
 struct Scope {
   llvm::SmallVector<Symbol> symbols;
   /// 0-d tensors that stand for Python numbers.
   llvm::DenseSet<mlir::Value> wrapped;
+  /// Sizes that data decide.
+  llvm::SmallVector<DefinedSize> defined;
   /// The state of the random operators, and how often they have drawn.
   std::function<mlir::Value()> randomState;
   int64_t draws = 0;
@@ -66,6 +75,10 @@ public:
   /// What replaces the i-th result: of its type, or a Misfit.
   mlir::Value asDeclared(T computed, unsigned i);
   Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
+  /// Says what the size `size` of a result is, where the exporter left it to data: `value`, and `most` at most.
+  void define(mlir::AffineExpr size, T value, mlir::AffineExpr most);
+  /// As above, for the symbol that the operation binds (`ptc.binds`), whose bound is its range.
+  void defineBound(T value);
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
 
   // Numbers and types.

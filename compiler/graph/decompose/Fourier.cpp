@@ -274,9 +274,6 @@ static void addParts(Table &t) {
     Shape sizes = b.broadcastShapes({length, angle});
     return b.complex(b.expand(length * b.cos(angle), sizes), b.expand(length * b.sin(angle), sizes));
   });
-  t.def("isreal", [](B &b, T x) {
-    return isComplex(x.dtype()) ? b.imag(x) == 0.0 : b.full(x.sizes(), true, b.boolean());
-  });
 }
 
 void addFourier(Table &t) {

@@ -47,6 +47,11 @@ std::optional<AdvancedIndex> readIndices(B &b, T x, const OptTList &given);
 /// Values shaped as PyTorch's x[indices], as gather would shape them.
 T toGatherOrder(B &b, T values, const AdvancedIndex &index);
 
+/// Where the vector `mask` is true, ascending; `count` is the size that the exporter declared for it.
+T chosenPlaces(B &b, T mask, mlir::AffineExpr count);
+/// Places in row-major order as one index a dimension.
+TList coordinates(B &b, T places, ShapeRef sizes);
+
 /// x along `dim` at a vector of indices.
 T selectRows(B &b, T x, int64_t dim, T index);
 /// The vector of indices that an index of gather or scatter repeats in every

@@ -44,7 +44,50 @@ static Dims fromGather(const AdvancedIndex &index, int64_t rank) {
   return order;
 }
 
+static bool isMask(const OptT &index) {
+  return index && (isBool(index->dtype()) || index->dtype().isUnsignedInteger(8));
+}
+
+/// A mask stands for the places where it is true, an index for each of its dimensions.
+static std::optional<OptTList> withoutMask(B &b, const OptTList &given) {
+  if (llvm::count_if(given, isMask) > 1) {
+    b.unsupported("several masks in one index");
+    return std::nullopt;
+  }
+  OptTList indices;
+  size_t before = 0, first = 0, last = 0; // dimensions of x before, and those that are indexed
+  for (const OptT &index : given) {
+    size_t rank = isMask(index) ? index->rank() : 1;
+    if (index) {
+      first = last ? first : before;
+      last = before + rank;
+    }
+    before += rank;
+  }
+  bool isAdjacent = true;
+  before = 0;
+  for (const OptT &index : given) {
+    isAdjacent &= index || before < first || before >= last;
+    before += isMask(index) ? index->rank() : 1;
+  }
+  AffineExpr count = b.declared()[isAdjacent ? first : 0];
+  for (const OptT &index : given) {
+    if (!isMask(index)) {
+      indices.push_back(index);
+      continue;
+    }
+    T flat = b.reshape(b.to(*index, b.boolean()), index->numel());
+    for (T column : coordinates(b, chosenPlaces(b, flat, count), index->sizes()))
+      indices.push_back(column);
+  }
+  return indices;
+}
+
 static T indexTensor(B &b, T x, const OptTList &given) {
+  if (llvm::any_of(given, isMask)) {
+    auto indices = withoutMask(b, given);
+    return indices ? indexTensor(b, x, *indices) : T();
+  }
   auto index = readIndices(b, x, given);
   if (!index)
     return T();

@@ -79,7 +79,9 @@ static void addClasses(Table &t) {
   t.def("isneginf", [](B &b, T x) {
     return isFloat(x.dtype()) ? x == -kInfinity : b.full(x.sizes(), false, b.boolean());
   });
-  t.def("isreal", [](B &b, T x) { return b.full(x.sizes(), true, b.boolean()); });
+  t.def("isreal", [](B &b, T x) {
+    return isComplex(x.dtype()) ? b.imag(x) == 0.0 : b.full(x.sizes(), true, b.boolean());
+  });
   // The sign of a zero and of a NaN counts.
   t.def("signbit", [](B &b, T x) {
     if (isUnsigned(x.dtype()))

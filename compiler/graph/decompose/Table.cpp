@@ -45,6 +45,7 @@ const Table &table() {
     addAttention(*table);
     addBackward(*table);
     addBinary(*table);
+    addChoose(*table);
     addContraction(*table);
     addConvolution(*table);
     addCreation(*table);

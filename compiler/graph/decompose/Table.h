@@ -88,6 +88,7 @@ void addActivations(Table &table);
 void addAttention(Table &table);
 void addBackward(Table &table);
 void addBinary(Table &table);
+void addChoose(Table &table);
 void addContraction(Table &table);
 void addConvolution(Table &table);
 void addCreation(Table &table);

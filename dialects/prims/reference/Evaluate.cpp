@@ -73,6 +73,15 @@ static std::optional<std::pair<unsigned, int64_t>> solve(AffineExpr size, int64_
   return std::nullopt;
 }
 
+/// The values that symbols are defined by: results of the function with that role.
+static llvm::DenseMap<Value, unsigned> definedSymbols(func::FuncOp function) {
+  llvm::DenseMap<Value, unsigned> symbols;
+  for (OpOperand &operand : function.front().getTerminator()->getOpOperands())
+    if (auto symbol = function.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "ptc.defines"))
+      symbols[operand.get()] = symbol.getInt();
+  return symbols;
+}
+
 llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tensor> inputs) {
   llvm::SmallVector<Symbol> known = getSymbols(function);
   std::vector<int64_t> values(known.size(), -1);
@@ -105,6 +114,8 @@ llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef
   });
   if (!wrong.empty())
     return makeError(wrong);
+  for (auto [defined, symbol] : definedSymbols(function))
+    values[symbol] = 0; // until the program has computed it
   for (auto [i, value] : llvm::enumerate(values))
     if (value < 0)
       return makeError("no input says what the size " + known[i].name + " is");
@@ -170,8 +181,10 @@ static llvm::Error setArguments(func::FuncOp function, ArrayRef<Tensor> inputs, 
 }
 
 llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Tensor> inputs, WeightReader readWeight,
-                                             ArrayRef<int64_t> symbols, EvaluateOptions options) {
+                                             ArrayRef<int64_t> given, EvaluateOptions options) {
   Values values;
+  std::vector<int64_t> symbols(given.begin(), given.end());
+  llvm::DenseMap<Value, unsigned> defined = definedSymbols(function);
   if (auto error = setArguments(function, inputs, readWeight, values))
     return std::move(error);
   for (Operation &op : function.front()) {
@@ -192,6 +205,8 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
     for (auto [value, tensor] : llvm::zip(op.getResults(), *results)) {
       if (options.round)
         tensor.round();
+      if (auto symbol = defined.find(value); symbol != defined.end())
+        symbols[symbol->second] = tensor.integers.front();
       values.set(value, std::move(tensor));
     }
   }

@@ -1,0 +1,140 @@
+//===- Choose.cpp - results whose size depends on data --------------------===//
+//
+// Places that a mask chooses are written to a buffer that has room for all, one
+// behind the other; the result is its beginning, as long as the mask has true
+// elements. That number is what the exporter's symbol for the size is defined by.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/graph/decompose/Index.h"
+#include "compiler/graph/decompose/Table.h"
+
+namespace ptc::decompose {
+
+using mlir::AffineExpr;
+
+/// Where the vector `mask` is true, ascending; behind them `otherwise`: of size n + 2.
+static T chosenBuffer(B &b, T mask, T otherwise) {
+  AffineExpr n = mask.size(0);
+  T running = b.scan("sum", b.to(mask, b.i64()), 0);
+  T slot = b.where(mask, running - 1, b.tensor(T(n + 1), b.i64())); // the last one is for what is not chosen
+  T empty = b.full(n + 2, otherwise, b.i64());
+  return b.scatter(empty, b.range(n, b.i64()), {slot}, {0}, "set");
+}
+
+T chosenPlaces(B &b, T mask, AffineExpr count) {
+  b.define(count, b.sum(b.to(mask, b.i64()), {}), mask.size(0));
+  return b.slice(chosenBuffer(b, mask, 0), 0, b.size(0), count);
+}
+
+static T flat(B &b, T x) { return b.reshape(x, x.rank() ? x.numel() : b.size(1)); }
+
+TList coordinates(B &b, T places, ShapeRef sizes) {
+  TList columns(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    T size = b.tensor(T(sizes[d]), b.i64());
+    columns[d] = b.fmod(places, size);
+    places = b.truncDivide(places, size);
+  }
+  return columns;
+}
+
+/// One row for each place that is not zero.
+static T nonzero(B &b, T x, AffineExpr count) {
+  T places = chosenPlaces(b, flat(b, b.to(x, b.boolean())), count);
+  if (!x.rank())
+    return b.full({count, b.size(0)}, 0, b.i64());
+  return b.stack(coordinates(b, places, x.sizes()), 1);
+}
+
+static T nonzeroStatic(B &b, T x, AffineExpr size, int64_t fill) {
+  if (!x.rank())
+    return b.full({size, b.size(0)}, 0, b.i64());
+  T mask = flat(b, b.to(x, b.boolean())), buffer = chosenBuffer(b, mask, 0);
+  T places = b.slice(b.padDim(buffer, 0, b.size(0), size, 0), 0, b.size(0), size);
+  T isChosen = b.range(size, b.i64()) < b.sum(b.to(mask, b.i64()), {});
+  return b.where(b.unsqueeze(isChosen, 1), b.stack(coordinates(b, places, x.sizes()), 1), fill);
+}
+
+static void addNonzero(Table &t) {
+  t.def("nonzero argwhere", [](B &b, T x) { return nonzero(b, x, b.declared()[0]); });
+  t.def("nonzero_numpy", [](B &b, T x) {
+    T places = chosenPlaces(b, flat(b, b.to(x, b.boolean())), b.declared()[0]);
+    return coordinates(b, places, x.rank() ? x.sizes() : Shape{b.size(1)});
+  });
+  t.def("nonzero_static", [](B &b, T x, Int size, int64_t fill) { return nonzeroStatic(b, x, size, fill); });
+  t.def("masked_select", [](B &b, T x, T mask) {
+    Shape sizes = b.broadcastShapes({x, mask});
+    T places = chosenPlaces(b, flat(b, b.expand(mask, sizes)), b.declared()[0]);
+    return b.gather(flat(b, b.expand(x, sizes)), {places}, {0});
+  });
+  // The value of a tensor as a size, or a number in one.
+  t.def("item _local_scalar_dense", [](B &b, T x) {
+    if (!isIntegral(x.dtype()))
+      return b.unsupported("only integers of a tensor can be sizes or numbers of the program");
+    T value = b.to(b.reshape(x, {}), b.i64());
+    b.defineBound(value);
+    return value;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// unique
+//===----------------------------------------------------------------------===//
+
+/// Of the runs of equal elements (or slices, along dimension 0) of x: the first of each, which run each element is in,
+/// and the runs' lengths.
+static TList runs(B &b, T x, AffineExpr count) {
+  AffineExpr n = x.size(0);
+  if (getConstant(n) == 0)
+    return {x, b.full(n, 0, b.i64()), b.full(n, 0, b.i64())};
+  T differs = b.slice(x, 0, b.size(1), n) != b.slice(x, 0, b.size(0), n - 1);
+  Dims others;
+  for (int64_t d = 1; d < x.rank(); ++d)
+    others.push_back(d);
+  differs = others.empty() ? differs : b.any(differs, others);
+  T starts = b.padDim(differs, 0, b.size(1), b.size(0), true);
+  b.define(count, b.sum(b.to(starts, b.i64()), {}), n);
+  T buffer = chosenBuffer(b, starts, T(n));
+  T begin = b.slice(buffer, 0, b.size(0), count), end = b.slice(buffer, 0, b.size(1), count + 1);
+  return {b.gather(x, {begin}, {0}), b.scan("sum", b.to(starts, b.i64()), 0) - 1, end - begin};
+}
+
+static TList unique(B &b, T x) {
+  T all = flat(b, x);
+  auto [values, places] = b.sort(isBool(x.dtype()) ? b.to(all, b.i32()) : all, 0, false);
+  TList results = runs(b, values, b.declared()[0]);
+  T inverse = b.scatter(b.full(all.sizes(), 0, b.i64()), results[1], {places}, {0}, "set");
+  return {b.to(results[0], x.dtype()), b.reshape(inverse, x.sizes()), results[2]};
+}
+
+/// What was not asked for is empty.
+static TList asked(B &b, TList results, bool inverse, bool counts) {
+  if (!inverse)
+    results[1] = b.full(b.size(0), 0, b.i64());
+  if (!counts)
+    results[2] = b.full(b.size(0), 0, b.i64());
+  return results;
+}
+
+static void addUnique(Table &t) {
+  t.def("_unique", [](B &b, T x, bool, bool inverse) {
+    TList results = asked(b, unique(b, x), inverse, false);
+    return TList{results[0], results[1]};
+  });
+  t.def("_unique2", [](B &b, T x, bool, bool inverse, bool counts) { return asked(b, unique(b, x), inverse, counts); });
+  t.def("unique_consecutive", [](B &b, T x, bool inverse, bool counts, std::optional<int64_t> dim) {
+    int64_t along = dim ? b.dim(x, *dim) : 0;
+    TList results = runs(b, dim ? b.moveDim(x, along, 0) : flat(b, x), b.declared()[along]);
+    results[0] = dim ? b.moveDim(results[0], 0, along) : results[0];
+    results[1] = dim ? results[1] : b.reshape(results[1], x.sizes());
+    return asked(b, results, inverse, counts);
+  });
+}
+
+void addChoose(Table &t) {
+  addNonzero(t);
+  addUnique(t);
+}
+
+} // namespace ptc::decompose
