@@ -128,7 +128,7 @@ bool CallResolver::isSizeFloat(const Value &value) const {
 
 bool CallResolver::fits(const aten::Argument &argument, const Value &value) const {
   if (argument.isTensor() && !argument.isList)
-    return !isNumber(value) || isSizeFloat(value);
+    return (!isNumber(value) && value.kind != Value::Complex) || isSizeFloat(value);
   return argument.kind != aten::Kind::Scalar || argument.isList || value.kind == Value::Complex ||
          value.kind == Value::None || (isNumber(value) && !isSizeFloat(value));
 }

@@ -129,7 +129,7 @@ def compare(ptc: str, library: Path, program: Together, tensors: list[torch.Tens
         got = actual[str(i)]
         # PyTorch's own defaults for the type, a little wider where sums are long.
         wide = {"rtol": 1e-4, "atol": 2e-5} if want.dtype == torch.float32 else {}
-        wide = {"rtol": tolerance[0], "atol": tolerance[1]} if tolerance and want.is_floating_point() else wide
+        wide = {"rtol": tolerance[0], "atol": tolerance[1]} if tolerance and (want.is_floating_point() or want.is_complex()) else wide
         try:
             torch.testing.assert_close(got, want.contiguous(), equal_nan=True, **wide)
         except AssertionError as error:
