@@ -75,7 +75,8 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       if (function.isExternal())
         continue;
       Block &body = function.getBody().front();
-      Scope scope{getSymbols(getOperation()), {}, {}};
+      Scope scope;
+      scope.symbols = getSymbols(getOperation());
       Value randomState;
       scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
       for (Operation &op : llvm::make_early_inc_range(body))
