@@ -16,12 +16,13 @@ using namespace mlir;
 namespace ptc {
 
 static DLDataType getDType(Type element) {
-  uint8_t bits = llvm::isa<ComplexType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  auto complex = llvm::dyn_cast<ComplexType>(element);
+  uint8_t bits = complex ? 2 * complex.getElementType().getIntOrFloatBitWidth() : element.getIntOrFloatBitWidth();
   if (element.isInteger(1))
     return {kDLBoolCode, 8, 1};
   if (element.isBF16())
     return {kDLBfloat, bits, 1};
-  uint8_t code = llvm::isa<ComplexType>(element)   ? kDLComplex
+  uint8_t code = complex                           ? kDLComplex
                  : llvm::isa<FloatType>(element)   ? kDLFloat
                  : element.isUnsignedInteger()     ? kDLUInt
                                                    : kDLInt;
@@ -41,11 +42,16 @@ static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forwar
     if (!found)
       return llvm::createStringError("input '" + name.getValue() + "' is missing (name it so, or by its position)");
     Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
-    DLDataType dtype = getDType(element);
+    // A last dimension of 2 holds what the file knows as complex.
+    bool isComplex = forward.getArgAttr(argument.getArgNumber(), "ptc.complex") != nullptr;
+    DLDataType dtype = getDType(isComplex ? Type(ComplexType::get(element)) : element);
+    prims::Sizes shape(found->shape.begin(), found->shape.end());
+    if (isComplex)
+      shape.push_back(2);
     if (dtype.code != found->dtype.code || dtype.bits != found->dtype.bits)
       return llvm::createStringError("input '" + name.getValue() + "' has another dtype than the model takes");
     llvm::Expected<prims::Tensor> tensor =
-        prims::Tensor::fromBytes(element, found->shape, {found->bytes.data(), found->bytes.size()});
+        prims::Tensor::fromBytes(element, shape, {found->bytes.data(), found->bytes.size()});
     if (!tensor)
       return tensor.takeError();
     inputs.push_back(std::move(*tensor));
@@ -62,8 +68,9 @@ static llvm::Error writeOutputs(func::FuncOp forward, std::vector<prims::Tensor>
     contents.push_back(result.toBytes());
     DLTensor tensor{};
     tensor.data = contents.back().data();
-    tensor.dtype = getDType(result.element);
-    tensor.ndim = result.shape.size();
+    bool isComplex = forward.getResultAttr(index, "ptc.complex") != nullptr;
+    tensor.dtype = getDType(isComplex ? Type(ComplexType::get(result.element)) : result.element);
+    tensor.ndim = result.shape.size() - isComplex;
     tensor.shape = result.shape.data();
     tensors.push_back(tensor);
   }

@@ -271,6 +271,7 @@ AffineExpr B::count(T x, DimsRef given) {
 }
 
 T B::reduce(StringRef kind, T x, DimsRef given, bool keepdim) {
+  x = kind == "max" || kind == "min" ? onlyReal(x) : x;
   Dims reduced = dims(x, given);
   if (reduced.empty())
     return x;
@@ -292,6 +293,7 @@ T B::reduce(StringRef kind, T x, DimsRef given, bool keepdim) {
 T B::mean(T x, DimsRef given, bool keepdim) { return sum(x, given, keepdim) / T(count(x, given)); }
 
 T B::argReduce(StringRef kind, T x, int64_t d, bool keepdim) {
+  x = onlyReal(x);
   if (!x.rank())
     return full({}, 0, i64());
   d = dim(x, d);
@@ -301,6 +303,7 @@ T B::argReduce(StringRef kind, T x, int64_t d, bool keepdim) {
 }
 
 T B::scan(StringRef kind, T x, int64_t d) {
+  x = kind == "sum" || kind == "prod" ? x : onlyReal(x);
   if (!x.rank())
     return x;
   auto op = create<prims::ScanOp>(x.tensor(), builder.getStringAttr(kind), builder.getI64IntegerAttr(dim(x, d)));
@@ -308,6 +311,7 @@ T B::scan(StringRef kind, T x, int64_t d) {
 }
 
 T B::argScan(StringRef kind, T x, int64_t d) {
+  x = onlyReal(x);
   if (!x.rank())
     return full({}, 0, i64());
   auto op = create<prims::ArgScanOp>(x.tensor(), builder.getStringAttr(kind), builder.getI64IntegerAttr(dim(x, d)));
@@ -331,12 +335,12 @@ T B::argReduceWindow(StringRef kind, T x, ShapeRef window, DimsRef strides, Dims
 }
 
 std::pair<T, T> B::sort(T x, int64_t d, bool descending) {
-  auto op = create<prims::SortOp>(x.tensor(), builder.getI64IntegerAttr(dim(x, d)), builder.getBoolAttr(descending));
+  auto op = create<prims::SortOp>(onlyReal(x).tensor(), builder.getI64IntegerAttr(dim(x, d)), builder.getBoolAttr(descending));
   return {T(*this, op.getValues()), T(*this, op.getIndices())};
 }
 
 std::pair<T, T> B::topK(T x, AffineExpr k, int64_t d, bool largest) {
-  auto op = create<prims::TopKOp>(x.tensor(), makeSizeAttr(k), builder.getI64IntegerAttr(dim(x, d)),
+  auto op = create<prims::TopKOp>(onlyReal(x).tensor(), makeSizeAttr(k), builder.getI64IntegerAttr(dim(x, d)),
                                   builder.getBoolAttr(largest));
   return {T(*this, op.getValues()), T(*this, op.getIndices())};
 }

@@ -81,6 +81,9 @@ public:
   void defineBound(T value);
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
 
+  /// x; of complex numbers the row fails, and goes on with the real parts.
+  T onlyReal(T x);
+
   // Numbers and types.
   T to(T x, mlir::Type dtype);
   /// Integers and bools as the default floating type.

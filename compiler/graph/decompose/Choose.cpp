@@ -108,6 +108,31 @@ static TList unique(B &b, T x) {
   return {b.to(results[0], x.dtype()), b.reshape(inverse, x.sizes()), results[2]};
 }
 
+/// The order of the rows of x [n, k] by their first column, then their second, ...: stable sorts by the last one first.
+static T lexicalOrder(B &b, T x, int64_t columns) {
+  T order = b.range(x.size(0), b.i64());
+  for (int64_t c = columns - 1; c >= 0; --c) {
+    T keys = b.gather(b.select(x, 1, b.size(c)), {order}, {0});
+    order = b.gather(order, {b.sort(keys, 0, false).second}, {0});
+  }
+  return order;
+}
+
+/// Of the slices along dim.
+static TList uniqueSlices(B &b, T x, int64_t dim) {
+  constexpr int64_t kMostColumns = 64;
+  T slices = b.moveDim(isBool(x.dtype()) ? b.to(x, b.i32()) : x, dim, 0);
+  AffineExpr n = slices.size(0);
+  auto columns = getConstant(product(ShapeRef(slices.sizes()).drop_front(), b.context()));
+  if (!columns || *columns > kMostColumns || *columns == 0)
+    return {b.unsupported("slices must have between 1 and 64 elements")};
+  T order = lexicalOrder(b, b.reshape(slices, {n, b.size(*columns)}), *columns);
+  TList results = runs(b, b.gather(slices, {order}, {0}), b.declared()[b.dim(x, dim)]);
+  results[0] = b.to(b.moveDim(results[0], 0, dim), x.dtype());
+  results[1] = b.scatter(b.full(n, 0, b.i64()), results[1], {order}, {0}, "set");
+  return results;
+}
+
 /// What was not asked for is empty.
 static TList asked(B &b, TList results, bool inverse, bool counts) {
   if (!inverse)
@@ -123,6 +148,10 @@ static void addUnique(Table &t) {
     return TList{results[0], results[1]};
   });
   t.def("_unique2", [](B &b, T x, bool, bool inverse, bool counts) { return asked(b, unique(b, x), inverse, counts); });
+  t.def("unique_dim", [](B &b, T x, int64_t dim, bool, bool inverse, bool counts) {
+    TList results = uniqueSlices(b, x, dim);
+    return b.hasFailed() ? TList() : asked(b, results, inverse, counts);
+  });
   t.def("unique_consecutive", [](B &b, T x, bool inverse, bool counts, std::optional<int64_t> dim) {
     int64_t along = dim ? b.dim(x, *dim) : 0;
     TList results = runs(b, dim ? b.moveDim(x, along, 0) : flat(b, x), b.declared()[along]);

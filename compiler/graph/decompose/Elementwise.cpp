@@ -119,10 +119,18 @@ PTC_REAL(tanh, TanhOp)
 PTC_REAL(asinh, AsinhOp)
 PTC_REAL(acosh, AcoshOp)
 PTC_REAL(atanh, AtanhOp)
-PTC_REAL(erf, ErfOp)
-PTC_REAL(erfc, ErfcOp)
-PTC_REAL(erfinv, ErfinvOp)
 #undef PTC_REAL
+
+T B::onlyReal(T x) {
+  if (!x.isTensor() || !isComplex(x.dtype()))
+    return x;
+  unsupported("not of complex numbers");
+  return real(x);
+}
+
+T B::erf(T x) { return unary<prims::ErfOp>(toFloating(onlyReal(x))); }
+T B::erfc(T x) { return unary<prims::ErfcOp>(toFloating(onlyReal(x))); }
+T B::erfinv(T x) { return unary<prims::ErfinvOp>(toFloating(onlyReal(x))); }
 
 T B::special(llvm::StringRef name, T x) {
   Value operand = toFloating(x).tensor();
@@ -147,12 +155,16 @@ T B::conj(T x) { return isComplex(x.dtype()) ? complex(real(x), neg(imag(x))) : 
 // An unsigned number is its own magnitude; rounding an integer changes nothing.
 T B::abs(T x) { return isUnsigned(x.dtype()) ? x : unary<prims::AbsOp>(x); }
 T B::sign(T x) { return isBool(x.dtype()) ? x : unary<prims::SignOp>(x); }
-T B::floor(T x) { return isIntegral(x.dtype()) ? x : unary<prims::FloorOp>(x); }
-T B::ceil(T x) { return isIntegral(x.dtype()) ? x : unary<prims::CeilOp>(x); }
-T B::trunc(T x) { return isIntegral(x.dtype()) ? x : unary<prims::TruncOp>(x); }
-T B::round(T x) { return isIntegral(x.dtype()) ? x : unary<prims::RoundOp>(x); }
-T B::isNan(T x) { return isIntegral(x.dtype()) ? full(x.sizes(), false, boolean()) : unary<prims::IsNanOp>(x); }
-T B::isFinite(T x) { return isIntegral(x.dtype()) ? full(x.sizes(), true, boolean()) : unary<prims::IsFiniteOp>(x); }
+T B::floor(T x) { return isIntegral(x.dtype()) ? x : unary<prims::FloorOp>(onlyReal(x)); }
+T B::ceil(T x) { return isIntegral(x.dtype()) ? x : unary<prims::CeilOp>(onlyReal(x)); }
+T B::trunc(T x) { return isIntegral(x.dtype()) ? x : unary<prims::TruncOp>(onlyReal(x)); }
+T B::round(T x) { return isIntegral(x.dtype()) ? x : unary<prims::RoundOp>(onlyReal(x)); }
+T B::isNan(T x) {
+  return isIntegral(x.dtype()) ? full(x.sizes(), false, boolean()) : unary<prims::IsNanOp>(x);
+}
+T B::isFinite(T x) {
+  return isIntegral(x.dtype()) ? full(x.sizes(), true, boolean()) : unary<prims::IsFiniteOp>(x);
+}
 
 //===----------------------------------------------------------------------===//
 // Binary
@@ -174,13 +186,13 @@ T B::add(T x, T y) { return binary<prims::AddOp>(x, y); }
 T B::sub(T x, T y) { return binary<prims::SubOp>(x, y); }
 T B::mul(T x, T y) { return binary<prims::MulOp>(x, y); }
 T B::pow(T x, T y) { return binary<prims::PowOp>(x, y); }
-T B::atan2(T x, T y) { return floatBinary<prims::Atan2Op>(x, y); }
+T B::atan2(T x, T y) { return floatBinary<prims::Atan2Op>(onlyReal(x), onlyReal(y)); }
 T B::trueDivide(T x, T y) { return floatBinary<prims::DivOp>(x, y); }
-T B::fmod(T x, T y) { return binary<prims::RemOp>(x, y); }
-T B::maximum(T x, T y) { return binary<prims::MaximumOp>(x, y); }
-T B::minimum(T x, T y) { return binary<prims::MinimumOp>(x, y); }
-T B::nextAfter(T x, T y) { return floatBinary<prims::NextAfterOp>(x, y); }
-T B::copySign(T x, T y) { return floatBinary<prims::CopySignOp>(x, y); }
+T B::fmod(T x, T y) { return binary<prims::RemOp>(onlyReal(x), onlyReal(y)); }
+T B::maximum(T x, T y) { return binary<prims::MaximumOp>(onlyReal(x), onlyReal(y)); }
+T B::minimum(T x, T y) { return binary<prims::MinimumOp>(onlyReal(x), onlyReal(y)); }
+T B::nextAfter(T x, T y) { return floatBinary<prims::NextAfterOp>(onlyReal(x), onlyReal(y)); }
+T B::copySign(T x, T y) { return floatBinary<prims::CopySignOp>(onlyReal(x), onlyReal(y)); }
 T B::bitAnd(T x, T y) { return binary<prims::AndOp>(x, y); }
 T B::bitOr(T x, T y) { return binary<prims::OrOp>(x, y); }
 T B::bitXor(T x, T y) { return binary<prims::XorOp>(x, y); }
@@ -188,10 +200,10 @@ T B::shiftLeft(T x, T y) { return binary<prims::ShlOp>(x, y); }
 T B::shiftRight(T x, T y) { return binary<prims::ShrOp>(x, y); }
 T B::eq(T x, T y) { return binary<prims::EqOp>(x, y); }
 T B::ne(T x, T y) { return binary<prims::NeOp>(x, y); }
-T B::lt(T x, T y) { return binary<prims::LtOp>(x, y); }
-T B::le(T x, T y) { return binary<prims::LeOp>(x, y); }
-T B::gt(T x, T y) { return binary<prims::GtOp>(x, y); }
-T B::ge(T x, T y) { return binary<prims::GeOp>(x, y); }
+T B::lt(T x, T y) { return binary<prims::LtOp>(onlyReal(x), onlyReal(y)); }
+T B::le(T x, T y) { return binary<prims::LeOp>(onlyReal(x), onlyReal(y)); }
+T B::gt(T x, T y) { return binary<prims::GtOp>(onlyReal(x), onlyReal(y)); }
+T B::ge(T x, T y) { return binary<prims::GeOp>(onlyReal(x), onlyReal(y)); }
 
 T B::truncDivide(T x, T y) {
   return isIntegral(promoted({x, y})) ? binary<prims::DivOp>(x, y) : trunc(binary<prims::DivOp>(x, y));

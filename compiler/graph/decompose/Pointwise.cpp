@@ -93,6 +93,9 @@ static void addClasses(Table &t) {
     if (isIntegral(x.dtype()))
       return x;
     mlir::Type type = b.declaredType();
+    x = b.onlyReal(x);
+    if (b.hasFailed())
+      return x;
     T high = positive ? T(*positive) : highest(type), low = negative ? T(*negative) : lowest(type);
     T y = b.where(b.isNan(x), nan.value_or(0.0), x);
     return b.where(y == kInfinity, high, b.where(y == -kInfinity, low, y));

@@ -194,7 +194,13 @@ T B::convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef d
 }
 
 TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
-  auto op = prims::MatrixOp::create(builder, loc(), values(inputs), builder.getStringAttr(algorithm));
+  TList numbers(inputs);
+  for (T &x : numbers) { // a row that has failed goes on with what the prim takes
+    if (!x.dtype().isF32() && !x.dtype().isF64())
+      unsupported("matrices must be of float32 or float64");
+    x = x.dtype().isF64() ? x : to(onlyReal(x), f32());
+  }
+  auto op = prims::MatrixOp::create(builder, loc(), values(numbers), builder.getStringAttr(algorithm));
   return llvm::map_to_vector<2>(op.getResults(), [&](Value result) { return T(*this, result); });
 }
 
