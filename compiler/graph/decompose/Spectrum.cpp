@@ -153,7 +153,7 @@ static T rank(B &b, T a, OptT absolute, OptT relative, bool isHermitian) {
 
 static T pseudoInverse(B &b, T a, OptT absolute, OptT relative, bool isHermitian) {
   if (getConstant(a.numel()) == 0)
-    return b.full(b.declared(), 0, a.dtype());
+    return b.full(matrixTranspose(b, a).sizes(), 0, a.dtype());
   Singular s;
   if (isHermitian) {
     TList parts = b.matrix("eigh", {a});
