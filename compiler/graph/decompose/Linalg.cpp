@@ -109,7 +109,20 @@ static T cross(B &b, T x, T y, int64_t dim) {
   return xNext * rotate(b, yNext, dim) - rotate(b, xNext, dim) * yNext;
 }
 
+/// 1, x, x^2, ... along a new last dimension of n elements.
+static T powers(B &b, T x, AffineExpr n) {
+  Shape repeated = x.sizes();
+  repeated.push_back(n);
+  T factors = b.expand(b.unsqueeze(x, -1), repeated), place = b.iota(repeated, x.rank(), b.i64());
+  return b.scan("prod", b.where(place == 0, b.full({}, 1, x.dtype()), factors), -1);
+}
+
 void addLinalg(Table &t) {
+  t.def("linalg_vander", [](B &b, T x, OptInt) { return powers(b, x, b.declared().back()); });
+  t.def("vander", [](B &b, T x, OptInt, bool increasing) {
+    T result = powers(b, x, b.declared().back());
+    return increasing ? result : b.reverse(result, {1});
+  });
   addNorms(t);
   addWeightNorms(t);
   addDistances(t);

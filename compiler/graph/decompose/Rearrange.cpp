@@ -116,6 +116,7 @@ static T tile(B &b, T x, ShapeRef repeats) {
 /// Index i, repeats[i] times: each start of a run counts one more.
 static T repeatedIndex(B &b, T repeats, AffineExpr total) {
   repeats = b.to(repeats.rank() ? repeats : b.unsqueeze(repeats, 0), b.i64());
+  b.define(total, b.sum(repeats, {}), b.size(b.range(total).max));
   T starts = b.scan("sum", repeats, 0) - repeats;
   T counts = b.scatter(b.full(total + 1, 0, b.i64()), b.full(starts.sizes(), 1, b.i64()), {starts}, {0}, "sum");
   return b.slice(b.scan("sum", counts, 0), 0, b.size(0), total) - 1;
@@ -158,6 +159,7 @@ static void addRepeats(Table &t) {
     auto chosen = chooseAll(*n, r, withReplacement);
     if (chosen.empty() || chosen.front().empty())
       return b.full({b.size(0), b.size(r)}, 0, x.dtype());
+    b.define(b.declared()[0], b.full({}, int64_t(chosen.front().size()), b.i64()), b.size(chosen.front().size()));
     TList columns;
     for (auto &column : chosen)
       columns.push_back(b.gather(x, {b.constant(column)}, {0}));
