@@ -29,6 +29,7 @@ unsigned B::resultCount() const { return op->getNumResults(); }
 bool B::hasDeclared(unsigned i) const {
   return i < op->getNumResults() && isa<RankedTensorType>(op->getResult(i).getType());
 }
+bool B::isUsed(unsigned i) const { return i < op->getNumResults() && !op->getResult(i).use_empty(); }
 Type B::declaredType(unsigned i) const { return cast<RankedTensorType>(op->getResult(i).getType()).getElementType(); }
 
 static bool mayBeEqual(AffineExpr a, AffineExpr b) {

@@ -71,6 +71,7 @@ public:
   mlir::Type declaredType(unsigned i = 0) const;
   /// False also for a result that nobody uses, which may have no type.
   bool hasDeclared(unsigned i) const;
+  bool isUsed(unsigned i) const;
   unsigned resultCount() const;
   /// What replaces the i-th result: of its type, or a Misfit.
   mlir::Value asDeclared(T computed, unsigned i);

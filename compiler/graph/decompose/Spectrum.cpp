@@ -214,9 +214,17 @@ void addSpectrum(Table &t) {
   addConditions(t);
   addRanks(t);
   t.def("linalg_svdvals", [](B &b, T a, Any) { return decompose(b, a).values; });
-  t.def("linalg_svd _linalg_svd svd", [](B &b, T a, Rest) { return TList{T(), decompose(b, a).values, T()}; });
+  t.def("linalg_svd _linalg_svd svd", [](B &b, T a, Rest) {
+    if (b.isUsed(0) || b.isUsed(2))
+      return TList{b.unsupported("singular vectors have signs that follow from how LAPACK computes them: use svdvals or pinv")};
+    return TList{T(), decompose(b, a).values, T()};
+  });
   t.def("linalg_eigvalsh", [](B &b, T a, Str triangle) { return eigenvalues(b, a, triangle); });
-  t.def("linalg_eigh _linalg_eigh", [](B &b, T a, Str triangle, Rest) { return TList{eigenvalues(b, a, triangle)}; });
+  t.def("linalg_eigh _linalg_eigh", [](B &b, T a, Str triangle, Rest) {
+    if (b.isUsed(1))
+      return TList{b.unsupported("eigenvectors have signs that follow from how LAPACK computes them: use eigvalsh")};
+    return TList{eigenvalues(b, a, triangle)};
+  });
   t.def("linalg_matrix_exp matrix_exp", [](B &b, T a) { return b.matrix("exp", {a})[0]; });
   t.def("matrix_power linalg_matrix_power", [](B &b, T x, int64_t n) {
     if (n == 0)
