@@ -28,6 +28,7 @@ functions = [
     op("complex.dot", lambda a, b: (torch.dot(a, b), torch.vdot(a, b)), z(9), z(9)),
     op("complex.parts", lambda a: (a.real * 2, a.imag + 1, torch.view_as_real(a) * 2, a.conj() * 1j), z(4, 9)),
     op("complex.make", lambda a, b: (torch.complex(a, b) * 1j, torch.polar(a, b) + 1), x(4, 9), x(4, 9)),
+    op("complex.view_dtype", lambda a, b: (a.view(torch.float32) * 2, b.view(torch.complex64) * 2), z(4, 9), x(4, 6)),
     op("complex.view_as_complex", lambda a: torch.view_as_complex(a) * 2j, x(4, 9, 2)),
     op("complex.norm", lambda a: (torch.linalg.vector_norm(a), torch.linalg.vector_norm(a, 1, 0)), z(4, 9)),
     op("complex.dynamic", lambda a: a.exp() * 2, z(4, 9), dynamic=({0: torch.export.Dim("n", min=2)},), other=(z(7, 9),)),

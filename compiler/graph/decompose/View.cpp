@@ -42,7 +42,19 @@ static void addReshapes(Table &t) {
     return inputs;
   });
   t.def("view.dtype view_copy.dtype", [](B &b, T x, Dtype dtype) {
-    if (dtype.getIntOrFloatBitWidth() != x.dtype().getIntOrFloatBitWidth())
+    bool isFrom = isComplex(x.dtype()), isTo = isComplex(dtype);
+    auto part = [](mlir::Type type) { return llvm::cast<mlir::ComplexType>(type).getElementType(); };
+    if (isFrom && isTo && x.dtype() == dtype)
+      return x;
+    if (isFrom && !isTo && part(x.dtype()) == dtype)
+      return b.reshape(b.stack({b.real(x), b.imag(x)}, -1), b.declared());
+    if (isTo && !isFrom && part(dtype) == x.dtype()) {
+      Shape pairs = b.declared();
+      pairs.push_back(b.size(2));
+      T split = b.reshape(x, pairs);
+      return b.complex(b.select(split, -1, b.size(0)), b.select(split, -1, b.size(1)));
+    }
+    if (isFrom || isTo || dtype.getIntOrFloatBitWidth() != x.dtype().getIntOrFloatBitWidth())
       return b.unsupported("only between types of one width");
     return b.bitcast(x, dtype);
   });
