@@ -182,15 +182,6 @@ static void addRanks(Table &t) {
         [=](B &b, T a, std::optional<double> absolute, std::optional<double> relative, bool hermitian) {
           return rank(b, a, number(absolute), number(relative), hermitian);
         });
-  // The solution of least squares, of least length where there are several.
-  t.def("linalg_lstsq", [=](B &b, T a, T x, std::optional<double> relative, Any) {
-    bool isVector = x.rank() < a.rank();
-    T inverted = pseudoInverse(b, a, T(0.0), number(relative), false);
-    if (!inverted)
-      return TList();
-    T solution = b.matmul(inverted, isVector ? b.unsqueeze(x, -1) : x);
-    return TList{isVector ? b.squeeze(solution, -1) : solution};
-  });
   t.def("pinverse", [](B &b, T a, double relative) { return pseudoInverse(b, a, T(0.0), T(relative), false); });
   t.def("linalg_pinv",
         [](B &b, T a, double relative, bool hermitian) { return pseudoInverse(b, a, T(0.0), T(relative), hermitian); });

@@ -200,7 +200,7 @@ TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
       unsupported("matrices must be of float32 or float64");
     x = x.dtype().isF64() ? x : to(onlyReal(x), f32());
   }
-  auto op = prims::MatrixOp::create(builder, loc(), values(numbers), builder.getStringAttr(algorithm));
+  auto op = create<prims::MatrixOp>(values(numbers), builder.getStringAttr(algorithm));
   return llvm::map_to_vector<2>(op.getResults(), [&](Value result) { return T(*this, result); });
 }
 
