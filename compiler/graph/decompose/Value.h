@@ -37,6 +37,7 @@ public:
   E &operator[](size_t i) { return Base::operator[](checked(i)); }
   const E &operator[](size_t i) const { return Base::operator[](checked(i)); }
   const E &front() const { return (*this)[0]; }
+  E &back() { return (*this)[this->size() - 1]; }
   const E &back() const { return (*this)[this->size() - 1]; }
   void pop_back_n(size_t count) { Base::pop_back_n(count ? checked(count - 1) + 1 : 0); }
 
