@@ -183,11 +183,13 @@ Value convertScalar(Builder &b, Value value, Type from, Type to) {
   return isUnsigned ? Value(arith::ExtUIOp::create(b, target, value)) : Value(arith::ExtSIOp::create(b, target, value));
 }
 
-static Value emitSpecial(Builder &b, StringAttr function, ValueRange elements, Type to) {
+static Value emitSpecial(Builder &b, StringAttr function, ValueRange elements, Type element) {
+  bool isInteger = llvm::isa<IntegerType>(element), isPolynomial = function.getValue().contains("polynomial");
+  Type type = isInteger ? Type(b.getI64Type()) : isPolynomial ? getWideType(element) : Type(b.getF64Type());
   SmallVector<Value> wide;
-  for (Value element : elements)
-    wide.push_back(narrow(b, widen(b, element), b.getF64Type()));
-  return narrow(b, loop::SpecialOp::create(b, b.getF64Type(), wide, function), to);
+  for (Value value : elements)
+    wide.push_back(convertScalar(b, value, element, type));
+  return convertScalar(b, loop::SpecialOp::create(b, type, wide, function), type, element);
 }
 
 Value emitScalar(Builder &b, Operation *prim, ValueRange elements) {

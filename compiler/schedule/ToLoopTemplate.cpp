@@ -169,6 +169,31 @@ static Value createPointwise(Builder &b, Value x, Value w, ArrayRef<int64_t> str
   return contract.getResult(0);
 }
 
+/// Of integers, for which there is no kernel: the sum that it is defined as.
+static Value createIntegerConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type) {
+  MLIRContext *context = b.getContext();
+  unsigned rank = type.getRank(), spatial = rank - 2;
+  Shape sizes = getShape(x), weight = getShape(w), summed(weight.begin(), weight.end() - 1);
+  AffineExpr zero = getAffineConstantExpr(0, context), outputs = weight.back().floorDiv(op.getGroups());
+  auto dim = [&](unsigned i) { return getAffineDimExpr(i, context); };
+  return createReduce(b, type, "sum", summed, [&](ValueRange ids) -> Value {
+    Shape from{dim(0)}, tap;
+    Value inside;
+    for (unsigned i = 0; i < spatial; ++i) {
+      AffineExpr place = dim(i + 1) * op.getStrides()[i] + dim(rank + i) * op.getDilations()[i] - op.getLow()[i];
+      inside = logicalAnd(b, inside, compare(b, Predicate::sge, place, zero, ids));
+      inside = logicalAnd(b, inside, compare(b, Predicate::slt, place, sizes[i + 1], ids));
+      from.push_back(place);
+      tap.push_back(dim(rank + i));
+    }
+    AffineExpr channel = dim(rank + spatial);
+    from.push_back(dim(rank - 1).floorDiv(outputs) * summed.back() + channel);
+    tap.append({channel, dim(rank - 1)});
+    Value read = readWhere(b, x, from, ids, inside, constantInt(b, loop::getScalarType(x), 0));
+    return arith::MulIOp::create(b, read, schedule::read(b, w, tap, ids));
+  });
+}
+
 static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
   Value x = op.getX(), w = op.getW();
   unsigned rank = tensorType(x).getRank();
@@ -195,8 +220,9 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
     sizes.push_back(channels);
   }
   RankedTensorType type = makeTensorType(sizes, elementType(op.getResult()));
-  bool pointwise = isPointwise(op, kernel);
-  Value result = pointwise ? createPointwise(b, x, w, op.getStrides(), type) : createConvolution(b, op, x, w, type, kernel);
+  Value result = !llvm::isa<FloatType>(elementType(x)) ? createIntegerConvolution(b, op, x, w, type)
+                 : isPointwise(op, kernel)             ? createPointwise(b, x, w, op.getStrides(), type)
+                                                       : createConvolution(b, op, x, w, type, kernel);
   return op.getChannelsLast() ? result : createTranspose(b, result, channelsFirst(rank));
 }
 
@@ -276,7 +302,7 @@ Lowered lowerTemplate(Lowering &lowering, Operation *op) {
   if (!llvm::isa<prims::ContractOp, prims::ConvolutionOp, prims::AttentionOp>(op))
     return std::nullopt;
   Type element = elementType(op->getOperand(0));
-  if (!llvm::isa<FloatType>(element) && (!llvm::isa<prims::ContractOp>(op) || llvm::isa<ComplexType>(element))) {
+  if (!llvm::isa<FloatType>(element) && (llvm::isa<prims::AttentionOp>(op) || llvm::isa<ComplexType>(element))) {
     op->emitError() << op->getName() << " of " << element << " is not supported on the CPU";
     return SmallVector<Value>();
   }

@@ -74,8 +74,9 @@ def CheckedIndexOp : LoopOp<"checked_index", [Pure]> {
 
 def SpecialOp : LoopOp<"special", [Pure]> {
   let summary = "a function of runtime/special/Special.h";
-  let arguments = (ins Variadic<F64>:$x, StrAttr:$function);
-  let results = (outs F64:$value);
+  let description = "Of f64, polynomials also of f32, gcd of i64.";
+  let arguments = (ins Variadic<AnyTypeOf<[F32, F64, I64]>>:$x, StrAttr:$function);
+  let results = (outs AnyTypeOf<[F32, F64, I64]>:$value);
   let assemblyFormat = "$function `(` $x `)` attr-dict `:` type($x) `->` type($value)";
 }
 

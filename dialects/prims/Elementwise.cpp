@@ -20,9 +20,14 @@ LogicalResult AbsOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor a, I
 
 LogicalResult SpecialOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
   SpecialFunction function = findSpecialFunction(a.getFunction());
-  if (a.getX().size() != (function.unary ? 1 : function.binary ? 2 : 0))
+  size_t arity = function.unary ? 1 : function.binary || function.integer ? 2 : 0;
+  auto fits = [&](Value x) {
+    Type element = getElementTypeOrSelf(x.getType());
+    return function.integer ? isInteger(element) : isFloat(element);
+  };
+  if (arity == 0 || a.getX().size() != arity || !llvm::all_of(a.getX(), fits))
     return emitOptionalError(location, getOperationName(), ": there is no special function '", a.getFunction(),
-                             "' of ", a.getX().size(), " arguments");
+                             "' of ", a.getX().getTypes());
   return inferSameType(location, getOperationName(), a.getOperands(), types);
 }
 

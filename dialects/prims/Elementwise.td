@@ -70,8 +70,8 @@ def GtOp : Comparison<"gt">;
 def GeOp : Comparison<"ge">;
 
 def SpecialOp : Prim<"special", [IsElementwise]> {
-  let summary = "a function of runtime/special/Special.h, computed in f64";
-  let arguments = (ins Variadic<FloatTensor>:$x, StrAttr:$function);
+  let summary = "a function of runtime/special/Special.h, computed in f64; polynomials of f32 in f32, gcd in i64";
+  let arguments = (ins Variadic<Tensor>:$x, StrAttr:$function);
   let results = (outs Tensor:$result);
 }
 def SelectOp : Prim<"select", [IsElementwise]> {

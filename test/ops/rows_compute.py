@@ -64,6 +64,7 @@ contractions = [
     op("linear", F.linear, x(2, 3, 5), x(7, 5), x(7)),
     op("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), x(9), x(7, 5), x(5, 9)),
     op("baddbmm", torch.baddbmm, x(3, 7, 9), x(3, 7, 5), x(3, 5, 9)),
+    op("baddbmm.int", lambda c, a, b: torch.baddbmm(c, a, b, beta=2.7, alpha=3.9), ints(3, 7, 9), ints(3, 7, 5), ints(3, 5, 9)),
     op("addbmm", torch.addbmm, x(7, 9), x(3, 7, 5), x(3, 5, 9)),
     op("addmv", torch.addmv, x(7), x(7, 5), x(5)),
     op("outer", torch.outer, x(4), x(5)),
@@ -100,6 +101,7 @@ losses = [
     op("cross_entropy.soft", F.cross_entropy, x(6, 4), x(6, 4, low=0, high=1)),
     *(op(f"multi_margin.{p}", lambda a, t, w, p=p: F.multi_margin_loss(a, t, p, 0.7, w), x(6, 4), ints(6, low=0, high=4), x(4, low=0.5)) for p in (1, 2)),
     op("multilabel_margin", lambda a: F.multilabel_margin_loss(a, torch.tensor([[3, 0, -1, 1], [1, 2, 3, -1]]), reduction="none"), x(2, 4)),
+    op("cosine_embedding.bool", lambda a, b: F.cosine_embedding_loss(a, b, torch.tensor([1, -1, 1, 1])), bools(4, 9), bools(4, 9)),
     op("triplet", F.triplet_margin_loss, x(4, 9), x(4, 9), x(4, 9)),
     op("margin_ranking", F.margin_ranking_loss, x(9), x(9), x(9)),
 ]  # fmt: skip

@@ -12,6 +12,7 @@ creation = [
     op("arange", lambda a: a + torch.arange(5), x(5)),
     op("arange.step", lambda a: a + torch.arange(1.0, 2.0, 0.2), x(5)),
     op("linspace", lambda a: a + torch.linspace(-1, 1, 7), x(7)),
+    op("linspace.bf16", lambda a: a + torch.linspace(-4.2, 9.1, 50, dtype=torch.bfloat16), x(50, dtype=torch.bfloat16)),
     op("logspace", lambda a: a + torch.logspace(0, 1, 5), x(5)),
     op("eye", lambda a: a + torch.eye(4, 5), x(4, 5)),
     op("tril", lambda a: torch.tril(a, 1), x(2, 4, 5)),

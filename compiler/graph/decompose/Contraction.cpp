@@ -12,6 +12,11 @@ static bool isNumber(T x, double value) { return x.isNumber() && !x.symbolic() &
 /// beta * addend + alpha * product. With beta 0 the addend is not even read, so
 /// that its NaN does not count.
 static T addScaled(T addend, T product, T beta, T alpha) {
+  // Integers are scaled by integers.
+  if (isIntegral(product.dtype())) {
+    beta = T(int64_t(beta.real()));
+    alpha = T(int64_t(alpha.real()));
+  }
   product = isNumber(alpha, 1) ? product : product * alpha;
   if (isNumber(beta, 0))
     return product;

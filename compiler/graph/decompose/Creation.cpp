@@ -51,10 +51,13 @@ static void addRanges(Table &t) {
     mlir::Type type = b.declaredType(), compute = isIntegral(type) ? b.f64() : opmath(type);
     if (b.isOne(steps))
       return filled(b, start);
+    // Steps of half types are rounded to them.
+    auto round = [&](T x) { return isHalf(type) ? b.to(b.to(x, type), compute) : x; };
     T index = b.iota(steps, 0, compute), count = b.tensor(T(steps), compute);
-    T step = b.tensor(end - start, compute) / (count - 1.0);
-    T up = start + index * step, down = end - (count - 1.0 - index) * step;
-    return b.to(b.where(index < count / 2.0, up, down), type);
+    T first = round(b.tensor(start, compute)), last = round(b.tensor(end, compute));
+    T step = round(round(last - first) / (count - 1.0));
+    T up = first + round(index * step), down = last - round((count - 1.0 - index) * step);
+    return b.to(b.where(index * 2.0 < count - 1.0, up, down), type);
   });
   t.def("logspace logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor", [](B &b, T start, T end, Int steps, double base, Dtype) {
     if (b.isOne(steps))

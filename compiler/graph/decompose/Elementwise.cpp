@@ -138,7 +138,7 @@ T B::special(llvm::StringRef name, T x) {
 }
 
 T B::special(llvm::StringRef name, T x, T y) {
-  Type dtype = decompose::toFloating(promoted({x, y}));
+  Type dtype = promoted({x, y});
   Shape sizes = broadcastShapes({x, y});
   Value operands[] = {materialise(to(x, dtype), dtype, sizes), materialise(to(y, dtype), dtype, sizes)};
   return T(*this, prims::SpecialOp::create(builder, loc(), operands, builder.getStringAttr(name)).getResult());

@@ -61,6 +61,8 @@ static void addBinaryClassification(Table &t) {
   });
   t.opmath("cosine_embedding_loss", [](B &b, T x1, T x2, T y, double margin, int64_t r) {
     constexpr double kEpsilon = 1e-12;
+    x1 = isBool(x1.dtype()) ? b.to(x1, b.i64()) : x1; // sums count
+    x2 = isBool(x2.dtype()) ? b.to(x2, b.i64()) : x2;
     T dot = b.sum(x1 * x2, {-1});
     T lengths = (b.sum(b.square(x1), {-1}) + kEpsilon) * (b.sum(b.square(x2), {-1}) + kEpsilon);
     T cosine = dot / b.sqrt(lengths);

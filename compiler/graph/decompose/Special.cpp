@@ -39,13 +39,6 @@ static void addUnary(Table &t) {
   });
 }
 
-/// PyTorch's recurrences subtract one infinity from another once values of x's type overflow.
-static T polynomialAt(B &b, llvm::StringRef name, T x, T n) {
-  T value = b.special(name, x, n);
-  T overflows = ~b.isFinite(value) & b.isFinite(b.tensor(x, value.dtype(), value.sizes()));
-  return b.where(overflows, NAN, value);
-}
-
 /// Under PyTorch's three signatures: of two tensors, and with a number in either place.
 template <typename Row> static void defPolynomial(Table &t, llvm::StringRef name, Row row) {
   std::string full = ("special_" + name).str();
@@ -53,18 +46,18 @@ template <typename Row> static void defPolynomial(Table &t, llvm::StringRef name
 }
 
 static void polynomial(Table &t, llvm::StringRef name) {
-  defPolynomial(t, name, [name](B &b, T x, T n) { return polynomialAt(b, name, x, n); });
+  defPolynomial(t, name, [name](B &b, T x, T n) { return b.special(name, x, n); });
 }
 
 static void shiftedPolynomial(Table &t, llvm::StringRef name) {
   defPolynomial(t, ("shifted_" + name).str(),
-                [name](B &b, T x, T n) { return polynomialAt(b, name, x * 2.0 - 1.0, n); });
+                [name](B &b, T x, T n) { return b.special(name, x * 2.0 - 1.0, n); });
 }
 
 /// PyTorch gives up on degrees whose values a type of this precision hardly holds.
 static void hermitePolynomial(Table &t, llvm::StringRef name) {
   defPolynomial(t, name, [name](B &b, T x, T n) {
-    T value = polynomialAt(b, name, x, n);
+    T value = b.special(name, x, n);
     double most = value.dtype().isF64() ? 512 : 128;
     return b.where(b.tensor(n, value.dtype(), value.sizes()) > most, NAN, value);
   });
@@ -76,11 +69,18 @@ static void addGamma(Table &t) {
   binary(t, "special_zeta special_zeta.self_scalar special_zeta.other_scalar", "zeta");
   auto polygamma = [](B &b, int64_t n, T x) { return b.special("polygamma", double(n), x); };
   t.floating("polygamma special_polygamma", polygamma);
-  t.floating("mvlgamma special_multigammaln", [](B &b, T x, int64_t p) {
-    T sum = b.special("lgamma", x);
-    for (int64_t i = 1; i < p; ++i)
-      sum = sum + b.special("lgamma", x - i / 2.0);
-    return sum + 0.25 * p * (p - 1) * std::log(M_PI);
+  // Arguments are rounded to x's type: near a pole it shows.
+  t.def("mvlgamma special_multigammaln", [](B &b, T x, int64_t p) {
+    x = b.toFloating(x);
+    T sum = 0.25 * p * (p - 1) * std::log(M_PI);
+    for (int64_t i = 0; i < p; ++i)
+      sum = sum + b.special("lgamma", b.toOpmath(x - i / 2.0));
+    return sum;
+  });
+  t.pointwise("gcd", [](B &b, T x, T y) { return b.special("gcd", x, y); });
+  t.pointwise("lcm", [](B &b, T x, T y) {
+    T divisor = b.special("gcd", x, y);
+    return b.abs(b.where(divisor == 0, 0, b.truncDivide(x, b.maximum(divisor, 1)) * y));
   });
 }
 

@@ -251,6 +251,8 @@ Error GeOp::evaluate(Evaluation &e) { return compare(e, [](auto x, auto y) { ret
 
 Error SpecialOp::evaluate(Evaluation &e) {
   SpecialFunction function = findSpecialFunction(getFunction());
+  if (function.integer)
+    return bits2(e, function.integer);
   return function.unary ? real(e, function.unary) : real2(e, function.binary);
 }
 

@@ -25,13 +25,17 @@ double erfinv(double x) {
 SpecialFunction findSpecialFunction(llvm::StringRef name) {
 #define PTC_FIND_UNARY(f)                                                                                              \
   if (name == #f)                                                                                                      \
-    return {&ptc_special_##f, nullptr};
+    return {&ptc_special_##f, nullptr, nullptr};
 #define PTC_FIND_BINARY(f)                                                                                             \
   if (name == #f)                                                                                                      \
-    return {nullptr, &ptc_special_##f};
-  PTC_SPECIAL_FUNCTIONS(PTC_FIND_UNARY, PTC_FIND_BINARY)
+    return {nullptr, &ptc_special_##f, nullptr};
+#define PTC_FIND_INTEGER(f)                                                                                            \
+  if (name == #f)                                                                                                      \
+    return {nullptr, nullptr, &ptc_special_##f};
+  PTC_SPECIAL_FUNCTIONS(PTC_FIND_UNARY, PTC_FIND_BINARY, PTC_FIND_BINARY, PTC_FIND_INTEGER)
 #undef PTC_FIND_UNARY
 #undef PTC_FIND_BINARY
+#undef PTC_FIND_INTEGER
   return {};
 }
 

@@ -8,10 +8,11 @@
 
 namespace ptc::prims {
 
-/// A function of runtime/special/Special.h; neither when there is none of that name.
+/// A function of runtime/special/Special.h; none of them when there is none of that name.
 struct SpecialFunction {
   double (*unary)(double) = nullptr;
   double (*binary)(double, double) = nullptr;
+  int64_t (*integer)(int64_t, int64_t) = nullptr;
 };
 SpecialFunction findSpecialFunction(llvm::StringRef name);
 
