@@ -131,6 +131,18 @@ static double upperByFraction(double a, double x) {
   return fraction * gammaDensity(a, x);
 }
 
+/// Temme's uniform expansion, whose terms after the first two vanish for a this large.
+constexpr double kLargeA = 1e6;
+static double largeIncomplete(double a, double x, bool isUpper) {
+  double m = (x - a) / a; // half of eta^2 is m - log(1 + m)
+  double half = fabs(m) < 1e-2 ? m * m * (1.0 / 2 - m * (1.0 / 3 - m * (1.0 / 4 - m * (1.0 / 5 - m / 6)))) : m - log1p(m);
+  double eta = copysign(sqrt(2 * half), m);
+  double correction = fabs(m) < 1e-2 ? -1.0 / 3 + eta / 12 : 1 / m - 1 / eta;
+  correction *= exp(-a * half) / sqrt(2 * M_PI * a);
+  double sign = isUpper ? 1 : -1;
+  return erfc(sign * eta * sqrt(a / 2)) / 2 + sign * correction;
+}
+
 /// At the borders of the domain, in the order in which PyTorch asks; false inside it.
 static bool atBorder(double a, double x, double &lower) {
   if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (isinf(a) && isinf(x)))
@@ -152,6 +164,8 @@ double ptc_special_igamma(double a, double x) {
   double lower;
   if (atBorder(a, x, lower))
     return lower;
+  if (a > kLargeA)
+    return largeIncomplete(a, x, false);
   return x > 1 && x > a ? 1 - upperByFraction(a, x) : lowerBySeries(a, x);
 }
 
@@ -159,5 +173,7 @@ double ptc_special_igammac(double a, double x) {
   double lower;
   if (atBorder(a, x, lower))
     return 1 - lower;
+  if (a > kLargeA)
+    return largeIncomplete(a, x, true);
   return x > 1 && x > a ? upperByFraction(a, x) : 1 - lowerBySeries(a, x);
 }

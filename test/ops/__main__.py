@@ -15,6 +15,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import rows_backward  # noqa: E402
 import rows_complex  # noqa: E402
 import rows_compute  # noqa: E402
 import rows_elementwise  # noqa: E402
@@ -32,6 +33,7 @@ ROWS: list[Row] = [
     *rows_indexing.ROWS,
     *rows_compute.ROWS,
     *rows_network.ROWS,
+    *rows_backward.ROWS,
     *rows_special.ROWS,
     *rows_random.ROWS,
     *rows_linalg.ROWS,
