@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from harness import bools, ints, op, permutation, special, x
 
+N = torch.export.Dim("n", min=2, max=100)
+
 
 def put(a, i, v):
     a = a.clone()
@@ -89,6 +91,7 @@ order = [
     op("cumprod", lambda a: torch.cumprod(a, 0), x(5, 3)),
     op("cumsum.bool", lambda a: torch.cumsum(a, 0), bools(9)),
     op("logcumsumexp", lambda a: torch.logcumsumexp(a, 1), x(3, 37, low=-400, high=400)),
+    op("logcumsumexp.dynamic", lambda a: torch.logcumsumexp(a, 0), x(9, 4), dynamic=({0: N},), other=(x(70, 4),)),
     op("logcumsumexp.special", lambda a: torch.logcumsumexp(a, 0), special(9, 4)),
     op("cummax", lambda a: torch.cummax(a, 1), x(3, 9)),
     op("diff", lambda a: torch.diff(a, n=2), x(3, 9)),

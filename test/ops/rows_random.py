@@ -58,6 +58,13 @@ fills = [
     fact("randperm", lambda a: (torch.randperm(500).sort().values, (torch.randperm(500) == torch.arange(500)).sum() < 50)),
 ]  # fmt: skip
 
+DYNAMIC = {"dynamic": ({0: torch.export.Dim("n", min=2, max=500)},), "other": (x(30, 40),)}
+fills += [
+    op("rand.dynamic", lambda a: (between(r := torch.rand_like(a), 0, 1), (r.diff(dim=1) == 0).sum() < 9), x(100, 40), **DYNAMIC),
+    op("dropout.dynamic", lambda a: between((r := F.dropout(a, 0.5, True)) * (r - 2 * a), -1e-6, 1e-6), x(100, 40), **DYNAMIC),
+    op("randperm.dynamic", lambda a: torch.randperm(a.shape[0]).sort().values, x(100, 40), **DYNAMIC),
+]  # fmt: skip
+
 choices = [
     fact("bernoulli", lambda a: near(torch.bernoulli(a * 0 + 0.3), 0.3, 0.21**0.5), x(N)),
     fact("bernoulli.p", lambda a: near(a.clone().bernoulli_(0.8), 0.8, 0.16**0.5), x(N)),

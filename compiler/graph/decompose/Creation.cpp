@@ -2,8 +2,6 @@
 
 #include "compiler/graph/decompose/Table.h"
 
-#include <cmath>
-
 namespace ptc::decompose {
 
 using mlir::AffineExpr;
@@ -41,31 +39,32 @@ static T range(B &b, T start, T step) {
   return b.to(startsAtZero ? scaled : scaled + b.to(start, compute), type);
 }
 
+/// From start to end in equal steps, counted from the nearer end, so that both are exact. The ends are numbers of the
+/// declared type; of half types the steps are, too.
+static T ramp(B &b, T start, T end, Int steps) {
+  mlir::Type type = b.declaredType(), compute = isIntegral(type) ? b.f64() : opmath(type);
+  auto round = [&](T x) { return isHalf(type) ? b.to(b.to(x, type), compute) : x; };
+  T first = b.to(b.tensor(start, type), compute), last = b.to(b.tensor(end, type), compute);
+  if (b.isOne(steps))
+    return b.expand(first, steps);
+  T index = b.iota(steps, 0, compute), count = b.tensor(T(steps), compute);
+  T step = round(round(last - first) / (count - 1.0));
+  T up = first + round(index * step), down = last - round((count - 1.0 - index) * step);
+  return b.where(index * 2.0 < count - 1.0, up, down);
+}
+
 static void addRanges(Table &t) {
   t.def("arange", [](B &b, T, Dtype) { return range(b, 0, 1); });
   t.def("arange.start", [](B &b, T start, T, Dtype) { return range(b, start, 1); });
   t.def("arange.start_step range.step", [](B &b, T start, T, T step, Dtype) { return range(b, start, step); });
   t.def("range", [](B &b, T start, T, Dtype) { return range(b, start, 1); });
-  // Counted from the nearer end, so that both ends are exact.
-  t.def("linspace linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor", [](B &b, T start, T end, Int steps, Dtype) {
-    mlir::Type type = b.declaredType(), compute = isIntegral(type) ? b.f64() : opmath(type);
-    if (b.isOne(steps))
-      return filled(b, start);
-    // Steps of half types are rounded to them.
-    auto round = [&](T x) { return isHalf(type) ? b.to(b.to(x, type), compute) : x; };
-    T index = b.iota(steps, 0, compute), count = b.tensor(T(steps), compute);
-    T first = round(b.tensor(start, compute)), last = round(b.tensor(end, compute));
-    T step = round(round(last - first) / (count - 1.0));
-    T up = first + round(index * step), down = last - round((count - 1.0 - index) * step);
-    return b.to(b.where(index * 2.0 < count - 1.0, up, down), type);
-  });
-  t.def("logspace logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor", [](B &b, T start, T end, Int steps, double base, Dtype) {
-    if (b.isOne(steps))
-      return start.isTensor() ? b.reshape(b.pow(base, start), b.declared()) : filled(b, std::pow(base, start.real()));
-    mlir::Type compute = isIntegral(b.declaredType()) ? b.f64() : opmath(b.declaredType());
-    T step = (end - start) / (b.tensor(T(steps), compute) - 1.0);
-    return b.pow(base, start + b.iota(steps, 0, compute) * step);
-  });
+  t.def("linspace linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor",
+        [](B &b, T start, T end, Int steps, Dtype) { return ramp(b, start, end, steps); });
+  t.def("logspace logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor",
+        [](B &b, T start, T end, Int steps, double base, Dtype) {
+          T exponents = ramp(b, start, end, steps);
+          return b.pow(base, isHalf(b.declaredType()) ? b.to(b.to(exponents, b.declaredType()), b.f32()) : exponents);
+        });
 }
 
 /// column - row of each element in the last two dimensions.
