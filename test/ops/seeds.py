@@ -24,14 +24,19 @@ class Noise(torch.nn.Module):
         return torch.nn.functional.dropout(x + torch.randn_like(x), 0.3, True), torch.randint(1000, (64,))
 
 
-def compile_noise() -> Path:
+class Uniform(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.rand_like(x)
+
+
+def compile_model(module: torch.nn.Module, example: torch.Tensor) -> Path:
     folder = Path(tempfile.mkdtemp())
-    torch.export.save(torch.export.export(Noise(), (torch.zeros(300, 300),)), folder / "noise.pt2")
-    subprocess.run([PTC, "compile", folder / "noise.pt2", "-o", folder / "noise.so"], check=True)
-    return folder / "noise.so"
+    torch.export.save(torch.export.export(module, (example,)), folder / "model.pt2")
+    subprocess.run([PTC, "compile", folder / "model.pt2", "-o", folder / "model.so"], check=True)
+    return folder / "model.so"
 
 
-PATH = compile_noise()
+PATH = compile_model(Noise(), torch.zeros(300, 300))
 X = np.ones((300, 300), np.float32)
 
 
@@ -63,6 +68,14 @@ class SeedTest(unittest.TestCase):
             numbers.append(draw(self.model))
         self.assertEqual(numbers[0], numbers[1])
         self.assertEqual(numbers[0], numbers[2])
+
+    def test_known_answer(self) -> None:
+        """Philox4x32-10 of counter 0 and key 0, as its authors publish it."""
+        model = ptc.Model(compile_model(Uniform(), torch.zeros(8)))
+        model.seed(0)
+        (numbers,) = model(np.zeros(8, np.float32))
+        words = np.array([0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8])
+        np.testing.assert_array_equal(numbers.numpy()[:4], (words >> 8) * 2.0**-24)
 
     def test_the_state_can_be_saved(self) -> None:
         self.model.seed(5)
