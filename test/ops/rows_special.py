@@ -44,6 +44,7 @@ binary = [
     *(op(name, getattr(torch.special, name), x(99, low=-1, high=1.5), ints(99, low=-1, high=12))
       for name in POLYNOMIALS),
     op("polynomial.n_scalar", lambda a: torch.special.legendre_polynomial_p(a, 5), x(99, low=-1, high=1)),
+    *(op(f"{name}.special", getattr(torch.special, name), x(64, low=-1, high=1), special(64)) for name in POLYNOMIALS if "hermite" in name),
     op("hermite.too_high", lambda a: torch.special.hermite_polynomial_h(a, 129), x(9)),
 ]  # fmt: skip
 

@@ -59,7 +59,8 @@ static void hermitePolynomial(Table &t, llvm::StringRef name) {
   defPolynomial(t, name, [name](B &b, T x, T n) {
     T value = b.special(name, x, n);
     double most = value.dtype().isF64() ? 512 : 128;
-    return b.where(b.tensor(n, value.dtype(), value.sizes()) > most, NAN, value);
+    T degree = b.tensor(n, value.dtype(), value.sizes());
+    return b.where((degree > most) & (degree < 0x1p63), NAN, value); // beyond, it is no integer
   });
 }
 
