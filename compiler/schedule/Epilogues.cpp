@@ -26,15 +26,19 @@ public:
     for (Operation &op : block)
       if (loop::isTemplate(&op) || llvm::isa<loop::ReduceOp>(op))
         hosts.push_back(&op);
-    for (Operation *host : hosts)
-      while (Operation *grown = growOnce(host))
+    for (Operation *host : hosts) {
+      bool mayReshape = true;
+      while (Operation *grown = growOnce(host, mayReshape))
         host = grown;
+    }
     // A host now stands where its last map stood.
     sortTopologically(&block);
   }
 
 private:
-  Operation *growOnce(Operation *host);
+  /// Null when nothing more can be done. Between two shapes that readers want, a host changes once: `mayReshape` is true
+  /// again when it has absorbed a map.
+  Operation *growOnce(Operation *host, bool &mayReshape);
   bool canAbsorb(Operation *host, loop::MapOp map);
   bool dependsOn(Operation *op, Operation *on, Operation *exceptDirectly);
   Operation *absorb(Operation *host, loop::MapOp map);
@@ -287,7 +291,7 @@ static Operation *reshapeFor(Operation *host, loop::MapOp map, ArrayRef<Symbol> 
   return reshaped;
 }
 
-Operation *EpilogueFuser::growOnce(Operation *host) {
+Operation *EpilogueFuser::growOnce(Operation *host, bool &mayReshape) {
   bool allReads = true;
   SmallVector<loop::MapOp> readers;
   for (Value result : host->getResults())
@@ -298,11 +302,15 @@ Operation *EpilogueFuser::growOnce(Operation *host) {
         readers.push_back(map);
     }
   for (loop::MapOp map : readers) {
-    if (canAbsorb(host, map))
+    if (canAbsorb(host, map)) {
+      mayReshape = true;
       return absorb(host, map);
-    if (allReads)
-      if (Operation *reshaped = reshapeFor(host, map, symbols))
+    }
+    if (allReads && mayReshape)
+      if (Operation *reshaped = reshapeFor(host, map, symbols)) {
+        mayReshape = false;
         return reshaped;
+      }
   }
   return nullptr;
 }
