@@ -189,11 +189,6 @@ static void addWindows(Table &t) {
       return TList{b.unsupported("the derivative of a transposed convolution is not supported")};
     return convolutionBackward(b, grad, x, w, strides, padding, dilations, groups);
   });
-  t.opmath("max_pool2d_with_indices_backward", [](B &b, T grad, T x, Any, Any, Any, Any, Any, T places) {
-    T flat = b.flatten(b.full(x.sizes(), 0, grad.dtype()), -2, -1), index = b.flatten(places, -2, -1);
-    T sums = b.scatter(flat, b.flatten(grad, -2, -1), elementIndices(b, index, -1), b.dims(flat, {}), "sum");
-    return b.reshape(sums, x.sizes());
-  });
   t.opmath("avg_pool2d_backward", [](B &b, T grad, T x, Dims kernel, Dims strides, Dims padding, bool,
                                      bool countsPadding, std::optional<int64_t> divisor) {
     return averagePoolBackward(b, grad, x, kernel, strides, padding, countsPadding, divisor);

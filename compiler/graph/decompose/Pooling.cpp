@@ -297,7 +297,7 @@ static T unpool(B &b, T values, T places, int64_t spatial, llvm::StringRef combi
 static void addUnpools(Table &t) {
   t.def("max_unpool2d", [](B &b, T x, T places, Ints) { return unpool(b, x, places, 2, "set"); });
   t.def("max_unpool3d", [](B &b, T x, T places, Ints, Any, Any) { return unpool(b, x, places, 3, "set"); });
-  t.def("max_pool2d_with_indices_backward", [](B &b, T gradient, T, Any, Any, Any, Any, Any, T places) {
+  t.opmath("max_pool2d_with_indices_backward", [](B &b, T gradient, T, Any, Any, Any, Any, Any, T places) {
     return unpool(b, gradient, places, 2, "sum");
   });
 }
