@@ -11,9 +11,9 @@
 // The kernel that counts stands before those whose types mention the symbol.
 // CHECK-LABEL: func.func @forward
 // CHECK: loop.reduce ["sum"]
-// CHECK: -> tensor<i64>
-// CHECK: loop.kernel
-// CHECK: tensor<?xf32, #[[U0:.*]]>
+// CHECK: } : tensor<i64>
+// CHECK: loop.map
+// CHECK: } : tensor<?xf32
 #n = affine_map<()[s0] -> (s0)>
 #u = affine_map<()[s0, s1] -> (s1)>
 module attributes {ptc.symbols = [{name = "s0", min = 2 : i64, max = 100 : i64}, {name = "u0", min = 0 : i64, max = 100 : i64}]} {
