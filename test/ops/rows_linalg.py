@@ -91,7 +91,7 @@ spectra = [
     op("pinv", linalg.pinv, x(2, 5, 3), tolerance=CLOSE),
     op("pinv.singular", linalg.pinv, singular(4, 6), tolerance=CLOSE),
     op("pinv.hermitian", lambda a: linalg.pinv(a + a.mT, hermitian=True), x(4, 4), tolerance=(1e-2, 1e-3)),
-    op("vander", lambda a: (linalg.vander(a, N=5), torch.vander(a[0], 3)), x(3, 4)),
+    op("vander", lambda a: (linalg.vander(a, N=5), linalg.vander(a[0, 0], N=3), torch.vander(a[0], 3)), x(3, 4)),
     op("matrix_rank", lambda a, b: (linalg.matrix_rank(a), linalg.matrix_rank(b)), singular(4, 4), x(3, 4)),
     op("cond", lambda a: tuple(linalg.cond(a, p) for p in (None, 1, float("inf"), "fro", "nuc", -2)), square(4, 4), tolerance=CLOSE),
     *(op(f"matrix_norm.{p}", lambda a, p=p: (linalg.matrix_norm(a, p), linalg.matrix_norm(a, p, (2, 0), True)), x(3, 4, 5))

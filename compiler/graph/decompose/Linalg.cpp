@@ -118,7 +118,9 @@ static T powers(B &b, T x, AffineExpr n) {
 }
 
 void addLinalg(Table &t) {
-  t.def("linalg_vander", [](B &b, T x, OptInt) { return powers(b, x, b.declared().back()); });
+  t.def("linalg_vander", [](B &b, T x, OptInt) {
+    return powers(b, x.rank() ? x : b.unsqueeze(x, 0), b.declared().back());
+  });
   t.def("vander", [](B &b, T x, OptInt, bool increasing) {
     T result = powers(b, x, b.declared().back());
     return increasing ? result : b.reverse(result, {1});
