@@ -27,11 +27,19 @@ namespace {
 struct SignatureStorage {
   static ptc_signature signature;
   static pthread_once_t once;
+  static void *blocks[3];
   static void build();
 };
 } // namespace
 ptc_signature SignatureStorage::signature;
 pthread_once_t SignatureStorage::once = PTHREAD_ONCE_INIT;
+void *SignatureStorage::blocks[3];
+
+/// A library that is unloaded leaves nothing behind.
+__attribute__((destructor)) static void releaseSignature() {
+  for (void *block : SignatureStorage::blocks)
+    free(block);
+}
 
 static int32_t countDims(const TensorEntry *entries, int32_t count) {
   int32_t dims = 0;
@@ -59,6 +67,7 @@ void SignatureStorage::build() {
   auto *tensors = static_cast<ptc_tensor *>(calloc(tensorCount + 1, sizeof(ptc_tensor)));
   auto *dims = static_cast<ptc_dim *>(calloc(dimCount + 1, sizeof(ptc_dim)));
   auto *symbols = static_cast<ptc_symbol *>(calloc(program.symbolCount + 1, sizeof(ptc_symbol)));
+  blocks[0] = tensors, blocks[1] = dims, blocks[2] = symbols;
   if (!tensors || !dims || !symbols)
     return;
   for (int32_t i = 0; i < program.symbolCount; ++i)

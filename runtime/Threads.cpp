@@ -34,9 +34,16 @@ struct OpenMPStorage {
   static OpenMP instance;
   static pthread_once_t once;
   static void find() { instance.find(); }
+  static void releasePath() {
+    free(instance.libraryPath);
+    instance.libraryPath = nullptr;
+  }
 };
 OpenMP OpenMPStorage::instance;
 pthread_once_t OpenMPStorage::once = PTHREAD_ONCE_INIT;
+
+/// A library that is unloaded leaves nothing behind.
+__attribute__((destructor)) static void releasePath() { OpenMPStorage::releasePath(); }
 
 const OpenMP &OpenMP::get() {
   pthread_once(&OpenMPStorage::once, OpenMPStorage::find);

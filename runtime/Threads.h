@@ -40,7 +40,7 @@ private:
   int (*maxThreads)();
   int (*getBlocktime)(); ///< LLVM's and Intel's runtimes: how long threads spin after a region
   void (*setBlocktime)(int);
-  const char *libraryPath;
+  char *libraryPath;
   friend struct OpenMPStorage;
 };
 

@@ -23,8 +23,12 @@ WEIGHTS = (DIGITS / "model.safetensors").read_bytes()
 attempts = []
 
 
+IS_SANITIZED = b"__asan_init" in PTC.read_bytes()  # its shadow memory has no such bound
+
+
 def limit():
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if not IS_SANITIZED:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def attempt(*arguments, **options):
