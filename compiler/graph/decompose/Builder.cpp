@@ -168,7 +168,7 @@ T B::iota(ShapeRef sizes, int64_t dim, Type dtype) {
 }
 
 T B::randomBits(ShapeRef sizes) {
-  auto bits = prims::RandomBitsOp::create(builder, loc(), scope.randomState(), sizesAttr(sizes),
+  auto bits = create<prims::RandomBitsOp>(scope.randomState(), sizesAttr(sizes),
                                           builder.getI64IntegerAttr(scope.draws++));
   return T(*this, bits.getResult());
 }

@@ -134,14 +134,14 @@ T B::erfinv(T x) { return unary<prims::ErfinvOp>(toFloating(onlyReal(x))); }
 
 T B::special(llvm::StringRef name, T x) {
   Value operand = toFloating(x).tensor();
-  return T(*this, prims::SpecialOp::create(builder, loc(), ValueRange(operand), builder.getStringAttr(name)).getResult());
+  return T(*this, create<prims::SpecialOp>(ValueRange(operand), builder.getStringAttr(name)).getResult());
 }
 
 T B::special(llvm::StringRef name, T x, T y) {
   Type dtype = promoted({x, y});
   Shape sizes = broadcastShapes({x, y});
   Value operands[] = {materialise(to(x, dtype), dtype, sizes), materialise(to(y, dtype), dtype, sizes)};
-  return T(*this, prims::SpecialOp::create(builder, loc(), operands, builder.getStringAttr(name)).getResult());
+  return T(*this, create<prims::SpecialOp>(operands, builder.getStringAttr(name)).getResult());
 }
 
 T B::neg(T x) { return unary<prims::NegOp>(x); }
