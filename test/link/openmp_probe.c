@@ -58,5 +58,6 @@ int main(int argc, char **argv) {
   ptc->threading(context, &threading);
   printf("openmp=%s asked=%d threads=%d sum=%llu %s\n", threading.library ? threading.library : "none", threading.threads,
          count_threads(), (unsigned long long)sum, spent < 30 ? "idle" : "spinning");
+  ptc->context_destroy(context);
   return 0;
 }
