@@ -27,6 +27,45 @@ bool isSupported(StringRef operation) {
   return decompose::table().find(operation);
 }
 
+std::string explainUnsupported(const aten::Schema *schema) {
+  if (!schema)
+    return "it is not an operator of PyTorch that ptc knows";
+  if (schema->has(aten::Mark::DynamicShape))
+    return "the size of its result depends on data";
+  if (schema->has(aten::Mark::Random))
+    return "its distribution of random numbers is not among those that ptc draws";
+  if (schema->mutates())
+    return "it writes to its operands in a way that is not functionalized";
+  if (schema->has(aten::Mark::Composite))
+    return "ExportedProgram.run_decompositions() before saving may replace it by supported operators";
+  return "it has no decomposition yet";
+}
+
+FailureOr<SmallVector<Type>> findResultTypes(Operation *op) {
+  const Row *row = decompose::table().find(aten::AtenOp(op).name());
+  if (!row)
+    return failure();
+  OpBuilder builder(op);
+  Scope scope;
+  scope.randomState = [&] {
+    auto type = RankedTensorType::get({2}, builder.getI64Type());
+    return prims::ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(type, ArrayRef<int64_t>{0, 0}));
+  };
+  B b(builder, op, scope);
+  Operation *before = op->getPrevNode();
+  decompose::TList results = row->apply(b, aten::AtenOp(op));
+  bool isComplete = !b.hasFailed() && results.size() >= op->getNumResults() &&
+                    llvm::all_of(results, [](const T &result) { return result.isTensor(); });
+  SmallVector<Type> types;
+  for (unsigned i = 0; isComplete && i < op->getNumResults(); ++i)
+    types.push_back(results[i].tensor().getType());
+  while (op->getPrevNode() != before)
+    op->getPrevNode()->erase();
+  if (!isComplete)
+    return failure();
+  return types;
+}
+
 namespace {
 
 /// The error for an operation without (a fitting) row; the note is the hint.
@@ -39,22 +78,6 @@ void report(Operation *op, const Twine &hint) {
 void reportMisfit(Operation *op, const Twine &why) {
   auto diagnostic = op->emitError() << "operator " << op->getName().getStringRef() << " does not fit the graph";
   diagnostic.attachNote() << why;
-}
-
-std::string hintFor(Operation *op) {
-  StringRef name = op->getName().getStringRef();
-  const aten::Schema *schema = aten::lookup(name);
-  if (!schema)
-    return "it is not an operator of PyTorch that ptc knows";
-  if (schema->has(aten::Mark::DynamicShape))
-    return "the size of its result depends on data";
-  if (schema->has(aten::Mark::Random))
-    return "its distribution of random numbers is not among those that ptc draws";
-  if (schema->mutates())
-    return "it writes to its operands in a way that is not functionalized";
-  if (schema->has(aten::Mark::Composite))
-    return "ExportedProgram.run_decompositions() before saving may replace it by supported operators";
-  return "it has no decomposition yet";
 }
 
 bool isComplexTensor(Type type) {
@@ -131,7 +154,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     OpBuilder builder(op);
     const Row *row = aten::AtenOp::isKnown(op) ? decompose::table().find(aten::AtenOp(op).name()) : nullptr;
     if (!row)
-      return report(op, hintFor(op)), false;
+      return report(op, explainUnsupported(aten::lookup(op->getName().getStringRef()))), false;
     B b(builder, op, scope);
     decompose::TList results = row->apply(b, aten::AtenOp(op));
     if (b.hasMisfit())

@@ -9,17 +9,25 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/LogicalResult.h"
 
 #include <memory>
+#include <string>
 
 namespace mlir {
+class Operation;
 class Pass;
-}
+} // namespace mlir
 
 namespace ptc {
 
 class WeightStore;
+namespace aten {
+struct Schema;
+}
 
 /// Pipeline name: ptc-decompose. Reports every operation that it cannot
 /// decompose, each at its place, before it fails. A program that draws random
@@ -29,5 +37,12 @@ std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights);
 /// Whether there is a row for "aten.add.Tensor". A row may still refuse some
 /// arguments; that is found by decomposing.
 bool isSupported(llvm::StringRef operation);
+
+/// Why an operator without a row has none; what the user can do, if anything. Null: PyTorch does not list it either.
+std::string explainUnsupported(const aten::Schema *schema);
+
+/// The types of what the row of `op` computes, whatever types its results have. Fails where the row refuses the
+/// operands and arguments.
+llvm::FailureOr<llvm::SmallVector<mlir::Type>> findResultTypes(mlir::Operation *op);
 
 } // namespace ptc

@@ -266,9 +266,10 @@ std::vector<StringRef> suggest(StringRef name) {
   auto [base, overload] = name.split('.');
   std::multimap<unsigned, StringRef> byDistance;
   for (StringRef candidate : allNames()) {
-    // A right operator with a wrong overload is nearer than any other operator.
+    // A right operator with a wrong overload is nearer than any other operator; a name without one is of a base.
     unsigned limit = 1 + name.size() / 4;
-    unsigned distance = candidate.split('.').first == base ? 0 : name.edit_distance(candidate, true, limit);
+    StringRef compared = overload.empty() ? candidate.split('.').first : candidate;
+    unsigned distance = candidate.split('.').first == base ? 0 : name.edit_distance(compared, true, limit);
     if (distance <= limit)
       byDistance.emplace(distance, candidate);
   }

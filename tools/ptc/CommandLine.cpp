@@ -85,6 +85,13 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   command.callback([&] { action = [&options] { return explain(options); }; });
 }
 
+void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("ops", "List PyTorch's operators that compile, or tell about one");
+  command.add_option("NAME", options.name, "An operator such as add or add.Tensor");
+  command.add_flag("--json", options.json, "JSON on stdout; of all operators, supported or not, with the reason");
+  command.callback([&] { action = [&options] { return ops(options); }; });
+}
+
 } // namespace
 
 int runCommandLine(int argc, char **argv) {
@@ -97,11 +104,13 @@ int runCommandLine(int argc, char **argv) {
   RunOptions runOptions;
   BenchOptions benchOptions;
   ExplainOptions explainOptions;
+  OpsOptions opsOptions;
   std::function<int()> action;
   addCompile(app, compileOptions, emit, action);
   addRun(app, runOptions, action);
   addBench(app, benchOptions, action);
   addExplain(app, explainOptions, action);
+  addOps(app, opsOptions, action);
 
   try {
     app.parse(argc, argv);

@@ -30,11 +30,17 @@ struct ExplainOptions {
   bool json = false;
 };
 
+struct OpsOptions {
+  std::string name; ///< Empty: all.
+  bool json = false;
+};
+
 /// Each answers the exit status, having printed its error.
 int compile(const Options &options);
 int run(const RunOptions &options);
 int bench(const BenchOptions &options);
 int explain(const ExplainOptions &options);
+int ops(const OpsOptions &options);
 
 /// The way of `run` with RunOptions::reference.
 int runReference(const RunOptions &options);

@@ -19,6 +19,9 @@ T B::unsupported(const llvm::Twine &why) {
 void throwMisfit(const llvm::Twine &why) { throw Misfit{why.str()}; }
 
 void B::misfits(const Misfit &misfit) {
+  // What follows from a refusal is not the graph's fault.
+  if (failed)
+    return;
   unsupported(misfit.why);
   isMisfit = true;
 }

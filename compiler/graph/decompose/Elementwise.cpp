@@ -147,7 +147,11 @@ T B::special(llvm::StringRef name, T x, T y) {
 T B::neg(T x) { return unary<prims::NegOp>(x); }
 T B::bitNot(T x) { return unary<prims::NotOp>(x); }
 
-T B::complex(T re, T im) { return binary<prims::ComplexOp>(re, im); }
+T B::complex(T re, T im) {
+  if (!isa<FloatType>(re.dtype()))
+    throwMisfit("parts of complex numbers are not of floating point");
+  return binary<prims::ComplexOp>(re, im);
+}
 T B::real(T x) { return isComplex(x.dtype()) ? unary<prims::RealOp>(x) : x; }
 T B::imag(T x) { return isComplex(x.dtype()) ? unary<prims::ImagOp>(x) : full(x.sizes(), 0, x.dtype()); }
 T B::conj(T x) { return isComplex(x.dtype()) ? complex(real(x), neg(imag(x))) : x; }

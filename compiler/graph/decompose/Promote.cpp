@@ -119,8 +119,11 @@ T upperLimit(Type type) { return limit(type, true, true); }
 T lowerLimit(Type type) { return limit(type, false, true); }
 
 double epsilon(Type type) {
-  unsigned precision = cast<FloatType>(type).getFPMantissaWidth();
-  return std::ldexp(1.0, 1 - int(precision));
+  auto real = dyn_cast<FloatType>(type);
+  if (!real)
+    throwMisfit("a tensor is not of floating point");
+  int precision = real.getFPMantissaWidth();
+  return std::ldexp(1.0, 1 - precision);
 }
 
 } // namespace ptc::decompose

@@ -11,6 +11,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/Twine.h"
 
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -33,12 +34,16 @@ public:
   List(const Base &other) : Base(other) {}
   List(Base &&other) : Base(std::move(other)) {}
   List(int64_t count, E element) : Base(checkedCount(count), element) {}
+  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
+  List(Iterator begin, Iterator end) : Base(begin, begin + checkedCount(end - begin)) {}
 
   E &operator[](size_t i) { return Base::operator[](checked(i)); }
   const E &operator[](size_t i) const { return Base::operator[](checked(i)); }
   const E &front() const { return (*this)[0]; }
   E &back() { return (*this)[this->size() - 1]; }
   const E &back() const { return (*this)[this->size() - 1]; }
+  using Base::assign;
+  void assign(int64_t count, E element) { Base::assign(checkedCount(count), element); }
   void pop_back_n(size_t count) { Base::pop_back_n(count ? checked(count - 1) + 1 : 0); }
 
 private:
@@ -80,8 +85,10 @@ public:
   /// A 0-d tensor that stands for a Python number: weakest in type promotion.
   bool isWrapped() const { return isWrapped_; }
 
+  /// A Misfit where there is none: a number, or an argument that is None and needed.
   mlir::Value tensor() const {
-    assert(isTensor());
+    if (!isTensor())
+      throwMisfit("a tensor that is needed is not there");
     return tensor_;
   }
   Kind number() const { return kind; }
