@@ -10,6 +10,7 @@
 #include "compiler/graph/Functionalize.h"
 #include "compiler/graph/LowerComplex.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
+#include "compiler/graph/OutlineControlFlow.h"
 #include "compiler/graph/Patterns.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
@@ -19,6 +20,7 @@
 #include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/ToLoop.h"
 #include "dialects/aten/AtenDialect.h"
+#include "dialects/control/Control.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/prims/Prims.h"
 
@@ -48,6 +50,8 @@ struct Step {
 
 /// Every pass in order, with what holds after it.
 static constexpr Step kSteps[] = {
+    // Graphs that operators take are functions.
+    {Stage::Aten, [](Pipe &) { return createOutlineControlFlowPass(); }},
     // No operation writes to its operands; views are values.
     {Stage::Aten, [](Pipe &) { return createFunctionalizePass(); }},
     // What a model spells out is the operator that it means.
@@ -83,8 +87,8 @@ static constexpr Step kSteps[] = {
 };
 
 void registerDialects(DialectRegistry &registry) {
-  registry.insert<aten::AtenDialect, prims::PrimsDialect, loop::LoopDialect, arith::ArithDialect, func::FuncDialect,
-                  math::MathDialect>();
+  registry.insert<aten::AtenDialect, prims::PrimsDialect, loop::LoopDialect, control::ControlDialect, arith::ArithDialect,
+                  func::FuncDialect, math::MathDialect>();
 }
 
 void registerPasses() {

@@ -27,7 +27,7 @@ std::string getTempPath(llvm::StringRef output, Stage stage) {
   return path.str().str();
 }
 
-/// The dialects of a stage's operations, beside builtin and func which hold them.
+/// The dialects of a stage's operations, beside builtin, func and control which hold them.
 static llvm::ArrayRef<llvm::StringLiteral> getDialects(Stage stage) {
   static constexpr llvm::StringLiteral aten[] = {"aten"};
   static constexpr llvm::StringLiteral prims[] = {"prims"};
@@ -43,7 +43,9 @@ static llvm::ArrayRef<llvm::StringLiteral> getDialects(Stage stage) {
   }
 }
 
-static bool isContainer(llvm::StringRef dialect) { return dialect == "builtin" || dialect == "func"; }
+static bool isContainer(llvm::StringRef dialect) {
+  return dialect == "builtin" || dialect == "func" || dialect == "control";
+}
 
 Stage detectStage(ModuleOp module) {
   Stage found = Stage::Aten;

@@ -141,13 +141,24 @@ void Region::run(int32_t thread, int32_t threads) {
 }
 
 /// Runs steps first to last on the threads; the first fault among them.
-static uint64_t runRegion(Frame &frame, int32_t threads, bool isProfiled, int32_t first, int32_t last,
-                          void *const *arguments) {
+static uint64_t runRegion(Frame &frame, int32_t threads, bool isProfiled, int32_t first, int32_t last) {
   frame.beginCall(threads);
+  void *const *arguments = frame.arguments.data;
+  for (int32_t i = 0; i < std::min(first, frame.program->launchCount); ++i)
+    arguments += frame.program->launches[i].argCount;
   Region region{frame, {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, isProfiled, first, last, arguments};
   auto run = [](void *opaque, int32_t thread, int32_t team) { static_cast<Region *>(opaque)->run(thread, team); };
   OpenMP::get().parallel(threads, run, &region);
   return region.fault.load(std::memory_order_relaxed);
+}
+
+/// Does the copies of a control; whether it goes on at its target.
+static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
+  for (int32_t i = 0; i < control.copyCount; ++i) {
+    int32_t from = control.copies[2 * i], to = control.copies[2 * i + 1];
+    memcpy(frame.addresses[to], frame.addresses[from], frame.values[frame.program->buffers[to].bytes]);
+  }
+  return control.condition < 0 || !*static_cast<const char *>(frame.addresses[control.condition]);
 }
 
 ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error) {
@@ -162,20 +173,29 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     begin = now();
   }
 
-  // Sizes that data decide end a region: all threads then see the symbol's value, and the steps behind it are planned anew.
+  // Sizes that data decide and controls end a region: all threads are done then with what came before.
   uint64_t fault = kNoFault;
-  int32_t settled = 0, first = 0;
+  int32_t settled = 0, control = 0, first = 0;
   bool isStuck = false;
-  void *const *arguments = frame.arguments.data;
-  while (fault == kNoFault && !isStuck && (first < frame.steps.count || settled < program.settleCount)) {
-    int32_t last = settled < program.settleCount ? program.settles[settled].launch : frame.steps.count;
-    if (first < last) {
-      fault = runRegion(frame, threads, isProfiled, first, last, arguments);
-      for (; first < last; ++first)
-        arguments += first < program.launchCount ? program.launches[first].argCount : 0;
-    }
+  while (fault == kNoFault && !isStuck &&
+         (first < frame.steps.count || settled < program.settleCount || control < program.controlCount)) {
+    int32_t last = frame.steps.count;
+    if (settled < program.settleCount)
+      last = std::min(last, program.settles[settled].launch);
+    if (control < program.controlCount)
+      last = std::min(last, program.controls[control].launch);
+    if (first < last)
+      fault = runRegion(frame, threads, isProfiled, first, last);
+    first = last;
     for (; settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault && !isStuck; ++settled)
       isStuck = !frame.settle(program.settles[settled]);
+    if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault && !isStuck) {
+      const ControlEntry &entry = program.controls[control++];
+      if (isLeftBy(frame, entry)) {
+        first = entry.targetLaunch;
+        control = entry.targetControl;
+      }
+    }
   }
 
   if (isProfiled) {

@@ -165,11 +165,24 @@ void Frame::planSteps(int32_t first) {
       mostTasks = std::max(mostTasks, tasks);
     }
   };
+  int32_t control = 0;
+  // A control begins a region.
+  auto enterRegion = [&](int32_t index) {
+    while (control < program->controlCount && program->controls[control].launch < index)
+      ++control;
+    if (control == program->controlCount || program->controls[control].launch != index)
+      return;
+    for (; opened < index; ++opened)
+      steps[opened].awaited = before;
+    before = 0;
+  };
   for (int32_t i = first; i < program->launchCount; ++i) {
+    enterRegion(i);
     const LaunchEntry &entry = program->launches[i];
     double work = values[entry.bytes] / kBytesPerNs + values[entry.flops] / kFlopsPerNs;
     add(i, values[entry.tasks], work, entry.barrierBefore != 0);
   }
+  enterRegion(program->launchCount);
   for (int32_t i = 0; i < program->copyCount; ++i) {
     const CopyEntry &copy = program->copies[i];
     int64_t bytes = values[program->buffers[copy.to].bytes];

@@ -27,7 +27,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 2;
+constexpr uint32_t kTablesVersion = 3;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -114,6 +114,15 @@ struct SettleEntry {
   ValueId most;
 };
 
+/// What one thread does before launch `launch`: copies buffers (pairs from, to) in order, and goes on before launch
+/// `targetLaunch` and control `targetControl`, unless `condition` >= 0 and that buffer, a bool, holds true.
+struct ControlEntry {
+  const int32_t *copies;
+  int32_t copyCount;
+  int32_t launch, condition, targetLaunch, targetControl;
+  int32_t padding;
+};
+
 /// Bits of Program::cpuFeatures.
 enum CpuFeature : uint64_t {
   kCpuAvx2 = 1 << 0,
@@ -147,8 +156,9 @@ struct Program {
   const CopyEntry *copies;
   const GuardEntry *guards;
   const SettleEntry *settles; ///< in the order of launches
+  const ControlEntry *controls; ///< in the order of launches
   int32_t symbolCount, inputCount, outputCount, stateCount;
-  int32_t bufferCount, launchCount, copyCount, guardCount, settleCount;
+  int32_t bufferCount, launchCount, copyCount, guardCount, settleCount, controlCount;
 };
 
 } // namespace ptc::runtime

@@ -150,17 +150,17 @@ static int64_t planSmallest(const host::ProgramSpec &program) {
 /// The program as it would be linked, without generating its code.
 static llvm::Error describeKernels(ModuleOp module, const cpu::Target &target, Report &report) {
   cpu::KernelCode noCode;
-  std::vector<loop::KernelOp> kernels;
+  llvm::StringMap<loop::KernelOp> kernels;
   AffineExpr one = getAffineConstantExpr(1, module.getContext());
   module.walk([&](loop::KernelOp kernel) {
-    kernels.push_back(kernel);
+    kernels[kernel.getName()] = kernel;
     noCode.kernels[kernel] = {kernel.getName().str(), one, getAffineConstantExpr(0, module.getContext()), {}};
   });
   llvm::Expected<host::ProgramSpec> program = buildProgram(module, noCode, target, report.model);
   if (!program)
     return program.takeError();
-  for (auto [kernel, launch] : llvm::zip(kernels, program->launches)) {
-    Report::Kernel entry{launch.name, getKind(kernel).str(), launch.source, {}, {}, {}};
+  for (const host::LaunchSpec &launch : program->launches) {
+    Report::Kernel entry{launch.name, getKind(kernels.lookup(launch.name)).str(), launch.source, {}, {}, {}};
     llvm::SmallVector<llvm::StringRef> nodes;
     llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
     entry.ops.assign(nodes.begin(), nodes.end());

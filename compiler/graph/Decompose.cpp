@@ -105,6 +105,11 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       for (Operation &op : llvm::make_early_inc_range(body))
         if (op.getName().getDialectNamespace() == "aten")
           failed |= !decompose(&op, scope);
+      if (function.isPrivate() && (randomState || !scope.defined.empty())) {
+        function.emitError(randomState ? "random numbers inside control flow are not supported"
+                                       : "sizes that data decide inside control flow are not supported");
+        return signalPassFailure();
+      }
       if (randomState)
         advance(function, randomState, scope.draws);
       TypeRange results = body.getTerminator()->getOperandTypes();

@@ -218,6 +218,15 @@ void Folder::dropUnusedWeights() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isOpTriviallyDead(&op))
       op.erase();
+  // Functions of control operations have weights of their own.
+  auto isReadElsewhere = [&](llvm::StringRef key) {
+    auto functions = function->getParentOfType<ModuleOp>().getOps<func::FuncOp>();
+    return llvm::any_of(functions, [&](func::FuncOp other) {
+      return other != function && llvm::any_of(other.getArguments(), [&](BlockArgument argument) {
+               return getWeightKey(argument) == key && !argument.use_empty();
+             });
+    });
+  };
   llvm::BitVector unused(function.getNumArguments());
   llvm::StringSet<> read;
   for (BlockArgument argument : function.getArguments()) {
@@ -228,7 +237,7 @@ void Folder::dropUnusedWeights() {
       read.insert(key);
   }
   for (unsigned i : unused.set_bits())
-    if (llvm::StringRef key = getWeightKey(function.getArgument(i)); !read.contains(key))
+    if (llvm::StringRef key = getWeightKey(function.getArgument(i)); !read.contains(key) && !isReadElsewhere(key))
       weights.remove(key);
   (void)function.eraseArguments(unused);
 }

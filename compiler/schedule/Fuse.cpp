@@ -17,14 +17,14 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
-static void fuse(Block &block, ArrayRef<Symbol> symbols) {
+static void fuse(Block &block, ArrayRef<Symbol> symbols, unsigned &number) {
   inlineProducers(block, symbols, InlineMode::Views);
   foldOperandViews(block, symbols);
   reduceGatheredContractions(block, symbols);
   inlineProducers(block, symbols, InlineMode::Values);
   fuseEpilogues(block, symbols);
   splitReductions(block, symbols);
-  createKernels(block, groupMembers(block, symbols));
+  createKernels(block, groupMembers(block, symbols), number);
 }
 
 namespace {
@@ -37,8 +37,9 @@ struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
 
   void runOnOperation() final {
     SmallVector<Symbol> symbols = getSymbols(getOperation());
+    unsigned number = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      fuse(function.getBody().front(), symbols);
+      fuse(function.getBody().front(), symbols, number);
   }
 };
 } // namespace

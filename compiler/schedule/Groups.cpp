@@ -23,6 +23,8 @@ static constexpr double kTinyDomain = 8192;
 static constexpr double kMostLocalBytes = 512 << 10;
 static constexpr size_t kMostMembers = 24;
 
+bool isControl(Operation *op) { return op->getName().getDialectNamespace() == "control"; }
+
 namespace {
 class Grouper {
 public:
@@ -30,7 +32,7 @@ public:
 
   std::vector<Group> run() {
     for (Operation &op : block)
-      if (loop::isMember(&op))
+      if (loop::isMember(&op) || isControl(&op))
         place(&op);
     return std::move(groups);
   }

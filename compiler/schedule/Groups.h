@@ -30,8 +30,11 @@ struct Group {
 /// In an order in which kernels can run.
 std::vector<Group> groupMembers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols);
 
-/// Moves the members of each group into a loop.kernel.
-void createKernels(mlir::Block &block, llvm::ArrayRef<Group> groups);
+/// Whether it calls functions: the one member of its group, and no kernel.
+bool isControl(mlir::Operation *op);
+
+/// Moves the members of each group into a loop.kernel; `number`, which goes into their names, counts them.
+void createKernels(mlir::Block &block, llvm::ArrayRef<Group> groups, unsigned &number);
 
 /// "layer_norm_add", from the names that the graph's nodes have.
 std::string describe(llvm::ArrayRef<mlir::Operation *> members);

@@ -106,11 +106,13 @@ void KernelBuilder::create(const Group &group, unsigned number) {
   loop::YieldOp::create(b, results);
 }
 
-void createKernels(Block &block, ArrayRef<Group> groups) {
+void createKernels(Block &block, ArrayRef<Group> groups, unsigned &number) {
   KernelBuilder builder(block);
-  unsigned number = 0;
   for (const Group &group : groups)
-    builder.create(group, number++);
+    if (isControl(group.members.front()))
+      group.members.front()->moveBefore(block.getTerminator());
+    else
+      builder.create(group, number++);
 }
 
 } // namespace ptc::schedule

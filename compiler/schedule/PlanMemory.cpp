@@ -107,8 +107,9 @@ static bool isOverwritable(Value value, loop::KernelOp kernel, Value result) {
 static bool isUserOutput(Value result) {
   for (OpOperand &use : result.getUses())
     if (auto end = llvm::dyn_cast<func::ReturnOp>(use.getOwner())) {
+      // What a control operation's function answers lies where the caller says, too.
       auto function = llvm::cast<func::FuncOp>(end->getParentOp());
-      if (function.getResultAttr(use.getOperandNumber(), "ptc.output"))
+      if (function.isPrivate() || function.getResultAttr(use.getOperandNumber(), "ptc.output"))
         return true;
     }
   return false;

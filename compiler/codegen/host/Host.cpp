@@ -274,6 +274,14 @@ llvm::Error TableWriter::write() {
     return c.record<runtime::SettleEntry>(
         {c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch), value(settle.most)});
   });
+  Constant *controls = table(spec.controls, "controls", [&](const ControlSpec &control) {
+    std::vector<Constant *> buffers;
+    for (const CopySpec &copy : control.copies)
+      llvm::append_values(buffers, c.i32(copy.from), c.i32(copy.to));
+    return c.record<runtime::ControlEntry>({c.array(buffers, "control_copies"), c.i32(control.copies.size()),
+                                            c.i32(control.launch), c.i32(control.condition),
+                                            c.i32(control.target.launch), c.i32(control.target.control), c.i32(0)});
+  });
   std::vector<Constant *> copyRecords;
   for (size_t i = 0; i < copies->copies.size(); ++i)
     copyRecords.push_back(c.record<runtime::CopyEntry>({c.i32(copies->copies[i].from), c.i32(copies->copies[i].to),
@@ -286,9 +294,10 @@ llvm::Error TableWriter::write() {
       {c.i32(runtime::kTablesVersion), c.i32(sizes.expressions().size()), c.string(spec.name), c.string("ptc"),
        c.string(spec.target), c.i64(cpuFeatureBits(spec.cpuFeatures)), weightsSymbol(), c.i64(layout.bytes),
        c.i64(arenaBytes), sizes.emit(module), symbols(*bindings), inputs, outputs, states, bufferTable, launches,
-       c.array(copyRecords, "copies"), guards, settles, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
+       c.array(copyRecords, "copies"), guards, settles, controls, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
        c.i32(spec.outputs.size()), c.i32(spec.states.size()), c.i32(spec.buffers.size()), c.i32(spec.launches.size()),
-       c.i32(copies->copies.size()), c.i32(spec.guards.size()), c.i32(spec.settles.size())});
+       c.i32(copies->copies.size()), c.i32(spec.guards.size()), c.i32(spec.settles.size()),
+       c.i32(spec.controls.size())});
   auto *global = new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program,
                                           "ptc_program");
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);

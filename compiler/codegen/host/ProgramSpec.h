@@ -85,6 +85,20 @@ struct SettleSpec {
   mlir::AffineExpr most;
 };
 
+/// Before a launch and a control.
+struct Position {
+  int64_t launch = 0, control = 0;
+};
+
+/// What one thread does when the launches before `launch` are done: copies in order, and then a jump to `target`, if
+/// there is no condition or its buffer (a bool) holds false.
+struct ControlSpec {
+  int64_t launch;
+  int64_t condition; ///< a buffer; -1: none
+  std::vector<CopySpec> copies;
+  Position target;
+};
+
 /// Required of every call besides the symbols' ranges and the inputs' shapes: min <= value <= max, or the contrary.
 struct GuardSpec {
   mlir::AffineExpr value;
@@ -107,6 +121,7 @@ struct ProgramSpec {
   std::vector<LaunchSpec> launches;
   std::vector<CopySpec> copies;
   std::vector<SettleSpec> settles; ///< in the order of launches
+  std::vector<ControlSpec> controls; ///< in the order of launches
   std::vector<GuardSpec> guards;
 };
 

@@ -67,6 +67,17 @@ Error verifySpec(const ProgramSpec &spec) {
         settle.launch > static_cast<int64_t>(spec.launches.size()) || settle.symbol < 0 ||
         settle.symbol >= static_cast<int64_t>(spec.symbols.size()))
       return fail("a size that data decide has no symbol, buffer, bound or launch");
+  int64_t controls = spec.controls.size(), launches = spec.launches.size(), before = 0;
+  for (const ControlSpec &control : spec.controls) {
+    bool isFine = control.launch >= before && control.launch <= launches && control.condition < buffers &&
+                  control.target.launch >= 0 && control.target.launch <= launches && control.target.control >= 0 &&
+                  control.target.control <= controls;
+    for (const CopySpec &copy : control.copies)
+      isFine &= copy.from >= 0 && copy.from < buffers && copy.to >= 0 && copy.to < buffers;
+    if (!isFine)
+      return fail("a control has no buffer or target, or is not in order");
+    before = control.launch;
+  }
   for (const StateSpec &state : spec.states) {
     if (!state.type.hasStaticShape())
       return fail("state '" + state.name + "' has a symbolic size");

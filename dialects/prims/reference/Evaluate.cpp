@@ -1,5 +1,6 @@
 //===- Evaluate.cpp -------------------------------------------------------===//
 
+#include "dialects/control/Control.h"
 #include "dialects/prims/reference/Evaluate.h"
 
 #include "dialects/core/SymbolicShape.h"
@@ -159,11 +160,14 @@ static llvm::Error setArguments(func::FuncOp function, ArrayRef<Tensor> inputs, 
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto type = llvm::cast<RankedTensorType>(argument.getType());
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.input")) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.input");
+    bool isCalled = function.isPrivate() && !function.getArgAttr(i, "ptc.weight");
+    if (name || isCalled) {
+      std::string shown = name ? name.getValue().str() : std::to_string(i);
       if (next == inputs.size())
-        return makeError("no value for the input '" + name.getValue() + "'");
+        return makeError("no value for the input '" + shown + "'");
       if (inputs[next].element != type.getElementType())
-        return makeError("the input '" + name.getValue() + "' has other elements than the model takes");
+        return makeError("the input '" + shown + "' has other elements than the model takes");
       values.set(argument, inputs[next++]);
       continue;
     }
@@ -178,6 +182,37 @@ static llvm::Error setArguments(func::FuncOp function, ArrayRef<Tensor> inputs, 
     values.set(argument, std::move(*weight));
   }
   return llvm::Error::success();
+}
+
+/// The results of an operation that calls functions.
+static llvm::Expected<std::vector<Tensor>> evaluateControl(Operation *op, ArrayRef<const Tensor *> operands,
+                                                           WeightReader readWeight, ArrayRef<int64_t> symbols,
+                                                           EvaluateOptions options) {
+  std::vector<Tensor> inputs;
+  for (const Tensor *operand : operands)
+    inputs.push_back(*operand);
+  auto call = [&](FlatSymbolRefAttr name) {
+    return evaluate(control::getFunction(op, name), inputs, readWeight, symbols, options);
+  };
+  if (auto branch = llvm::dyn_cast<control::IfOp>(op)) {
+    bool isTrue = inputs.front().integers.front();
+    inputs.erase(inputs.begin());
+    return call(isTrue ? branch.getOnTrueAttr() : branch.getOnFalseAttr());
+  }
+  auto loop = llvm::cast<control::WhileOp>(op);
+  for (;;) {
+    auto isTrue = call(loop.getConditionAttr());
+    if (!isTrue)
+      return isTrue.takeError();
+    if (!isTrue->front().integers.front())
+      break;
+    auto next = call(loop.getBodyAttr());
+    if (!next)
+      return next.takeError();
+    std::move(next->begin(), next->end(), inputs.begin());
+  }
+  inputs.erase(inputs.begin() + op->getNumResults(), inputs.end());
+  return inputs;
 }
 
 llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Tensor> inputs, WeightReader readWeight,
@@ -197,7 +232,9 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
         results.push_back(*operand);
       return results;
     }
-    auto results = evaluate(&op, operands, symbols);
+    bool isControl = llvm::isa<control::IfOp, control::WhileOp>(op);
+    auto results = isControl ? evaluateControl(&op, operands, readWeight, symbols, options)
+                             : evaluate(&op, operands, symbols);
     if (!results)
       return results.takeError();
     for (Value operand : op.getOperands())

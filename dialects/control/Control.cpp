@@ -1,0 +1,72 @@
+#include "dialects/control/Control.h"
+
+using namespace mlir;
+
+#include "dialects/control/ControlDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/control/Control.cpp.inc"
+
+namespace ptc::control {
+
+void ControlDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/control/Control.cpp.inc"
+      >();
+}
+
+func::FuncOp getFunction(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
+}
+
+SmallVector<BlockArgument> getInputArguments(func::FuncOp function) {
+  SmallVector<BlockArgument> arguments;
+  for (BlockArgument argument : function.getArguments())
+    if (!function.getArgAttr(argument.getArgNumber(), "ptc.weight"))
+      arguments.push_back(argument);
+  return arguments;
+}
+
+/// Whether the function takes the inputs and answers the results.
+static LogicalResult verifyFunction(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name,
+                                    TypeRange inputs, TypeRange results) {
+  auto function = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, name);
+  if (!function || function.isExternal())
+    return op->emitOpError() << "calls " << name << ", which is not a function of this module";
+  SmallVector<BlockArgument> arguments = getInputArguments(function);
+  if (TypeRange(ValueRange(llvm::to_vector_of<Value>(arguments))) != inputs)
+    return op->emitOpError() << "calls " << name << " with inputs that it does not take";
+  if (TypeRange(function.getResultTypes()) != results)
+    return op->emitOpError() << "calls " << name << ", which answers other results";
+  return success();
+}
+
+static bool isOneBool(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isInteger(1) && tensor.hasStaticShape() && tensor.getNumElements() == 1;
+}
+
+LogicalResult IfOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!isOneBool(getPredicate().getType()))
+    return emitOpError("needs a predicate of one bool");
+  for (FlatSymbolRefAttr name : {getOnTrueAttr(), getOnFalseAttr()})
+    if (failed(verifyFunction(*this, symbols, name, getInputs().getTypes(), getResultTypes())))
+      return failure();
+  return success();
+}
+
+LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  TypeRange inputs = getInputs().getTypes();
+  if (inputs.size() < getNumResults() || inputs.take_front(getNumResults()) != getResultTypes())
+    return emitOpError("has results of other types than its first inputs");
+  auto condition = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getConditionAttr());
+  if (condition && (condition.getNumResults() != 1 || !isOneBool(condition.getResultTypes()[0])))
+    return emitOpError("has a condition that does not answer one bool");
+  if (failed(verifyFunction(*this, symbols, getBodyAttr(), inputs, getResultTypes())))
+    return failure();
+  return verifyFunction(*this, symbols, getConditionAttr(), inputs,
+                        condition ? condition.getResultTypes() : TypeRange());
+}
+
+} // namespace ptc::control
