@@ -118,6 +118,11 @@ LogicalResult OutlineControlFlowPass::replace(Operation *op, std::deque<func::Fu
   if (!isLoop && isFitting)
     inputs = inputs.drop_front();
   Region &first = op->getRegion(0), &second = op->getRegion(1);
+  // A result that nobody uses has no type.
+  Operation *yield = &second.front().back();
+  for (OpResult result : op->getResults())
+    if (result.use_empty() && result.getResultNumber() < yield->getNumOperands())
+      result.setType(yield->getOperand(result.getResultNumber()).getType());
   isFitting = isFitting && fits(second, inputs.getTypes(), op->getResultTypes()) &&
               first.front().getArgumentTypes() == inputs.getTypes() &&
               (isLoop || first.front().back().getOperandTypes() == op->getResultTypes());
@@ -169,12 +174,15 @@ LogicalResult OutlineControlFlowPass::writeOut(Operation *op, bool isScan, Small
   if (body.getNumArguments() != op->getNumOperands() || yield->getNumOperands() != op->getNumResults())
     return misfit();
   std::optional<int64_t> length;
+  unsigned firstValues = 0; // of a scan: what its first results begin as, before the lists
   for (auto [argument, operand] : llvm::zip(body.getArguments(), op->getOperands())) {
     int64_t more = rankOf(operand.getType()) - rankOf(argument.getType());
     if (more != 0 && more != 1)
       return misfit();
-    if (more == 0)
+    if (more == 0) {
+      firstValues += !length;
       continue;
+    }
     auto size = getConstant(getShape(operand)[0]);
     if (!size)
       return op->emitError() << "operator " << op->getName() << " over a dimension whose size is not known at compile time"
@@ -192,11 +200,9 @@ LogicalResult OutlineControlFlowPass::writeOut(Operation *op, bool isScan, Small
 
   OpBuilder b(op);
   Location loc = op->getLoc();
-  SmallVector<Value> carried; // of a scan, what its first results begin as
+  SmallVector<Value> carried;
   SmallVector<SmallVector<Value>> stacked(op->getNumResults());
-  auto isCarried = [&](unsigned result) {
-    return isScan && yield->getOperand(result).getType() == op->getResult(result).getType();
-  };
+  auto isCarried = [&](unsigned result) { return isScan && result < firstValues; };
   for (int64_t i = 0; i < *length; ++i) {
     IRMapping map;
     for (auto [place, argument] : llvm::enumerate(body.getArguments())) {
@@ -224,6 +230,10 @@ LogicalResult OutlineControlFlowPass::writeOut(Operation *op, bool isScan, Small
   unsigned next = 0;
   for (unsigned result = 0; result < op->getNumResults(); ++result) {
     OpResult old = op->getResult(result);
+    if (old.use_empty()) {
+      next += isCarried(result);
+      continue;
+    }
     Value value = isCarried(result)
                       ? carried[next++]
                       : createOn(b, loc,

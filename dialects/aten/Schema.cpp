@@ -264,14 +264,19 @@ const Schema *lookup(StringRef name) {
 std::vector<StringRef> suggest(StringRef name) {
   name.consume_front("aten.");
   auto [base, overload] = name.split('.');
+  unsigned limit = 1 + name.size() / 4;
   std::multimap<unsigned, StringRef> byDistance;
+  StringRef last;
   for (StringRef candidate : allNames()) {
-    // A right operator with a wrong overload is nearer than any other operator; a name without one is of a base.
-    unsigned limit = 1 + name.size() / 4;
+    // A name without an overload is meant to be that of an operator.
     StringRef compared = overload.empty() ? candidate.split('.').first : candidate;
+    if (compared == last)
+      continue;
+    last = compared;
+    // A right operator with a wrong overload is nearer than any other operator.
     unsigned distance = candidate.split('.').first == base ? 0 : name.edit_distance(compared, true, limit);
     if (distance <= limit)
-      byDistance.emplace(distance, candidate);
+      byDistance.emplace(distance, compared);
   }
   std::vector<StringRef> names;
   for (auto &[distance, candidate] : byDistance)
