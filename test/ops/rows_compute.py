@@ -72,6 +72,8 @@ contractions = [
     op("kron", torch.kron, x(2, 3), x(3, 2)),
     op("tensordot", lambda a, b: torch.tensordot(a, b, ([1, 2], [1, 0])), x(2, 3, 4), x(4, 3, 5)),
     op("tensordot.one", lambda a, b: torch.tensordot(a, b, ([0, 1], [2, 0])), x(1, 1, 1), x(2, 1, 3)),
+    op("_trilinear", lambda a, b, c: torch.ops.aten._trilinear(a, b, c, [1, 3], [0], [1, 2], [2, 3]),
+       x(4, 3), x(2, 3, 5), x(4, 5)),  # fmt: skip
     op("bilinear", F.bilinear, x(4, 3), x(4, 5), x(2, 3, 5), x(2)),
     op("matrix_power", lambda a: torch.linalg.matrix_power(a, 3), x(4, 4)),
     op("attention.written_out", written_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), first_row),

@@ -97,7 +97,15 @@ order = [
     op("diff", lambda a: torch.diff(a, n=2), x(3, 9)),
 ]
 
+
+def bin_count(i):
+    counts = torch.bincount(i, minlength=4)
+    torch._check(counts.shape[0] < 1000)
+    return counts
+
+
 chosen = [
+    op("bincount", bin_count, ints(20, low=0, high=9)),
     op("nonzero", lambda a: (a > 0).nonzero(), x(4, 9)),
     op("nonzero.tuple", lambda a: (a > 1).nonzero(as_tuple=True), x(4, 9)),
     op("nonzero.none", lambda a: (a > 9).nonzero(), x(4, 9)),

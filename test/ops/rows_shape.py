@@ -6,7 +6,15 @@ from harness import bools, ints, op, x
 
 N = torch.export.Dim("n", min=3, max=64)
 
+WINDOWS = ("hann", "hamming", "blackman", "bartlett", "kaiser")
+
 creation = [
+    *(op(f"{name}_window{length}.{periodic}",
+         lambda a, f=getattr(torch, f"{name}_window"), n=length, p=periodic: a * f(n, periodic=p), x(length))
+      for name in WINDOWS for length in (1, 2, 9) for periodic in (True, False)),  # fmt: skip
+    op("window.defaults", lambda a: torch.stack([getattr(torch, f"{name}_window")(8) for name in WINDOWS]) * a, x(8)),
+    op("hamming_window.coefficients", lambda a: torch.hamming_window(7, False, 0.6, 0.3) * a, x(7)),
+    op("kaiser_window.beta", lambda a: torch.kaiser_window(7, False, 5.5) * a, x(7)),
     op("zeros", lambda a: a + torch.zeros(3, 4), x(3, 4)),
     op("full_like", lambda a: torch.full_like(a, 2.5) + a, x(3, 4)),
     op("arange", lambda a: a + torch.arange(5), x(5)),
@@ -55,6 +63,8 @@ joins = [
     op("cat", lambda a, b: torch.cat([a, b], 1), x(2, 3), x(2, 4)),
     op("cat.promotes", lambda a, b: torch.cat([a, b]), x(2), ints(2)),
     op("stack", lambda a, b: torch.stack([a, b], -1), x(2, 3), x(2, 3)),
+    op("pad_sequence", lambda a, b: torch.nn.utils.rnn.pad_sequence([a, b], padding_value=2.0), x(3, 2), x(5, 2)),
+    op("pad_sequence.left", lambda a, b: torch.ops.aten.pad_sequence([a, b], True, 0.0, "left"), x(3), x(1)),
     op("hstack", lambda a, b: torch.hstack([a, b]), x(3), x(2)),
     op("vstack", lambda a, b: torch.vstack([a, b]), x(3), x(3)),
     op("block_diag", lambda a, b: torch.block_diag(a, b), x(2, 3), x(1, 2)),

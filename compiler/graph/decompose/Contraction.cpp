@@ -79,6 +79,15 @@ static void addGeneral(Table &t) {
     }
     return b.contract(x, y, {}, {}, xDims, yDims);
   });
+  t.def("_trilinear", [](B &b, T x, T y, T z, Dims xOnes, Dims yOnes, Dims zOnes, Dims summed, Any) {
+    auto expanded = [&](T value, Dims ones) {
+      llvm::sort(ones);
+      for (int64_t dim : ones)
+        value = b.unsqueeze(value, dim);
+      return value;
+    };
+    return b.sum(expanded(x, xOnes) * expanded(y, yOnes) * expanded(z, zOnes), summed);
+  });
   t.def("bilinear", [](B &b, T x, T y, T w, OptT bias) {
     // [..., i] x [o, i, j] -> [..., o, j], then with y over j.
     T rows = b.contract(x, w, {}, {}, {-1}, {1});

@@ -99,7 +99,21 @@ static T points(B &b, T x) {
   return b.reshape(x, {product(ShapeRef(x.sizes()).drop_back(), b.context()), x.size(-1)});
 }
 
+/// How often each of [0, n) is among x, or the sum of the weights where it is; n is the exporter's symbol.
+static T binCount(B &b, T x, OptT weights, Int atLeast) {
+  AffineExpr n = b.declared()[0];
+  x = b.to(x, b.i64());
+  // PyTorch itself declares the sums of weights as integers, which they are not.
+  if (weights && isIntegral(b.declaredType()))
+    return b.unsupported("with weights: torch.export does not know the type of its result");
+  if (!getConstant(n))
+    b.define(n, b.maximum(b.max(x, {0}) + 1, b.tensor(T(atLeast), b.i64())), b.size(b.range(n).max));
+  T ones = weights ? b.to(*weights, b.declaredType()) : b.full(x.sizes(), 1, b.i64());
+  return b.scatter(b.full(n, 0, ones.dtype()), ones, {x}, {0}, "sum");
+}
+
 static void addHistograms(Table &t) {
+  t.def("bincount", [](B &b, T x, OptT weights, Int atLeast) { return binCount(b, x, weights, atLeast); });
   t.def("histc", [](B &b, T x, Int bins, T low, T high) { return histc(b, x, bins, low, high); });
   t.def("histogram.bin_ct", [](B &b, T x, Int bins, Floats range, OptT weight, bool density) {
     return equalBins(b, b.unsqueeze(flat(b, x), 1), {bins}, range, weight, density);

@@ -22,6 +22,14 @@ static T join(B &b, TList inputs, int64_t dim) {
 
 static void addJoins(Table &t) {
   t.def("cat concat concatenate", [](B &b, TList inputs, int64_t dim) { return join(b, inputs, dim); });
+  t.def("pad_sequence", [](B &b, TList inputs, bool batchFirst, double value, Str side) {
+    AffineExpr longest = b.declared()[batchFirst ? 1 : 0], none = b.size(0);
+    for (T &x : inputs) {
+      AffineExpr missing = longest - x.size(0);
+      x = side == "left" ? b.padDim(x, 0, missing, none, value) : b.padDim(x, 0, none, missing, value);
+    }
+    return b.stack(inputs, batchFirst ? 0 : 1);
+  });
   t.def("stack", [](B &b, TList inputs, int64_t dim) { return b.stack(inputs, dim); });
   t.def("hstack", [](B &b, TList inputs) {
     for (T &x : inputs)

@@ -74,6 +74,7 @@ const Table &table() {
     addSpectrum(*table);
     addView(*table);
     addViewScatter(*table);
+    addSignalWindows(*table);
     return table;
   }();
   return *built;

@@ -117,5 +117,6 @@ void addSpecial(Table &table);
 void addSpectrum(Table &table);
 void addView(Table &table);
 void addViewScatter(Table &table);
+void addSignalWindows(Table &table);
 
 } // namespace ptc::decompose
