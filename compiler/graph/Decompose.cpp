@@ -2,6 +2,7 @@
 
 #include "compiler/graph/Decompose.h"
 
+#include "compiler/graph/Outside.h"
 #include "compiler/graph/decompose/Table.h"
 #include "compiler/import/Weights.h"
 #include "dialects/prims/PrimsDialect.h"
@@ -30,6 +31,8 @@ bool isSupported(StringRef operation) {
 std::string explainUnsupported(const aten::Schema *schema) {
   if (!schema)
     return "it is not an operator of PyTorch that ptc knows";
+  if (StringRef why = whyOutside(*schema); !why.empty())
+    return why.str();
   if (schema->has(aten::Mark::DynamicShape))
     return "the size of its result depends on data";
   if (schema->has(aten::Mark::Random))

@@ -64,7 +64,6 @@ joins = [
     op("cat.promotes", lambda a, b: torch.cat([a, b]), x(2), ints(2)),
     op("stack", lambda a, b: torch.stack([a, b], -1), x(2, 3), x(2, 3)),
     op("pad_sequence", lambda a, b: torch.nn.utils.rnn.pad_sequence([a, b], padding_value=2.0), x(3, 2), x(5, 2)),
-    op("pad_sequence.left", lambda a, b: torch.ops.aten.pad_sequence([a, b], True, 0.0, "left"), x(3), x(1)),
     op("hstack", lambda a, b: torch.hstack([a, b]), x(3), x(2)),
     op("vstack", lambda a, b: torch.vstack([a, b]), x(3), x(3)),
     op("block_diag", lambda a, b: torch.block_diag(a, b), x(2, 3), x(1, 2)),
