@@ -61,7 +61,7 @@ static bool mayBeView(const AtenOp &op) {
 /// An aliasing result, or a new size given, differs from what is written.
 static bool changesSize(const AtenOp &op, ArrayRef<Value> written) {
   StringRef base = op.schema().baseName();
-  if (base == "set_" || base == "resize_" || base == "resize_as_" || base == "_resize_output_")
+  if (base == "set_" || base == "_resize_output_")
     return true;
   if (op.schema().has(Mark::InplaceView))
     return false;
@@ -102,6 +102,7 @@ private:
   LogicalResult visitBatchNorm(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitInstanceNorm(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitAsStrided(const AtenOp &op, Value name);
+  LogicalResult visitResize(const AtenOp &op, Value name);
   void visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name);
   void returnWrites();
   void eraseDead();
@@ -147,6 +148,9 @@ LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names
   for (const aten::Argument &argument : op.schema().arguments)
     if (argument.alias.written)
       llvm::append_range(written, namesOf(op, names, argument.name));
+  StringRef base = op.schema().baseName();
+  if (base == "resize_" || base == "resize_as_")
+    return visitResize(op, written[0]);
   if (changesSize(op, written))
     return op->emitError() << "cannot compile " << op->getName()
                            << ": it changes the size of a tensor in place (create a new tensor instead)";
@@ -256,6 +260,29 @@ LogicalResult Functionalizer::visitAsStrided(const AtenOp &op, Value name) {
     return op->emitError() << "cannot compile " << op->getName() << " of a view without storage_offset";
   op->setOperand(0, aliases.read(builder, root));
   aliases.addView(op.operation(), root);
+  return success();
+}
+
+/// The first elements of its memory under a new shape. There is nothing to be seen where the memory grows.
+LogicalResult Functionalizer::visitResize(const AtenOp &op, Value name) {
+  Value root = aliases.rootOf(name), now = aliases.read(builder, root);
+  Shape sizes = getShape(op.result());
+  auto before = getConstant(product(getShape(now), op->getContext())), after = getConstant(product(sizes, op->getContext()));
+  auto format = op.attribute("memory_format");
+  auto formatName = dyn_cast_or_null<StringAttr>(format);
+  bool isPlain = !formatName || formatName.getValue().contains("contiguous") || formatName.getValue().contains("preserve");
+  if (isa<BlockArgument>(root) || now != aliases.read(builder, name) || !strides.isContiguous(root) || !isPlain ||
+      !before || !after || *after > *before)
+    return op->emitError() << "cannot compile " << op->getName()
+                           << ": it changes the size of a tensor in place (create a new tensor instead)";
+  Operation *view = Call("as_strided.default")
+                        .set("self", now)
+                        .set("size", sizes, op->getContext())
+                        .set("stride", contiguousStrides(sizes, op->getContext()), op->getContext())
+                        .create(builder, op.loc(), op.result().getType());
+  aliases.replaceByView(view, name);
+  aliases.bind(op.result(), name);
+  replaced.push_back(op.operation());
   return success();
 }
 

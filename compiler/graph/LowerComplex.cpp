@@ -203,6 +203,12 @@ std::optional<Complex> Lowering::lowerComplex(B &b, Operation *op) {
     Complex z = parts(b, reduce.getX());
     for (int64_t dim : llvm::reverse(reduce.getDims())) {
       AffineExpr n = z.re.size(dim);
+      if (getConstant(n) == 0) { // 1
+        Shape sizes = z.re.sizes();
+        sizes.erase(sizes.begin() + dim);
+        z = {b.full(sizes, 1.0, z.re.dtype()), b.full(sizes, 0.0, z.re.dtype())};
+        continue;
+      }
       if (b.range(n).max > INT32_MAX || b.range(n).min < 1)
         return std::nullopt;
       z = running(b, z, dim);

@@ -7,6 +7,7 @@
 #include "compiler/import/NumberTensor.h"
 #include "dialects/core/TensorBytes.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -217,7 +218,9 @@ llvm::Expected<llvm::SmallVector<Type>> NodeBuilder::resultTypes(const Node &nod
         return type.takeError();
       types.push_back(*type);
     } else if (output && output->symbolic) {
-      types.push_back(RankedTensorType::get({}, builder.getI64Type())); // item(): binds a symbol.
+      // item(): an integer binds a symbol; no size depends on a float.
+      bool isFloat = !resolved.tensors.empty() && isa<FloatType>(getElementTypeOrSelf(resolved.tensors[0].second));
+      types.push_back(RankedTensorType::get({}, isFloat ? Type(builder.getF64Type()) : builder.getI64Type()));
     } else if (!output || output->name.empty() || output->isNone) {
       types.push_back(builder.getNoneType());
     } else if (RankedTensorType type = inferType(resolved)) {
@@ -234,7 +237,8 @@ void NodeBuilder::bindResults(const Node &node, Scope &scope, Operation *op) {
   if (!node.isSingleOutput)
     scope.bind(node.name, Binding{mlir::Value(), std::nullopt, false, /*isList=*/true});
   for (auto [i, output] : llvm::enumerate(node.outputs)) {
-    if (output.symbolic) {
+    bool isFloat = i < op->getNumResults() && isa<FloatType>(getElementTypeOrSelf(op->getResult(i)));
+    if (output.symbolic && !isFloat) {
       scope.bind(output.name, *output.symbolic);
       if (auto symbol = symbols.bind(*output.symbolic))
         op->setAttr("ptc.binds", builder.getI64IntegerAttr(*symbol));

@@ -11,24 +11,29 @@ using namespace mlir;
 
 namespace ptc {
 
-static llvm::SmallVector<llvm::StringRef> splitList(llvm::StringRef list) {
+/// Each followed by `last`.
+static llvm::SmallVector<std::string> splitList(llvm::StringRef list, llvm::StringRef last) {
   llvm::SmallVector<llvm::StringRef> tensors;
   list.trim().split(tensors, ',');
-  return tensors;
+  return llvm::map_to_vector(tensors, [&](llvm::StringRef letters) { return (letters + last).str(); });
 }
 
 std::optional<MatrixSignature> MatrixSignature::find(llvm::StringRef algorithm) {
-  llvm::StringSwitch<llvm::StringRef> text(algorithm);
+  llvm::StringSwitch<llvm::StringRef> text(algorithm), complexText(algorithm);
 #define PTC_MATRIX_CASE(name, signature) text.Case(#name, signature);
+#define PTC_COMPLEX_CASE(name, signature) complexText.Case("complex_" #name, signature);
   PTC_MATRIX_ALGORITHMS(PTC_MATRIX_CASE)
+  PTC_COMPLEX_ALGORITHMS(PTC_COMPLEX_CASE)
 #undef PTC_MATRIX_CASE
-  llvm::StringRef found = text.Default("");
+#undef PTC_COMPLEX_CASE
+  llvm::StringRef ofReal = text.Default(""), found = ofReal.empty() ? complexText.Default("") : ofReal;
+  llvm::StringRef last = ofReal.empty() ? "2" : "";
   if (found.empty())
     return std::nullopt;
   auto [operands, rest] = found.split("->");
   auto [results, scratch] = rest.split('|');
-  return MatrixSignature{splitList(operands), splitList(results),
-                         scratch.empty() ? llvm::SmallVector<llvm::StringRef>() : splitList(scratch)};
+  return MatrixSignature{splitList(operands, last), splitList(results, last),
+                         scratch.empty() ? llvm::SmallVector<std::string>() : splitList(scratch, last)};
 }
 
 std::string MatrixSignature::order() const {

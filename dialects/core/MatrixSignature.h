@@ -5,11 +5,13 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <string>
+
 namespace ptc {
 
 /// A line of runtime/matrix/Algorithms.h, read. Each string names the sizes of one tensor.
 struct MatrixSignature {
-  llvm::SmallVector<llvm::StringRef> operands, results, scratch;
+  llvm::SmallVector<std::string> operands, results, scratch;
 
   /// Nullopt when there is no such algorithm.
   static std::optional<MatrixSignature> find(llvm::StringRef algorithm);

@@ -7,6 +7,7 @@
 #include "runtime/matrix/Algorithms.h"
 #include "runtime/matrix/Factor.h"
 #include "runtime/matrix/Fourier.h"
+#include "runtime/matrix/Schur.h"
 #include "runtime/matrix/Spectrum.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -48,12 +49,30 @@ LogicalResult MatrixOp::inferReturnTypes(MLIRContext *, MaybeLocation location, 
   return success();
 }
 
-static matrix::Function<double> functionOf(StringRef algorithm) {
-  llvm::StringSwitch<matrix::Function<double>> function(algorithm);
+using matrix::Function;
+using Pair = matrix::Complex<double>;
+
+static Function<double> realFunction(StringRef algorithm) {
+  llvm::StringSwitch<Function<double>> function(algorithm);
 #define PTC_MATRIX_CASE(name, signature) function.Case(#name, &matrix::name<double>);
   PTC_MATRIX_ALGORITHMS(PTC_MATRIX_CASE)
 #undef PTC_MATRIX_CASE
   return function.Default(nullptr);
+}
+
+static Function<Pair> complexFunction(StringRef algorithm) {
+  llvm::StringSwitch<Function<Pair>> function(algorithm);
+#define PTC_COMPLEX_CASE(name, signature) function.Case(#name, &matrix::name<Pair>);
+  PTC_COMPLEX_ALGORITHMS(PTC_COMPLEX_CASE)
+#undef PTC_COMPLEX_CASE
+  return function.Default(nullptr);
+}
+
+static void call(StringRef algorithm, ArrayRef<double *> tensors, const int64_t *sizes) {
+  if (algorithm.consume_front("complex_"))
+    complexFunction(algorithm)(reinterpret_cast<Pair *const *>(tensors.data()), sizes);
+  else
+    realFunction(algorithm)(tensors.data(), sizes);
 }
 
 llvm::Error MatrixOp::evaluate(Evaluation &e) {
@@ -82,7 +101,7 @@ llvm::Error MatrixOp::evaluate(Evaluation &e) {
     SmallVector<double *> pointers;
     for (size_t t = 0; t < tensors.size(); ++t)
       pointers.push_back(tensors[t].reals.data() + (t < e.size() + getNumResults() ? i * counts[t] : 0));
-    functionOf(getAlgorithm())(pointers.data(), sizes.data());
+    call(getAlgorithm(), pointers, sizes.data());
   }
   for (size_t i = 0; i < getNumResults(); ++i)
     (void)e.set(std::move(tensors[e.size() + i]), i);

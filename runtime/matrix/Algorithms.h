@@ -8,7 +8,10 @@
 //
 // A letter is a size, the same wherever it stands; a digit is itself. Of the sizes
 // that operands do not have, `k` is min(m, n). Matrices are row-major and all of
-// one type, float or double: whole numbers (pivots, a status) are kept in it too.
+// one type (Number.h): whole numbers (pivots, a status) are kept in it too.
+//
+// Of complex matrices the algorithms are "complex_lu" and so on: their tensors are pairs
+// of real numbers and thus have one more dimension, of 2.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +21,7 @@
 namespace ptc::matrix {
 
 /// `tensors`: operands, results, scratch. `sizes`: of the operands' letters, in the order in which they first occur.
-template <class Real> using Function = void (*)(Real *const *tensors, const int64_t *sizes);
+template <class Number> using Function = void (*)(Number *const *tensors, const int64_t *sizes);
 
 #define PTC_MATRIX_ALGORITHMS(X)                                                                                       \
   /* The lower factor; status: order of the minor that is not positive, or 0. */                                       \
@@ -28,9 +31,11 @@ template <class Real> using Function = void (*)(Real *const *tensors, const int6
   /* Rows exchanged as pivots say, in their order; and in the opposite order. */                                       \
   X(swap_rows, "k,mr -> mr")                                                                                           \
   X(swap_rows_back, "k,mr -> mr")                                                                                      \
-  /* L D L^T by Bunch and Kaufman; pivots from 1, negative in pairs; status. A solution from these. */                 \
+  /* L D L^T by Bunch and Kaufman; pivots from 1, negative in pairs; status. A solution from these. L D L^H. */        \
   X(ldl, "nn -> nn,n,")                                                                                                \
   X(ldl_solve, "nn,n,nr -> nr")                                                                                        \
+  X(ldl_hermitian, "nn -> nn,n,")                                                                                      \
+  X(ldl_hermitian_solve, "nn,n,nr -> nr")                                                                              \
   /* Triangular systems. The other triangle, and with `unit` the diagonal, is not read. */                             \
   X(solve_lower, "nn,nr -> nr")                                                                                        \
   X(solve_upper, "nn,nr -> nr")                                                                                        \
@@ -39,14 +44,20 @@ template <class Real> using Function = void (*)(Real *const *tensors, const int6
   /* R and below it the Householder vectors; their factors. The first columns of the product of such reflections. */   \
   X(qr, "mn -> mn,k | n")                                                                                              \
   X(householder, "mn,k -> mn | n")                                                                                     \
-  /* Of the symmetric matrix that the lower triangle gives: eigenvalues, ascending; eigenvectors in columns. */        \
+  /* Of the Hermitian matrix that the lower triangle gives: eigenvalues, ascending; eigenvectors in columns. */        \
   X(eigh, "nn -> n,nn | nn")                                                                                           \
-  /* For m >= n: U, the singular values, descending, V^T. */                                                           \
+  /* For m >= n: U, the singular values, descending, V^H. */                                                           \
   X(svd, "mn -> mn,n,nn | nm,nn,n")                                                                                    \
   /* The matrix exponential. */                                                                                        \
-  X(exp, "nn -> nn | nn6")                                                                                              \
-  /* Complex numbers: the sums by e^(-2 pi i j k / n), by e^(2 pi i j k / n). */                                       \
-  X(fourier, "n2 -> n2 | n88")                                                                                         \
-  X(fourier_inverse, "n2 -> n2 | n88")
+  X(exp, "nn -> nn | nn6")
+
+/// Those, and what is only of complex numbers.
+#define PTC_COMPLEX_ALGORITHMS(X)                                                                                      \
+  PTC_MATRIX_ALGORITHMS(X)                                                                                             \
+  /* Eigenvalues in no particular order; eigenvectors in columns. */                                                   \
+  X(eig, "nn -> n,nn | nn4,n4")                                                                                        \
+  /* The sums by e^(-2 pi i j k / n), by e^(2 pi i j k / n). */                                                        \
+  X(fourier, "n -> n | n46")                                                                                           \
+  X(fourier_inverse, "n -> n | n46")
 
 } // namespace ptc::matrix

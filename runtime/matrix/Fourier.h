@@ -6,28 +6,22 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include <cmath>
-#include <cstdint>
+#include "runtime/matrix/Number.h"
+
 #include <utility>
 
 namespace ptc::matrix {
 
-struct Complex {
-  double re, im;
-  Complex operator+(Complex y) const { return {re + y.re, im + y.im}; }
-  Complex operator-(Complex y) const { return {re - y.re, im - y.im}; }
-  Complex operator*(Complex y) const { return {re * y.re - im * y.im, re * y.im + im * y.re}; }
-  Complex conjugate() const { return {re, -im}; }
-};
+using Wide = Complex<double>;
 
 /// e^(sign 2 pi i k / n).
-inline Complex unitRoot(int64_t k, int64_t n, int sign) {
+inline Wide unitRoot(int64_t k, int64_t n, int sign) {
   double angle = 2 * 3.14159265358979323846 * double(k) / double(n);
   return {std::cos(angle), sign * std::sin(angle)};
 }
 
 /// In place; n is a power of two. `roots` has room for n / 2.
-inline void transformByHalves(Complex *x, int64_t n, int sign, Complex *roots) {
+inline void transformByHalves(Wide *x, int64_t n, int sign, Wide *roots) {
   for (int64_t k = 0; k < n / 2; ++k)
     roots[k] = unitRoot(k, n, sign);
   for (int64_t i = 1, j = 0; i < n; ++i) {
@@ -41,14 +35,14 @@ inline void transformByHalves(Complex *x, int64_t n, int sign, Complex *roots) {
   for (int64_t half = 1; half < n; half *= 2)
     for (int64_t begin = 0; begin < n; begin += 2 * half)
       for (int64_t k = 0; k < half; ++k) {
-        Complex low = x[begin + k], high = x[begin + half + k] * roots[k * (n / (2 * half))];
+        Wide low = x[begin + k], high = x[begin + half + k] * roots[k * (n / (2 * half))];
         x[begin + k] = low + high;
         x[begin + half + k] = low - high;
       }
 }
 
 /// x to y by the definition.
-inline void transformDirectly(const Complex *x, Complex *y, int64_t n, int sign, Complex *roots) {
+inline void transformDirectly(const Wide *x, Wide *y, int64_t n, int sign, Wide *roots) {
   for (int64_t k = 0; k < n; ++k)
     roots[k] = unitRoot(k, n, sign);
   for (int64_t k = 0; k < n; ++k) {
@@ -59,16 +53,16 @@ inline void transformDirectly(const Complex *x, Complex *y, int64_t n, int sign,
 }
 
 /// jk = (j^2 + k^2 - (k - j)^2) / 2 makes of the transform a convolution, which powers of two can do.
-inline void transformByChirp(Complex *x, int64_t n, int sign, Complex *scratch) {
+inline void transformByChirp(Wide *x, int64_t n, int sign, Wide *scratch) {
   int64_t size = 1;
   while (size < 2 * n - 1)
     size *= 2;
-  Complex *chirp = scratch, *filter = chirp + n, *product = filter + size, *roots = product + size;
+  Wide *chirp = scratch, *filter = chirp + n, *product = filter + size, *roots = product + size;
   for (int64_t k = 0; k < n; ++k)
     chirp[k] = unitRoot(int64_t(uint64_t(k) * uint64_t(k) % uint64_t(2 * n)), 2 * n, sign);
   for (int64_t k = 0; k < size; ++k) {
-    filter[k] = k < n ? chirp[k].conjugate() : size - k < n ? chirp[size - k].conjugate() : Complex{0, 0};
-    product[k] = k < n ? x[k] * chirp[k] : Complex{0, 0};
+    filter[k] = k < n ? conjugate(chirp[k]) : size - k < n ? conjugate(chirp[size - k]) : Wide{0, 0};
+    product[k] = k < n ? x[k] * chirp[k] : Wide{0, 0};
   }
   transformByHalves(filter, size, -1, roots);
   transformByHalves(product, size, -1, roots);
@@ -76,17 +70,17 @@ inline void transformByChirp(Complex *x, int64_t n, int sign, Complex *scratch) 
     product[k] = product[k] * filter[k];
   transformByHalves(product, size, 1, roots);
   for (int64_t k = 0; k < n; ++k) {
-    Complex y = product[k] * chirp[k];
+    Wide y = product[k] * chirp[k];
     x[k] = {y.re / double(size), y.im / double(size)};
   }
 }
 
-template <class Real> void transform(Real *const *tensors, int64_t n, int sign) {
+template <class Number> void transform(Number *const *tensors, int64_t n, int sign) {
   constexpr int64_t kDirectly = 32;
-  // 64 n numbers: with double precision at least 16 n complex ones, of which 1 + 1 + 4 + 4 + 2 are used.
-  auto *x = reinterpret_cast<Complex *>(tensors[2]), *rest = x + n;
+  // 24 n numbers: with double precision at least 12 n, for n + n + 4 n + 4 n + 2 n.
+  auto *x = reinterpret_cast<Wide *>(tensors[2]), *rest = x + n;
   for (int64_t k = 0; k < n; ++k)
-    x[k] = {double(tensors[0][2 * k]), double(tensors[0][2 * k + 1])};
+    x[k] = Wide(tensors[0][k]);
   if ((n & (n - 1)) == 0) {
     transformByHalves(x, n, sign, rest);
   } else if (n <= kDirectly) {
@@ -95,14 +89,12 @@ template <class Real> void transform(Real *const *tensors, int64_t n, int sign) 
   } else {
     transformByChirp(x, n, sign, rest);
   }
-  for (int64_t k = 0; k < n; ++k) {
-    tensors[1][2 * k] = Real(x[k].re);
-    tensors[1][2 * k + 1] = Real(x[k].im);
-  }
+  for (int64_t k = 0; k < n; ++k)
+    tensors[1][k] = Number(x[k]);
 }
 
-template <class Real> void fourier(Real *const *tensors, const int64_t *sizes) { transform(tensors, sizes[0], -1); }
-template <class Real> void fourier_inverse(Real *const *tensors, const int64_t *sizes) {
+template <class Number> void fourier(Number *const *tensors, const int64_t *sizes) { transform(tensors, sizes[0], -1); }
+template <class Number> void fourier_inverse(Number *const *tensors, const int64_t *sizes) {
   transform(tensors, sizes[0], 1);
 }
 

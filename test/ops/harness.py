@@ -126,7 +126,7 @@ def compare(ptc: str, library: Path, program: Together, tensors: list[torch.Tens
         return f"{len(actual)} results, not {len(expected)}"
     tolerance = rows[0].tolerance if len(rows) == 1 else max((r.tolerance for r in rows if r.tolerance), default=None)
     for i, want in enumerate(expected):
-        got = actual[str(i)]
+        got, want = actual[str(i)], torch.as_tensor(want, dtype=torch.float64 if isinstance(want, float) else None)
         # PyTorch's own defaults for the type, a little wider where sums are long.
         wide = {"rtol": 1e-4, "atol": 2e-5} if want.dtype == torch.float32 else {}
         wide = {"rtol": tolerance[0], "atol": tolerance[1]} if tolerance and (want.is_floating_point() or want.is_complex()) else wide

@@ -31,6 +31,14 @@ functions = [
     op("complex.view_dtype", lambda a, b: (a.view(torch.float32) * 2, b.view(torch.complex64) * 2), z(4, 9), x(4, 6)),
     op("complex.view_as_complex", lambda a: torch.view_as_complex(a) * 2j, x(4, 9, 2)),
     op("complex.norm", lambda a: (torch.linalg.vector_norm(a), torch.linalg.vector_norm(a, 1, 0)), z(4, 9)),
+    op("complex.moments", lambda a: (a.var(), a.std(1), *torch.var_mean(a, 0, correction=0), *torch.std_mean(a)), z(4, 9)),
+    op("complex.prod", lambda a: (a.prod(), a.prod(1), a[:0].prod(0), a[:, :0].prod()), z(3, 4), tolerance=(1e-3, 1e-3)),
+    op("complex.logsumexp", lambda a: (a.logsumexp(1), torch.logcumsumexp(a, 1), torch.logaddexp(a, a.flip(0))), z(4, 9), tolerance=(1e-3, 1e-4)),
+    op("complex.ramps", lambda a: (torch.linspace(-1j, 3 + 2j, 7) + a, torch.logspace(1, 2j, 7) + a), z(7), tolerance=(1e-4, 1e-4)),
+    op("complex.scaled", lambda a, b, c: (torch.addmm(a, b, c, beta=1 + 2j, alpha=2j), torch.lerp(a, b, 1.2 + 0.1j), torch.lerp(a, b, c), torch.add(a, b, alpha=1 + 1j)), z(4, 4), z(4, 4), z(4, 4)),
+    op("complex.vecdot", lambda a, b: torch.linalg.vecdot(a, b), z(4, 9), z(4, 9)),
+    op("complex.to_real", lambda a: (a.float(), a.double(), a.long(), a.bool(), torch.zeros(4, 9).copy_(a)), z(4, 9)),
+    op("complex.rms_norm", lambda a: torch.nn.functional.rms_norm(a, (9,)), z(4, 9)),
     op("complex.dynamic", lambda a: a.exp() * 2, z(4, 9), dynamic=({0: torch.export.Dim("n", min=2)},), other=(z(7, 9),)),
 ]  # fmt: skip
 

@@ -100,4 +100,79 @@ spectra = [
     op("matrix_power", lambda a: (linalg.matrix_power(a, 5), linalg.matrix_power(a, 0), linalg.matrix_power(a, -2)), square(3, 3), tolerance=CLOSE),
 ]  # fmt: skip
 
-ROWS = [*factors, *systems, *spectra]
+
+
+def product(u, s, vh):
+    """Vectors are unique up to a phase; what they multiply out to is."""
+    k = s.shape[-1]
+    return (u[..., :k] * s.unsqueeze(-2)) @ vh[..., :k, :], s
+
+
+def is_unitary(q):
+    return (q.mH @ q - torch.eye(q.shape[-1])).abs().max() < 1e-4
+
+
+def singular_parts(a):
+    return (*product(*linalg.svd(a, full_matrices=False)), *product(*linalg.svd(a)), [is_unitary(q) for q in linalg.svd(a)[::2]])
+
+
+def diagonal_parts(values, vectors, inverse):
+    return (vectors * values.unsqueeze(-2)) @ inverse
+
+
+def eigh_parts(a, uplo="L"):
+    values, vectors = linalg.eigh(a, uplo)
+    return values, diagonal_parts(values, vectors, vectors.mH)
+
+
+def eig_parts(a):
+    values, vectors = linalg.eig(a)
+    return values.abs().sort().values, diagonal_parts(values, vectors, linalg.inv(vectors)), torch.linalg.norm(vectors, dim=-2)
+
+
+def z(*shape: int) -> Make:
+    return lambda random: torch.complex(x(*shape)(random), x(*shape)(random))
+
+
+def z_square(*shape: int) -> Make:
+    return lambda random: z(*shape)(random) + 6 * torch.eye(shape[-1])
+
+
+def z_positive(*shape: int) -> Make:
+    return lambda random: (a := z(*shape)(random)) @ a.mH + torch.eye(shape[-1])
+
+
+vectors = [
+    *(op(f"svd.{m}x{n}", singular_parts, x(2, m, n), tolerance=CLOSE) for m, n in ((4, 4), (5, 3), (3, 5))),
+    op("svd.old", lambda a: product((r := torch.svd(a))[0], r[1], r[2].mH), x(5, 3), tolerance=CLOSE),
+    op("eigh", lambda a: (eigh_parts(a + a.mT), eigh_parts(a, "U")), x(2, 5, 5), tolerance=CLOSE),
+    op("eig", lambda a: (eig_parts(a), linalg.eigvals(a).abs().sort().values), x(3, 5, 5), tolerance=CLOSE),
+    op("eig.large", lambda a: linalg.eigvals(a).abs().sort().values, x(40, 40), tolerance=CLOSE),
+    op("eig.triangle", lambda a: (linalg.eigvals(a.tril()).real.sort().values, linalg.eigvals(a * 0).abs()), x(4, 4), tolerance=CLOSE),
+    op("eig.cycle", lambda a: linalg.eigvals(torch.roll(a, 1, 0)).abs(), lambda r: torch.eye(4), tolerance=CLOSE),
+]  # fmt: skip
+
+complexes = [
+    op("complex.cholesky", lambda a, b: (linalg.cholesky(a), linalg.cholesky(a, upper=True), torch.cholesky_solve(b, linalg.cholesky(a)), torch.cholesky_inverse(linalg.cholesky(a, upper=True), upper=True)), z_positive(2, 4, 4), z(2, 4, 3), tolerance=CLOSE),
+    op("complex.lu", lambda a: (linalg.lu(a), linalg.lu_factor(a)), z(2, 4, 4)),
+    *(op(f"complex.lu_solve.{left}.{adjoint}", lambda a, b, left=left, adjoint=adjoint: linalg.lu_solve(*linalg.lu_factor(a), b, left=left, adjoint=adjoint), z_square(3, 3), z(3, 3))
+      for left in (True, False) for adjoint in (True, False)),
+    op("complex.solve", lambda a, b: (linalg.solve(a, b), linalg.solve(a, b.mT, left=False), linalg.inv(a), torch.matrix_power(a, -2)), z_square(2, 4, 4), z(2, 4, 3)),
+    op("complex.det", lambda a: (linalg.det(a), *linalg.slogdet(a), torch.logdet(a)), z(3, 4, 4), tolerance=CLOSE),
+    *(op(f"complex.solve_triangular.{upper}.{left}", lambda a, b, upper=upper, left=left: linalg.solve_triangular(a, b, upper=upper, left=left), z_square(3, 3), z(3, 3))
+      for upper in (True, False) for left in (True, False)),
+    op("complex.qr", lambda a: (linalg.qr(a), linalg.qr(a.mT), linalg.qr(a, "complete"), torch.geqrf(a)), z(2, 5, 3), tolerance=CLOSE),
+    op("complex.ormqr", lambda a, c: (torch.ormqr(*torch.geqrf(a), c), torch.ormqr(*torch.geqrf(a), c.mH, left=False, transpose=True)), z(5, 3), z(5, 2), tolerance=CLOSE),
+    op("complex.ldl", lambda a, b: linalg.ldl_solve(*linalg.ldl_factor(a + a.mT), b), z(5, 5), z(5, 2), tolerance=CLOSE),
+    op("complex.ldl.hermitian", lambda a, b: ((f := linalg.ldl_factor(a + a.mH, hermitian=True)), linalg.ldl_solve(*f, b, hermitian=True)), z(5, 5), z(5, 2), tolerance=CLOSE),
+    op("complex.ldl.pairs", lambda a, b: linalg.ldl_solve(*linalg.ldl_factor(a - 10 * a.mH, hermitian=True), b, hermitian=True), lambda r: torch.tensor([[0, 0], [1 + 2j, 0]]), z(2, 2), tolerance=CLOSE),
+    *(op(f"complex.svd.{m}x{n}", singular_parts, z(2, m, n), tolerance=CLOSE) for m, n in ((4, 4), (5, 3), (3, 5))),
+    op("complex.svdvals", lambda a: (linalg.svdvals(a), linalg.matrix_norm(a, "nuc"), linalg.matrix_norm(a, 2), linalg.matrix_rank(a)), z(2, 5, 3), tolerance=CLOSE),
+    op("complex.eigh", lambda a: (eigh_parts(a + a.mH), eigh_parts(a, "U"), linalg.eigvalsh(a)), z(2, 5, 5), tolerance=CLOSE),
+    op("complex.eig", eig_parts, z(2, 5, 5), tolerance=CLOSE),
+    op("complex.pinv", lambda a, h: (linalg.pinv(a), linalg.pinv(h, hermitian=True)), z(2, 5, 3), z_positive(3, 3), tolerance=CLOSE),
+    op("complex.cond", lambda a: tuple(linalg.cond(a, p) for p in (None, 1, "fro", "nuc", -2)), z_square(4, 4), tolerance=CLOSE),
+    op("complex.matrix_exp", lambda a: torch.matrix_exp(a / 4), z(3, 4, 4), tolerance=CLOSE),
+]  # fmt: skip
+
+ROWS = [*vectors, *complexes, *factors, *systems, *spectra]

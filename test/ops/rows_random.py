@@ -46,6 +46,8 @@ fills = [
     fact("randn.f64", lambda a: near(torch.randn(N, dtype=torch.float64), 0, 1)),
     fact("normal", lambda a: near(torch.normal(a * 0 + 3, a * 0 + 2), 3, 2), x(N)),
     fact("normal_", lambda a: near(a.clone().normal_(-1, 0.5), -1, 0.5), x(N)),
+    fact("randn.complex", lambda a: (near((r := torch.randn(N, dtype=torch.complex64)).real, 0, 0.5**0.5), near(r.imag, 0, 0.5**0.5))),
+    fact("uniform_.complex", lambda a: (near((r := torch.complex(a, a).uniform_(1, 2)).real, 1.5, HALF), near(r.imag, 1.5, HALF)), x(N)),
     fact("uniform_", lambda a: (between(r := a.clone().uniform_(-2, 4), -2, 4), near(r, 1, 6 * HALF)), x(N)),
     fact("log_normal_", lambda a: near(a.clone().log_normal_(1, 0.5).log(), 1, 0.5), x(N)),
     fact("exponential_", lambda a: near(a.clone().exponential_(2), 0.5, 0.5), x(N)),

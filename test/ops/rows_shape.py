@@ -126,4 +126,10 @@ dynamic = [
     op("dynamic.roll", lambda a: a.roll(1), x(8), dynamic=({0: N},), other=(x(3),)),
 ]
 
-ROWS = [*creation, *views, *joins, *pads, *writes, *dynamic]
+resizes = [
+    op("resize_", lambda a: (a.clone().resize_(3, 2), a.clone().resize_(8) * 2, a.clone().resize_([])), x(2, 4)),
+    op("resize_.names", lambda a: (b := a.clone(), b.resize_(4, 2), b.add_(1), b * 2)[1:], x(2, 4)),
+    op("resize_as_", lambda a, b: a.clone().resize_as_(b), x(2, 4), x(2, 2)),
+]  # fmt: skip
+
+ROWS = [*creation, *views, *joins, *pads, *writes, *resizes, *dynamic]

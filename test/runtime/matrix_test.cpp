@@ -44,10 +44,12 @@ static double difference(const Numbers &x, const Numbers &y) {
   return most;
 }
 
-static void run(Function<double> function, std::vector<Numbers *> tensors, std::vector<int64_t> sizes) {
-  std::vector<double *> pointers;
+/// Complex numbers lie in pairs.
+template <class Number>
+static void run(Function<Number> function, std::vector<Numbers *> tensors, std::vector<int64_t> sizes) {
+  std::vector<Number *> pointers;
   for (Numbers *tensor : tensors)
-    pointers.push_back(tensor->data());
+    pointers.push_back(reinterpret_cast<Number *>(tensor->data()));
   function(pointers.data(), sizes.data());
 }
 
@@ -143,9 +145,9 @@ TEST_CASE("eigenvalues: A V = V L") {
 
 TEST_CASE("Fourier: every way to compute it agrees with the definition, and comes back") {
   for (int64_t n : {1, 2, 3, 16, 31, 32, 33, 37, 60, 128, 1009}) {
-    Numbers x = randomNumbers(2 * n), y(2 * n), back(2 * n), scratch(64 * n);
-    run(fourier<double>, {&x, &y, &scratch}, {n});
-    std::vector<Complex> direct(n), roots(n), input(n);
+    Numbers x = randomNumbers(2 * n), y(2 * n), back(2 * n), scratch(48 * n);
+    run(fourier<Wide>, {&x, &y, &scratch}, {n});
+    std::vector<Wide> direct(n), roots(n), input(n);
     for (int64_t k = 0; k < n; ++k)
       input[k] = {x[2 * k], x[2 * k + 1]};
     transformDirectly(input.data(), direct.data(), n, -1, roots.data());
@@ -153,7 +155,7 @@ TEST_CASE("Fourier: every way to compute it agrees with the definition, and come
     for (int64_t k = 0; k < n; ++k)
       most = std::max({most, std::abs(direct[k].re - y[2 * k]), std::abs(direct[k].im - y[2 * k + 1])});
     CHECK(most < 1e-10);
-    run(fourier_inverse<double>, {&y, &back, &scratch}, {n});
+    run(fourier_inverse<Wide>, {&y, &back, &scratch}, {n});
     for (double &number : back)
       number /= double(n);
     CHECK(difference(back, x) < 1e-12);

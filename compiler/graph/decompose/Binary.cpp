@@ -1,5 +1,6 @@
 //===- Binary.cpp - functions of two and three elements -------------------===//
 
+#include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
 
 #include <cmath>
@@ -15,7 +16,9 @@ static void both(Table &t, llvm::StringRef names, Function f) {
   t.pointwise(names, [f](B &b, T x, T y) { return (b.*f)(x, y); });
 }
 
-static bool isNumber(const T &x, double value) { return x.isNumber() && !x.symbolic() && x.real() == value; }
+static bool isNumber(const T &x, double value) {
+  return x.isNumber() && !x.symbolic() && x.real() == value && x.imaginary() == 0;
+}
 
 static T scaled(T x, T factor) { return isNumber(factor, 1) ? x : x * factor; }
 
@@ -105,6 +108,8 @@ static void addPowers(Table &t) {
   });
   t.floating("ldexp.Tensor", [](B &b, T x, T y) { return x * b.pow(2.0, y); });
   t.pointwise("logaddexp", [](B &b, T x, T y) {
+    if (isComplex(x.dtype()))
+      return logAddExpComplex(b, x, y);
     T larger = b.maximum(x, y);
     T sum = larger + b.log1p(b.exp(-b.abs(x - y)));
     return b.where((b.abs(larger) == kInfinity) & (x == y), larger, sum);
@@ -128,7 +133,7 @@ static void addPowers(Table &t) {
 static T lerp(B &b, T start, T end, T weight) {
   T distance = end - start;
   if (weight.isNumber())
-    return std::abs(weight.real()) < 0.5 ? start + weight * distance : end - distance * (1.0 - weight);
+    return std::hypot(weight.real(), weight.imaginary()) < 0.5 ? start + weight * distance : end - distance * (1.0 - weight);
   return b.where(b.abs(weight) < 0.5, start + weight * distance, end - distance * (1.0 - weight));
 }
 

@@ -70,12 +70,38 @@ static void addNonzero(Table &t) {
   });
   // The value of a tensor as a size, or a number in one.
   t.def("item _local_scalar_dense", [](B &b, T x) {
-    if (!isIntegral(x.dtype()))
-      return b.unsupported("only integers of a tensor can be sizes or numbers of the program");
+    if (isFloat(x.dtype()))
+      return b.reshape(x, {});
+    if (isComplex(x.dtype()))
+      return b.unsupported("a complex number of a tensor is no number of the program");
     T value = b.to(b.reshape(x, {}), b.i64());
     b.defineBound(value);
     return value;
   });
+}
+
+/// Parts that end at each of the indices in a vector, which count as a slice's do.
+static TList splitAt(B &b, T x, T indices, int64_t dim) {
+  dim = b.dim(x, dim);
+  AffineExpr n = x.size(dim);
+  auto parts = indices.rank() == 1 ? getConstant(indices.size(0)) : std::nullopt;
+  if (!parts)
+    return {b.unsupported("the number of parts must be known at compile time")};
+  T ends = b.clamp(b.wrap(b.to(indices, b.i64()), n), T(0), T(n)), start = b.full({}, 0, b.i64());
+  TList results;
+  for (int64_t i = 0; i <= *parts; ++i) {
+    T end = i < *parts ? b.select(ends, 0, b.size(i)) : b.tensor(T(n), b.i64());
+    T first = start;
+    start = end;
+    if (!b.hasDeclared(i)) {
+      results.push_back(T());
+      continue;
+    }
+    AffineExpr size = b.declared(i)[dim];
+    b.define(size, b.maximum(end - first, 0), n);
+    results.push_back(selectRows(b, x, dim, b.minimum(first + b.range(size, b.i64()), T(n) - 1)));
+  }
+  return results;
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,6 +189,8 @@ static void addUnique(Table &t) {
 
 void addChoose(Table &t) {
   addNonzero(t);
+  t.def("tensor_split.tensor_indices_or_sections",
+        [](B &b, T x, T indices, int64_t dim) { return splitAt(b, x, indices, dim); });
   addUnique(t);
 }
 

@@ -7,7 +7,9 @@ namespace ptc::decompose {
 
 using mlir::AffineExpr;
 
-static bool isNumber(T x, double value) { return x.isNumber() && !x.symbolic() && x.real() == value; }
+static bool isNumber(T x, double value) {
+  return x.isNumber() && !x.symbolic() && x.real() == value && x.imaginary() == 0;
+}
 
 /// beta * addend + alpha * product. With beta 0 the addend is not even read, so
 /// that its NaN does not count.
@@ -48,7 +50,7 @@ static void addProducts(Table &t) {
   t.def("inner", [](B &b, T x, T y) {
     return x.rank() && y.rank() ? b.contract(x, y, {}, {}, {-1}, {-1}) : x * y;
   });
-  t.def("linalg_vecdot", [](B &b, T x, T y, int64_t dim) { return b.sum(x * y, {dim}); });
+  t.def("linalg_vecdot", [](B &b, T x, T y, int64_t dim) { return b.sum(b.conj(x) * y, {dim}); });
   t.def("kron", [](B &b, T x, T y) {
     while (x.rank() < y.rank())
       x = b.unsqueeze(x, 0);

@@ -15,7 +15,7 @@ static void addFull(Table &t) {
   t.def("ones ones_like new_ones", [](B &b, Rest) { return filled(b, 1); });
   t.def("full full_like fill.Scalar fill.Tensor", [](B &b, Any, T value, Rest) { return filled(b, value); });
   t.def("new_full", [](B &b, Any, Any, T value, Dtype) { return filled(b, value); });
-  t.def("copy", [](B &b, T, T source) { return b.expand(source, b.declared()); });
+  t.def("copy", [](B &b, T, T source) { return b.expand(b.to(source, b.declaredType()), b.declared()); });
   // Without a dtype it is how a Python number enters the graph.
   t.def("scalar_tensor", [](B &b, T value, Dtype dtype) {
     T x = filled(b, value);
@@ -43,11 +43,13 @@ static T range(B &b, T start, T step) {
 /// declared type; of half types the steps are, too.
 static T ramp(B &b, T start, T end, Int steps) {
   mlir::Type type = b.declaredType(), compute = isIntegral(type) ? b.f64() : opmath(type);
+  auto complex = llvm::dyn_cast<mlir::ComplexType>(type);
+  mlir::Type place = complex ? complex.getElementType() : compute;
   auto round = [&](T x) { return isHalf(type) ? b.to(b.to(x, type), compute) : x; };
   T first = b.to(b.tensor(start, type), compute), last = b.to(b.tensor(end, type), compute);
   if (b.isOne(steps))
     return b.expand(first, steps);
-  T index = b.iota(steps, 0, compute), count = b.tensor(T(steps), compute);
+  T index = b.iota(steps, 0, place), count = b.tensor(T(steps), place);
   T step = round(round(last - first) / (count - 1.0));
   T up = first + round(index * step), down = last - round((count - 1.0 - index) * step);
   return b.where(index * 2.0 < count - 1.0, up, down);

@@ -2,6 +2,8 @@
 
 #include "compiler/graph/decompose/CreatePrim.h"
 
+#include <complex>
+
 using namespace mlir;
 
 namespace ptc::decompose {
@@ -45,6 +47,11 @@ static B &builderOf(const T &x, const T &y) {
 static std::optional<T> fold(T x, T y, char op) {
   if (x.isTensor() || y.isTensor())
     return std::nullopt;
+  if (x.number() == T::Kind::Complex || y.number() == T::Kind::Complex) {
+    std::complex<double> a(x.real(), x.imaginary()), b(y.real(), y.imaginary());
+    std::complex<double> z = op == '+' ? a + b : op == '-' ? a - b : op == '*' ? a * b : a / b;
+    return T::complex(z.real(), z.imag());
+  }
   bool isFloat = x.number() == T::Kind::Float || y.number() == T::Kind::Float || op == '/';
   if (isFloat) {
     double a = x.real(), b = y.real();

@@ -9,6 +9,8 @@ using mlir::AffineExpr;
 
 T matrixTranspose(B &b, T x) { return b.transpose(x, -2, -1); }
 
+T adjoint(B &b, T x) { return b.conj(matrixTranspose(b, x)); }
+
 T identityLike(B &b, T x, AffineExpr n) {
   Shape matrix{n, n}, sizes = x.sizes();
   sizes[sizes.size() - 1] = sizes[sizes.size() - 2] = n;
@@ -50,15 +52,15 @@ T solveTriangular(B &b, T a, T x, bool isUpper, bool isLeft, bool isUnit) {
 }
 
 static T choleskyFactor(B &b, T a, bool isUpper, T *info = nullptr) {
-  TList factored = b.matrix("cholesky", {isUpper ? matrixTranspose(b, a) : a});
+  TList factored = b.matrix("cholesky", {isUpper ? adjoint(b, a) : a});
   if (info)
     *info = status(b, factored[1]);
-  return isUpper ? matrixTranspose(b, factored[0]) : factored[0];
+  return isUpper ? adjoint(b, factored[0]) : factored[0];
 }
 
 static T solveCholesky(B &b, T factor, T x, bool isUpper) {
-  T lower = isUpper ? matrixTranspose(b, factor) : factor;
-  return solveTriangular(b, matrixTranspose(b, lower), solveTriangular(b, lower, x, false, true, false), true, true, false);
+  T lower = isUpper ? adjoint(b, factor) : factor;
+  return solveTriangular(b, adjoint(b, lower), solveTriangular(b, lower, x, false, true, false), true, true, false);
 }
 
 static void addTriangular(Table &t) {
@@ -109,10 +111,13 @@ static T solveLu(B &b, T lu, T pivots, T x, bool isTransposed) {
   return swapRows(b, pivots, x, false);
 }
 
+/// A x = b, or x A = b; of the adjoint of A by the conjugates.
 static T solveLuOnSide(B &b, T lu, T pivots, T x, bool isLeft, bool isAdjoint) {
-  if (isLeft)
-    return solveLu(b, lu, pivots, x, isAdjoint);
-  return matrixTranspose(b, solveLu(b, lu, pivots, matrixTranspose(b, x), !isAdjoint));
+  auto turn = [&](T y) {
+    y = isLeft ? y : matrixTranspose(b, y);
+    return isAdjoint ? b.conj(y) : y;
+  };
+  return turn(solveLu(b, lu, pivots, turn(x), isLeft == isAdjoint));
 }
 
 /// P, L and U of A = P L U, of m x n.
@@ -188,15 +193,15 @@ static void addLu(Table &t) {
     T flat = b.reshape(x, x.rank() ? x.numel() : b.size(1));
     return b.reshape(solve(b, b.reshape(a, {flat.size(0), flat.size(0)}), flat, true)[0], b.declared());
   });
-  t.def("linalg_ldl_factor linalg_ldl_factor_ex", [](B &b, T a, Rest) {
-    TList factored = b.matrix("ldl", {a});
+  t.def("linalg_ldl_factor linalg_ldl_factor_ex", [](B &b, T a, bool hermitian, Rest) {
+    TList factored = b.matrix(hermitian ? "ldl_hermitian" : "ldl", {a});
     return TList{triangle(b, factored[0], true), b.to(factored[1], b.i32()), status(b, factored[2])};
   });
-  t.def("linalg_ldl_solve", [](B &b, T ld, T pivots, T x, bool) {
+  t.def("linalg_ldl_solve", [](B &b, T ld, T pivots, T x, bool hermitian) {
     pivots = b.to(pivots, x.dtype());
     expandBatch(b, ld, 2, x, 2);
     expandBatch(b, pivots, 1, x, 2);
-    return b.matrix("ldl_solve", {ld, pivots, x})[0];
+    return b.matrix(hermitian ? "ldl_hermitian_solve" : "ldl_solve", {ld, pivots, x})[0];
   });
 }
 
@@ -251,6 +256,15 @@ static T fullQ(B &b, T vectors, T tau) {
   return b.matrix("householder", {b.padDim(vectors, -1, b.size(0), m - k, 0), tau})[0];
 }
 
+T completeBasis(B &b, T columns) {
+  AffineExpr m = columns.size(-2), k = columns.size(-1);
+  if (isEqual(m, k))
+    return columns;
+  TList factored = b.matrix("qr", {columns});
+  T all = fullQ(b, factored[0], factored[1]);
+  return b.cat({columns, b.slice(all, -1, k, m)}, -1);
+}
+
 static TList factorQr(B &b, T a, Str mode) {
   TList factored = b.matrix("qr", {a});
   T r = triangle(b, factored[0], false), tau = factored[1];
@@ -272,7 +286,7 @@ static void addQr(Table &t) {
   });
   t.def("ormqr", [](B &b, T vectors, T tau, T x, bool left, bool transpose) {
     T q = fullQ(b, vectors, tau);
-    q = transpose ? matrixTranspose(b, q) : q;
+    q = transpose ? adjoint(b, q) : q;
     return left ? b.matmul(q, x) : b.matmul(x, q);
   });
 }

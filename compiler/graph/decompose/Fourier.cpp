@@ -22,9 +22,8 @@ static T viewAsComplex(B &b, T pairs) {
 
 /// Along one dimension, not scaled.
 static T transform(B &b, T x, int64_t dim, bool isForward) {
-  T rows = viewAsReal(b, b.moveDim(x, dim, -1));
-  T result = b.matrix(isForward ? "fourier" : "fourier_inverse", {rows})[0];
-  return b.moveDim(viewAsComplex(b, result), -1, dim);
+  T result = b.matrix(isForward ? "fourier" : "fourier_inverse", {b.moveDim(x, dim, -1)})[0];
+  return b.moveDim(result, -1, dim);
 }
 
 static T transformAll(B &b, T x, DimsRef dims, bool isForward) {

@@ -7,6 +7,8 @@ namespace ptc::decompose {
 
 /// The last two dimensions exchanged.
 T matrixTranspose(B &b, T x);
+/// And conjugated.
+T adjoint(B &b, T x);
 /// The n x n identity in the batch and type of x.
 T identityLike(B &b, T x, mlir::AffineExpr n);
 
@@ -16,5 +18,7 @@ T solveTriangular(B &b, T a, T x, bool isUpper, bool isLeft, bool isUnit);
 TList solve(B &b, T a, T x, bool isLeft);
 /// Infinities and NaN where there is none.
 T inverse(B &b, T a);
+/// The m x m unitary matrix that begins with the columns of the m x k one.
+T completeBasis(B &b, T columns);
 
 } // namespace ptc::decompose

@@ -119,6 +119,8 @@ T upperLimit(Type type) { return limit(type, true, true); }
 T lowerLimit(Type type) { return limit(type, false, true); }
 
 double epsilon(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return epsilon(complex.getElementType());
   auto real = dyn_cast<FloatType>(type);
   if (!real)
     throwMisfit("a tensor is not of floating point");

@@ -50,8 +50,27 @@ static T integers(B &b, ShapeRef sizes, T low, T count) {
 // Operators that fill a tensor
 //===----------------------------------------------------------------------===//
 
-static T declaredUniform(B &b) { return uniform(b, b.declared(), b.declaredType()); }
-static T declaredNormal(B &b) { return normal(b, b.declared(), b.declaredType()); }
+/// Numbers of the declared type, both parts of complex ones, from `draw(part type)`.
+template <class Draw> static T declaredParts(B &b, Draw draw) {
+  auto complex = llvm::dyn_cast<mlir::ComplexType>(b.declaredType());
+  if (!complex)
+    return draw(b.declaredType());
+  T re = draw(complex.getElementType());
+  return b.complex(re, draw(complex.getElementType()));
+}
+
+static T declaredUniform(B &b, double from = 0, double to = 1) {
+  return declaredParts(b, [&](mlir::Type type) {
+    T numbers = uniform(b, b.declared(), type);
+    return from == 0 && to == 1 ? numbers : b.toOpmath(numbers) * (to - from) + from;
+  });
+}
+
+/// The parts of a complex number share its variance.
+static T declaredNormal(B &b, T mean = 0.0, T deviation = 1.0) {
+  T own = isComplex(b.declaredType()) ? deviation * M_SQRT1_2 : deviation;
+  return declaredParts(b, [&](mlir::Type type) { return normal(b, b.declared(), type) * own + mean; });
+}
 
 /// -log of a number in (0, 1].
 static T exponential(B &b, ShapeRef sizes, mlir::Type type) {
@@ -61,17 +80,16 @@ static T exponential(B &b, ShapeRef sizes, mlir::Type type) {
 static void addFloats(Table &t) {
   t.def("rand rand.generator rand_like rand_like.generator", [](B &b, Rest) { return declaredUniform(b); });
   t.def("randn randn.generator randn_like randn_like.generator", [](B &b, Rest) { return declaredNormal(b); });
-  t.def("uniform",
-        [](B &b, T, double from, double to) { return b.toOpmath(declaredUniform(b)) * (to - from) + from; });
-  t.def("normal.Tensor_Tensor", [](B &b, T mean, T deviation) { return declaredNormal(b) * deviation + mean; });
-  t.def("normal.Tensor_float", [](B &b, T mean, double deviation) { return declaredNormal(b) * deviation + mean; });
-  t.def("normal.float_Tensor", [](B &b, double mean, T deviation) { return declaredNormal(b) * deviation + mean; });
+  t.def("uniform", [](B &b, T, double from, double to) { return declaredUniform(b, from, to); });
+  t.def("normal.Tensor_Tensor", [](B &b, T mean, T deviation) { return declaredNormal(b, mean, deviation); });
+  t.def("normal.Tensor_float", [](B &b, T mean, double deviation) { return declaredNormal(b, mean, deviation); });
+  t.def("normal.float_Tensor", [](B &b, double mean, T deviation) { return declaredNormal(b, mean, deviation); });
   t.def("normal.float_float", [](B &b, double mean, double deviation, Ints, Dtype) {
-    return declaredNormal(b) * deviation + mean;
+    return declaredNormal(b, mean, deviation);
   });
-  t.def("normal_functional", [](B &b, T, double mean, double deviation) { return declaredNormal(b) * deviation + mean; });
+  t.def("normal_functional", [](B &b, T, double mean, double deviation) { return declaredNormal(b, mean, deviation); });
   t.def("log_normal", [](B &b, T, double mean, double deviation) {
-    return b.exp(declaredNormal(b) * deviation + mean);
+    return b.exp(declaredNormal(b, mean, deviation));
   });
   t.def("exponential",
         [](B &b, T, double rate) { return exponential(b, b.declared(), b.declaredType()) / rate; });

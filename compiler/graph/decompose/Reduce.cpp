@@ -145,7 +145,7 @@ static void addSoftmax(Table &t) {
     return b.where(b.all(x == -kInfinity, {dim}, true), 0.0, softmax(b, x, dim));
   });
   t.floating("logsumexp special_logsumexp", [](B &b, T x, Dims dims, bool keepdim) {
-    T largest = b.max(x, dims, true);
+    T largest = b.max(b.real(x), dims, true); // of complex numbers, what decides the magnitude
     largest = b.where(b.abs(largest) == kInfinity, 0.0, largest);
     T sum = b.log(b.sum(b.exp(x - largest), dims, true)) + largest;
     return keepdim ? sum : b.reshape(sum, b.declared());

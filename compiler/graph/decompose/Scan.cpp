@@ -1,6 +1,9 @@
 //===- Scan.cpp - running sums and extremes -------------------------------===//
 
+#include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
+
+#include <limits>
 
 namespace ptc::decompose {
 
@@ -15,12 +18,24 @@ static TList running(B &b, llvm::StringRef kind, T x, int64_t dim) {
   return {b.scan(kind, ordered, dim), b.argScan(kind, ordered, dim)};
 }
 
+/// Sums of 2, 4, 8, ... neighbours meet.
+static T logSumsComplex(B &b, T x, int64_t dim) {
+  int64_t most = b.range(x.size(dim)).max;
+  if (most > INT32_MAX)
+    return b.unsupported("the size of the dimension must have a bound");
+  for (int64_t reach = 1; reach < most; reach *= 2)
+    x = logAddExpComplex(b, x, b.padDim(x, dim, b.size(reach), b.size(-reach), -std::numeric_limits<double>::infinity()));
+  return x;
+}
+
 void addScan(Table &t) {
   t.def("cumsum", [](B &b, T x, int64_t dim, Dtype) { return scanned(b, "sum", x, dim); });
   t.def("cumprod", [](B &b, T x, int64_t dim, Dtype) { return scanned(b, "prod", x, dim); });
   t.def("cummax", [](B &b, T x, int64_t dim) { return running(b, "max", x, dim); });
   t.def("cummin", [](B &b, T x, int64_t dim) { return running(b, "min", x, dim); });
-  t.opmath("logcumsumexp _logcumsumexp", [](B &b, T x, int64_t dim) { return b.scan("logaddexp", x, dim); });
+  t.opmath("logcumsumexp _logcumsumexp", [](B &b, T x, int64_t dim) {
+    return isComplex(x.dtype()) && x.rank() ? logSumsComplex(b, x, dim) : b.scan("logaddexp", x, dim);
+  });
 }
 
 } // namespace ptc::decompose

@@ -1,8 +1,7 @@
 //===- Spectrum.cpp - singular values and what follows from them ----------===//
 //
-// Vectors belong to eigenvalues and singular values only up to a sign (or more),
-// and which one PyTorch returns follows from how LAPACK computes: rows answer
-// what does not depend on it.
+// Vectors belong to eigenvalues and singular values only up to a sign (or more):
+// as PyTorch says, which one is returned is left to whoever computes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +35,15 @@ static Singular decompose(B &b, T a) {
   bool tall;
   if (!isTall(b, a, tall))
     return {};
-  TList parts = b.matrix("svd", {tall ? a : matrixTranspose(b, a)});
-  if (tall)
-    return {parts[0], parts[1], parts[2]};
-  return {matrixTranspose(b, parts[2]), parts[1], matrixTranspose(b, parts[0])};
+  TList parts = b.matrix("svd", {tall ? a : adjoint(b, a)});
+  T values = b.real(parts[1]);
+  return tall ? Singular{parts[0], values, parts[2]} : Singular{adjoint(b, parts[2]), values, adjoint(b, parts[0])};
 }
 
-static T eigenvalues(B &b, T a, Str triangle) {
-  return b.matrix("eigh", {triangle.starts_with_insensitive("u") ? matrixTranspose(b, a) : a})[0];
+/// Eigenvalues and eigenvectors of the Hermitian matrix that a triangle gives.
+static TList decomposeHermitian(B &b, T a, Str triangle) {
+  TList parts = b.matrix("eigh", {triangle.starts_with_insensitive("u") ? adjoint(b, a) : a});
+  return {b.real(parts[0]), parts[1]};
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +134,7 @@ static void addConditions(Table &t) {
 /// What values up to which count as zero: the larger of an absolute tolerance
 /// and one relative to the largest. Each may be missing.
 static T tolerance(B &b, T a, T magnitudes, OptT absolute, OptT relative) {
-  mlir::Type type = a.dtype();
+  mlir::Type type = magnitudes.dtype();
   AffineExpr m = a.size(-2), n = a.size(-1);
   T side = b.maximum(b.to(b.tensor(T(m), b.i64()), type), b.to(b.tensor(T(n), b.i64()), type));
   auto given = [&](T x) { return x.isTensor() ? b.to(x, type) : b.tensor(x, type); };
@@ -145,7 +145,7 @@ static T tolerance(B &b, T a, T magnitudes, OptT absolute, OptT relative) {
 }
 
 static T rank(B &b, T a, OptT absolute, OptT relative, bool isHermitian) {
-  T magnitudes = isHermitian ? b.abs(eigenvalues(b, a, "L")) : decompose(b, a).values;
+  T magnitudes = isHermitian ? b.abs(decomposeHermitian(b, a, "L")[0]) : decompose(b, a).values;
   if (!magnitudes)
     return magnitudes;
   return b.sum(b.to(magnitudes > tolerance(b, a, magnitudes, absolute, relative), b.i64()), {-1});
@@ -156,8 +156,8 @@ static T pseudoInverse(B &b, T a, OptT absolute, OptT relative, bool isHermitian
     return b.full(matrixTranspose(b, a).sizes(), 0, a.dtype());
   Singular s;
   if (isHermitian) {
-    TList parts = b.matrix("eigh", {a});
-    s = {parts[1], parts[0], matrixTranspose(b, parts[1])};
+    TList parts = decomposeHermitian(b, a, "L");
+    s = {parts[1], parts[0], adjoint(b, parts[1])};
   } else {
     s = decompose(b, a);
   }
@@ -166,7 +166,7 @@ static T pseudoInverse(B &b, T a, OptT absolute, OptT relative, bool isHermitian
   T magnitudes = b.abs(s.values);
   T isKept = magnitudes > tolerance(b, a, magnitudes, absolute, relative);
   T inverted = b.where(isKept, 1.0 / s.values, 0.0);
-  return b.matmul(matrixTranspose(b, s.right) * b.unsqueeze(inverted, -2), matrixTranspose(b, s.left));
+  return b.matmul(adjoint(b, s.right) * b.unsqueeze(inverted, -2), adjoint(b, s.left));
 }
 
 static void addRanks(Table &t) {
@@ -197,25 +197,41 @@ static void addRanks(Table &t) {
 }
 
 //===----------------------------------------------------------------------===//
-// Values alone
+// Values and vectors
 //===----------------------------------------------------------------------===//
+
+/// U, the singular values, V^H; of vectors that nobody has asked for, zeros.
+static TList singularParts(B &b, T a, bool isFull, bool hasVectors) {
+  Singular s = decompose(b, a);
+  if (b.hasFailed())
+    return {};
+  auto zeros = [&](unsigned i) { return b.hasDeclared(i) ? b.full(b.declared(i), 0, a.dtype()) : T(); };
+  if (!hasVectors)
+    return {zeros(0), s.values, zeros(2)};
+  if (isFull)
+    s = {completeBasis(b, s.left), s.values, adjoint(b, completeBasis(b, adjoint(b, s.right)))};
+  return {s.left, s.values, s.right};
+}
+
+static T asComplex(B &b, T a) { return isComplex(a.dtype()) ? a : b.to(a, mlir::ComplexType::get(a.dtype())); }
 
 void addSpectrum(Table &t) {
   addNorms(t);
   addConditions(t);
   addRanks(t);
   t.def("linalg_svdvals", [](B &b, T a, Any) { return decompose(b, a).values; });
-  t.def("linalg_svd _linalg_svd svd", [](B &b, T a, Rest) {
-    if (b.isUsed(0) || b.isUsed(2))
-      return TList{b.unsupported("singular vectors have signs that follow from how LAPACK computes them: use svdvals or pinv")};
-    return TList{T(), decompose(b, a).values, T()};
+  t.def("linalg_svd", [](B &b, T a, bool isFull, Rest) { return singularParts(b, a, isFull, true); });
+  t.def("_linalg_svd", [](B &b, T a, bool isFull, bool hasVectors, Rest) {
+    return singularParts(b, a, isFull, hasVectors);
   });
-  t.def("linalg_eigvalsh", [](B &b, T a, Str triangle) { return eigenvalues(b, a, triangle); });
-  t.def("linalg_eigh _linalg_eigh", [](B &b, T a, Str triangle, Rest) {
-    if (b.isUsed(1))
-      return TList{b.unsupported("eigenvectors have signs that follow from how LAPACK computes them: use eigvalsh")};
-    return TList{eigenvalues(b, a, triangle)};
+  t.def("svd", [](B &b, T a, bool isReduced, bool hasVectors) {
+    TList parts = singularParts(b, a, !isReduced, hasVectors);
+    return hasVectors && parts.size() == 3 ? TList{parts[0], parts[1], adjoint(b, parts[2])} : parts;
   });
+  t.def("linalg_eigvalsh", [](B &b, T a, Str triangle) { return decomposeHermitian(b, a, triangle)[0]; });
+  t.def("linalg_eigh _linalg_eigh", [](B &b, T a, Str triangle, Rest) { return decomposeHermitian(b, a, triangle); });
+  t.def("linalg_eigvals", [](B &b, T a) { return b.matrix("eig", {asComplex(b, a)})[0]; });
+  t.def("linalg_eig", [](B &b, T a) { return b.matrix("eig", {asComplex(b, a)}); });
   t.def("linalg_matrix_exp matrix_exp", [](B &b, T a) { return b.matrix("exp", {a})[0]; });
   t.def("matrix_power linalg_matrix_power", [](B &b, T x, int64_t n) {
     if (n == 0)

@@ -8,12 +8,15 @@ namespace ptc::decompose {
 struct Moments {
   T mean, variance;
 };
-/// Two passes, so that a large mean costs no precision. Divides by
+/// Of complex numbers, by squares of magnitudes. Two passes, so that a large mean costs no precision. Divides by
 /// max(n - correction, 0).
 Moments variance(B &b, T x, DimsRef dims, double correction, bool keepdim);
 
 /// Subtracts the maximum first, so that nothing overflows.
 T softmax(B &b, T x, int64_t dim);
 T logSoftmax(B &b, T x, int64_t dim);
+
+/// log(e^x + e^y) of complex numbers.
+T logAddExpComplex(B &b, T x, T y);
 
 } // namespace ptc::decompose

@@ -195,13 +195,20 @@ T B::convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef d
 
 TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
   TList numbers(inputs);
+  bool arePairs = llvm::any_of(numbers, [](const T &x) { return isComplex(x.dtype()); });
   for (T &x : numbers) { // a row that has failed goes on with what the prim takes
-    if (!x.dtype().isF32() && !x.dtype().isF64())
+    Type part = arePairs ? cast<ComplexType>(x.dtype()).getElementType() : x.dtype();
+    if (!part.isF32() && !part.isF64())
       unsupported("matrices must be of float32 or float64");
-    x = x.dtype().isF64() ? x : to(onlyReal(x), f32());
+    x = arePairs ? stack({real(x), imag(x)}, -1) : x;
+    x = x.dtype().isF64() ? x : to(x, f32());
   }
-  auto op = create<prims::MatrixOp>(values(numbers), builder.getStringAttr(algorithm));
-  return llvm::map_to_vector<2>(op.getResults(), [&](Value result) { return T(*this, result); });
+  auto name = builder.getStringAttr((arePairs ? "complex_" : "") + algorithm);
+  auto op = create<prims::MatrixOp>(values(numbers), name);
+  return llvm::map_to_vector<2>(op.getResults(), [&](Value result) {
+    T x(*this, result);
+    return arePairs ? complex(select(x, -1, size(0)), select(x, -1, size(1))) : x;
+  });
 }
 
 T B::attention(T q, T k, T v, OptT mask, double scale, bool causal) {

@@ -13,14 +13,14 @@ namespace ptc::decompose {
 
 using mlir::AffineExpr;
 
-static T identity(B &, T x, Rest) { return x; }
+/// A conversion to real numbers takes the real part.
+static T converted(B &b, T x, Rest) { return b.hasDeclared(0) ? b.to(x, b.declaredType()) : x; }
 static T toDeclared(B &b, T x, Rest) { return b.reshape(x, b.declared()); }
 
 static void addReshapes(Table &t) {
-  // Conversions of type are made where results meet their declared types.
   t.def("alias alias_copy detach detach_copy contiguous clone lift lift_fresh lift_fresh_copy to.dtype to.device "
         "to.dtype_layout to.other _to_copy type_as resolve_conj resolve_neg",
-        [](B &b, T x, Rest rest) { return identity(b, x, rest); });
+        [](B &b, T x, Rest rest) { return converted(b, x, rest); });
   t.def("view view_copy _unsafe_view reshape _reshape_alias _reshape_copy _reshape_alias_copy view_as reshape_as "
         "flatten.using_ints unflatten.int ravel squeeze squeeze.dim squeeze.dims squeeze_copy squeeze_copy.dim "
         "squeeze_copy.dims atleast_1d atleast_2d",
