@@ -10,6 +10,8 @@ namespace ptc::decompose {
 
 static Complex operator+(Complex x, Complex y) { return {x.re + y.re, x.im + y.im}; }
 static Complex operator-(Complex x, Complex y) { return {x.re - y.re, x.im - y.im}; }
+/// The sign of a zero imaginary part, which chooses between two values on a cut, stays.
+static Complex addReal(Complex x, double number) { return {x.re + number, x.im}; }
 static Complex scale(Complex x, double factor) { return {x.re * factor, x.im * factor}; }
 /// i x, and -i x.
 static Complex turn(Complex x) { return {-x.im, x.re}; }
@@ -64,23 +66,25 @@ static Complex tanh(B &b, Complex x) {
   return {b.sinh(re) / divisor, b.sin(im) / divisor};
 }
 
-/// sign(a) log(|a| + sqrt(1 + x^2)): an odd function, computed where nothing cancels.
+/// sign(a) log(|a| + sqrt(1 + x^2)): an odd function, computed where nothing cancels. Far out it is log 2x.
 static Complex asinh(B &b, Complex x) {
-  T isNegative = (x.re < 0.0) | ((x.re == 0.0) & (x.im < 0.0));
+  constexpr double kFar = 1e8;
+  T isNegative = b.copySign(1.0, x.re) < 0.0, isFar = magnitude(b, x) > kFar;
   Complex right{b.where(isNegative, -x.re, x.re), b.where(isNegative, -x.im, x.im)};
-  Complex result = log(b, right + sqrt(b, mul(right, right) + number(b, x, 1)));
-  return {b.where(isNegative, -result.re, result.re), b.where(isNegative, -result.im, result.im)};
+  Complex root = sqrt(b, addReal(mul(right, right), 1));
+  Complex result = log(b, {right.re + b.where(isFar, 0.0, root.re), right.im + b.where(isFar, 0.0, root.im)});
+  T length = b.where(isFar, result.re + M_LN2, result.re);
+  return {b.where(isNegative, -length, length), b.where(isNegative, -result.im, result.im)};
 }
 
 static Complex acosh(B &b, Complex x) {
-  Complex one = number(b, x, 1);
-  return log(b, x + mul(sqrt(b, x + one), sqrt(b, x - one)));
+  return log(b, x + mul(sqrt(b, addReal(x, 1)), sqrt(b, addReal(x, -1))));
 }
 
 static Complex log1p(B &b, Complex x) {
   // log |1 + x| = log1p(a (2 + a) + b^2) / 2
   T length = b.log1p(x.re * (2.0 + x.re) + x.im * x.im) * 0.5, isFar = magnitude(b, x) > 0.5;
-  Complex far = log(b, x + number(b, x, 1));
+  Complex far = log(b, addReal(x, 1));
   return {b.where(isFar, far.re, length), far.im};
 }
 

@@ -61,6 +61,13 @@ StringRef arithmetic(StringRef target) {
       .Default("");
 }
 
+/// The exporter gives the places and counts that these return the values' type, but they are integers.
+bool hasPlaces(StringRef name) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"}, true)
+      .Default(false);
+}
+
 /// batch_norm in training form updates its running statistics, which its schema
 /// does not say: the flag that decides, and what is written.
 std::pair<StringRef, llvm::ArrayRef<StringRef>> hiddenMutation(StringRef name) {
@@ -216,7 +223,8 @@ llvm::Expected<llvm::SmallVector<Type>> NodeBuilder::resultTypes(const Node &nod
       auto type = tensorType(*output->tensor);
       if (!type)
         return type.takeError();
-      types.push_back(*type);
+      bool isPlace = i > 0 && hasPlaces(schema.baseName());
+      types.push_back(isPlace ? makeTensorType(getShape(*type), builder.getI64Type()) : *type);
     } else if (output && output->symbolic) {
       // item(): an integer binds a symbol; no size depends on a float.
       bool isFloat = !resolved.tensors.empty() && isa<FloatType>(getElementTypeOrSelf(resolved.tensors[0].second));

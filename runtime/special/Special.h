@@ -3,7 +3,8 @@
 // Kernels call them for each element, as they call libm, and the reference evaluator does. They compute in double, to about
 // its precision; arguments outside a function's domain give what PyTorch gives. PTC_SPECIAL_FUNCTIONS is the list: the
 // name after "ptc_special_" by the kind of its arguments. Polynomials exist for float as well ("...f"): where they
-// overflow, the type of the recurrence shows.
+// overflow, the type of the recurrence shows. The first argument of a draw is a uniform number in [0, 1); of
+// binomial_draw, the count plus that number.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,6 +18,7 @@
   unary(scaled_modified_bessel_k0) unary(scaled_modified_bessel_k1)                                                    \
   unary(digamma) unary(erfcx) unary(lgamma) unary(log_ndtr) unary(ndtri)                                               \
   binary(igamma) binary(igammac) binary(polygamma) binary(zeta)                                                        \
+  binary(gamma_quantile) binary(poisson_draw) binary(binomial_draw)                                                    \
   polynomial(chebyshev_polynomial_t) polynomial(chebyshev_polynomial_u)                                                        \
   polynomial(chebyshev_polynomial_v) polynomial(chebyshev_polynomial_w)                                                        \
   polynomial(hermite_polynomial_h) polynomial(hermite_polynomial_he)                                                           \

@@ -31,9 +31,11 @@ functions = [
     op("complex.view_dtype", lambda a, b: (a.view(torch.float32) * 2, b.view(torch.complex64) * 2), z(4, 9), x(4, 6)),
     op("complex.view_as_complex", lambda a: torch.view_as_complex(a) * 2j, x(4, 9, 2)),
     op("complex.norm", lambda a: (torch.linalg.vector_norm(a), torch.linalg.vector_norm(a, 1, 0)), z(4, 9)),
+    *(op(f"complex.cut.{name}", getattr(torch, name), lambda random: torch.complex(*torch.meshgrid(edges := torch.tensor([-2.0, -0.0, 0.0, 2.0, 1e20]), edges, indexing="ij")))
+      for name in ("asinh", "atan", "atanh", "acosh", "asin", "acos", "log1p", "sqrt", "log")),
     op("complex.moments", lambda a: (a.var(), a.std(1), *torch.var_mean(a, 0, correction=0), *torch.std_mean(a)), z(4, 9)),
     op("complex.prod", lambda a: (a.prod(), a.prod(1), a[:0].prod(0), a[:, :0].prod()), z(3, 4), tolerance=(1e-3, 1e-3)),
-    op("complex.logsumexp", lambda a: (a.logsumexp(1), torch.logcumsumexp(a, 1), torch.logaddexp(a, a.flip(0))), z(4, 9), tolerance=(1e-3, 1e-4)),
+    op("complex.logsumexp", lambda a: (a.logsumexp(1), torch.logcumsumexp(a, 1), torch.logcumsumexp(a[0, 0], 0), torch.logaddexp(a, a.flip(0))), z(4, 9), tolerance=(1e-3, 1e-4)),
     op("complex.ramps", lambda a: (torch.linspace(-1j, 3 + 2j, 7) + a, torch.logspace(1, 2j, 7) + a), z(7), tolerance=(1e-4, 1e-4)),
     op("complex.scaled", lambda a, b, c: (torch.addmm(a, b, c, beta=1 + 2j, alpha=2j), torch.lerp(a, b, 1.2 + 0.1j), torch.lerp(a, b, c), torch.add(a, b, alpha=1 + 1j)), z(4, 4), z(4, 4), z(4, 4)),
     op("complex.vecdot", lambda a, b: torch.linalg.vecdot(a, b), z(4, 9), z(4, 9)),
@@ -60,6 +62,7 @@ transforms = [
     op("fftshift", lambda a: (fft.fftshift(a), fft.ifftshift(a, 1)), x(4, 5)),
     op("stft", lambda a, w: torch.stft(a, 16, 5, 12, w, return_complex=True), x(2, 80), x(12, low=0.5), tolerance=CLOSE),
     op("stft.real", lambda a: torch.view_as_real(torch.stft(a, 16, center=False, normalized=True, return_complex=True)), x(80), tolerance=CLOSE),
+    op("istft.whole", lambda a: torch.istft(a, 16, onesided=False), z(16, 9), tolerance=CLOSE),
     op("istft", lambda a, w: torch.istft(torch.stft(a, 16, 4, 16, w, return_complex=True) * 2, 16, 4, 16, w), x(2, 80), x(16, low=0.5), tolerance=CLOSE),
 ]  # fmt: skip
 

@@ -32,6 +32,7 @@ reductions = [
     op("max.special", lambda a: (a.amax(1), a.amin(1)), special(30, 4)),
     op("aminmax", lambda a: torch.aminmax(a, dim=1), x(3, 4)),
     op("any_all", lambda a: (a.any(), a.all(1), a.any(0, keepdim=True)), bools(3, 4)),
+    op("sum_to_size.bool", lambda a: a.sum_to_size(1, 9), bools(3, 9)),
     op("count_nonzero", lambda a: torch.count_nonzero(a, 1), ints(3, 9)),
     op("var_mean", lambda a: torch.var_mean(a, 1, correction=0), x(3, 9)),
     op("softmax", lambda a: (a.softmax(1), a.log_softmax(0)), x(4, 9, low=-30, high=30)),

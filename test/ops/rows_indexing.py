@@ -122,6 +122,7 @@ chosen = [
     op("unique.dim", lambda a: torch.unique(a, dim=0, return_inverse=True, return_counts=True), ints(40, 2, low=0, high=3)),
     op("unique_consecutive", lambda a: torch.unique_consecutive(a, return_inverse=True, return_counts=True), ints(40, low=0, high=3)),
     op("unique_consecutive.dim", lambda a: torch.unique_consecutive(a, dim=1), ints(1, 40, low=0, high=3)),
+    op("unique.bool", lambda a: (torch.unique(a, return_inverse=True, return_counts=True), torch.unique_consecutive(a, return_counts=True)), bools(9)),
     op("item.float", lambda a: (a.max().item(), a[1].item()), x(5)),
     op("tensor_split.tensor", lambda a, i: [part + 0 for part in torch.tensor_split(a, i, 1)][:2], x(3, 9), lambda r: torch.tensor([2, 5])),
     op("item", lambda a: torch.full((3,), a.max().item()) + 1, ints(5)),

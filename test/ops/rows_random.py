@@ -74,6 +74,17 @@ choices = [
     fact("multinomial.replacement", lambda a: near(torch.multinomial(torch.tensor([1.0, 0.0, 3.0]), N, True), 1.5, 0.75**0.5)),
 ]  # fmt: skip
 
+distributions = [
+    *(fact(f"standard_gamma.{a}", lambda x, a=a: near(torch._standard_gamma(x * 0 + a), a, a**0.5), x(N)) for a in (0.05, 0.7, 1, 3, 200)),
+    fact("standard_gamma.f64", lambda a: near(torch._standard_gamma(a * 0 + 3), 3, 3**0.5), x(N, dtype=torch.float64)),
+    fact("standard_gamma.tail", lambda a: near((torch._standard_gamma(a * 0 + 2) > 5).float(), 0.0404277, 0.19696), x(N)),
+    *(fact(f"poisson.{a}", lambda x, a=a: near(torch.poisson(x * 0 + a), a, a**0.5), x(N)) for a in (0.1, 4, 30.5, 2000)),
+    fact("poisson.zero", lambda a: (near((torch.poisson(a * 0 + 2) == 0).float(), 0.135335, 0.34208), torch.poisson(a * 0)), x(N)),
+    *(fact(f"binomial.{n}.{p}", lambda x, n=n, p=p: near(torch.binomial(x * 0 + n, x * 0 + p), n * p, (n * p * (1 - p)) ** 0.5), x(N)) for n, p in ((1, 0.3), (10, 0.5), (40, 0.97), (5000, 0.2))),
+    fact("binomial.ends", lambda a: (torch.binomial(a * 0 + 7, a * 0), torch.binomial(a * 0 + 7, a * 0 + 1), torch.binomial(a * 0, a * 0 + 0.5)), x(9)),
+    fact("dirichlet", lambda a: (torch._sample_dirichlet(a * 0 + 2).sum(-1), near(torch._sample_dirichlet(a * 0 + 2)[:, 0], 0.25, (0.25 * 0.75 / 9) ** 0.5)), x(N // 4, 4)),
+]  # fmt: skip
+
 dropouts = [
     fact("dropout", lambda a: near(F.dropout(a * 0 + 1, 0.2, True), 1, 0.5), x(N)),
     fact("dropout.values", lambda a: between((r := F.dropout(a, 0.5, True)) * (r - 2 * a), -1e-6, 1e-6), x(N)),
@@ -85,4 +96,4 @@ dropouts = [
     fact("attention.dropout", mean_of_values, x(2, 4, 9, 8)),
 ]  # fmt: skip
 
-ROWS = [*fills, *choices, *dropouts]
+ROWS = [*fills, *choices, *distributions, *dropouts]

@@ -223,8 +223,8 @@ static T istft(B &b, T x, int64_t size, std::optional<int64_t> hop, std::optiona
   mlir::Type part = b.real(x).dtype();
   bool isHalf = onesided.value_or(getConstant(x.size(-1)) != size);
   x = scaled(b, x, b.size(size), normalized ? -0.5 : -1);
-  T pieces = isHalf ? fromHalf(b, x, -1, b.size(size), false) : transform(b, x, -1, false);
-  pieces = isHalf || returnComplex ? pieces : b.real(pieces);
+  bool isReal = isHalf || !returnComplex; // of a whole spectrum, PyTorch takes the half, too
+  T pieces = isReal ? fromHalf(b, x, -1, b.size(size), false) : transform(b, x, -1, false);
   T shape = window ? *window : b.full(b.size(length), 1.0, part);
   shape = b.padDim(shape, 0, b.size((size - length) / 2), b.size(size - length - (size - length) / 2), 0);
   AffineExpr frames = x.size(1), total = (frames - 1) * step + size;

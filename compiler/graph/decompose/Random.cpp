@@ -4,6 +4,7 @@
 #include "compiler/graph/decompose/Table.h"
 
 #include <cmath>
+#include <limits>
 
 namespace ptc::decompose {
 
@@ -172,6 +173,34 @@ static void addChoices(Table &t) {
 }
 
 //===----------------------------------------------------------------------===//
+// Distributions by parameters that are tensors
+//===----------------------------------------------------------------------===//
+
+/// Never 0 where the parameter is not, as PyTorch's.
+static T standardGamma(B &b, T alpha) {
+  T u = uniform(b, alpha.sizes(), b.f64()) + 0x1p-54; // neither 0 nor 1
+  T wide = b.to(alpha, b.f64());
+  double least = alpha.dtype().isF64() ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  return b.where(wide == 0.0, 0.0, b.maximum(b.special("gamma_quantile", u, wide), least));
+}
+
+static void addDistributions(Table &t) {
+  t.opmath("_standard_gamma", [](B &b, T alpha) { return standardGamma(b, alpha); });
+  t.opmath("_sample_dirichlet", [](B &b, T alpha) {
+    T gamma = standardGamma(b, alpha);
+    return gamma / b.sum(gamma, {-1}, true);
+  });
+  t.def("poisson", [](B &b, T rate) {
+    return b.special("poisson_draw", uniform(b, rate.sizes(), b.f64()), b.to(rate, b.f64()));
+  });
+  t.def("binomial", [](B &b, T count, T p) {
+    T whole = b.floor(b.to(count, b.f64())), u = uniform(b, b.declared(), b.f64());
+    T sum = b.minimum(whole + u, b.nextAfter(whole + 1.0, 0.0)); // also where it is rounded
+    return b.special("binomial_draw", sum, b.to(p, b.f64()));
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Dropout
 //===----------------------------------------------------------------------===//
 
@@ -228,6 +257,7 @@ void addRandom(Table &t) {
   addFloats(t);
   addIntegers(t);
   addChoices(t);
+  addDistributions(t);
   addDropouts(t);
 }
 

@@ -60,7 +60,7 @@ static void addSums(Table &t) {
     for (int64_t d = 0; d < x.rank(); ++d)
       if (d < lead || (b.isOne(size[d - lead]) && !b.isOne(x.size(d))))
         dims.push_back(d);
-    return dims.empty() ? x : b.reshape(b.sum(x, dims), b.declared());
+    return dims.empty() ? x : b.reshape(b.sum(accumulated(b, x), dims), b.declared());
   });
 }
 

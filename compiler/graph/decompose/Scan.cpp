@@ -20,7 +20,7 @@ static TList running(B &b, llvm::StringRef kind, T x, int64_t dim) {
 
 /// Sums of 2, 4, 8, ... neighbours meet.
 static T logSumsComplex(B &b, T x, int64_t dim) {
-  int64_t most = b.range(x.size(dim)).max;
+  int64_t most = x.rank() ? b.range(x.size(dim)).max : 1;
   if (most > INT32_MAX)
     return b.unsupported("the size of the dimension must have a bound");
   for (int64_t reach = 1; reach < most; reach *= 2)
@@ -34,7 +34,7 @@ void addScan(Table &t) {
   t.def("cummax", [](B &b, T x, int64_t dim) { return running(b, "max", x, dim); });
   t.def("cummin", [](B &b, T x, int64_t dim) { return running(b, "min", x, dim); });
   t.opmath("logcumsumexp _logcumsumexp", [](B &b, T x, int64_t dim) {
-    return isComplex(x.dtype()) && x.rank() ? logSumsComplex(b, x, dim) : b.scan("logaddexp", x, dim);
+    return isComplex(x.dtype()) ? logSumsComplex(b, x, dim) : b.scan("logaddexp", x, dim);
   });
 }
 
