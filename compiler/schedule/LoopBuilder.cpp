@@ -66,6 +66,13 @@ Value constantInt(Builder &b, Type type, int64_t value) {
   return arith::ConstantOp::create(b, IntegerAttr::get(type, bits));
 }
 
+Value orderedBits(Builder &b, StringRef kind, Type element, Value value) {
+  if (!element.isUnsignedInteger() || !llvm::is_contained({"max", "min", "argmax", "argmin"}, kind))
+    return value;
+  APInt top = APInt::getSignedMinValue(element.getIntOrFloatBitWidth());
+  return arith::XOrIOp::create(b, value, arith::ConstantOp::create(b, IntegerAttr::get(value.getType(), top)));
+}
+
 Value neutral(Builder &b, StringRef kind, Type type, bool isUnsigned) {
   bool isMax = kind == "max" || kind == "argmax";
   if (kind == "sum" || kind == "or")

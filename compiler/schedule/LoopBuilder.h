@@ -37,6 +37,9 @@ mlir::Value logicalAnd(Builder &b, mlir::Value x, mlir::Value y);
 /// A number of a scalar type (as getScalarType answers).
 mlir::Value constant(Builder &b, mlir::Type type, double value);
 mlir::Value constantInt(Builder &b, mlir::Type type, int64_t value);
+/// What `max` and the like order: a number as it is; of an unsigned one, which scalars do not tell from signed ones, bits
+/// that are ordered alike as a signed number. Applied once more, the number again.
+mlir::Value orderedBits(Builder &b, llvm::StringRef kind, mlir::Type element, mlir::Value value);
 /// What a reduction starts from.
 mlir::Value neutral(Builder &b, llvm::StringRef kind, mlir::Type type, bool isUnsigned);
 

@@ -16,6 +16,17 @@ static bool isUnsigned(Value tensor) {
   return element.isUnsignedInteger() || element.isInteger(1);
 }
 
+/// A reduction of elements of x, in the order that its element type has.
+static Value reduceOrdered(Builder &b, Value x, Value result, StringRef kind, ShapeRef sizes, ScalarBody body,
+                           ScalarBody finish = {}) {
+  Type element = elementType(x);
+  auto ordered = [&](ValueRange ids) { return orderedBits(b, kind, element, body(ids)); };
+  auto number = [&](ValueRange args) { return orderedBits(b, kind, element, args.back()); };
+  if (element.isUnsignedInteger() && !kind.starts_with("arg"))
+    return createReduce(b, tensorType(result), kind, sizes, ordered, number);
+  return createReduce(b, tensorType(result), kind, sizes, ordered, finish);
+}
+
 /// Reads x with the dimensions `dims` taken from the end of the domain, the others from its front.
 static Value reduceDims(Builder &b, Value x, Value result, StringRef kind, ArrayRef<int64_t> dims) {
   Shape sizes = getShape(x), reduced, places(sizes.size());
@@ -26,16 +37,22 @@ static Value reduceDims(Builder &b, Value x, Value result, StringRef kind, Array
     if (isReduced)
       reduced.push_back(sizes[i]);
   }
-  return createReduce(b, tensorType(result), kind, reduced,
-                      [&](ValueRange ids) { return widen(b, read(b, x, places, ids)); });
+  return reduceOrdered(b, x, result, kind, reduced, [&](ValueRange ids) { return widen(b, read(b, x, places, ids)); });
 }
 
 static Value createScan(Builder &b, Value x, Value result, StringRef kind, int64_t dim) {
+  Type element = elementType(x);
   auto scan = loop::ScanOp::create(b, result.getType(), kind, dim);
-  buildRegion(b, scan.getBody(), tensorType(x).getRank(), {},
-              [&](ValueRange ids) { return SmallVector<Value>{widen(b, read(b, x, ids))}; });
-  return scan.getResult();
+  buildRegion(b, scan.getBody(), tensorType(x).getRank(), {}, [&](ValueRange ids) {
+    return SmallVector<Value>{orderedBits(b, kind, element, widen(b, read(b, x, ids)))};
+  });
+  if (kind.starts_with("arg") || !element.isUnsignedInteger())
+    return scan.getResult();
+  return createMap(b, tensorType(result),
+                   [&](ValueRange ids) { return orderedBits(b, kind, element, read(b, scan.getResult(), ids)); });
 }
+
+static Value logicalOr(Builder &b, Value x, Value y) { return x ? Value(arith::OrIOp::create(b, x, y)) : y; }
 
 static std::string argKind(StringRef kind) { return ("arg" + kind).str(); }
 
@@ -91,11 +108,12 @@ template <typename Op> struct Windows {
 
 static Value lowerWindow(Builder &b, prims::ReduceWindowOp op) {
   Windows windows(b, op);
-  return createReduce(b, tensorType(op.getResult()), op.getKind(), windows.reduced,
-                      [&](ValueRange ids) { return windows.element(op.getKind(), ids); });
+  return reduceOrdered(b, op.getX(), op.getResult(), op.getKind(), windows.reduced,
+                       [&](ValueRange ids) { return windows.element(op.getKind(), ids); });
 }
 
-/// The place in the window, taken apart, gives the place in x.
+/// The place in the window, taken apart, gives the place in x. Where all elements are as extreme as the padding, that may
+/// come first: the first element of x is meant.
 static Value lowerArgWindow(Builder &b, prims::ArgReduceWindowOp op) {
   Windows windows(b, op);
   std::string kind = argKind(op.getKind());
@@ -111,18 +129,30 @@ static Value lowerArgWindow(Builder &b, prims::ArgReduceWindowOp op) {
       at[windows.dims[i]] = i == 0 ? rest : Value(arith::RemSIOp::create(b, rest, size));
       rest = arith::DivSIOp::create(b, rest, size);
     }
-    Value linear = constantInt(b, b.getI64Type(), 0);
-    for (unsigned dim = first; dim < rank; ++dim) {
-      Value place = number(getAffineDimExpr(dim, b.getContext()) * op.getStrides()[dim] - op.getLow()[dim]);
+    Value linear = constantInt(b, b.getI64Type(), 0), zero = linear, outside;
+    SmallVector<Value> places, inside;
+    for (unsigned dim = 0; dim < rank; ++dim) {
+      AffineExpr from = getAffineDimExpr(dim, b.getContext()) * op.getStrides()[dim] - op.getLow()[dim];
+      int64_t dilation = op.getDilations()[dim];
+      Value start = number(from), place = start;
       if (at[dim])
-        place = arith::AddIOp::create(
-            b, place, arith::MulIOp::create(b, at[dim], constantInt(b, b.getI64Type(), op.getDilations()[dim])));
+        place = arith::AddIOp::create(b, start,
+                                      arith::MulIOp::create(b, at[dim], constantInt(b, b.getI64Type(), dilation)));
+      if (op.getLow()[dim] > 0)
+        outside = logicalOr(b, outside, arith::CmpIOp::create(b, Predicate::slt, place, zero));
+      if (windows.mayPassEnd(dim))
+        outside = logicalOr(b, outside, arith::CmpIOp::create(b, Predicate::sge, place, number(windows.sizes[dim])));
+      places.push_back(place);
+      inside.push_back(op.getLow()[dim] > 0 ? Value(arith::MaxSIOp::create(b, start, number(from % dilation))) : start);
+    }
+    for (unsigned dim = first; dim < rank; ++dim) {
+      Value place = outside ? Value(arith::SelectOp::create(b, outside, inside[dim], places[dim])) : places[dim];
       linear = arith::AddIOp::create(b, arith::MulIOp::create(b, linear, number(windows.sizes[dim])), place);
     }
     return linear;
   };
-  return createReduce(b, tensorType(op.getResult()), kind, windows.reduced,
-                      [&](ValueRange ids) { return windows.element(kind, ids); }, finish);
+  return reduceOrdered(b, op.getX(), op.getResult(), kind, windows.reduced,
+                       [&](ValueRange ids) { return windows.element(kind, ids); }, finish);
 }
 
 //===----------------------------------------------------------------------===//

@@ -220,14 +220,20 @@ static Value lowerGather(Builder &b, prims::GatherOp op) {
 
 static Value lowerScatter(Builder &b, prims::ScatterOp op) {
   Shape domain = getShape(op.getUpdates());
-  auto scatter = loop::ScatterOp::create(b, op.getResult().getType(), op.getX(), makeSizesAttr(domain, b.getContext()),
-                                         op.getCombine());
+  RankedTensorType type = tensorType(op.getResult());
+  Type element = type.getElementType();
+  bool isReordered = element.isUnsignedInteger() && llvm::is_contained({"max", "min"}, op.getCombine());
+  auto ordered = [&](Value number) { return orderedBits(b, op.getCombine(), element, number); };
+  auto reorder = [&](Value x) {
+    return isReordered ? createMap(b, type, [&](ValueRange ids) { return ordered(read(b, x, ids)); }) : x;
+  };
+  auto scatter = loop::ScatterOp::create(b, type, reorder(op.getX()), makeSizesAttr(domain, b.getContext()), op.getCombine());
   buildRegion(b, scatter.getBody(), domain.size(), {}, [&](ValueRange ids) {
-    SmallVector<Value> values{read(b, op.getUpdates(), ids)};
+    SmallVector<Value> values{ordered(read(b, op.getUpdates(), ids))};
     llvm::append_range(values, gatherPlaces(b, op.getX(), op.getIndices(), op.getDims(), ids));
     return values;
   });
-  return scatter.getResult();
+  return reorder(scatter.getResult());
 }
 
 Lowered lowerStructure(Lowering &lowering, Operation *op) {

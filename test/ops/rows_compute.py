@@ -29,6 +29,7 @@ reductions = [
     op("sum.empty", lambda a: (a[:0].sum(0), a[:0].prod()), x(3, 2)),
     op("prod.dim", lambda a: a.prod(1, keepdim=True), x(3, 4)),
     op("mean.dtype", lambda a: a.mean(dtype=torch.float32), ints(9)),
+    op("max.uint8", lambda a: (a.amax(1), a.amin(1), a.argmax(1), a.argmin(1), *a.cummax(1)), ints(30, 9, low=0, high=256, dtype=torch.uint8)),
     op("max.special", lambda a: (a.amax(1), a.amin(1)), special(30, 4)),
     op("aminmax", lambda a: torch.aminmax(a, dim=1), x(3, 4)),
     op("any_all", lambda a: (a.any(), a.all(1), a.any(0, keepdim=True)), bools(3, 4)),

@@ -58,6 +58,7 @@ convolution = [
 pooling = [
     op("max_pool2d", lambda a: F.max_pool2d(a, 3, 2, 1), x(2, 3, 8, 9)),
     op("max_pool2d.indices", lambda a: F.max_pool2d(a, 2, return_indices=True), x(2, 3, 8, 8)),
+    op("max_pool2d.all_excluded", lambda a: F.max_pool2d(a.masked_fill(a < 2, -torch.inf), 3, 2, 1, return_indices=True), x(2, 3, 8, 8)),
     op("max_pool2d.ceil", lambda a: F.max_pool2d(a, 3, 2, ceil_mode=True), x(1, 2, 8, 8)),
     op("max_pool1d", lambda a: F.max_pool1d(a, 3, 2), x(2, 3, 9)),
     op("max_pool3d", lambda a: F.max_pool3d(a, 2), x(1, 2, 4, 4, 4)),
