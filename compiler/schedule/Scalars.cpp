@@ -74,6 +74,15 @@ static Value signInteger(Builder &b, Operands x, bool isUnsigned) {
 static Value reciprocal(Builder &b, Operands x, bool) {
   return arith::DivFOp::create(b, constant(b, x[0].getType(), 1), x[0]);
 }
+/// An exponent of unsigned bits is no negative one.
+static Value powerInteger(Builder &b, Operands x, bool isUnsigned) {
+  Type type = x[0].getType();
+  if (!isUnsigned)
+    return math::IPowIOp::create(b, x[0], x[1]);
+  Type wide = b.getIntegerType(2 * type.getIntOrFloatBitWidth());
+  auto extend = [&](Value value) { return arith::ExtUIOp::create(b, wide, value); };
+  return arith::TruncIOp::create(b, type, math::IPowIOp::create(b, extend(x[0]), extend(x[1])));
+}
 static Value logicalNot(Builder &b, Operands x, bool) {
   return arith::XOrIOp::create(b, x[0], constantInt(b, x[0].getType(), -1));
 }
@@ -128,7 +137,7 @@ static const llvm::StringMap<Row> &table() {
       {"mul", {binary<arith::MulFOp>, orOnBits<arith::MulIOp, arith::AndIOp>}},
       {"div", {binary<arith::DivFOp>, bySign<arith::DivSIOp, arith::DivUIOp>}},
       {"rem", {binary<arith::RemFOp>, bySign<arith::RemSIOp, arith::RemUIOp>}},
-      {"pow", {binary<math::PowFOp>, binary<math::IPowIOp>}},
+      {"pow", {binary<math::PowFOp>, powerInteger}},
       {"atan2", {binary<math::Atan2Op>}},
       {"maximum", {binary<arith::MaximumFOp>, bySign<arith::MaxSIOp, arith::MaxUIOp>}},
       {"minimum", {binary<arith::MinimumFOp>, bySign<arith::MinSIOp, arith::MinUIOp>}},

@@ -60,6 +60,7 @@ promotion = [
     op("promote.number", lambda a: a * 2.5 + 1, ints(4)),
     op("promote.int32_number", lambda a: a + 1, ints(4, dtype=torch.int32)),
     op("promote.bool_number", lambda a: a + 1, bools(4)),
+    op("pow.uint8", torch.pow, ints(40, low=0, high=9, dtype=torch.uint8), ints(40, low=0, high=256, dtype=torch.uint8)),
     op("promote.uint8", lambda a, b: a + b, ints(4, low=0, high=200, dtype=torch.uint8), ints(4, dtype=torch.int8)),
     op("uint8.wraps", lambda a: a * 3, ints(40, low=0, high=255, dtype=torch.uint8)),
     op("rsub", lambda a: 1 - a, x(4)),
