@@ -62,8 +62,8 @@ def ContractOp : Plain<"contract"> {
   let description = [{
     lhs_batch[i] pairs with rhs_batch[i], lhs_contract[i] with rhs_contract[i];
     the others are free. Result: batch dimensions, lhs's free dimensions in
-    order, rhs's free dimensions in order. bf16/f16 accumulate in f32; the
-    result has the operands' element type.
+    order, rhs's free dimensions in order. bf16/f16 accumulate in f32, bools by
+    or; the result has the operands' element type.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);

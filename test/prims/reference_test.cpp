@@ -74,3 +74,41 @@ TEST_CASE("NaN is the greatest") {
   })", {reals({3}, {1, nan, 2})});
   CHECK(std::isnan(y.reals[0]));
 }
+
+TEST_CASE("what no i32 holds becomes the least of them, as in kernels") {
+  Tensor y = run(R"(func.func @f(%x: tensor<3xf32> {ptc.input = "x"}) -> tensor<3xi32> {
+    %0 = prims.convert %x {dtype = i32} : (tensor<3xf32>) -> tensor<3xi32>
+    return %0 : tensor<3xi32>
+  })", {reals({3}, {3e9, -7.5, std::numeric_limits<double>::quiet_NaN()})});
+  CHECK(y.integers == std::vector<int64_t>{INT32_MIN, -7, INT32_MIN});
+}
+
+TEST_CASE("an unsigned number shifted by its width is zero") {
+  Tensor y = run(R"(func.func @f(%x: tensor<2xf32> {ptc.input = "x"}) -> tensor<2xui8> {
+    %0 = prims.convert %x {dtype = ui8} : (tensor<2xf32>) -> tensor<2xui8>
+    %1 = prims.full {value = 8 : ui8, sizes = array<i64: 2>} : () -> tensor<2xui8>
+    %2 = prims.shr %0, %1 : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>
+    return %2 : tensor<2xui8>
+  })", {reals({2}, {200, 3})});
+  CHECK(y.integers == std::vector<int64_t>{0, 0});
+}
+
+TEST_CASE("erfinv near the ends") {
+  Tensor y = run(R"(func.func @f(%x: tensor<3xf32> {ptc.input = "x"}) -> tensor<3xf32> {
+    %0 = prims.erfinv %x : (tensor<3xf32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32>
+  })", {reals({3}, {0.25, -0.75, 0.999})});
+  CHECK(y.reals[0] == Approx(0.22531205501217808).epsilon(1e-14));
+  CHECK(y.reals[1] == Approx(-0.8134198475976184).epsilon(1e-12));
+  CHECK(y.reals[2] == Approx(2.326753765513525).epsilon(1e-12));
+}
+
+TEST_CASE("bools are contracted by or") {
+  Tensor y = run(R"(func.func @f(%x: tensor<2xf32> {ptc.input = "x"}) -> tensor<i1> {
+    %0 = prims.convert %x {dtype = i1} : (tensor<2xf32>) -> tensor<2xi1>
+    %1 = prims.contract %0, %0 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>,
+      rhs_contract = array<i64: 0>} : (tensor<2xi1>, tensor<2xi1>) -> tensor<i1>
+    return %1 : tensor<i1>
+  })", {reals({2}, {1, 1})});
+  CHECK(y.integers == std::vector<int64_t>{1});
+}

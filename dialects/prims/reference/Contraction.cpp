@@ -27,6 +27,12 @@ template <typename T> static void multiply(const T *a, const T *b, T *c, int64_t
         }
 }
 
+/// Sums of integers wrap around, those of bools are their disjunction.
+static void boundIntegers(Tensor &result) {
+  for (int64_t &value : result.integers)
+    value = isBool(result.element) ? value != 0 : wrap(value, result.element);
+}
+
 static Sizes freeDims(size_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
   Sizes dims;
   for (int64_t d = 0; d < int64_t(rank); ++d)
@@ -63,8 +69,7 @@ Error ContractOp::evaluate(Evaluation &e) {
     for (int64_t i = 0; i < batches; ++i)
       multiply(lhs.as<T>().data() + i * m * k, rhs.as<T>().data() + i * k * n, out.data() + i * m * n, m, n, k);
   });
-  for (int64_t &value : result.integers)
-    value = wrap(value, result.element);
+  boundIntegers(result);
   return e.set(std::move(result));
 }
 
@@ -140,8 +145,7 @@ Error ConvolutionOp::evaluate(Evaluation &e) {
                outputs, points, depth);
     }
   });
-  for (int64_t &value : result.integers)
-    value = wrap(value, result.element);
+  boundIntegers(result);
   if (getChannelsLast()) {
     Sizes order{0};
     for (size_t d = 0; d < spatial; ++d)

@@ -227,7 +227,8 @@ Error ShlOp::evaluate(Evaluation &e) {
 }
 Error ShrOp::evaluate(Evaluation &e) {
   int64_t width = e[0].element.getIntOrFloatBitWidth();
-  return bits2(e, [=](int64_t x, int64_t y) { return x >> (y < 0 || y >= width ? width - 1 : y); });
+  int64_t most = e[0].element.isUnsignedInteger() ? width : width - 1;
+  return bits2(e, [=](int64_t x, int64_t y) { return x >> (y < 0 || y >= width ? most : y); });
 }
 
 Error EqOp::evaluate(Evaluation &e) {
@@ -271,17 +272,19 @@ Error SelectOp::evaluate(Evaluation &e) {
   return e.set(std::move(result));
 }
 
-static int64_t truncateToInteger(double x) {
-  // What x86 gives for values that no int64 holds.
+static int64_t truncateToInteger(double x, Type to) {
+  // What x86 gives for values that do not fit; narrower types take the low bits of an int64.
+  if (to.isInteger(32))
+    return x >= -0x1p31 && x < 0x1p31 ? int64_t(x) : INT32_MIN;
   return x >= -0x1p63 && x < 0x1p63 ? int64_t(x) : INT64_MIN;
 }
 
 static double realPart(double x) { return x; }
 static double realPart(Complex x) { return x.real(); }
 static double realPart(int64_t x) { return double(x); }
-static int64_t toInteger(int64_t x) { return x; }
-static int64_t toInteger(double x) { return truncateToInteger(x); }
-static int64_t toInteger(Complex x) { return truncateToInteger(x.real()); }
+static int64_t toInteger(int64_t x, Type) { return x; }
+static int64_t toInteger(double x, Type to) { return truncateToInteger(x, to); }
+static int64_t toInteger(Complex x, Type to) { return truncateToInteger(x.real(), to); }
 static Complex toComplex(Complex x) { return x; }
 static Complex toComplex(double x) { return x; }
 static Complex toComplex(int64_t x) { return double(x); }
@@ -296,7 +299,7 @@ Error ConvertOp::evaluate(Evaluation &e) {
       return map1(e, x, [](T v) { return realPart(v); });
     if (isBool(to))
       return map1(e, x, [](T v) { return int64_t(v != T(0)); });
-    return map1(e, x, [&](T v) { return wrap(toInteger(v), to); });
+    return map1(e, x, [&](T v) { return wrap(toInteger(v, to), to); });
   });
 }
 

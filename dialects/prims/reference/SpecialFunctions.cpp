@@ -16,7 +16,8 @@ double erfinv(double x) {
   double w = std::log1p(-x * x), a = 2 / (M_PI * 0.147) + w / 2;
   double y = std::copysign(std::sqrt(std::sqrt(a * a - w / 0.147) - a), x);
   for (int i = 0; i < 4; ++i) {
-    double error = std::fabs(x) < 0.5 ? std::erf(y) - x : std::copysign((1 - std::fabs(x)) - std::erfc(std::fabs(y)), x);
+    double tail = (1 - std::fabs(x)) - std::erfc(std::fabs(y));
+    double error = std::fabs(x) < 0.5 ? std::erf(y) - x : x < 0 ? -tail : tail;
     y -= error / (M_2_SQRTPI * std::exp(-y * y));
   }
   return y;
