@@ -1,0 +1,200 @@
+//===- Noise.cpp ----------------------------------------------------------===//
+
+#include "test/random/Noise.h"
+
+#include "dialects/prims/Prims.h"
+#include "dialects/prims/reference/Evaluate.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace ptc::test {
+
+using prims::Tensor;
+
+namespace {
+/// Errors of elementwise prims in units of the type that they compute in (halves: float). Not named: exact.
+const llvm::StringMap<double> &elementwiseErrors() {
+  static const llvm::StringMap<double> errors = {
+      {"add", 1},   {"sub", 1},   {"mul", 1},   {"div", 1},   {"sqrt", 1},  {"reciprocal", 1}, {"rsqrt", 2}, {"exp", 2},
+      {"exp2", 2},  {"expm1", 2}, {"log", 2},   {"log1p", 2}, {"log2", 2},  {"log10", 2},      {"sin", 2},   {"cos", 2},
+      {"tan", 3},   {"asin", 2},  {"acos", 2},  {"atan", 2},  {"sinh", 2},  {"cosh", 2},       {"tanh", 2},  {"asinh", 2},
+      {"acosh", 2}, {"atanh", 2}, {"erf", 2},   {"erfc", 2},  {"erfinv", 64}, {"pow", 2},      {"atan2", 2}, {"special", 8},
+  };
+  return errors;
+}
+
+class Disturbance {
+public:
+  Disturbance(Operation *op, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> symbols, Tensor &result, double scale,
+              Random &random)
+      : op(op), operands(operands), symbols(symbols), result(result), scale(scale), random(random),
+        element(result.element), name(op->getName().stripDialect()) {}
+  void run();
+
+private:
+  StringRef kind() const {
+    for (StringRef attribute : {"kind", "combine"})
+      if (auto value = op->getAttrOfType<StringAttr>(attribute))
+        return value.getValue();
+    return {};
+  }
+  bool is(std::initializer_list<StringRef> names) const { return llvm::is_contained(names, name); }
+  /// The smallest relative step of what is computed in.
+  double epsilon() const {
+    if (element.isF64())
+      return 0x1p-52;
+    return name == "scatter" && !element.isF32() ? (element.isBF16() ? 0x1p-7 : 0x1p-10) : 0x1p-23;
+  }
+  double largest() const { return element.isF64() ? std::numeric_limits<double>::max() : double(std::numeric_limits<float>::max()); }
+  double smallest() const { return element.isF64() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min()); }
+  double sign() { return random.chance(50) ? 1 : -1; }
+  double noise() { return random.uniform(-1, 1) * scale; }
+  /// Any value whatever: of what no one has promised.
+  double anything(double value) {
+    return random.pick({value, 0.0, std::numeric_limits<double>::infinity(), -1.0, std::numeric_limits<double>::quiet_NaN()});
+  }
+  /// The prim's result with f applied to all elements of its operands.
+  std::vector<double> evaluateOn(llvm::function_ref<double(double)> f) const;
+
+  void relative(double units);
+  void sums();
+  void products();
+  void zeros();
+  void conversions();
+
+  Operation *op;
+  ArrayRef<const Tensor *> operands;
+  ArrayRef<int64_t> symbols;
+  Tensor &result;
+  double scale;
+  Random &random;
+  Type element;
+  StringRef name;
+};
+} // namespace
+
+std::vector<double> Disturbance::evaluateOn(llvm::function_ref<double(double)> f) const {
+  std::vector<Tensor> changed;
+  std::vector<const Tensor *> pointers;
+  for (const Tensor *operand : operands)
+    changed.push_back(*operand);
+  for (Tensor &tensor : changed) {
+    for (double &value : tensor.reals)
+      value = f(value);
+    pointers.push_back(&tensor);
+  }
+  auto results = prims::evaluate(op, pointers, symbols);
+  return results ? results->front().reals : (llvm::consumeError(results.takeError()), result.reals);
+}
+
+void Disturbance::relative(double units) {
+  // The last denormal numbers are steps of a size of their own.
+  double least = element.isF64() ? 0x1p-1074 : 0x1p-149;
+  for (double &value : result.reals)
+    if (std::isfinite(value) && value != 0)
+      value += noise() * (units * epsilon() * std::fabs(value) + (std::fabs(value) < 2 * smallest() ? units * least : 0));
+}
+
+void Disturbance::sums() {
+  std::vector<double> magnitudes = evaluateOn([](double x) { return std::isfinite(x) ? std::fabs(x) : 0; });
+  for (auto [value, magnitude] : llvm::zip(result.reals, magnitudes)) {
+    if (!(magnitude < largest() * 0.99)) // a partial sum may be infinite
+      value = anything(value);
+    else if (std::isfinite(value))
+      value += noise() * 2 * (epsilon() * magnitude + (magnitude < smallest() ? 0x1p-149 : 0));
+  }
+}
+
+void Disturbance::products() {
+  // Partial products may pass what numbers there are, in another order than the reference's.
+  std::vector<double> above = evaluateOn([](double x) { return std::max(std::fabs(x), 1.0); });
+  std::vector<double> below = evaluateOn([](double x) { return x == 0 ? 1 : std::min(std::fabs(x), 1.0); });
+  int64_t terms = 2 + operands[0]->count() / std::max<int64_t>(1, name == "scan" ? 1 : result.count());
+  for (auto [value, most, least] : llvm::zip(result.reals, above, below)) {
+    if (std::isnan(value))
+      continue;
+    if (most > largest() * 0.99 || least < smallest() * 1.01)
+      value = anything(value);
+    else if (std::isfinite(value))
+      value += noise() * epsilon() * std::min<int64_t>(terms, 64) * std::fabs(value);
+  }
+}
+
+/// Which zero an extreme or a sum is depends on the order.
+void Disturbance::zeros() {
+  for (double &value : result.reals)
+    if (value == 0)
+      value = std::copysign(0.0, sign());
+}
+
+void Disturbance::conversions() {
+  const Tensor &x = *operands[0];
+  bool fromFloat = prims::isFloat(x.element);
+  if (name == "bitcast") { // the bits of a NaN
+    for (int64_t i = 0; fromFloat && i < x.count(); ++i)
+      if (std::isnan(x.reals[i]))
+        result.visit([&](auto &out) { out[i] = random.below(100); });
+    return;
+  }
+  // Halves are made of floats, and numbers are doubles on the way in the reference.
+  if (prims::isFloat(element) && (!fromFloat || x.element.isF64()) && !element.isF64())
+    for (double &value : result.reals)
+      value *= 1 + noise() * (element.isF32() ? 0x1p-53 : 0x1p-24);
+}
+
+void Disturbance::run() {
+  if (is({"convert", "bitcast"}))
+    return conversions();
+  if (!prims::isFloat(element))
+    return;
+  if (auto error = elementwiseErrors().find(name); error != elementwiseErrors().end())
+    return relative(error->second);
+  if (name == "copy_sign") { // the sign of a NaN
+    for (size_t i = 0; i < result.reals.size(); ++i)
+      if (std::isnan(operands[1]->reals[i]))
+        result.reals[i] *= sign();
+    return;
+  }
+  if (is({"maximum", "minimum", "reduce", "scan", "reduce_window", "contract", "convolution", "scatter", "attention", "sort", "top_k"}))
+    zeros();
+  if (name == "convolution") { // whether a weight that is no number meets the zeros of the padding
+    bool strange = llvm::any_of(operands[1]->reals, [](double x) { return !std::isfinite(x); });
+    for (double &value : result.reals)
+      if (strange && std::isnan(value))
+        value = anything(value);
+  }
+  if (is({"contract", "convolution"}) || (is({"reduce", "scan", "reduce_window", "scatter"}) && kind() == "sum"))
+    return sums();
+  if (is({"reduce", "scan", "reduce_window", "scatter"}) && kind() == "prod")
+    return products();
+  if (name == "scan" && kind() == "logaddexp") {
+    double most = 1;
+    for (double x : operands[0]->reals)
+      most = std::isfinite(x) ? std::max(most, std::fabs(x)) : most;
+    for (double &value : result.reals)
+      if (std::isfinite(value))
+        value += noise() * 16 * epsilon() * most;
+  }
+  if (name == "attention") {
+    // Errors of scores are in proportion to their terms, and multiply the weights.
+    double most[3] = {0, 0, 0};
+    for (int i = 0; i < 3; ++i)
+      for (double x : operands[i]->reals)
+        most[i] = std::max(most[i], std::fabs(x));
+    double scores = most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
+    for (double &value : result.reals)
+      value = std::isfinite(most[2] * scores) ? value + noise() * epsilon() * (8 + scores) * most[2] : anything(value);
+  }
+}
+
+void disturb(Operation *op, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> symbols, Tensor &result, double scale,
+             Random &random) {
+  Disturbance(op, operands, symbols, result, scale, random).run();
+}
+
+} // namespace ptc::test
