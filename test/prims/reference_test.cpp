@@ -112,3 +112,12 @@ TEST_CASE("bools are contracted by or") {
   })", {reals({2}, {1, 1})});
   CHECK(y.integers == std::vector<int64_t>{1});
 }
+
+TEST_CASE("a key behind the query is excluded whatever the mask says") {
+  Tensor y = run(R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"}) -> tensor<1x1x2x1xf32> {
+    %0 = prims.attention %x, %x, %x, %m {causal = true, scale = 1.0 : f64}
+      : (tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32>
+    return %0 : tensor<1x1x2x1xf32>
+  })", {reals({1, 1, 2, 1}, {3, 3}), reals({1, 1, 2, 2}, {0, std::numeric_limits<double>::infinity(), 0, 0})});
+  CHECK(y.reals == std::vector<double>{3, 3});
+}

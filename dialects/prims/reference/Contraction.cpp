@@ -197,12 +197,12 @@ Error AttentionOp::evaluate(Evaluation &e) {
       for (int64_t c = 0; c < width; ++c)
         score += q.reals[i * width + c] * k.reals[(pair * keys + j) * width + c];
       row[j] = score * scale;
-      if (getCausal() && j > query)
-        row[j] = minusInfinity;
       if (getMask() && isBool(mask.element))
         row[j] = mask.integers[i * keys + j] ? row[j] : minusInfinity;
       else if (getMask())
         row[j] += mask.reals[i * keys + j];
+      if (getCausal() && j > query) // whatever the mask says
+        row[j] = minusInfinity;
     }
     softmax(row.data(), keys);
     for (int64_t j = 0; j < keys; ++j)
