@@ -41,23 +41,25 @@ static Number horner(Number x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// The rational approximation that PyTorch uses, with its two steps of Newton's method.
+/// The rational approximation that PyTorch uses, with its two steps of Newton's method (of doubles three); near the ends,
+/// where erf is flat, by erfc.
 Value emitErfinv(Builder &b, ArrayRef<Value> operands, bool) {
   Number x{&b, operands[0]};
-  Number square = x * x;
-  Number central = x * horner(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899}) /
+  Number square = x * x, magnitude = apply<math::AbsFOp>(x);
+  Number central = magnitude * horner(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899}) /
                    horner(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0});
-  Number magnitude = apply<math::AbsFOp>(x);
   Number tail = apply<math::SqrtOp>((x.number(0) - apply<math::LogOp>((1.0 - magnitude) * 0.5)));
   Number outer = horner(tail, {1.641345311, 3.429567803, -1.624906493, -1.970840454}) /
                  horner(tail, {1.637067800, 3.543889200, 1.0});
-  outer = x.with(math::CopySignOp::create(b, outer.value, x.value));
-  Number y = choose(apply<math::AbsFOp>(x).less(0.7), central, outer);
-  for (int step = 0; step < 2; ++step)
-    y = y - (apply<math::ErfOp>(y) - x) / (apply<math::ExpOp>(x.number(0) - y * y) * 1.1283791670955126);
-  Number infinity = x.with(math::CopySignOp::create(b, x.number(std::numeric_limits<double>::infinity()).value, x.value));
+  Number y = choose(magnitude.less(0.7), central, outer);
+  for (int step = 0, steps = x.value.getType().isF64() ? 3 : 2; step < steps; ++step) {
+    Number error = choose(magnitude.less(0.5), apply<math::ErfOp>(y) - magnitude,
+                          (1.0 - magnitude) - apply<math::ErfcOp>(y));
+    y = y - error / (apply<math::ExpOp>(x.number(0) - y * y) * 1.1283791670955126);
+  }
   Value isOne = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, magnitude.value, x.number(1).value);
-  return choose(isOne, infinity, y).value;
+  y = choose(isOne, x.number(std::numeric_limits<double>::infinity()), y);
+  return math::CopySignOp::create(b, y.value, x.value);
 }
 
 /// Neighbours in value are neighbours in bits: one up away from zero, one down towards it.

@@ -93,13 +93,14 @@ Value *emitAtan(Ir &b, Value *value) {
   return select(x == 0.0, x, toFloat(atanApproximate(toDouble(x)))).v;
 }
 
-/// asin x = atan(x / sqrt((1 - x)(1 + x))), exact enough in double.
+/// asin x = atan(x / sqrt((1 - x)(1 + x))), exact enough in double. The sign is put on the float: LLVM 22 turns a half
+/// rounded from a double's copysign into a call of __truncdfhf2, which nobody has.
 Value *emitAsin(Ir &b, Value *value) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "asin", {value});
   Real w = toDouble(x);
-  return select(x == 0.0, x, toFloat(atanApproximate(w / sqrt((1.0 - w) * (1.0 + w))))).v;
+  return withSignOf(toFloat(atanApproximate(abs(w / sqrt((1.0 - w) * (1.0 + w))))), x).v;
 }
 
 /// 2 atan(sqrt((1 - x) / (1 + x))): keeps its digits near 1.
