@@ -33,7 +33,8 @@ public:
   Disturbance(Operation *op, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> symbols, Tensor &result, double scale,
               Random &random)
       : op(op), operands(operands), symbols(symbols), result(result), scale(scale), random(random),
-        element(result.element), name(op->getName().stripDialect()) {}
+        element(result.element), name(op->getName().stripDialect()), kindOfAnything(random.below(6)),
+        shareOfAnything(random.pick({50, 100})) {}
   void run();
 
 private:
@@ -44,19 +45,21 @@ private:
     return {};
   }
   bool is(std::initializer_list<StringRef> names) const { return llvm::is_contained(names, name); }
-  /// The smallest relative step of what is computed in.
-  double epsilon() const {
-    if (element.isF64())
-      return 0x1p-52;
-    return name == "scatter" && !element.isF32() ? (element.isBF16() ? 0x1p-7 : 0x1p-10) : 0x1p-23;
+  /// The type that is computed in: halves are widened, but for a scatter, which rounds after each update.
+  const llvm::fltSemantics &semantics() const {
+    bool isWidened = name != "scatter" && (element.isBF16() || element.isF16());
+    return isWidened ? llvm::APFloat::IEEEsingle() : llvm::cast<FloatType>(element).getFloatSemantics();
   }
-  double largest() const { return element.isF64() ? std::numeric_limits<double>::max() : double(std::numeric_limits<float>::max()); }
-  double smallest() const { return element.isF64() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min()); }
+  double epsilon() const { return std::ldexp(1, 1 - int(llvm::APFloat::semanticsPrecision(semantics()))); }
+  double largest() const { return llvm::APFloat::getLargest(semantics()).convertToDouble(); }
+  double smallest() const { return llvm::APFloat::getSmallestNormalized(semantics()).convertToDouble(); }
   double sign() { return random.chance(50) ? 1 : -1; }
   double noise() { return random.uniform(-1, 1) * scale; }
-  /// Any value whatever: of what no one has promised.
+  /// Any value whatever: of what no one has promised. Of one kind in a tensor: NaN everywhere would hide the others.
   double anything(double value) {
-    return random.pick({value, 0.0, std::numeric_limits<double>::infinity(), -1.0, std::numeric_limits<double>::quiet_NaN()});
+    double infinity = std::numeric_limits<double>::infinity();
+    double kinds[] = {value, -value, 0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()};
+    return random.chance(shareOfAnything) ? kinds[kindOfAnything] : value;
   }
   /// The prim's result with f applied to all elements of its operands.
   std::vector<double> evaluateOn(llvm::function_ref<double(double)> f) const;
@@ -75,6 +78,8 @@ private:
   Random &random;
   Type element;
   StringRef name;
+  int64_t kindOfAnything;
+  int shareOfAnything; ///< in percent
 };
 } // namespace
 
@@ -114,9 +119,10 @@ void Disturbance::products() {
   // Partial products may pass what numbers there are, in another order than the reference's.
   std::vector<double> above = evaluateOn([](double x) { return std::max(std::fabs(x), 1.0); });
   std::vector<double> below = evaluateOn([](double x) { return x == 0 ? 1 : std::min(std::fabs(x), 1.0); });
+  std::vector<double> strange = evaluateOn([](double x) { return std::isnan(x) ? x : 1; });
   int64_t terms = 2 + operands[0]->count() / std::max<int64_t>(1, name == "scan" ? 1 : result.count());
-  for (auto [value, most, least] : llvm::zip(result.reals, above, below)) {
-    if (std::isnan(value))
+  for (auto [value, most, least, factor] : llvm::zip(result.reals, above, below, strange)) {
+    if (std::isnan(factor))
       continue;
     if (most > largest() * 0.99 || least < smallest() * 1.01)
       value = anything(value);
@@ -152,6 +158,10 @@ void Disturbance::run() {
     return conversions();
   if (!prims::isFloat(element))
     return;
+  if (name == "pow") // 1 to the power of NaN is 1
+    for (size_t i = 0; i < result.reals.size(); ++i)
+      if (std::isnan(operands[1]->reals[i]) && std::fabs(operands[0]->reals[i] - 1) < 1e-2 && random.chance(50))
+        result.reals[i] = 1;
   if (auto error = elementwiseErrors().find(name); error != elementwiseErrors().end())
     return relative(error->second);
   if (name == "copy_sign") { // the sign of a NaN
@@ -181,14 +191,15 @@ void Disturbance::run() {
         value += noise() * 16 * epsilon() * most;
   }
   if (name == "attention") {
-    // Errors of scores are in proportion to their terms, and multiply the weights.
+    // Errors of scores are in proportion to their terms, and multiply the weights. Whether an excluded value that is no
+    // number counts is open.
     double most[3] = {0, 0, 0};
     for (int i = 0; i < 3; ++i)
       for (double x : operands[i]->reals)
-        most[i] = std::max(most[i], std::fabs(x));
+        most[i] = std::isnan(x) ? std::numeric_limits<double>::infinity() : std::max(most[i], std::fabs(x));
     double scores = most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
     for (double &value : result.reals)
-      value = std::isfinite(most[2] * scores) ? value + noise() * epsilon() * (8 + scores) * most[2] : anything(value);
+      value = most[0] + most[1] + most[2] + scores < largest() ? value + noise() * epsilon() * (8 + scores) * most[2] : anything(value);
   }
 }
 
