@@ -143,7 +143,7 @@ void Disturbance::conversions() {
   bool fromFloat = prims::isFloat(x.element);
   if (name == "bitcast") { // the bits of a NaN
     for (int64_t i = 0; fromFloat && i < x.count(); ++i)
-      if (std::isnan(x.reals[i]))
+      if (std::isnan(x.reals[i]) && random.chance(50))
         result.visit([&](auto &out) { out[i] = random.below(100); });
     return;
   }
