@@ -152,6 +152,11 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, MaybeLocation locat
 // Contractions
 //===----------------------------------------------------------------------===//
 
+/// Half types are added up as f32, and left so.
+static Type sumOf(Type element) {
+  return element.isBF16() || element.isF16() ? Type(Float32Type::get(element.getContext())) : element;
+}
+
 LogicalResult ContractOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
   Shape lhs = getShape(a.getLhs()), rhs = getShape(a.getRhs()), result;
   auto concat = [](ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
@@ -176,7 +181,7 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, MaybeLocation location
     result.push_back(getConstant(rhs[j]) ? rhs[j] : lhs[i]);
   result.append(dropDims(lhs, left));
   result.append(dropDims(rhs, right));
-  types.push_back(makeTensorType(result, elementOf(a.getLhs())));
+  types.push_back(makeTensorType(result, sumOf(elementOf(a.getLhs()))));
   return success();
 }
 
@@ -213,7 +218,7 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, MaybeLocation locat
   }
   if (last)
     result.push_back(outputs);
-  types.push_back(makeTensorType(result, elementOf(a.getX())));
+  types.push_back(makeTensorType(result, sumOf(elementOf(a.getX()))));
   return success();
 }
 

@@ -62,8 +62,9 @@ def ContractOp : Plain<"contract"> {
   let description = [{
     lhs_batch[i] pairs with rhs_batch[i], lhs_contract[i] with rhs_contract[i];
     the others are free. Result: batch dimensions, lhs's free dimensions in
-    order, rhs's free dimensions in order. bf16/f16 accumulate in f32, bools by
-    or; the result has the operands' element type.
+    order, rhs's free dimensions in order. The sums of bf16/f16 are f32, so that
+    who adds a bias to them rounds once; else the result has the operands' element
+    type, and bools are joined by or.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
@@ -74,7 +75,7 @@ def ConvolutionOp : Plain<"convolution"> {
     channels_last = false: x [N, C, spatial...], w [O, C/groups, kernel...],
     result [N, O, spatial...]. channels_last = true: x [N, spatial..., C],
     w [kernel..., C/groups, O], result [N, spatial..., O]. Bias is a separate
-    add. `input_dilation` d inserts d-1 zeros between input elements before padding
+    add, and the result of bf16/f16 is f32. `input_dilation` d inserts d-1 zeros between input elements before padding
     (transposed convolution). low/high padding may be negative.
     out = floor(((n - 1) * input_dilation + 1 + low + high - dilation * (k - 1) - 1) / stride) + 1.
   }];

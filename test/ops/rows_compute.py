@@ -62,6 +62,13 @@ contractions = [
     op("matmul.1d_3d", torch.matmul, x(5), x(3, 5, 9)),
     op("matmul.2d_3d", torch.matmul, x(7, 5), x(3, 5, 9)),
     op("matmul.bf16", torch.matmul, x(7, 32, dtype=torch.bfloat16), x(32, 9, dtype=torch.bfloat16)),
+    # What the half type loses of the products, which nobody sees who rounds before the addition.
+    *(op(f"{name}.bf16", f, x(3, 7, 32, dtype=torch.bfloat16), x(3, 32, 9, dtype=torch.bfloat16)) for name, f in [
+        ("linear", lambda a, w: F.linear(a[0, :1], w[0].T, -(a[0, :1] @ w[0])[0])),
+        ("addmm", lambda a, b: torch.addmm(-(a[0] @ b[0]), a[0], b[0])),
+        ("baddbmm", lambda a, b: torch.baddbmm(-(a @ b), a, b)),
+        ("addmv", lambda a, b: torch.addmv(-(a[0] @ b[0, :, 0]), a[0], b[0, :, 0])),
+    ]),
     op("matmul.int", torch.matmul, ints(7, 5), ints(5, 9)),
     op("linear", F.linear, x(2, 3, 5), x(7, 5), x(7)),
     op("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), x(9), x(7, 5), x(5, 9)),

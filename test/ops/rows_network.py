@@ -43,6 +43,8 @@ convolution = [
     op("conv2d.grouped", lambda a, w: F.conv2d(a, w, groups=2), x(1, 4, 6, 6), x(6, 2, 3, 3)),
     op("conv2d.depthwise", lambda a, w: F.conv2d(a, w, groups=4, padding=1), x(1, 4, 6, 6), x(4, 1, 3, 3)),
     op("conv2d.same", lambda a, w: F.conv2d(a, w, padding="same"), x(1, 3, 6, 6), x(4, 3, 4, 3)),
+    *(op(f"conv2d.bf16.{name}", lambda a, w, n=n: F.conv2d(a, w, -F.conv2d(a, w, groups=n).flatten(), groups=n),
+         x(1, 4, 3, 3, dtype=torch.bfloat16), x(8, 4 // n, 3, 3, dtype=torch.bfloat16)) for name, n in (("bias", 1), ("grouped", 2))),
     op("conv2d.int", lambda a, w, b: F.conv2d(a, w, b, stride=2, padding=1, groups=2), ints(1, 4, 6, 7), ints(6, 2, 3, 3), ints(6)),
     op("conv_transpose2d.int", lambda a, w: F.conv_transpose2d(a, w, stride=2), ints(1, 3, 4, 4), ints(3, 2, 3, 3)),
     op("conv2d.unbatched", lambda a, w: F.conv2d(a, w), x(3, 6, 6), x(4, 3, 3, 3)),

@@ -52,7 +52,8 @@ static T attendWithDropout(B &b, T q, T k, T v, OptT mask, double scale, const O
     scores = isBool(mask->dtype()) ? b.where(*mask, scores, kExcluded) : scores + *mask;
   T highest = b.max(scores, {-1}, true), weights = softmax(b, scores, -1);
   weights = b.where(highest == kExcluded, 0.0, weights); // a row with everything excluded
-  return b.matmul(dropout(b, weights, options.dropout, true).result, repeatHeads(b, v, q));
+  weights = b.to(dropout(b, weights, options.dropout, true).result, v.dtype());
+  return b.matmul(weights, repeatHeads(b, v, q));
 }
 
 static T attend(B &b, T q, T k, T v, OptT mask, Options options) {

@@ -184,7 +184,7 @@ public:
   T scatter(T x, T updates, llvm::ArrayRef<T> indices, DimsRef dims, llvm::StringRef combine);
   T wrap(T index, mlir::AffineExpr size);
 
-  // Contractions.
+  // Contractions. The results of half types are f32: who goes on with one as an operand rounds it first.
   T contract(T lhs, T rhs, DimsRef lhsBatch, DimsRef rhsBatch, DimsRef lhsContract, DimsRef rhsContract);
   T matmul(T x, T y); ///< As torch.matmul.
   T convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,

@@ -13,7 +13,7 @@ static bool isNumber(T x, double value) {
 
 /// beta * addend + alpha * product. With beta 0 the addend is not even read, so
 /// that its NaN does not count.
-static T addScaled(T addend, T product, T beta, T alpha) {
+static T addScaled(B &b, T addend, T product, T beta, T alpha) {
   // Integers are scaled by integers.
   if (isIntegral(product.dtype())) {
     beta = T(int64_t(beta.real()));
@@ -22,6 +22,7 @@ static T addScaled(T addend, T product, T beta, T alpha) {
   product = isNumber(alpha, 1) ? product : product * alpha;
   if (isNumber(beta, 0))
     return product;
+  addend = b.toOpmath(addend); // rounded once, with the product
   return (isNumber(beta, 1) ? addend : addend * beta) + product;
 }
 
@@ -38,13 +39,13 @@ static void addProducts(Table &t) {
   t.def("vdot", [](B &b, T x, T y) { return b.matmul(b.conj(x), y); });
   t.def("linear", [](B &b, T x, T w, OptT bias) { return linear(b, x, w, bias); });
   t.def("addmm addmv baddbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
-    return b.expand(addScaled(addend, b.matmul(x, y), beta, alpha), b.declared());
+    return b.expand(addScaled(b, addend, b.matmul(x, y), beta, alpha), b.declared());
   });
   t.def("addbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
-    return addScaled(addend, b.contract(x, y, {}, {}, {0, 2}, {0, 1}), beta, alpha);
+    return addScaled(b, addend, b.contract(x, y, {}, {}, {0, 2}, {0, 1}), beta, alpha);
   });
-  t.def("addr", [](B &b, T addend, T x, T y, T beta, T alpha) {
-    return addScaled(addend, outer(b, x, y), beta, alpha);
+  t.opmath("addr", [](B &b, T addend, T x, T y, T beta, T alpha) {
+    return addScaled(b, addend, outer(b, x, y), beta, alpha);
   });
   t.def("outer ger", [](B &b, T x, T y) { return outer(b, x, y); });
   t.def("inner", [](B &b, T x, T y) {
@@ -66,7 +67,7 @@ static void addProducts(Table &t) {
   t.def("linalg_multi_dot chain_matmul", [](B &b, TList matrices) {
     T product = matrices.front();
     for (const T &matrix : llvm::drop_begin(matrices))
-      product = b.matmul(product, matrix);
+      product = b.to(b.matmul(product, matrix), matrix.dtype());
     return product;
   });
 }

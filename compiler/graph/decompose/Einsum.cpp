@@ -140,7 +140,8 @@ Lettered Einsum::multiply(Lettered x, Lettered y, size_t last) {
   for (char letter : y.letters)
     if (!contains(x.letters, letter))
       yFree += letter;
-  return {b.contract(x.x, y.x, xBatch, yBatch, xContract, yContract), batch + xFree + yFree};
+  T product = b.contract(x.x, y.x, xBatch, yBatch, xContract, yContract);
+  return {b.to(product, x.x.dtype()), batch + xFree + yFree};
 }
 
 /// Letters that nobody needs are summed, the others put in order.

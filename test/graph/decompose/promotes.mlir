@@ -24,3 +24,13 @@ func.func @number_keeps_the_tensors_type(%x: tensor<4xf16>) -> tensor<4xf16> {
   %0 = aten.mul.Scalar %x {other = 2.5 : f64} : (tensor<4xf16>) -> tensor<4xf16>
   return %0 : tensor<4xf16>
 }
+
+// The products are added up in f32, and so is the bias.
+// CHECK-LABEL: @bias_before_rounding
+func.func @bias_before_rounding(%x: tensor<2x3xbf16>, %w: tensor<4x3xbf16>, %b: tensor<4xbf16>) -> tensor<2x4xbf16> {
+  // CHECK: prims.contract {{.*}} : (tensor<2x3xbf16>, tensor<4x3xbf16>) -> tensor<2x4xf32>
+  // CHECK: prims.add {{.*}} : (tensor<2x4xf32>, tensor<2x4xf32>)
+  // CHECK: prims.convert {{.*}} {dtype = bf16}
+  %0 = aten.linear.default %x, %w, %b : (tensor<2x3xbf16>, tensor<4x3xbf16>, tensor<4xbf16>) -> tensor<2x4xbf16>
+  return %0 : tensor<2x4xbf16>
+}
