@@ -46,8 +46,8 @@ static void addSums(Table &t) {
     return b.sum(accumulated(b, b.where(b.isNan(x), 0, x)), dims, keepdim);
   });
   t.def("nanmean", [](B &b, T x, Dims dims, bool keepdim, Dtype) {
-    T nan = b.isNan(x), counted = b.sum(b.to(b.logicalNot(nan), b.f32()), dims, keepdim);
-    return b.sum(accumulated(b, b.where(nan, 0, x)), dims, keepdim) / counted;
+    T nan = b.isNan(x), sum = b.sum(accumulated(b, b.where(nan, 0, x)), dims, keepdim);
+    return sum / b.sum(b.to(b.logicalNot(nan), sum.dtype()), dims, keepdim);
   });
   t.def("count_nonzero", [](B &b, T x, std::optional<int64_t> dim) {
     return b.sum(b.to(b.to(x, b.boolean()), b.i64()), dim ? Dims{*dim} : Dims());

@@ -1,8 +1,8 @@
 //===- Resize.cpp - upsampling and sampling at a grid ---------------------===//
 //
 // Each dimension is resized by itself: what is read for place i of the result
-// does not depend on the other dimensions. Places are computed in f32 as
-// PyTorch does, at compile time where sizes are known.
+// does not depend on the other dimensions. Places are computed as PyTorch does,
+// in f64 where x is and else in f32, at compile time where sizes are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,34 @@ struct Axis {
   AffineExpr n, out;
   std::optional<double> factor;
   bool alignCorners;
+  mlir::Type type; ///< Of places and weights.
 };
 } // namespace
 
-/// Distance between the places that neighbours read.
-static T scaleOf(B &b, const Axis &axis, bool isNearest) {
-  if (auto n = getConstant(axis.n), out = getConstant(axis.out); n && out && !(axis.factor && *axis.factor > 0)) {
-    bool aligned = axis.alignCorners && !isNearest;
-    return aligned ? T(*out > 1 ? double(float(*n - 1) / float(*out - 1)) : 0.0) : T(double(float(*n) / float(*out)));
-  }
-  auto f32 = [&](AffineExpr size) { return b.tensor(T(size), b.f32()); };
-  if (axis.alignCorners && !isNearest) {
-    T steps = f32(axis.out) - 1.0;
-    return b.where(steps > 0.0, (f32(axis.n) - 1.0) / steps, 0.0);
-  }
-  if (axis.factor && *axis.factor > 0)
-    return T(double(float(1.0 / *axis.factor)));
-  return f32(axis.n) / f32(axis.out);
+static Axis axisOf(B &b, T x, int64_t dim, AffineExpr out, std::optional<double> factor, bool alignCorners) {
+  return {dim, x.size(dim), out, factor, alignCorners, x.dtype().isF64() ? b.f64() : b.f32()};
 }
 
-/// Where place i of the result lies in x: a vector of f32.
+/// Distance between the places that neighbours read.
+static T scaleOf(B &b, const Axis &axis, bool isNearest) {
+  auto rounded = [&](double number) { return axis.type.isF64() ? number : double(float(number)); };
+  if (auto n = getConstant(axis.n), out = getConstant(axis.out); n && out && !(axis.factor && *axis.factor > 0)) {
+    bool aligned = axis.alignCorners && !isNearest;
+    return aligned ? T(*out > 1 ? rounded(double(*n - 1) / double(*out - 1)) : 0.0) : T(rounded(double(*n) / double(*out)));
+  }
+  auto number = [&](AffineExpr size) { return b.tensor(T(size), axis.type); };
+  if (axis.alignCorners && !isNearest) {
+    T steps = number(axis.out) - 1.0;
+    return b.where(steps > 0.0, (number(axis.n) - 1.0) / steps, 0.0);
+  }
+  if (axis.factor && *axis.factor > 0)
+    return T(rounded(1.0 / *axis.factor));
+  return number(axis.n) / number(axis.out);
+}
+
+/// Where place i of the result lies in x: a vector.
 static T sources(B &b, const Axis &axis, Filter filter) {
-  T place = b.range(axis.out, b.f32());
+  T place = b.range(axis.out, axis.type);
   bool isNearest = filter == Filter::Nearest || filter == Filter::NearestExact;
   T scale = scaleOf(b, axis, isNearest);
   if (filter == Filter::Nearest || (axis.alignCorners && !isNearest))
@@ -127,7 +133,7 @@ static T resize(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std:
   int64_t spatial = x.rank() - 2;
   for (int64_t d = spatial - 1; d >= 0; --d) {
     auto factor = d < int64_t(factors.size()) ? factors[d] : std::nullopt;
-    x = resizeAxis(b, x, {d + 2, x.size(d + 2), target[d + 2], factor, alignCorners}, filter);
+    x = resizeAxis(b, x, axisOf(b, x, d + 2, target[d + 2], factor, alignCorners), filter);
   }
   return x;
 }
@@ -147,11 +153,11 @@ static T filterWeight(B &b, T distance, Filter filter) {
 
 /// The weight of every place of x in every place of the result: [out, n].
 static T antialiasedWeights(B &b, const Axis &axis, Filter filter) {
-  T scale = b.tensor(scaleOf(b, axis, false), b.f32()), widened = b.maximum(scale, 1.0);
-  T center = b.unsqueeze((b.range(axis.out, b.f32()) + 0.5) * scale, 1);
+  T scale = b.tensor(scaleOf(b, axis, false), axis.type), widened = b.maximum(scale, 1.0);
+  T center = b.unsqueeze((b.range(axis.out, axis.type) + 0.5) * scale, 1);
   T support = widened * (filter == Filter::Linear ? 1.0 : 2.0);
   T first = b.maximum(b.trunc(center - support + 0.5), 0.0), end = b.trunc(center + support + 0.5);
-  T place = b.range(axis.n, b.f32());
+  T place = b.range(axis.n, axis.type);
   T weight = filterWeight(b, b.abs(place - center + 0.5) / widened, filter);
   weight = b.where((place >= first) & (place < end), weight, 0.0);
   return weight / b.sum(weight, {1}, true);
@@ -160,7 +166,7 @@ static T antialiasedWeights(B &b, const Axis &axis, Filter filter) {
 static T resizeAntialiased(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std::optional<double>> factors) {
   Shape target = b.declared();
   for (int64_t dim = x.rank() - 1; dim >= 2; --dim) {
-    T weights = antialiasedWeights(b, {dim, x.size(dim), target[dim], factors[dim - 2], alignCorners}, filter);
+    T weights = antialiasedWeights(b, axisOf(b, x, dim, target[dim], factors[dim - 2], alignCorners), filter);
     x = b.moveDim(b.contract(x, b.to(weights, x.dtype()), {}, {}, {dim}, {1}), -1, dim);
   }
   return x;
