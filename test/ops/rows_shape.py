@@ -23,6 +23,8 @@ creation = [
     op("linspace.bf16", lambda a: a + torch.linspace(-4.2, 9.1, 50, dtype=torch.bfloat16), x(50, dtype=torch.bfloat16)),
     op("linspace.int", lambda a: a + torch.linspace(4.3, -3, 50, dtype=torch.int64), ints(50)),
     op("logspace.types", lambda a: (a + torch.logspace(4.3, 2, 2, dtype=torch.int64), torch.logspace(4.3, 0, 4, dtype=torch.bfloat16), torch.logspace(2.0, 3.0, 1)), ints(2)),
+    *(op(f"logspace.half.{dtype}", lambda a, dtype=dtype: (a, torch.logspace(4.3, 1.2, 9, dtype=dtype), torch.logspace(-1.7, 2.1, 30, 3.0, dtype=dtype)), x(1))
+      for dtype in (torch.bfloat16, torch.float16)),
     op("logspace", lambda a: a + torch.logspace(0, 1, 5), x(5)),
     op("eye", lambda a: a + torch.eye(4, 5), x(4, 5)),
     op("tril", lambda a: torch.tril(a, 1), x(2, 4, 5)),

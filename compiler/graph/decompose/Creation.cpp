@@ -40,18 +40,18 @@ static T range(B &b, T start, T step) {
 }
 
 /// From start to end in equal steps, counted from the nearer end, so that both are exact. The ends are numbers of the
-/// declared type; of half types the steps are, too.
-static T ramp(B &b, T start, T end, Int steps) {
+/// declared type, and so is their distance; where `isRounded`, of half types every step is, too.
+static T ramp(B &b, T start, T end, Int steps, bool isRounded) {
   mlir::Type type = b.declaredType(), compute = isIntegral(type) ? b.f64() : opmath(type);
   auto complex = llvm::dyn_cast<mlir::ComplexType>(type);
   mlir::Type place = complex ? complex.getElementType() : compute;
-  auto round = [&](T x) { return isHalf(type) ? b.to(b.to(x, type), compute) : x; };
+  auto round = [&](T x, bool wanted) { return isHalf(type) && wanted ? b.to(b.to(x, type), compute) : x; };
   T first = b.to(b.tensor(start, type), compute), last = b.to(b.tensor(end, type), compute);
   if (b.isOne(steps))
     return b.expand(first, steps);
   T index = b.iota(steps, 0, place), count = b.tensor(T(steps), place);
-  T step = round(round(last - first) / (count - 1.0));
-  T up = first + round(index * step), down = last - round((count - 1.0 - index) * step);
+  T step = round(round(last - first, true) / (count - 1.0), isRounded);
+  T up = first + round(index * step, isRounded), down = last - round((count - 1.0 - index) * step, isRounded);
   return b.where(index * 2.0 < count - 1.0, up, down);
 }
 
@@ -61,11 +61,10 @@ static void addRanges(Table &t) {
   t.def("arange.start_step range.step", [](B &b, T start, T, T step, Dtype) { return range(b, start, step); });
   t.def("range", [](B &b, T start, T, Dtype) { return range(b, start, 1); });
   t.def("linspace linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor",
-        [](B &b, T start, T end, Int steps, Dtype) { return ramp(b, start, end, steps); });
+        [](B &b, T start, T end, Int steps, Dtype) { return ramp(b, start, end, steps, true); });
   t.def("logspace logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor",
         [](B &b, T start, T end, Int steps, double base, Dtype) {
-          T exponents = ramp(b, start, end, steps);
-          return b.pow(base, isHalf(b.declaredType()) ? b.to(b.to(exponents, b.declaredType()), b.f32()) : exponents);
+          return b.pow(base, ramp(b, start, end, steps, false));
         });
 }
 
