@@ -44,6 +44,8 @@ static bool mayBeEqual(AffineExpr a, AffineExpr b) {
 Value B::asDeclared(T computed, unsigned i) {
   OpResult result = op->getResult(i);
   auto type = cast<RankedTensorType>(result.getType());
+  if (kept.contains(i))
+    type = makeTensorType(getShape(type), computed.dtype());
   bool isWrapped = computed.isTensor() && scope.wrapped.contains(computed.tensor());
   T converted = tensor(computed, type.getElementType(), computed.sizes());
   Value value = converted.tensor();

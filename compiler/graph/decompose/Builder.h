@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
 
 #include <functional>
@@ -73,6 +74,8 @@ public:
   bool hasDeclared(unsigned i) const;
   bool isUsed(unsigned i) const;
   unsigned resultCount() const;
+  /// PyTorch declares the i-th result with another element type than it gives: the row's is right.
+  void keepType(unsigned i) { kept.insert(i); }
   /// What replaces the i-th result: of its type, or a Misfit.
   mlir::Value asDeclared(T computed, unsigned i);
   Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
@@ -213,6 +216,7 @@ private:
   mlir::Operation *op;
   Scope &scope;
   std::string hint;
+  llvm::SmallSet<unsigned, 2> kept; ///< Results whose type keepType says.
   bool failed = false, isMisfit = false;
 };
 

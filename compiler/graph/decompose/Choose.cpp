@@ -159,8 +159,10 @@ static TList uniqueSlices(B &b, T x, int64_t dim) {
   return results;
 }
 
-/// What was not asked for is empty.
+/// What was not asked for is empty. Places and counts are integers, though torch.export declares them of x's type.
 static TList asked(B &b, TList results, bool inverse, bool counts) {
+  b.keepType(1);
+  b.keepType(2);
   if (!inverse)
     results[1] = b.full(b.size(0), 0, b.i64());
   if (!counts)
