@@ -89,6 +89,7 @@ resizing = [
     op("interpolate.aligned", lambda a: F.interpolate(a, (9, 7), mode="bilinear", align_corners=True), x(1, 2, 5, 6)),
     *(op(f"interpolate.f64.{mode}.{anti}", lambda a, mode=mode, anti=anti: F.interpolate(a, (7, 9), mode=mode, antialias=anti),
          x(1, 2, 5, 6, dtype=torch.float64)) for mode in ("bilinear", "bicubic") for anti in (False, True)),
+    op("interpolate.bicubic.bf16", lambda a: F.interpolate(a, (7, 10), mode="bicubic"), x(1, 2, 5, 6, dtype=torch.bfloat16)),
     op("interpolate.factor", lambda a: F.interpolate(a, scale_factor=2.5, mode="bilinear"), x(1, 2, 5, 6)),
     op("interpolate.linear", lambda a: F.interpolate(a, 9, mode="linear"), x(1, 2, 5)),
     op("interpolate.trilinear", lambda a: F.interpolate(a, (3, 5, 4), mode="trilinear"), x(1, 2, 4, 4, 4)),

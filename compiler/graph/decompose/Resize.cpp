@@ -103,12 +103,14 @@ std::array<T, 4> cubicWeights(T t) {
   return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
 }
 
+/// PyTorch keeps these weights in x's type.
 static T cubic(B &b, T x, const Axis &axis, T source) {
   T low = b.floor(source), index = b.to(low, b.i64());
   auto weights = cubicWeights(source - low);
   T sum;
   for (int k = 0; k < 4; ++k) {
-    T term = readAt(b, x, axis, index + (k - 1)) * alongAxis(b, x, axis, weights[k]);
+    T weight = isHalf(b.declaredType()) ? b.to(b.to(weights[k], b.declaredType()), x.dtype()) : weights[k];
+    T term = readAt(b, x, axis, index + (k - 1)) * alongAxis(b, x, axis, weight);
     sum = sum ? sum + term : term;
   }
   return sum;
