@@ -69,7 +69,11 @@ bool Generator::window() {
   }
   StringRef kind = reduceKind(elementOf(x));
   Attribute sizes = b.getDenseI64ArrayAttr(window);
-  if ((kind == "max" || kind == "min") && r.chance(30))
+  // Which element is the extreme of padding alone is open.
+  bool meetsElements = llvm::all_of(llvm::enumerate(getShape(x)), [&](auto it) {
+    return least(it.value()) >= dilations[it.index()] * (window[it.index()] - 1) + 1;
+  });
+  if ((kind == "max" || kind == "min") && r.chance(30) && meetsElements)
     return add(prims::ArgReduceWindowOp::create(b, x, kind, sizes, strides, dilations, low, high,
                                                 r.between(1, rankOf(x)))) != nullptr;
   return add(prims::ReduceWindowOp::create(b, x, kind, sizes, strides, dilations, low, high)) != nullptr;

@@ -158,6 +158,10 @@ void Disturbance::run() {
     return conversions();
   if (!prims::isFloat(element))
     return;
+  if (name == "pow") // by a half is the square root, as in PyTorch: of -0.0 and -inf
+    for (size_t i = 0; i < result.reals.size(); ++i)
+      if (double x = operands[0]->reals[i]; std::signbit(x) && (x == 0 || std::isinf(x)) && std::fabs(operands[1]->reals[i]) == 0.5)
+        result.reals[i] = random.chance(50) ? result.reals[i] : std::copysign(std::sqrt(x), -1);
   if (name == "pow") // 1 to the power of NaN is 1
     for (size_t i = 0; i < result.reals.size(); ++i)
       if (std::isnan(operands[1]->reals[i]) && std::fabs(operands[0]->reals[i] - 1) < 1e-2 && random.chance(50))
