@@ -26,7 +26,8 @@ namespace {
 class ProgramBuilder {
 public:
   ProgramBuilder(ModuleOp module, const cpu::KernelCode &code) : module(module), code(code) {
-    function = *module.getOps<func::FuncOp>().begin();
+    auto functions = module.getOps<func::FuncOp>();
+    function = *llvm::find_if(functions, [](func::FuncOp one) { return !one.isPrivate(); });
     result = function.front().getTerminator();
   }
 

@@ -2,6 +2,7 @@
 
 #include "compiler/import/CheckMlir.h"
 
+#include "dialects/control/Control.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/core/TensorBytes.h"
 
@@ -165,12 +166,20 @@ static llvm::Error checkTypes(ModuleOp module) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-static llvm::Error checkSymbols(ModuleOp module) {
-  Attribute attr = module->getAttr("ptc.symbols");
+/// The elements of a list that the module may have.
+static llvm::Expected<llvm::ArrayRef<Attribute>> getList(ModuleOp module, StringRef name) {
+  Attribute attr = module->getAttr(name);
   auto list = llvm::dyn_cast_or_null<ArrayAttr>(attr);
   if (attr && !list)
-    return fail("'ptc.symbols' is no list");
-  for (Attribute entry : list ? list.getValue() : llvm::ArrayRef<Attribute>()) {
+    return fail("'" + name + "' is no list");
+  return list ? list.getValue() : llvm::ArrayRef<Attribute>();
+}
+
+static llvm::Error checkSymbols(ModuleOp module) {
+  auto list = getList(module, "ptc.symbols");
+  if (!list)
+    return list.takeError();
+  for (Attribute entry : *list) {
     auto dict = llvm::dyn_cast<DictionaryAttr>(entry);
     auto isInt64 = [&](StringRef key) {
       auto value = dict.getAs<IntegerAttr>(key);
@@ -187,11 +196,10 @@ static llvm::Error checkSymbols(ModuleOp module) {
 }
 
 static llvm::Error checkGuards(ModuleOp module) {
-  Attribute attr = module->getAttr("ptc.guards");
-  auto list = llvm::dyn_cast_or_null<ArrayAttr>(attr);
-  if (attr && !list)
-    return fail("'ptc.guards' is no list");
-  for (Attribute entry : list ? list.getValue() : llvm::ArrayRef<Attribute>()) {
+  auto list = getList(module, "ptc.guards");
+  if (!list)
+    return list.takeError();
+  for (Attribute entry : *list) {
     auto dict = llvm::dyn_cast<DictionaryAttr>(entry);
     if (!dict || !dict.getAs<StringAttr>("text"))
       return fail("a condition in 'ptc.guards' needs a text");
@@ -238,14 +246,38 @@ static llvm::Error checkFunction(func::FuncOp function) {
   return llvm::Error::success();
 }
 
+/// Functions beside @forward are private, and each is called once, by a control operation that @forward leads to: so
+/// there is no recursion.
+static llvm::Error checkCalls(ModuleOp module, func::FuncOp forward) {
+  llvm::SmallVector<func::FuncOp> reached{forward};
+  llvm::DenseSet<Operation *> called{forward};
+  bool isTree = true;
+  for (size_t i = 0; isTree && i < reached.size(); ++i)
+    func::FuncOp(reached[i]).walk([&](Operation *op) {
+      if (!llvm::isa<control::IfOp, control::WhileOp>(op))
+        return;
+      for (NamedAttribute attr : op->getAttrs())
+        if (auto name = llvm::dyn_cast<FlatSymbolRefAttr>(attr.getValue()))
+          if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
+            isTree &= called.insert(function).second && function.isPrivate();
+            reached.push_back(function);
+          }
+    });
+  if (!isTree || reached.size() != size_t(std::distance(module.getBody()->begin(), module.getBody()->end())))
+    return fail("a function beside @forward must be private and called by one control operation");
+  return llvm::Error::success();
+}
+
 llvm::Error checkMlirModule(ModuleOp module) {
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   auto function = module.lookupSymbol<func::FuncOp>("forward");
   if (!function || function.isExternal())
     return fail("has no function @forward with a body");
-  if (functions.size() != 1 || !llvm::hasSingleElement(*module.getBody()) ||
-      !llvm::hasSingleElement(function.getBody()))
-    return fail("a model is one function of one block, and nothing else");
+  for (Operation &op : *module.getBody())
+    if (auto other = llvm::dyn_cast<func::FuncOp>(op); !other || !llvm::hasSingleElement(other.getBody()))
+      return fail("a model is functions of one block, and nothing else");
+  if (llvm::Error error = checkCalls(module, function))
+    return error;
   auto isStrange = [](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
     bool isContainer = llvm::isa<ModuleOp, func::FuncOp, func::ReturnOp>(op);
@@ -258,7 +290,10 @@ llvm::Error checkMlirModule(ModuleOp module) {
   for (auto check : {checkSymbols, checkGuards, checkTypes})
     if (llvm::Error error = check(module))
       return error;
-  return checkFunction(function);
+  for (func::FuncOp one : functions)
+    if (llvm::Error error = checkFunction(one))
+      return error;
+  return llvm::Error::success();
 }
 
 } // namespace ptc::import
