@@ -87,8 +87,8 @@ static constexpr Step kSteps[] = {
 };
 
 void registerDialects(DialectRegistry &registry) {
-  registry.insert<aten::AtenDialect, prims::PrimsDialect, loop::LoopDialect, control::ControlDialect, arith::ArithDialect,
-                  func::FuncDialect, math::MathDialect>();
+  registry.insert<aten::AtenDialect, prims::PrimsDialect, loop::LoopDialect, control::ControlDialect,
+                  arith::ArithDialect, func::FuncDialect, math::MathDialect>();
 }
 
 void registerPasses() {

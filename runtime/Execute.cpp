@@ -24,7 +24,8 @@ struct Region {
   void run(int32_t thread, int32_t threads);
   void runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
   void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin, int64_t end);
-  void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin, int64_t end);
+  void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin,
+                 int64_t end);
   void runCopy(const CopyEntry &copy, int64_t begin, int64_t end);
   void reportFault(int32_t launch, int32_t code);
 };
@@ -69,7 +70,8 @@ void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker
 }
 
 void Region::runCopy(const CopyEntry &copy, int64_t begin, int64_t end) {
-  int64_t first = begin * kCopyBytes, last = std::min(end * kCopyBytes, frame.values[frame.program->buffers[copy.to].bytes]);
+  int64_t first = begin * kCopyBytes,
+          last = std::min(end * kCopyBytes, frame.values[frame.program->buffers[copy.to].bytes]);
   memcpy(static_cast<char *>(frame.addresses[copy.to]) + first, static_cast<char *>(frame.addresses[copy.from]) + first,
          last - first);
 }
@@ -146,7 +148,8 @@ static uint64_t runRegion(Frame &frame, int32_t threads, bool isProfiled, int32_
   void *const *arguments = frame.arguments.data;
   for (int32_t i = 0; i < std::min(first, frame.program->launchCount); ++i)
     arguments += frame.program->launches[i].argCount;
-  Region region{frame, {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, isProfiled, first, last, arguments};
+  Region region{frame,    {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, isProfiled, first, last,
+                arguments};
   auto run = [](void *opaque, int32_t thread, int32_t team) { static_cast<Region *>(opaque)->run(thread, team); };
   OpenMP::get().parallel(threads, run, &region);
   return region.fault.load(std::memory_order_relaxed);
@@ -187,7 +190,8 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     if (first < last)
       fault = runRegion(frame, threads, isProfiled, first, last);
     first = last;
-    for (; settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault && !isStuck; ++settled)
+    for (; settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault && !isStuck;
+         ++settled)
       isStuck = !frame.settle(program.settles[settled]);
     if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault && !isStuck) {
       const ControlEntry &entry = program.controls[control++];

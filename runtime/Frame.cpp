@@ -27,7 +27,8 @@ Frame *Frame::create(const Program &program) {
     arguments += program.launches[i].argCount;
   bool isReady = frame->symbols.allocate(program.symbolCount) && frame->values.allocate(program.valueCount) &&
                  frame->planned.allocate(program.settleCount ? program.valueCount : 0) &&
-                 frame->offsets.allocate(program.bufferCount) && frame->steps.allocate(program.launchCount + program.copyCount) &&
+                 frame->offsets.allocate(program.bufferCount) &&
+                 frame->steps.allocate(program.launchCount + program.copyCount) &&
                  frame->inputs.allocate(program.inputCount) && frame->outputs.allocate(program.outputCount) &&
                  frame->addresses.allocate(program.bufferCount) && frame->arguments.allocate(arguments);
   if (isReady)
@@ -76,7 +77,8 @@ ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
     return status;
   scratchBytes = 0;
   for (int32_t i = 0; i < program->launchCount; ++i)
-    scratchBytes = std::max(scratchBytes, (values[program->launches[i].scratch] + kAlignment - 1) / kAlignment * kAlignment);
+    scratchBytes =
+        std::max(scratchBytes, (values[program->launches[i].scratch] + kAlignment - 1) / kAlignment * kAlignment);
   planSteps(0);
   isPlanned = program->settleCount == 0; // otherwise the symbols do not stay as they are
   return PTC_OK;
@@ -190,14 +192,16 @@ void Frame::planSteps(int32_t first) {
         i == 0 || copy.barrierBefore != 0);
   }
   if (first == 0)
-    usefulThreads = static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
+    usefulThreads =
+        static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
 }
 
 ptc_status Frame::reserve(int32_t threads, Error &error) {
   int64_t allScratch;
   if (__builtin_mul_overflow(scratchBytes, static_cast<int64_t>(threads), &allScratch) ||
       !arena.reserve(arenaBytes) || !scratch.reserve(allScratch))
-    return error.set(PTC_OUT_OF_MEMORY, "no memory: the call needs %lld bytes for intermediate tensors and %lld a thread",
+    return error.set(PTC_OUT_OF_MEMORY,
+                     "no memory: the call needs %lld bytes for intermediate tensors and %lld a thread",
                      static_cast<long long>(arenaBytes), static_cast<long long>(scratchBytes));
   int64_t sharedBytes = threads * sharedStride();
   if (shared.size >= sharedBytes)

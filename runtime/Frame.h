@@ -59,8 +59,8 @@ struct Frame {
   Array<void *> addresses; ///< of buffers
   Array<void *> arguments; ///< of all launches, one after the other
 
-  /// For each thread, `sharedStride` apart: what it has done, and for each step how many pieces of its share are taken, in
-  /// which call (call << kPieceBits | pieces, so that nothing needs to be cleared).
+  /// For each thread, `sharedStride` apart: what it has done, and for each step how many pieces of its share are taken,
+  /// in which call (call << kPieceBits | pieces, so that nothing needs to be cleared).
   Block shared;
   uint32_t call;
   int64_t sharedStride() const { return 64 + (steps.count * int64_t(sizeof(uint32_t)) + 63) / 64 * 64; }
@@ -80,8 +80,8 @@ struct Frame {
   /// planned for already.
   ptc_status plan(const int64_t *newSymbols, Error &error);
 
-  /// Gives the symbol of `settle` the value that the launches so far have computed, and plans the steps behind anew. False
-  /// when it is not in its range.
+  /// Gives the symbol of `settle` the value that the launches so far have computed, and plans the steps behind anew.
+  /// False when it is not in its range.
   bool settle(const SettleEntry &settle);
 
   /// Makes the arena as large as planned, and scratch and counts for the threads.

@@ -22,7 +22,8 @@ PTC_MATRIX_ALGORITHMS(PTC_MATRIX_DEFINE)
 namespace {
 /// Pairs of real numbers as what they stand for.
 template <class Real>
-void callComplex(ptc::matrix::Function<ptc::matrix::Complex<Real>> function, Real *const *tensors, const int64_t *sizes) {
+void callComplex(ptc::matrix::Function<ptc::matrix::Complex<Real>> function, Real *const *tensors,
+                 const int64_t *sizes) {
   function(reinterpret_cast<ptc::matrix::Complex<Real> *const *>(tensors), sizes);
 }
 } // namespace

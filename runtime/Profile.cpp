@@ -91,7 +91,8 @@ ptc_status Profile::write(const Program &program, const char *path, Error &error
   for (int64_t i = 0; i < count; ++i)
     origin = events[i].begin < origin ? events[i].begin : origin;
 
-  fprintf(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,", getpid());
+  fprintf(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,",
+          getpid());
   fputs("\"args\":{\"name\":", file);
   writeString(file, program.name);
   fputs("}}", file);

@@ -61,9 +61,9 @@ private:
   uint64_t ticks; ///< of the time stamp counter
 };
 
-/// What threads of a region have done of its tasks. Threads wait for tasks and not for each other: one that has no processor
-/// holds nobody up unless it is in the middle of a task. Waits spinning, then asleep, so that more threads than
-/// processors cost time but no more than that.
+/// What threads of a region have done of its tasks. Threads wait for tasks and not for each other: one that has no
+/// processor holds nobody up unless it is in the middle of a task. Waits spinning, then asleep, so that more threads
+/// than processors cost time but no more than that.
 class Progress {
 public:
   /// The threads' counts, all 0, lie `stride` bytes apart: each on a cache line of its own.

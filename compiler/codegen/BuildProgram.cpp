@@ -113,7 +113,8 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
   } else if (auto state = role("ptc.state")) {
     buffer.storage = Storage::State;
     buffer.index = spec.states.size();
-    spec.states.push_back({state.getValue().str(), userType(type, function.getArgAttr(index, "ptc.complex")), addWeight(argument, state.getValue())});
+    spec.states.push_back({state.getValue().str(), userType(type, function.getArgAttr(index, "ptc.complex")),
+                           addWeight(argument, state.getValue())});
     states[state.getValue()] = spec.buffers.size();
   } else {
     StringRef name = role("ptc.input") ? role("ptc.input").getValue() : "";
@@ -143,7 +144,8 @@ void ProgramBuilder::addSettles() {
     if (!kernels.empty())
       buffer.last = std::max(buffer.last, std::min<int64_t>(launch, kernels.size() - 1));
   }
-  llvm::sort(spec.settles, [](auto &a, auto &b) { return std::tie(a.launch, a.symbol) < std::tie(b.launch, b.symbol); });
+  llvm::sort(spec.settles,
+             [](auto &a, auto &b) { return std::tie(a.launch, a.symbol) < std::tie(b.launch, b.symbol); });
 }
 
 /// A buffer for each user output; a kernel that computes it writes there.
@@ -320,9 +322,10 @@ void ProgramBuilder::placeBarriers() {
   int64_t group = 0;
   for (auto [launch, kernel] : llvm::enumerate(kernels)) {
     auto id = [&](Value value) { return root(buffers.lookup(value)); };
-    bool depends = llvm::any_of(spec.controls, [&, at = int64_t(launch)](auto &c) { return c.launch == at; }) ||
-                   llvm::any_of(kernel.getInputs(), [&](Value v) { return written.contains(id(v)); }) ||
-                   llvm::any_of(kernel.getResults(), [&](Value v) { return read.contains(id(v)) || written.contains(id(v)); });
+    bool depends =
+        llvm::any_of(spec.controls, [&, at = int64_t(launch)](auto &c) { return c.launch == at; }) ||
+        llvm::any_of(kernel.getInputs(), [&](Value v) { return written.contains(id(v)); }) ||
+        llvm::any_of(kernel.getResults(), [&](Value v) { return read.contains(id(v)) || written.contains(id(v)); });
     if (depends) {
       ++group;
       read.clear();

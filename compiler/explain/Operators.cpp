@@ -56,7 +56,8 @@ static std::string describeType(Type type) {
   std::string text;
   llvm::raw_string_ostream out(text);
   auto tensor = cast<RankedTensorType>(type);
-  auto dtype = llvm::find_if(kDTypes, [&](DType d) { return import::toType(d, type.getContext()) == tensor.getElementType(); });
+  auto dtype =
+      llvm::find_if(kDTypes, [&](DType d) { return import::toType(d, type.getContext()) == tensor.getElementType(); });
   if (dtype == std::end(kDTypes))
     out << tensor.getElementType();
   else

@@ -102,7 +102,8 @@ static Complex sign(B &b, Complex x) {
 
 static Complex power(B &b, Complex x, Complex y) {
   Complex result = exp(b, mul(y, log(b, x)));
-  T isZero = (x.re == 0.0) & (x.im == 0.0), one = b.where((y.re == 0.0) & (y.im == 0.0), b.full({}, 1.0, x.re.dtype()), 0.0);
+  T isZero = (x.re == 0.0) & (x.im == 0.0),
+    one = b.where((y.re == 0.0) & (y.im == 0.0), b.full({}, 1.0, x.re.dtype()), 0.0);
   return {b.where(isZero, one, result.re), b.where(isZero, 0.0, result.im)};
 }
 

@@ -118,7 +118,8 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       TypeRange results = body.getTerminator()->getOperandTypes();
       function.setType(FunctionType::get(&getContext(), body.getArgumentTypes(), results));
       if (randomState)
-        function.setResultAttr(results.size() - 1, "ptc.writes_state", StringAttr::get(&getContext(), runtime::kRandomState));
+        function.setResultAttr(results.size() - 1, "ptc.writes_state",
+                               StringAttr::get(&getContext(), runtime::kRandomState));
       returnSizes(function, scope.defined);
     }
     if (failed)

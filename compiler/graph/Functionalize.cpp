@@ -267,10 +267,12 @@ LogicalResult Functionalizer::visitAsStrided(const AtenOp &op, Value name) {
 LogicalResult Functionalizer::visitResize(const AtenOp &op, Value name) {
   Value root = aliases.rootOf(name), now = aliases.read(builder, root);
   Shape sizes = getShape(op.result());
-  auto before = getConstant(product(getShape(now), op->getContext())), after = getConstant(product(sizes, op->getContext()));
+  auto before = getConstant(product(getShape(now), op->getContext())),
+       after = getConstant(product(sizes, op->getContext()));
   auto format = op.attribute("memory_format");
   auto formatName = dyn_cast_or_null<StringAttr>(format);
-  bool isPlain = !formatName || formatName.getValue().contains("contiguous") || formatName.getValue().contains("preserve");
+  bool isPlain =
+      !formatName || formatName.getValue().contains("contiguous") || formatName.getValue().contains("preserve");
   if (isa<BlockArgument>(root) || now != aliases.read(builder, name) || !strides.isContiguous(root) || !isPlain ||
       !before || !after || *after > *before)
     return op->emitError() << "cannot compile " << op->getName()

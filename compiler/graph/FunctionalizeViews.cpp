@@ -169,7 +169,10 @@ static AffineExpr sizeOfPart(const AtenOp &view, unsigned part, int64_t axis) {
 static int64_t splitAxis(const AtenOp &view) {
   StringRef base = view.schema().baseName();
   int64_t rank = getShape(view->getOperand(0)).size();
-  int64_t dim = base == "vsplit" ? 0 : base == "dsplit" ? 2 : base == "hsplit" ? (rank == 1 ? 0 : 1) : view.integer("dim");
+  int64_t dim = base == "vsplit"   ? 0
+                : base == "dsplit" ? 2
+                : base == "hsplit" ? (rank == 1 ? 0 : 1)
+                                   : view.integer("dim");
   return dim < 0 ? dim + rank : dim;
 }
 

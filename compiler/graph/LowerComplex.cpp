@@ -103,7 +103,8 @@ void Lowering::joinResults() {
     operand.set(b.stack({z.re, z.im}, -1).tensor());
     function.setResultAttr(operand.getOperandNumber(), "ptc.complex", builder.getUnitAttr());
   }
-  function.setType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(), end->getOperandTypes()));
+  function.setType(
+      FunctionType::get(function.getContext(), function.front().getArgumentTypes(), end->getOperandTypes()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,7 +198,8 @@ std::optional<Complex> Lowering::lowerComplex(B &b, Operation *op) {
     Complex z = parts(b, convert.getX());
     return Complex{b.to(z.re, part), b.to(z.im, part)};
   }
-  if (isa<prims::ScanOp>(op) && isProduct && b.range(getShape(op->getResult(0))[cast<prims::ScanOp>(op).getDim()]).max < INT32_MAX)
+  if (isa<prims::ScanOp>(op) && isProduct &&
+      b.range(getShape(op->getResult(0))[cast<prims::ScanOp>(op).getDim()]).max < INT32_MAX)
     return running(b, parts(b, op->getOperand(0)), cast<prims::ScanOp>(op).getDim());
   if (auto reduce = dyn_cast<prims::ReduceOp>(op); reduce && isProduct) {
     Complex z = parts(b, reduce.getX());

@@ -185,7 +185,8 @@ LogicalResult OutlineControlFlowPass::writeOut(Operation *op, bool isScan, Small
     }
     auto size = getConstant(getShape(operand)[0]);
     if (!size)
-      return op->emitError() << "operator " << op->getName() << " over a dimension whose size is not known at compile time"
+      return op->emitError() << "operator " << op->getName()
+                             << " over a dimension whose size is not known at compile time"
                              << " is not supported";
     if (length && *length != *size)
       return misfit();

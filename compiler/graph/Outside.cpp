@@ -28,25 +28,33 @@ constexpr Reason kOperators[] = {
 
 /// What is made for other libraries, layouts or purposes.
 constexpr Reason kFamilies[] = {
-    {".*sparse.*|.*coalesced?_?|_?(nnz|values|indices|crow_indices|ccol_indices|row_indices|col_indices)(_copy)?|_dim[IV]|"
+    {".*sparse.*|.*coalesced?_?|_?(nnz|values|indices|crow_indices|ccol_indices|row_indices|col_indices)(_copy)?|_dim["
+     "IV]|"
      "_?spdiags|s?s?paddmm|hspmm|smm|_?to_dense.*|_convert_indices.*",
      "of sparse tensors, which are outside"},
     {".*nested.*|.*jagged.*|.*padded_(dense|tensor)", "of nested tensors, which are outside: pad them and give a mask"},
     {".*quantize.*|.*qparams.*|q_.*|int_repr|qscheme|.*_fq_helper.*|.*rowwise_prune|_saturate_weight.*|_autocast.*",
      "of quantized tensors, which are outside: export integer arithmetic (PT2E) instead"},
     {"names?|rename_?|align_.*|refine_names", "of named dimensions, storages or streams, which are outside"},
-    {"_foreach_.*|_fused_(adam|adamw|sgd|adagrad)_?|_amp_.*", "a fused step of an optimizer, which is no part of a model"},
-    {".*(cudnn|miopen|mkldnn|mps|xnnpack|fbgemm|cufft|cuda|nnpack|xla|vulkan|sobol).*|_cslt.*|mkl_.*|_thnn_.*|_weight_int.*|"
-     "_scaled_.*|_mixed_dtypes.*|_wrapped_.*|_dyn_quant.*|_?flash_.*|_efficient_attention.*|_fused_sdp.*|_convert_weight.*|"
-     "_grouped_mm|slow_conv.*|_triton.*|_int_mm|_use_.*|_lazy_.*|_copy_from.*|_to_cpu|_?pin_memory|record_stream|from_file|"
+    {"_foreach_.*|_fused_(adam|adamw|sgd|adagrad)_?|_amp_.*",
+     "a fused step of an optimizer, which is no part of a model"},
+    {".*(cudnn|miopen|mkldnn|mps|xnnpack|fbgemm|cufft|cuda|nnpack|xla|vulkan|sobol).*|_cslt.*|mkl_.*|_thnn_.*|_weight_"
+     "int.*|"
+     "_scaled_.*|_mixed_dtypes.*|_wrapped_.*|_dyn_quant.*|_?flash_.*|_efficient_attention.*|_fused_sdp.*|_convert_"
+     "weight.*|"
+     "_grouped_mm|slow_conv.*|_triton.*|_int_mm|_use_.*|_lazy_.*|_copy_from.*|_to_cpu|_?pin_memory|record_stream|from_"
+     "file|"
      "_native_multi_head_attention|_transform_bias_rescale_qkv|batch_norm_(stats|elemt|gather.*|update_stats)",
      "a library's or a device's own: torch.export writes the general operator"},
     {".*(backward|_jvp|_grad|_helper)(_.*)?|_batch_norm_impl_index.*|_backward|requires_grad_|retain.*",
      "a part of a derivative or of another operator, which a model does not call"},
-    {".*_(dual|batch_dim)(_copy)?|_fw_primal.*|_version|is_leaf|output_nr|_is_zerotensor|_new_zeros_with_same.*|_neg_view.*|"
-     "_reshape_from_tensor|_dim_arange|_pad_enum|_masked_scale|_fill_mem_eff.*|_fused_dropout|_linalg_check_errors|_.*_view_copy",
+    {".*_(dual|batch_dim)(_copy)?|_fw_primal.*|_version|is_leaf|output_nr|_is_zerotensor|_new_zeros_with_same.*|_neg_"
+     "view.*|"
+     "_reshape_from_tensor|_dim_arange|_pad_enum|_masked_scale|_fill_mem_eff.*|_fused_dropout|_linalg_check_errors|_.*_"
+     "view_copy",
      "of autograd and batching, which have left a graph when it is exported"},
-    {"_test_.*|_foobar|_debug_.*|_print|_make_dep_token|_propagate.*|_functional_(assert|sym)_.*", "it serves PyTorch's own tests and checks"},
+    {"_test_.*|_foobar|_debug_.*|_print|_make_dep_token|_propagate.*|_functional_(assert|sym)_.*",
+     "it serves PyTorch's own tests and checks"},
     {"is_.*|_is_.*|_?has_.*|sym_.*|size|stride|numel|result_type|promote_types|can_cast|_shape_as_tensor",
      "it asks about a tensor, which torch.export answers"},
 };

@@ -242,8 +242,8 @@ bool Sink::sink(ReshapeOp op) {
     AffineExpr left = getAffineConstantExpr(1, context), right = left;
     do { // the shorter side takes the next dimension, until both are equal
       auto l = getConstant(left), r = getConstant(right);
-      bool takeLeft = run.fromEnd < from.size() &&
-                      (run.toEnd == to.size() || run.fromEnd == run.fromBegin || (l && r ? *l < *r : run.toEnd > run.toBegin));
+      bool takeLeft = run.fromEnd < from.size() && (run.toEnd == to.size() || run.fromEnd == run.fromBegin ||
+                                                    (l && r ? *l < *r : run.toEnd > run.toBegin));
       if (takeLeft)
         left = left * from[run.fromEnd++];
       else if (run.toEnd < to.size())

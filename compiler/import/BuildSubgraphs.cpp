@@ -87,7 +87,8 @@ llvm::Error NodeBuilder::buildRegion(const Graph &graph, OperationState &state) 
 
 /// A condition on sizes, which runs choose by, as a tensor of one bool.
 llvm::Expected<mlir::Value> NodeBuilder::buildCondition(const Expression &condition, Location loc) {
-  Type boolean = RankedTensorType::get({}, builder.getI1Type()), number = RankedTensorType::get({}, builder.getI64Type());
+  Type boolean = RankedTensorType::get({}, builder.getI1Type()),
+       number = RankedTensorType::get({}, builder.getI64Type());
   auto create = [&](aten::Call call, Type type) { return call.create(builder, loc, type)->getResult(0); };
   auto full = [&](Attribute value, Type type) {
     Type element = llvm::cast<RankedTensorType>(type).getElementType();

@@ -10,8 +10,8 @@ extern "C" {
 extern const unsigned char ptc_embedded_runtime[];
 extern const unsigned long ptc_embedded_runtime_size;
 
-/// Shared libraries that have nothing but the names in libc.symbols and libm.symbols: the machine that runs ptc may have no
-/// development files. Their names carry no versions, so that any glibc with them will do.
+/// Shared libraries that have nothing but the names in libc.symbols and libm.symbols: the machine that runs ptc may
+/// have no development files. Their names carry no versions, so that any glibc with them will do.
 extern const unsigned char ptc_embedded_libc[], ptc_embedded_libm[];
 extern const unsigned long ptc_embedded_libc_size, ptc_embedded_libm_size;
 }

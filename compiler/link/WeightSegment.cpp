@@ -32,7 +32,8 @@ class File {
 public:
   static Expected<File> open(StringRef path) {
     int descriptor = -1;
-    if (std::error_code error = sys::fs::openFileForReadWrite(path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_None))
+    if (std::error_code error =
+            sys::fs::openFileForReadWrite(path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_None))
       return createStringError(error, path + ": " + error.message() + " (cannot write the output)");
     return File(descriptor, path);
   }

@@ -38,7 +38,8 @@ SmallVector<Value> cloneBody(Builder &b, Block &block, ValueRange arguments, Val
     if (checked && guard) {
       Value value = mapping.lookupOrDefault(checked.getValue());
       Value safe = arith::SelectOp::create(b, guard, value, constantInt(b, value.getType(), 0));
-      mapping.map(checked.getResult(), loop::CheckedIndexOp::create(b, b.getIndexType(), safe, checked.getSize()).getResult());
+      mapping.map(checked.getResult(),
+                  loop::CheckedIndexOp::create(b, b.getIndexType(), safe, checked.getSize()).getResult());
       continue;
     }
     b.clone(op, mapping);
@@ -205,8 +206,9 @@ bool Tidier::fold(Operation &op) {
 }
 
 void Tidier::deduplicate(Operation &op) {
-  auto hash = OperationEquivalence::computeHash(&op, OperationEquivalence::directHashValue,
-                                                OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations);
+  auto hash =
+      OperationEquivalence::computeHash(&op, OperationEquivalence::directHashValue,
+                                        OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations);
   auto &alike = seen[hash];
   for (Operation *other : alike)
     if (OperationEquivalence::isEquivalentTo(&op, other, OperationEquivalence::exactValueMatch, nullptr,

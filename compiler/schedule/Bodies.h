@@ -11,8 +11,8 @@ namespace ptc::schedule {
 llvm::SmallVector<mlir::Value> cloneBody(Builder &b, mlir::Block &block, mlir::ValueRange arguments,
                                          mlir::Value guard = {});
 
-/// Brings a body into its one form: reads have the block's indices as first operands, all of them, and a simplified map;
-/// conditions that sizes decide are gone, as is what is computed twice or never used.
+/// Brings a body into its one form: reads have the block's indices as first operands, all of them, and a simplified
+/// map; conditions that sizes decide are gone, as is what is computed twice or never used.
 void tidyBody(mlir::Region &region, ShapeRef domain, llvm::ArrayRef<Symbol> symbols);
 /// All bodies of a member.
 void tidyMember(mlir::Operation *member, llvm::ArrayRef<Symbol> symbols);

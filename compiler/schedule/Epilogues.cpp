@@ -36,8 +36,8 @@ public:
   }
 
 private:
-  /// Null when nothing more can be done. Between two shapes that readers want, a host changes once: `mayReshape` is true
-  /// again when it has absorbed a map.
+  /// Null when nothing more can be done. Between two shapes that readers want, a host changes once: `mayReshape` is
+  /// true again when it has absorbed a map.
   Operation *growOnce(Operation *host, bool &mayReshape);
   bool canAbsorb(Operation *host, loop::MapOp map);
   bool dependsOn(Operation *op, Operation *on, Operation *exceptDirectly);
@@ -120,7 +120,8 @@ static void materializeFinish(loop::ReduceOp reduce) {
   for (Value result : reduce.getResults())
     types.push_back(loop::getScalarType(result));
   unsigned rank = getShape(reduce.getResult(0)).size();
-  buildRegion(b, reduce.getFinish(), rank, types, [&](ValueRange args) { return SmallVector<Value>(args.drop_front(rank)); });
+  buildRegion(b, reduce.getFinish(), rank, types,
+              [&](ValueRange args) { return SmallVector<Value>(args.drop_front(rank)); });
 }
 
 Operation *EpilogueFuser::absorb(Operation *host, loop::MapOp map) {
@@ -213,7 +214,8 @@ static bool readsReshaped(Operation *host, loop::MapOp map, ArrayRef<Symbol> sym
 }
 
 /// The same contraction with each dimension of its result cut as `runs` says; its readers are mapped.
-static loop::ContractOp reshapeContract(loop::ContractOp op, ShapeRef to, ArrayRef<unsigned> runs, ArrayRef<Symbol> symbols) {
+static loop::ContractOp reshapeContract(loop::ContractOp op, ShapeRef to, ArrayRef<unsigned> runs,
+                                        ArrayRef<Symbol> symbols) {
   MLIRContext *context = op.getContext();
   unsigned next = 0, kCount = getSizesFromAttr(op.getKSizes())->size(), ranks[3] = {0, 0, 0};
   SmallVector<AffineExpr> places; // of the old dimensions
@@ -238,10 +240,11 @@ static loop::ContractOp reshapeContract(loop::ContractOp op, ShapeRef to, ArrayR
   for (Value result : op.getResults())
     types.push_back(makeTensorType(to, elementType(result)));
   Builder b(op.getLoc(), op);
-  auto reshaped = loop::ContractOp::create(b, types, op.getLhs(), op.getRhs(), compose(op.getLhsMap()), compose(op.getRhsMap()),
-                                           ranks[0], ranks[1], ranks[2], op.getKSizes(), op.getRhsPanel());
-  buildRegion(b, reshaped.getEpilogue(), to.size(), op.getEpilogue().getArgument(op.getEpilogue().getNumArguments() - 1).getType(),
-              [&](ValueRange args) {
+  auto reshaped =
+      loop::ContractOp::create(b, types, op.getLhs(), op.getRhs(), compose(op.getLhsMap()), compose(op.getRhsMap()),
+                               ranks[0], ranks[1], ranks[2], op.getKSizes(), op.getRhsPanel());
+  buildRegion(b, reshaped.getEpilogue(), to.size(),
+              op.getEpilogue().getArgument(op.getEpilogue().getNumArguments() - 1).getType(), [&](ValueRange args) {
                 SmallVector<Value> old;
                 for (unsigned i = 0; i < runs.size(); ++i)
                   old.push_back(index(b, places[i], args.drop_back()));

@@ -224,7 +224,8 @@ static SmallVector<MappedOperand> mappedOperands(Operation *op) {
   if (auto contract = llvm::dyn_cast<loop::ContractOp>(op))
     return {{&contract.getLhsMutable(), "lhs_map"}, {&contract.getRhsMutable(), "rhs_map"}};
   if (auto attention = llvm::dyn_cast<loop::AttentionOp>(op)) {
-    SmallVector<MappedOperand> all{{&attention.getQMutable(), "q_map"}, {&attention.getKMutable(), "k_map"}, {&attention.getVMutable(), "v_map"}};
+    SmallVector<MappedOperand> all{
+        {&attention.getQMutable(), "q_map"}, {&attention.getKMutable(), "k_map"}, {&attention.getVMutable(), "v_map"}};
     if (attention.getMask())
       all.push_back({&attention.getMaskMutable()[0], "mask_map"});
     return all;

@@ -82,7 +82,8 @@ void KernelBuilder::create(const Group &group, unsigned number) {
   SmallVector<Value> results;
   for (Operation *member : group.members)
     for (Value result : member->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(block.findAncestorOpInBlock(*user)); }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(block.findAncestorOpInBlock(*user)); }))
         results.push_back(result);
 
   Builder b(fuseLocations(group.members), block.getTerminator());

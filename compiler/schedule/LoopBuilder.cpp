@@ -82,7 +82,8 @@ Value neutral(Builder &b, StringRef kind, Type type, bool isUnsigned) {
   if (kind == "and")
     return constantInt(b, type, -1);
   if (llvm::isa<FloatType>(type))
-    return constant(b, type, isMax ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+    return constant(b, type,
+                    isMax ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
   unsigned width = type.getIntOrFloatBitWidth();
   bool zeroExtends = isUnsigned || width == 1;
   APInt value = isMax ? (zeroExtends ? APInt::getZero(width) : APInt::getSignedMinValue(width))

@@ -37,8 +37,8 @@ mlir::Value logicalAnd(Builder &b, mlir::Value x, mlir::Value y);
 /// A number of a scalar type (as getScalarType answers).
 mlir::Value constant(Builder &b, mlir::Type type, double value);
 mlir::Value constantInt(Builder &b, mlir::Type type, int64_t value);
-/// What `max` and the like order: a number as it is; of an unsigned one, which scalars do not tell from signed ones, bits
-/// that are ordered alike as a signed number. Applied once more, the number again.
+/// What `max` and the like order: a number as it is; of an unsigned one, which scalars do not tell from signed ones,
+/// bits that are ordered alike as a signed number. Applied once more, the number again.
 mlir::Value orderedBits(Builder &b, llvm::StringRef kind, mlir::Type element, mlir::Value value);
 /// What a reduction starts from.
 mlir::Value neutral(Builder &b, llvm::StringRef kind, mlir::Type type, bool isUnsigned);
@@ -51,7 +51,8 @@ mlir::Value narrow(Builder &b, mlir::Value value, mlir::Type to);
 using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
 using ScalarBody = llvm::function_ref<mlir::Value(mlir::ValueRange)>;
 
-/// Fills `region` with a block of `rank` indices, then values of the types, whose terminator yields what `body` answers.
+/// Fills `region` with a block of `rank` indices, then values of the types, whose terminator yields what `body`
+/// answers.
 void buildRegion(Builder &b, mlir::Region &region, unsigned rank, mlir::TypeRange values, Body body);
 
 mlir::Value createMap(Builder &b, mlir::RankedTensorType type, ScalarBody body);

@@ -311,7 +311,8 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel) 
   b.setInsertionPointToStart(&body);
   auto map = loop::MapOp::create(b, loc, TypeRange(packed));
   Block &point = map.getBody().emplaceBlock();
-  point.addArguments(SmallVector<Type>(packed.getRank(), b.getIndexType()), SmallVector<Location>(packed.getRank(), loc));
+  point.addArguments(SmallVector<Type>(packed.getRank(), b.getIndexType()),
+                     SmallVector<Location>(packed.getRank(), loc));
   loop::YieldOp::create(b, loc, map.getResults());
 
   // Place (group, panel, taps..., lane) holds column panel * width + lane of the group.
@@ -328,7 +329,8 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel) 
   Value limit = arith::ConstantIndexOp::create(b, loc, outputs);
   Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, limit);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-  Value read = loop::ReadOp::create(b, loc, type.getElementType(), weight, point.getArguments(), inside, zero, mapOf(place));
+  Value read =
+      loop::ReadOp::create(b, loc, type.getElementType(), weight, point.getArguments(), inside, zero, mapOf(place));
   loop::YieldOp::create(b, loc, read);
   kernel.getInputsMutable()[argument.getArgNumber()].set(pack.getResult(0));
   argument.setType(packed);

@@ -41,8 +41,8 @@ static Number horner(Number x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// The rational approximation that PyTorch uses, with its two steps of Newton's method (of doubles three); near the ends,
-/// where erf is flat, by erfc.
+/// The rational approximation that PyTorch uses, with its two steps of Newton's method (of doubles three); near the
+/// ends, where erf is flat, by erfc.
 Value emitErfinv(Builder &b, ArrayRef<Value> operands, bool) {
   Number x{&b, operands[0]};
   Number square = x * x, magnitude = apply<math::AbsFOp>(x);

@@ -44,7 +44,8 @@ static std::optional<std::pair<unsigned, int64_t>> chooseCut(loop::ReduceOp op, 
   return std::pair(longest, parts);
 }
 
-static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, unsigned cut, int64_t parts, ArrayRef<Symbol> symbols) {
+static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, unsigned cut, int64_t parts,
+                                  ArrayRef<Symbol> symbols) {
   MLIRContext *context = op.getContext();
   Shape result = getShape(op.getResult(0)), sizes = *getSizesFromAttr(op.getSizes());
   unsigned rank = result.size();
@@ -67,7 +68,8 @@ static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, unsigned cut, i
     Value inside = compare(b, arith::CmpIPredicate::slt, place, whole, ids);
     SmallVector<Value> values = cloneBody(b, op.getBody().front(), old, inside);
     for (auto [value, kind] : llvm::zip(values, op.getKinds().getAsValueRange<StringAttr>()))
-      value = arith::SelectOp::create(b, inside, value, neutral(b, kind, value.getType(), value.getType().isInteger(1)));
+      value =
+          arith::SelectOp::create(b, inside, value, neutral(b, kind, value.getType(), value.getType().isInteger(1)));
     return values;
   });
   tidyMember(partial, symbols);

@@ -112,8 +112,8 @@ static Value lowerWindow(Builder &b, prims::ReduceWindowOp op) {
                        [&](ValueRange ids) { return windows.element(op.getKind(), ids); });
 }
 
-/// The place in the window, taken apart, gives the place in x. Where all elements are as extreme as the padding, that may
-/// come first: the first element of x is meant.
+/// The place in the window, taken apart, gives the place in x. Where all elements are as extreme as the padding, that
+/// may come first: the first element of x is meant.
 static Value lowerArgWindow(Builder &b, prims::ArgReduceWindowOp op) {
   Windows windows(b, op);
   std::string kind = argKind(op.getKind());
@@ -169,7 +169,8 @@ static SmallVector<Value> createSort(Builder &b, Value x, int64_t dim, bool desc
 static SmallVector<Value> lowerTopK(Builder &b, prims::TopKOp op) {
   SmallVector<Value> results;
   for (auto [sorted, result] : llvm::zip(createSort(b, op.getX(), op.getDim(), op.getLargest()), op->getResults()))
-    results.push_back(createMap(b, tensorType(result), [&, sorted = sorted](ValueRange ids) { return read(b, sorted, ids); }));
+    results.push_back(
+        createMap(b, tensorType(result), [&, sorted = sorted](ValueRange ids) { return read(b, sorted, ids); }));
   return results;
 }
 

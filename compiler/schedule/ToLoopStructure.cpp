@@ -125,7 +125,8 @@ Shape reshapePlaces(ShapeRef operand, ShapeRef result, MLIRContext *context) {
         break; // equal by what the exporter knows, not by what we can prove
     }
     if (i > i0)
-      reshapeRun(ShapeRef(from).slice(i0, i - i0), ShapeRef(dims).slice(j0, j - j0), ShapeRef(to).slice(j0, j - j0), inner);
+      reshapeRun(ShapeRef(from).slice(i0, i - i0), ShapeRef(dims).slice(j0, j - j0), ShapeRef(to).slice(j0, j - j0),
+                 inner);
   }
   size_t next = 0;
   for (AffineExpr size : operand)
@@ -182,7 +183,8 @@ static Value lowerConcatenate(Builder &b, prims::ConcatenateOp op) {
     for (Value input : op.getInputs()) {
       AffineExpr end = offset + getShape(input)[dim];
       // Each part is read only within itself; the parts before it have given way to `otherwise`.
-      Value inside = logicalAnd(b, compare(b, Predicate::sge, place, offset, ids), compare(b, Predicate::slt, place, end, ids));
+      Value inside =
+          logicalAnd(b, compare(b, Predicate::sge, place, offset, ids), compare(b, Predicate::slt, place, end, ids));
       places[dim] = place - offset;
       value = readWhere(b, input, places, ids, inside, value);
       offset = end;
@@ -196,7 +198,8 @@ static Value lowerConcatenate(Builder &b, prims::ConcatenateOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Places in x of the point (i..., r...) of gather's result.
-static SmallVector<Value> gatherPlaces(Builder &b, Value x, ValueRange indices, ArrayRef<int64_t> dims, ValueRange ids) {
+static SmallVector<Value> gatherPlaces(Builder &b, Value x, ValueRange indices, ArrayRef<int64_t> dims,
+                                       ValueRange ids) {
   unsigned rank = tensorType(indices.front()).getRank(), rest = rank;
   Shape sizes = getShape(x);
   SmallVector<Value> places;
@@ -227,7 +230,8 @@ static Value lowerScatter(Builder &b, prims::ScatterOp op) {
   auto reorder = [&](Value x) {
     return isReordered ? createMap(b, type, [&](ValueRange ids) { return ordered(read(b, x, ids)); }) : x;
   };
-  auto scatter = loop::ScatterOp::create(b, type, reorder(op.getX()), makeSizesAttr(domain, b.getContext()), op.getCombine());
+  auto scatter =
+      loop::ScatterOp::create(b, type, reorder(op.getX()), makeSizesAttr(domain, b.getContext()), op.getCombine());
   buildRegion(b, scatter.getBody(), domain.size(), {}, [&](ValueRange ids) {
     SmallVector<Value> values{ordered(read(b, op.getUpdates(), ids))};
     llvm::append_range(values, gatherPlaces(b, op.getX(), op.getIndices(), op.getDims(), ids));

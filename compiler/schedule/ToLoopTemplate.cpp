@@ -78,7 +78,8 @@ static Value lowerContract(Builder &b, prims::ContractOp op) {
   auto contract = loop::ContractOp::create(
       b, TypeRange(op.getResult().getType()), op.getLhs(), op.getRhs(), makeIndexMap(rank, dims.lhs, b.getContext()),
       makeIndexMap(rank, dims.rhs, b.getContext()), static_cast<uint64_t>(op.getLhsBatch().size()),
-      static_cast<uint64_t>(dims.m), static_cast<uint64_t>(dims.n), makeSizesAttr(dims.kSizes, b.getContext()), uint64_t(0));
+      static_cast<uint64_t>(dims.m), static_cast<uint64_t>(dims.n), makeSizesAttr(dims.kSizes, b.getContext()),
+      uint64_t(0));
   buildEpilogue(b, contract);
   return contract.getResult(0);
 }
@@ -130,7 +131,8 @@ static Value dilateInput(Builder &b, Value x, ArrayRef<int64_t> dilations) {
       if (d == 1)
         continue;
       AffineExpr place = getAffineDimExpr(i + 1, context);
-      onElement = logicalAnd(b, onElement, compare(b, Predicate::eq, place % d, getAffineConstantExpr(0, context), ids));
+      onElement =
+          logicalAnd(b, onElement, compare(b, Predicate::eq, place % d, getAffineConstantExpr(0, context), ids));
       places[i + 1] = place.floorDiv(d);
     }
     return readWhere(b, x, places, ids, onElement, constantInt(b, loop::getScalarType(x), 0));
@@ -147,7 +149,9 @@ static Value createConvolution(Builder &b, prims::ConvolutionOp op, Value x, Val
 }
 
 static bool isPointwise(prims::ConvolutionOp op, ArrayRef<int64_t> kernel) {
-  auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_of(list, [=](int64_t v) { return v == value; }); };
+  auto all = [](ArrayRef<int64_t> list, int64_t value) {
+    return llvm::all_of(list, [=](int64_t v) { return v == value; });
+  };
   return all(kernel, 1) && all(op.getLow(), 0) && all(op.getHigh(), 0) && op.getGroups() == 1;
 }
 
@@ -245,10 +249,11 @@ static Value lowerAttention(Builder &b, prims::AttentionOp op) {
   }
   auto heads = getConstant(q[rank - 3]), keyHeads = getConstant(k[rank - 3]);
   int64_t group = heads && keyHeads && *keyHeads > 0 ? *heads / *keyHeads : 1;
-  auto attention = loop::AttentionOp::create(
-      b, TypeRange(op.getResult().getType()), op.getQ(), op.getK(), op.getV(), op.getMask(), AffineMapAttr::get(identity),
-      AffineMapAttr::get(identity), AffineMapAttr::get(identity), maskMap, op.getScaleAttr(), op.getCausalAttr(),
-      makeSizeAttr(k[rank - 2]), makeSizeAttr(q[rank - 1]), b.getI64IntegerAttr(group));
+  auto attention =
+      loop::AttentionOp::create(b, TypeRange(op.getResult().getType()), op.getQ(), op.getK(), op.getV(), op.getMask(),
+                                AffineMapAttr::get(identity), AffineMapAttr::get(identity),
+                                AffineMapAttr::get(identity), maskMap, op.getScaleAttr(), op.getCausalAttr(),
+                                makeSizeAttr(k[rank - 2]), makeSizeAttr(q[rank - 1]), b.getI64IntegerAttr(group));
   buildEpilogue(b, attention);
   return attention.getResult(0);
 }
@@ -287,7 +292,8 @@ Value lowerRandomBits(Builder &b, Value seed, int64_t stream, RankedTensorType t
     }
     Value which = word(arith::AndIOp::create(b, place, constantInt(b, i64, 3)), 0), result = x[3];
     for (int i = 2; i >= 0; --i)
-      result = arith::SelectOp::create(b, arith::CmpIOp::create(b, Predicate::eq, which, constantInt(b, i32, i)), x[i], result);
+      result = arith::SelectOp::create(b, arith::CmpIOp::create(b, Predicate::eq, which, constantInt(b, i32, i)), x[i],
+                                       result);
     return result;
   });
 }

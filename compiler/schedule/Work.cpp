@@ -10,7 +10,8 @@ using namespace mlir;
 namespace ptc::schedule {
 
 static int64_t getWork(Operation &op) {
-  if (llvm::isa<loop::ReadOp, loop::IndexOp, loop::CheckedIndexOp, loop::YieldOp, arith::ConstantOp, arith::IndexCastOp>(op))
+  if (llvm::isa<loop::ReadOp, loop::IndexOp, loop::CheckedIndexOp, loop::YieldOp, arith::ConstantOp,
+                arith::IndexCastOp>(op))
     return 0;
   if (llvm::isa<arith::DivFOp, math::SqrtOp>(op))
     return 4;
@@ -18,8 +19,8 @@ static int64_t getWork(Operation &op) {
     return 200;
   if (llvm::isa<arith::DivSIOp, arith::RemSIOp, arith::RemFOp>(op))
     return 16;
-  if (llvm::isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::CopySignOp,
-                math::IsFiniteOp>(op))
+  if (llvm::isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
+                math::CopySignOp, math::IsFiniteOp>(op))
     return 1;
   if (op.getDialect() && op.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace())
     return 16;

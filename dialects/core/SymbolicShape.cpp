@@ -257,7 +257,8 @@ static std::string toTerm(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
 
 std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
   std::string text = toTerm(expr, symbols);
-  bool isWrapped = llvm::is_contained({AffineExprKind::Add, AffineExprKind::Mod, AffineExprKind::FloorDiv}, expr.getKind());
+  bool isWrapped =
+      llvm::is_contained({AffineExprKind::Add, AffineExprKind::Mod, AffineExprKind::FloorDiv}, expr.getKind());
   return isWrapped ? text.substr(1, text.size() - 2) : text;
 }
 

@@ -130,7 +130,8 @@ LogicalResult ScanOp::verify() {
   int64_t rank = getShape(getResult()).size();
   if (getDim() < 0 || getDim() >= rank)
     return emitOpError("has no dimension ") << getDim();
-  if (failed(verifyKind(*this, getKind(), {"sum", "prod", "max", "min", "and", "or", "logaddexp", "argmax", "argmin"})) ||
+  if (failed(
+          verifyKind(*this, getKind(), {"sum", "prod", "max", "min", "and", "or", "logaddexp", "argmax", "argmin"})) ||
       failed(verifyArguments(*this, getBody(), rank)))
     return failure();
   auto yield = getBody().front().getTerminator()->getOperands();

@@ -32,7 +32,8 @@ template <class Number> void cholesky(Number *const *tensors, const int64_t *siz
 }
 
 /// The row, from `first`, with the largest number in this column; the first of equals.
-template <class Number> int64_t largestInColumn(const Number *a, int64_t first, int64_t rows, int64_t width, int64_t column) {
+template <class Number>
+int64_t largestInColumn(const Number *a, int64_t first, int64_t rows, int64_t width, int64_t column) {
   int64_t best = first;
   for (int64_t i = first + 1; i < rows; ++i)
     if (size(a[i * width + column]) > size(a[best * width + column]))
@@ -287,7 +288,8 @@ template <class Number> void solve_unit_upper(Number *const *tensors, const int6
 
 /// Applies the reflection by `tau` and column k of `v` to the columns from `first` of `a`.
 template <class Number>
-void reflect(const Number *v, Number tau, int64_t k, Number *a, int64_t m, int64_t n, int64_t vWidth, int64_t first, Number *sum) {
+void reflect(const Number *v, Number tau, int64_t k, Number *a, int64_t m, int64_t n, int64_t vWidth, int64_t first,
+             Number *sum) {
   if (tau == 0)
     return;
   int64_t count = n - first;

@@ -39,8 +39,8 @@ static double scaledI(int order, double x) {
 double ptc_special_scaled_modified_bessel_i0(double x) { return scaledI(0, fabs(x)); }
 double ptc_special_scaled_modified_bessel_i1(double x) { return copysign(scaledI(1, fabs(x)), x); }
 
-/// Half of the exponential before and half after: the result may be in range where exp(x) is not. At infinity it is NaN,
-/// as in PyTorch.
+/// Half of the exponential before and half after: the result may be in range where exp(x) is not. At infinity it is
+/// NaN, as in PyTorch.
 static double unscaled(double scaled, double x) {
   double half = exp(fabs(x) / 2);
   return scaled * half * half;

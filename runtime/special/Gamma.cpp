@@ -135,7 +135,8 @@ static double upperByFraction(double a, double x) {
 constexpr double kLargeA = 1e6;
 static double largeIncomplete(double a, double x, bool isUpper) {
   double m = (x - a) / a; // half of eta^2 is m - log(1 + m)
-  double half = fabs(m) < 1e-2 ? m * m * (1.0 / 2 - m * (1.0 / 3 - m * (1.0 / 4 - m * (1.0 / 5 - m / 6)))) : m - log1p(m);
+  double half =
+      fabs(m) < 1e-2 ? m * m * (1.0 / 2 - m * (1.0 / 3 - m * (1.0 / 4 - m * (1.0 / 5 - m / 6)))) : m - log1p(m);
   double eta = copysign(sqrt(2 * half), m);
   double correction = fabs(m) < 1e-2 ? -1.0 / 3 + eta / 12 : 1 / m - 1 / eta;
   correction *= exp(-a * half) / sqrt(2 * M_PI * a);

@@ -29,7 +29,8 @@ struct Jit::State {
 
 Jit::Jit(const std::string &text) : state(std::make_unique<State>()) {
   llvm::ExitOnError check("Jit: ");
-  state->context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, loop::LoopDialect>();
+  state->context
+      .loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, loop::LoopDialect>();
   state->module = mlir::parseSourceString<mlir::ModuleOp>(text, &state->context);
   if (!state->module)
     std::abort();

@@ -37,9 +37,9 @@ const Function kFunctions[] = {
 std::string kernel(const std::string &op, const std::string &type, const std::string &result) {
   std::string in = "tensor<?x" + type + ", affine_map<()[s0] -> (s0)>>";
   std::string out = "tensor<?x" + result + ", affine_map<()[s0] -> (s0)>>";
-  return "loop.kernel \"k\" shared 1 (%x, %y) {\n^bb0(%a: " + in + ", %b: " + in + "):\n%r = loop.map {\n^bb0(%i: index):\n" +
-         "%u = loop.read %a[affine_map<(d0) -> (d0)>](%i) : " + in + " -> " + type + "\n" +
-         "%v = loop.read %b[affine_map<(d0) -> (d0)>](%i) : " + in + " -> " + type + "\n" +
+  return "loop.kernel \"k\" shared 1 (%x, %y) {\n^bb0(%a: " + in + ", %b: " + in +
+         "):\n%r = loop.map {\n^bb0(%i: index):\n" + "%u = loop.read %a[affine_map<(d0) -> (d0)>](%i) : " + in +
+         " -> " + type + "\n" + "%v = loop.read %b[affine_map<(d0) -> (d0)>](%i) : " + in + " -> " + type + "\n" +
          "%w = " + op + "\nloop.yield %w : " + result + "\n} : " + out + "\nloop.yield %r : " + out + "\n} : (" + in +
          ", " + in + ") -> " + out + "\n";
 }
@@ -48,7 +48,8 @@ std::string module(const std::vector<std::string> &kernels, const std::string &t
   std::string in = "tensor<?x" + type + ", affine_map<()[s0] -> (s0)>>", body;
   for (size_t i = 0; i < kernels.size(); ++i)
     body += "%z" + std::to_string(i) + " = " + kernels[i];
-  return "module attributes {ptc.symbols = [{name = \"s0\", min = 0 : i64, max = -1 : i64}]} {\nfunc.func @forward(%x: " +
+  return "module attributes {ptc.symbols = [{name = \"s0\", min = 0 : i64, max = -1 : i64}]} {\nfunc.func "
+         "@forward(%x: " +
          in + ", %y: " + in + ") {\n" + body + "return\n}\n}\n";
 }
 
@@ -109,7 +110,8 @@ TEST_CASE("float functions are within two units in the last place") {
 }
 
 TEST_CASE("functions of two arguments") {
-  Jit jit(module({kernel("math.powf %u, %v : f32", "f32", "f32"), kernel("math.atan2 %u, %v : f32", "f32", "f32")}, "f32"));
+  Jit jit(
+      module({kernel("math.powf %u, %v : f32", "f32", "f32"), kernel("math.atan2 %u, %v : f32", "f32", "f32")}, "f32"));
   std::vector<float> x = samples(-3, 50, 1), y = samples(-10, 10, 2), z(x.size());
   std::reverse(y.begin() + 300, y.end());
   // Every edge against every edge.
@@ -130,8 +132,9 @@ TEST_CASE("functions of two arguments") {
 
 TEST_CASE("integers do not trap") {
   Jit jit(module({kernel("arith.divsi %u, %v : i32", "i32", "i32"), kernel("arith.remsi %u, %v : i32", "i32", "i32"),
-                  kernel("arith.floordivsi %u, %v : i32", "i32", "i32"), kernel("arith.shli %u, %v : i32", "i32", "i32"),
-                  kernel("arith.shrsi %u, %v : i32", "i32", "i32")}, "i32"));
+                  kernel("arith.floordivsi %u, %v : i32", "i32", "i32"),
+                  kernel("arith.shli %u, %v : i32", "i32", "i32"), kernel("arith.shrsi %u, %v : i32", "i32", "i32")},
+                 "i32"));
   std::vector<int32_t> x, y;
   for (int64_t a : {0ll, 1ll, -1ll, 7ll, -7ll, 100ll, 2147483647ll, -2147483648ll})
     for (int64_t b : {0ll, 1ll, -1ll, 3ll, -3ll, 31ll, 32ll, 2147483647ll, -2147483648ll}) {
@@ -155,9 +158,11 @@ TEST_CASE("integers do not trap") {
 }
 
 TEST_CASE("what does not fit an integer is the most negative one") {
-  Jit jit(module({kernel("arith.fptosi %u : f32 to i32", "f32", "i32"), kernel("arith.fptosi %u : f32 to i64", "f32", "i64")},
-                 "f32"));
-  std::vector<float> x = {0.f, 1.9f, -1.9f, 2147483520.f, 2147483648.f, -2147483648.f, 3e9f, NAN, INFINITY, -INFINITY, 1e19f};
+  Jit jit(module(
+      {kernel("arith.fptosi %u : f32 to i32", "f32", "i32"), kernel("arith.fptosi %u : f32 to i64", "f32", "i64")},
+      "f32"));
+  std::vector<float> x = {0.f,  1.9f, -1.9f,    2147483520.f, 2147483648.f, -2147483648.f,
+                          3e9f, NAN,  INFINITY, -INFINITY,    1e19f};
   std::vector<int32_t> y(x.size());
   std::vector<int64_t> z(x.size());
   jit.run({x.data(), x.data(), y.data()}, {int64_t(x.size())}, 0);

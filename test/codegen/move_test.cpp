@@ -18,9 +18,9 @@ TEST_CASE("sort is stable, NaN the greatest, along any dimension") {
   std::string shape = isLast ? "3x" + std::to_string(n) + "x" : std::to_string(n) + "x3x";
   std::string t = "tensor<" + shape + "f32>", p = "tensor<" + shape + "i64>";
   Jit jit("module {\nfunc.func @forward(%x: " + t + ") {\n%y:2 = loop.kernel \"sort\" shared 0 (%x) {\n^bb0(%a: " + t +
-          "):\n%v, %i = loop.sort %a {dim = " + (isLast ? "1" : "0") + " : i64, descending = " +
-          (descending ? "true" : "false") + "} : " + t + " -> " + t + ", " + p + "\nloop.yield %v, %i : " + t + ", " + p +
-          "\n} : (" + t + ") -> (" + t + ", " + p + ")\nreturn\n}\n}\n");
+          "):\n%v, %i = loop.sort %a {dim = " + (isLast ? "1" : "0") +
+          " : i64, descending = " + (descending ? "true" : "false") + "} : " + t + " -> " + t + ", " + p +
+          "\nloop.yield %v, %i : " + t + ", " + p + "\n} : (" + t + ") -> (" + t + ", " + p + ")\nreturn\n}\n}\n");
   std::mt19937 generator(3);
   std::uniform_int_distribution<int> few(0, 20);
   std::vector<float> x(3 * n), y(3 * n);

@@ -37,7 +37,8 @@ TEST_CASE("a pointwise chain over symbolic sizes") {
       loop.yield %r : tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>
     } : (tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>) -> tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>
     return
-  })", R"({name = "s0", min = 0 : i64, max = -1 : i64}, {name = "s1", min = 0 : i64, max = -1 : i64})"));
+  })",
+                 R"({name = "s0", min = 0 : i64, max = -1 : i64}, {name = "s1", min = 0 : i64, max = -1 : i64})"));
   auto [rows, columns] = GENERATE(std::pair(1, 1), std::pair(7, 13), std::pair(1000, 1003), std::pair(0, 5));
   std::vector<float> x = randoms(rows * columns), y(x.size() + 1, 99);
   CHECK(jit.run({x.data(), y.data()}, {rows, columns}) == 0);
@@ -94,7 +95,8 @@ TEST_CASE("softmax in one kernel: rows in registers and scratch") {
 }
 
 TEST_CASE("sum over rows or columns, argmax, and what finish makes of them") {
-  auto [m, n] = GENERATE(std::pair(1, 1), std::pair(3, 70), std::pair(300, 17), std::pair(1000, 64), std::pair(2, 20000));
+  auto [m, n] =
+      GENERATE(std::pair(1, 1), std::pair(3, 70), std::pair(300, 17), std::pair(1000, 64), std::pair(2, 20000));
   bool overRows = GENERATE(true, false);
   std::string t = "tensor<" + std::to_string(m) + "x" + std::to_string(n) + "xf32>";
   int64_t kept = overRows ? n : m, reduced = overRows ? m : n;

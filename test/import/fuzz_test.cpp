@@ -87,14 +87,15 @@ TEST_CASE("the JSON inside of archives") {
 }
 
 TEST_CASE("MLIR") {
-  parseDamaged('m',
-               "#xy = affine_map<()[s0] -> (s0, 8)>\n"
-               "module attributes {ptc.symbols = [{name = \"s0\", min = 1 : i64, max = 4096 : i64}], ptc.guards = "
-               "[{relation = \"eq\", text = \"even\", value = affine_map<()[s0] -> (s0 mod 2)>}]} {\n"
-               "  func.func @forward(%x: tensor<?x8xf32, #xy> {ptc.input = \"x\"}, %n: tensor<i64> {ptc.binds = 0 : i64, "
-               "ptc.input = \"n\"}) -> (tensor<?x8xf32, #xy> {ptc.output = \"y\"}) {\n"
-               "    %0 = aten.add.Tensor %x, %x {alpha = 2 : i64} : (tensor<?x8xf32, #xy>, tensor<?x8xf32, #xy>) -> "
-               "tensor<?x8xf32, #xy> loc(\"a\"(\"net.py\":7:0))\n"
-               "    return %0 : tensor<?x8xf32, #xy>\n  }\n}\n",
-               1000);
+  parseDamaged(
+      'm',
+      "#xy = affine_map<()[s0] -> (s0, 8)>\n"
+      "module attributes {ptc.symbols = [{name = \"s0\", min = 1 : i64, max = 4096 : i64}], ptc.guards = "
+      "[{relation = \"eq\", text = \"even\", value = affine_map<()[s0] -> (s0 mod 2)>}]} {\n"
+      "  func.func @forward(%x: tensor<?x8xf32, #xy> {ptc.input = \"x\"}, %n: tensor<i64> {ptc.binds = 0 : i64, "
+      "ptc.input = \"n\"}) -> (tensor<?x8xf32, #xy> {ptc.output = \"y\"}) {\n"
+      "    %0 = aten.add.Tensor %x, %x {alpha = 2 : i64} : (tensor<?x8xf32, #xy>, tensor<?x8xf32, #xy>) -> "
+      "tensor<?x8xf32, #xy> loc(\"a\"(\"net.py\":7:0))\n"
+      "    return %0 : tensor<?x8xf32, #xy>\n  }\n}\n",
+      1000);
 }

@@ -16,7 +16,8 @@ template <typename T> struct Tensor {
   std::vector<int64_t> shape, strides;
   DLTensor view;
 
-  Tensor(std::vector<int64_t> sizes, std::vector<T> contents = {}) : values(std::move(contents)), shape(std::move(sizes)) {
+  Tensor(std::vector<int64_t> sizes, std::vector<T> contents = {})
+      : values(std::move(contents)), shape(std::move(sizes)) {
     int64_t count = 1;
     for (int64_t size : shape)
       count *= size;

@@ -131,7 +131,9 @@ TEST_CASE("a profile names operators and source lines") {
 TEST_CASE("specifications that contradict themselves are refused") {
   Models models;
   llvm::LLVMContext context;
-  auto errorOf = [&](const Model &model) { return llvm::toString(ptc::host::emitHost(model.spec, context).takeError()); };
+  auto errorOf = [&](const Model &model) {
+    return llvm::toString(ptc::host::emitHost(model.spec, context).takeError());
+  };
   Model unbound = models.affine();
   unbound.spec.inputs[0].type = unbound.spec.outputs[0].type =
       models.type({mlir::getAffineSymbolExpr(0, models.get()) * mlir::getAffineSymbolExpr(0, models.get()),

@@ -97,12 +97,14 @@ TEST_CASE("derived sizes and guards") {
 TEST_CASE("a guard may exclude a value") {
   Models models;
   Model affine = models.affine();
-  affine.spec.guards.push_back({ptc::getShape(affine.spec.inputs[0].type)[0] - 5, 0, 0, "s0 is not 5", /*isExcluded=*/true});
+  affine.spec.guards.push_back(
+      {ptc::getShape(affine.spec.inputs[0].type)[0] - 5, 0, 0, "s0 is not 5", /*isExcluded=*/true});
   Loaded model(build(affine));
   Tensor<float> four({4, 8}), five({5, 8}), y({4, 8});
   CHECK(model.call({&four.view}, {&y.view}) == PTC_OK);
   CHECK(model.call({&five.view}, {&y.view}) == PTC_MISMATCH);
-  CHECK(model.error() == "the inputs' sizes break a condition that the model was compiled for: s0 is not 5, with s0 = 5");
+  CHECK(model.error() ==
+        "the inputs' sizes break a condition that the model was compiled for: s0 is not 5, with s0 = 5");
 }
 
 TEST_CASE_METHOD(Fixture, "strides that lead out of memory") {

@@ -38,11 +38,13 @@ static Tensor reals(llvm::ArrayRef<int64_t> shape, std::vector<double> values) {
 }
 
 TEST_CASE("contract multiplies matrices, the right one transposed") {
-  Tensor y = run(R"(func.func @f(%x: tensor<2x3xf32> {ptc.input = "x"}, %w: tensor<2x3xf32> {ptc.input = "w"}) -> tensor<2x2xf32> {
+  Tensor y = run(
+      R"(func.func @f(%x: tensor<2x3xf32> {ptc.input = "x"}, %w: tensor<2x3xf32> {ptc.input = "w"}) -> tensor<2x2xf32> {
     %0 = prims.contract %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>,
       rhs_contract = array<i64: 1>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
     return %0 : tensor<2x2xf32>
-  })", {reals({2, 3}, {1, 2, 3, 4, 5, 6}), reals({2, 3}, {1, 0, 1, 0, 1, 0})});
+  })",
+      {reals({2, 3}, {1, 2, 3, 4, 5, 6}), reals({2, 3}, {1, 0, 1, 0, 1, 0})});
   CHECK(y.reals == std::vector<double>{4, 2, 10, 5});
 }
 
@@ -57,12 +59,14 @@ TEST_CASE("a symbolic size is what the input says") {
 }
 
 TEST_CASE("a transposed convolution is one over inserted zeros") {
-  Tensor y = run(R"(func.func @f(%x: tensor<1x1x2xf32> {ptc.input = "x"}, %w: tensor<1x1x2xf32> {ptc.input = "w"}) -> tensor<1x1x4xf32> {
+  Tensor y = run(
+      R"(func.func @f(%x: tensor<1x1x2xf32> {ptc.input = "x"}, %w: tensor<1x1x2xf32> {ptc.input = "w"}) -> tensor<1x1x4xf32> {
     %0 = prims.convolution %x, %w {strides = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>,
       dilations = array<i64: 1>, input_dilations = array<i64: 2>, groups = 1 : i64, channels_last = false}
       : (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> tensor<1x1x4xf32>
     return %0 : tensor<1x1x4xf32>
-  })", {reals({1, 1, 2}, {3, 5}), reals({1, 1, 2}, {1, 10})});
+  })",
+      {reals({1, 1, 2}, {3, 5}), reals({1, 1, 2}, {1, 10})});
   CHECK(y.reals == std::vector<double>{30, 3, 50, 5});
 }
 
@@ -114,10 +118,12 @@ TEST_CASE("bools are contracted by or") {
 }
 
 TEST_CASE("a key behind the query is excluded whatever the mask says") {
-  Tensor y = run(R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"}) -> tensor<1x1x2x1xf32> {
+  Tensor y = run(
+      R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"}) -> tensor<1x1x2x1xf32> {
     %0 = prims.attention %x, %x, %x, %m {causal = true, scale = 1.0 : f64}
       : (tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32>
     return %0 : tensor<1x1x2x1xf32>
-  })", {reals({1, 1, 2, 1}, {3, 3}), reals({1, 1, 2, 2}, {0, std::numeric_limits<double>::infinity(), 0, 0})});
+  })",
+      {reals({1, 1, 2, 1}, {3, 3}), reals({1, 1, 2, 2}, {0, std::numeric_limits<double>::infinity(), 0, 0})});
   CHECK(y.reals == std::vector<double>{3, 3});
 }

@@ -57,8 +57,8 @@ static llvm::Expected<Tensors> loadTensors(func::FuncOp function, StringRef role
     const FileTensor *found = file->find(std::to_string(tensors.size()));
     if (!found)
       return llvm::createStringError(path + ": lacks tensor " + std::to_string(tensors.size()));
-    auto tensor = prims::Tensor::fromBytes(llvm::cast<RankedTensorType>(argument.getType()).getElementType(), found->shape,
-                                           {found->bytes.data(), found->bytes.size()});
+    auto tensor = prims::Tensor::fromBytes(llvm::cast<RankedTensorType>(argument.getType()).getElementType(),
+                                           found->shape, {found->bytes.data(), found->bytes.size()});
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));

@@ -26,8 +26,8 @@ struct Case {
   Case clone() const { return {mlir::ModuleOp(module.get()).clone(), weights, calls}; }
 };
 
-/// BASE.mlir, BASE.safetensors with the weights and BASE.callN.safetensors with the inputs of call N: what `ptc compile`
-/// and `ptc run` read.
+/// BASE.mlir, BASE.safetensors with the weights and BASE.callN.safetensors with the inputs of call N: what `ptc
+/// compile` and `ptc run` read.
 llvm::Error saveCase(const Case &program, const std::string &base);
 /// The names of what saveCase writes.
 std::vector<std::string> filesOf(const Case &program, const std::string &base);

@@ -51,8 +51,8 @@ static llvm::Expected<Tensors> call(const Library &library, const Tensors &input
         output->deleter(output);
   });
   auto pointers = views.pointers();
-  if (llvm::Error error =
-          library.check(library.api->call_new(library.context, pointers.data(), pointers.size(), outputs.data(), outputs.size())))
+  if (llvm::Error error = library.check(
+          library.api->call_new(library.context, pointers.data(), pointers.size(), outputs.data(), outputs.size())))
     return error;
   Tensors answers;
   for (auto [output, type] : llvm::zip(outputs, types)) {
@@ -60,7 +60,8 @@ static llvm::Expected<Tensors> call(const Library &library, const Tensors &input
     ArrayRef<int64_t> shape(tensor.shape, tensor.ndim);
     uint64_t bytes = getByteSize(tensor.dtype, shape);
     const char *data = static_cast<const char *>(tensor.data) + tensor.byte_offset;
-    auto answer = prims::Tensor::fromBytes(llvm::cast<RankedTensorType>(type).getElementType(), shape, {data, size_t(bytes)});
+    auto answer =
+        prims::Tensor::fromBytes(llvm::cast<RankedTensorType>(type).getElementType(), shape, {data, size_t(bytes)});
     if (!answer)
       return answer.takeError();
     answers.push_back(std::move(*answer));
@@ -70,7 +71,8 @@ static llvm::Expected<Tensors> call(const Library &library, const Tensors &input
 
 static bool areSame(const Tensors &a, const Tensors &b) {
   return llvm::all_of(llvm::zip_equal(a, b), [](auto pair) {
-    return std::get<0>(pair).shape == std::get<1>(pair).shape && std::get<0>(pair).toBytes() == std::get<1>(pair).toBytes();
+    return std::get<0>(pair).shape == std::get<1>(pair).shape &&
+           std::get<0>(pair).toBytes() == std::get<1>(pair).toBytes();
   });
 }
 
@@ -134,7 +136,8 @@ Verdict check(const Case &program, const std::string &folder) {
     auto again = call(*library, program.calls[i], forward.getResultTypes(), /*threads=*/1);
     if (!again || !areSame(*answers, *again)) {
       llvm::consumeError(again ? llvm::Error::success() : again.takeError());
-      return {Outcome::Wrong, "call " + std::to_string(i) + " answers otherwise with another number of threads", int(i)};
+      return {Outcome::Wrong, "call " + std::to_string(i) + " answers otherwise with another number of threads",
+              int(i)};
     }
     if (Verdict verdict = compare(program, i, *answers); verdict.isFailure())
       return verdict;

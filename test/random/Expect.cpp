@@ -21,9 +21,9 @@ using prims::Tensor;
 //===----------------------------------------------------------------------===//
 
 /// One run; every result is rounded to its type. `change` sees a result before that.
-static llvm::Expected<Tensors> evaluate(const Case &program, const Tensors &inputs, ArrayRef<int64_t> symbols,
-                                        llvm::function_ref<void(Operation *, ArrayRef<const Tensor *>, Tensor &)> change,
-                                        ValueReader read) {
+static llvm::Expected<Tensors>
+evaluate(const Case &program, const Tensors &inputs, ArrayRef<int64_t> symbols,
+         llvm::function_ref<void(Operation *, ArrayRef<const Tensor *>, Tensor &)> change, ValueReader read) {
   llvm::DenseMap<Value, Tensor> values;
   func::FuncOp function = program.forward();
   size_t nextInput = 0, nextWeight = 0;
@@ -154,7 +154,8 @@ std::string Span::compare(const Tensor &answer) const {
   int64_t wrong = 0, first = -1;
   for (int64_t i = 0, count = answer.count(); i < count; ++i) {
     bool isReal = !answer.reals.empty();
-    if (isReal ? fits(*this, i, answer.reals[i]) : low.integers[i] != high.integers[i] || answer.integers[i] == low.integers[i])
+    if (isReal ? fits(*this, i, answer.reals[i])
+               : low.integers[i] != high.integers[i] || answer.integers[i] == low.integers[i])
       continue;
     first = first < 0 ? i : first;
     ++wrong;

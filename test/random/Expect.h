@@ -32,7 +32,8 @@ struct Expectation {
   std::vector<prims::Tensor> first; ///< of the run without noise
 };
 
-/// `runs` with noise `scale` times as large as expected; from a seed. An error is one of the program (an index out of range).
+/// `runs` with noise `scale` times as large as expected; from a seed. An error is one of the program (an index out of
+/// range).
 llvm::Expected<Expectation> expect(const Case &program, const Tensors &inputs, int runs, double scale, uint64_t seed);
 
 /// All values of the run without noise: operations' results, in order.

@@ -119,9 +119,9 @@ bool Generator::step() {
 Type Generator::randomElement() {
   if (r.chance(70))
     return r.pick(elements);
-  return r.pick({Type(b.getF32Type()), Type(b.getF64Type()), Type(b.getBF16Type()), Type(b.getF16Type()), Type(b.getI64Type()),
-                 Type(b.getI32Type()), Type(b.getIntegerType(16)), Type(b.getI8Type()), Type(b.getIntegerType(8, false)),
-                 Type(b.getI1Type())});
+  return r.pick({Type(b.getF32Type()), Type(b.getF64Type()), Type(b.getBF16Type()), Type(b.getF16Type()),
+                 Type(b.getI64Type()), Type(b.getI32Type()), Type(b.getIntegerType(16)), Type(b.getI8Type()),
+                 Type(b.getIntegerType(8, false)), Type(b.getI1Type())});
 }
 
 AffineExpr Generator::randomSize() {
@@ -293,7 +293,8 @@ double Generator::randomReal(Type element) {
     double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
     double smallest = llvm::APFloat::getSmallest(semantics).convertToDouble();
     double normal = llvm::APFloat::getSmallestNormalized(semantics).convertToDouble();
-    return sign * r.pick<double>({NAN, infinity, 0.0, 0.0, 1.0, largest, smallest, normal, 1e4, 1e-3, 2.5, 0.5, largest / 2});
+    return sign *
+           r.pick<double>({NAN, infinity, 0.0, 0.0, 1.0, largest, smallest, normal, 1e4, 1e-3, 2.5, 0.5, largest / 2});
   }
   if (r.chance(15))
     return r.between(-4, 4);
@@ -306,7 +307,8 @@ int64_t Generator::randomInteger(Type element) {
   if (wild && r.chance(15)) {
     unsigned width = element.getIntOrFloatBitWidth();
     int64_t lowest = std::numeric_limits<int64_t>::min() >> (64 - width);
-    return prims::wrap(r.pick({lowest, ~lowest, int64_t(0), int64_t(-1), int64_t(1), lowest + 1, int64_t(r.bits())}), element);
+    return prims::wrap(r.pick({lowest, ~lowest, int64_t(0), int64_t(-1), int64_t(1), lowest + 1, int64_t(r.bits())}),
+                       element);
   }
   return prims::wrap(r.between(-9, 9), element);
 }

@@ -47,7 +47,8 @@ bool Generator::scan() {
   if (!x)
     return false;
   bool isLog = prims::isFloat(elementOf(x)) && r.chance(15);
-  return add(prims::ScanOp::create(b, x, isLog ? "logaddexp" : reduceKind(elementOf(x)), r.below(rankOf(x)))) != nullptr;
+  return add(prims::ScanOp::create(b, x, isLog ? "logaddexp" : reduceKind(elementOf(x)), r.below(rankOf(x)))) !=
+         nullptr;
 }
 
 bool Generator::window() {
@@ -84,9 +85,11 @@ bool Generator::sort() {
   if (!x)
     return false;
   int64_t dim = r.below(rankOf(x)), n = least(getShape(x)[dim]);
-  Operation *op = r.chance(60) ? prims::SortOp::create(b, x, dim, r.chance(50)).getOperation()
-                               : prims::TopKOp::create(b, x, makeSizeAttr(constant(r.between(0, std::min<int64_t>(n, 20)))), dim,
-                                                       r.chance(50)).getOperation();
+  Operation *op = r.chance(60)
+                      ? prims::SortOp::create(b, x, dim, r.chance(50)).getOperation()
+                      : prims::TopKOp::create(b, x, makeSizeAttr(constant(r.between(0, std::min<int64_t>(n, 20)))), dim,
+                                              r.chance(50))
+                            .getOperation();
   for (Value result : op->getResults())
     if (r.chance(70))
       add(result);
@@ -102,7 +105,8 @@ bool Generator::contract() {
   Value x = integers ? pickInteger() : pickFloat();
   if (!x || rankOf(x) == 0)
     return false;
-  // Each dimension of x is free, of the batch, or contracted; y has the latter two and free ones of its own, in any order.
+  // Each dimension of x is free, of the batch, or contracted; y has the latter two and free ones of its own, in any
+  // order.
   enum Kind { kBatch, kContract, kFree };
   Dims lhs[3];
   SmallVector<std::pair<Kind, int64_t>> rhs;
@@ -140,14 +144,16 @@ bool Generator::contract() {
     std::swap(lhs[kBatch], places[kBatch]);
     std::swap(lhs[kContract], places[kContract]);
   }
-  return add(prims::ContractOp::create(b, x, y, lhs[kBatch], places[kBatch], lhs[kContract], places[kContract])) != nullptr;
+  return add(prims::ContractOp::create(b, x, y, lhs[kBatch], places[kBatch], lhs[kContract], places[kContract])) !=
+         nullptr;
 }
 
 bool Generator::convolution() {
   bool last = r.chance(40);
   auto channelDim = [&](Value x) { return last ? rankOf(x) - 1 : 1; };
   Value x = pick([&](Value x) {
-    if (rankOf(x) < 3 || rankOf(x) > 5 || prims::isBool(elementOf(x)) || (!prims::isFloat(elementOf(x)) && !r.chance(15)))
+    if (rankOf(x) < 3 || rankOf(x) > 5 || prims::isBool(elementOf(x)) ||
+        (!prims::isFloat(elementOf(x)) && !r.chance(15)))
       return false;
     auto channels = getConstant(getShape(x)[channelDim(x)]);
     return channels && *channels > 0 && *channels <= 64;
@@ -182,7 +188,8 @@ bool Generator::convolution() {
     low.push_back(r.chance(50) ? 0 : r.between(-1, 2));
     high.push_back(r.chance(50) ? 0 : r.between(-1, 2));
     int64_t n = least(size);
-    if (n < 1 || (n - 1) * inputDilations.back() + 1 + low.back() + high.back() < dilations.back() * (kernel.back() - 1) + 1)
+    if (n < 1 ||
+        (n - 1) * inputDilations.back() + 1 + low.back() + high.back() < dilations.back() * (kernel.back() - 1) + 1)
       return false;
     result.push_back(size * inputDilations.back() + low.back() + high.back());
   }
@@ -196,14 +203,17 @@ bool Generator::convolution() {
   if (!fits(result) || !fits(weight))
     return false;
   Value w = parameter(weight, elementOf(x));
-  return add(prims::ConvolutionOp::create(b, x, w, strides, low, high, dilations, inputDilations, groups, last)) != nullptr;
+  return add(prims::ConvolutionOp::create(b, x, w, strides, low, high, dilations, inputDilations, groups, last)) !=
+         nullptr;
 }
 
 bool Generator::attention() {
-  Type element = r.pick({Type(b.getF32Type()), Type(b.getF32Type()), Type(b.getBF16Type()), Type(b.getF16Type()), Type(b.getF64Type())});
+  Type element = r.pick(
+      {Type(b.getF32Type()), Type(b.getF32Type()), Type(b.getBF16Type()), Type(b.getF16Type()), Type(b.getF64Type())});
   AffineExpr batch = constant(r.between(1, 2)), queries = palette[r.below(4)], keys = palette[r.below(4)];
   int64_t shared = r.between(1, 2), group = r.between(1, 2);
-  AffineExpr width = constant(r.pick({4, 8, 13, 16, 32})), valueWidth = r.chance(70) ? width : constant(r.pick({3, 8, 20}));
+  AffineExpr width = constant(r.pick({4, 8, 13, 16, 32})),
+             valueWidth = r.chance(70) ? width : constant(r.pick({3, 8, 20}));
   Shape q{batch, constant(shared * group), queries, width}, k{batch, constant(shared), keys, width};
   Shape v{batch, constant(shared), keys, valueWidth}, scores{batch, constant(shared * group), queries, keys};
   if (!fits(q) || !fits(k) || !fits(v) || !fits(scores))

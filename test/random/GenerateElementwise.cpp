@@ -38,9 +38,10 @@ Value Generator::tame(StringRef function, Value x) {
 
 bool Generator::unaryFloat() {
   static constexpr StringRef kNames[] = {
-      "abs",  "neg",   "sign",  "exp",   "exp2",  "expm1", "log",  "log1p", "log2", "log10", "sqrt",   "rsqrt", "reciprocal",
-      "sin",  "cos",   "tan",   "asin",  "acos",  "atan",  "sinh", "cosh",  "tanh", "asinh", "acosh",  "atanh", "erf",
-      "erfc", "floor", "ceil",  "trunc", "round", "erfinv", "is_nan", "is_finite", "tanh", "exp", "neg", "abs"};
+      "abs",   "neg",    "sign",       "exp",       "exp2",  "expm1", "log",  "log1p", "log2", "log10",
+      "sqrt",  "rsqrt",  "reciprocal", "sin",       "cos",   "tan",   "asin", "acos",  "atan", "sinh",
+      "cosh",  "tanh",   "asinh",      "acosh",     "atanh", "erf",   "erfc", "floor", "ceil", "trunc",
+      "round", "erfinv", "is_nan",     "is_finite", "tanh",  "exp",   "neg",  "abs"};
   Value x = pickFloat();
   if (!x)
     return false;
@@ -53,13 +54,17 @@ bool Generator::unaryInteger() {
   Value x = pickInteger();
   if (!x)
     return false;
-  add(elementwise(r.pick({StringRef("abs"), StringRef("neg"), StringRef("sign"), StringRef("not"), StringRef("is_nan"), StringRef("is_finite")}), x));
+  add(elementwise(r.pick({StringRef("abs"), StringRef("neg"), StringRef("sign"), StringRef("not"), StringRef("is_nan"),
+                          StringRef("is_finite")}),
+                  x));
   return true;
 }
 
 bool Generator::binary() {
-  static constexpr StringRef kCommon[] = {"add", "sub", "mul", "add", "sub", "mul", "div", "rem", "pow", "maximum", "minimum"};
-  static constexpr StringRef kFloat[] = {"atan2", "next_after", "copy_sign"}, kBits[] = {"and", "or", "xor", "shl", "shr"};
+  static constexpr StringRef kCommon[] = {"add", "sub", "mul", "add",     "sub",    "mul",
+                                          "div", "rem", "pow", "maximum", "minimum"};
+  static constexpr StringRef kFloat[] = {"atan2", "next_after", "copy_sign"},
+                             kBits[] = {"and", "or", "xor", "shl", "shr"};
   Value x = pick([](Value) { return true; });
   Value y = like(x);
   bool isFloat = prims::isFloat(elementOf(x)), isBool = prims::isBool(elementOf(x));
@@ -78,7 +83,9 @@ bool Generator::binary() {
 
 bool Generator::comparison() {
   Value x = pick([](Value) { return true; });
-  add(elementwise(r.pick({StringRef("eq"), StringRef("ne"), StringRef("lt"), StringRef("le"), StringRef("gt"), StringRef("ge")}), {x, like(x)}));
+  add(elementwise(
+      r.pick({StringRef("eq"), StringRef("ne"), StringRef("lt"), StringRef("le"), StringRef("gt"), StringRef("ge")}),
+      {x, like(x)}));
   return true;
 }
 
@@ -95,7 +102,10 @@ bool Generator::conversion() {
     return true;
   }
   Type f32 = b.getF32Type(), f64 = b.getF64Type(), f16 = b.getF16Type(), bf16 = b.getBF16Type();
-  SmallVector<Type> wide[] = {{f32, b.getI32Type()}, {f64, b.getI64Type()}, {f16, bf16, b.getIntegerType(16)}, {b.getI8Type(), b.getIntegerType(8, false)}};
+  SmallVector<Type> wide[] = {{f32, b.getI32Type()},
+                              {f64, b.getI64Type()},
+                              {f16, bf16, b.getIntegerType(16)},
+                              {b.getI8Type(), b.getIntegerType(8, false)}};
   for (auto &group : wide)
     if (llvm::is_contained(group, elementOf(x))) {
       add(prims::BitcastOp::create(b, x, r.pick(group)));
@@ -105,7 +115,8 @@ bool Generator::conversion() {
 }
 
 bool Generator::special() {
-  static constexpr StringRef kUnary[] = {"bessel_j0", "modified_bessel_i0", "digamma", "erfcx", "lgamma", "log_ndtr", "ndtri"};
+  static constexpr StringRef kUnary[] = {"bessel_j0", "modified_bessel_i0", "digamma", "erfcx",
+                                         "lgamma",    "log_ndtr",           "ndtri"};
   if (Value x = r.chance(70) ? pickFloat() : Value()) {
     add(prims::SpecialOp::create(b, ValueRange(x), r.pick(kUnary)));
     return true;

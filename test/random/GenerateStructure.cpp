@@ -25,7 +25,8 @@ bool Generator::generator() {
     Type f32 = b.getF32Type(), i64 = b.getI64Type();
     bool isFloat = r.chance(50);
     for (int64_t i = 0, count = r.between(1, 6); i < count; ++i)
-      numbers.push_back(isFloat ? Attribute(b.getF32FloatAttr(randomReal(f32))) : b.getI64IntegerAttr(randomInteger(i64)));
+      numbers.push_back(isFloat ? Attribute(b.getF32FloatAttr(randomReal(f32)))
+                                : b.getI64IntegerAttr(randomInteger(i64)));
     auto type = RankedTensorType::get({int64_t(numbers.size())}, isFloat ? f32 : i64);
     add(prims::ConstantOp::create(b, llvm::cast<ElementsAttr>(DenseElementsAttr::get(type, numbers))));
     return true;
@@ -115,7 +116,9 @@ bool Generator::slice() {
     int64_t n = least(size), start = r.chance(50) ? 0 : r.between(0, std::min<int64_t>(n, 5));
     bool toEnd = r.chance(50), fromEnd = r.chance(50) || !getConstant(size);
     starts.push_back(constant(start));
-    limits.push_back(toEnd ? size : fromEnd ? size - r.between(0, std::min<int64_t>(n - start, 3)) : constant(r.between(start, n)));
+    limits.push_back(toEnd     ? size
+                     : fromEnd ? size - r.between(0, std::min<int64_t>(n - start, 3))
+                               : constant(r.between(start, n)));
     strides.push_back(r.chance(75) ? 1 : r.between(2, 3));
     if (r.chance(10) && !getConstant(size) && n > 0) { // the last element of a dynamic dimension
       starts.back() = size - 1;

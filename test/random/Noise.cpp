@@ -20,10 +20,11 @@ namespace {
 /// Errors of elementwise prims in units of the type that they compute in (halves: float). Not named: exact.
 const llvm::StringMap<double> &elementwiseErrors() {
   static const llvm::StringMap<double> errors = {
-      {"add", 1},   {"sub", 1},   {"mul", 1},   {"div", 1},   {"sqrt", 1},  {"reciprocal", 1}, {"rsqrt", 2}, {"exp", 2},
-      {"exp2", 2},  {"expm1", 2}, {"log", 2},   {"log1p", 2}, {"log2", 2},  {"log10", 2},      {"sin", 2},   {"cos", 2},
-      {"tan", 3},   {"asin", 2},  {"acos", 2},  {"atan", 2},  {"sinh", 2},  {"cosh", 2},       {"tanh", 2},  {"asinh", 2},
-      {"acosh", 2}, {"atanh", 2}, {"erf", 2},   {"erfc", 2},  {"erfinv", 64}, {"pow", 2},      {"atan2", 2}, {"special", 8},
+      {"add", 1},     {"sub", 1},  {"mul", 1},   {"div", 1},     {"sqrt", 1},  {"reciprocal", 1}, {"rsqrt", 2},
+      {"exp", 2},     {"exp2", 2}, {"expm1", 2}, {"log", 2},     {"log1p", 2}, {"log2", 2},       {"log10", 2},
+      {"sin", 2},     {"cos", 2},  {"tan", 3},   {"asin", 2},    {"acos", 2},  {"atan", 2},       {"sinh", 2},
+      {"cosh", 2},    {"tanh", 2}, {"asinh", 2}, {"acosh", 2},   {"atanh", 2}, {"erf", 2},        {"erfc", 2},
+      {"erfinv", 64}, {"pow", 2},  {"atan2", 2}, {"special", 8},
   };
   return errors;
 }
@@ -102,7 +103,8 @@ void Disturbance::relative(double units) {
   double least = element.isF64() ? 0x1p-1074 : 0x1p-149;
   for (double &value : result.reals)
     if (std::isfinite(value) && value != 0)
-      value += noise() * (units * epsilon() * std::fabs(value) + (std::fabs(value) < 2 * smallest() ? units * least : 0));
+      value +=
+          noise() * (units * epsilon() * std::fabs(value) + (std::fabs(value) < 2 * smallest() ? units * least : 0));
 }
 
 void Disturbance::sums() {
@@ -160,7 +162,8 @@ void Disturbance::run() {
     return;
   if (name == "pow") // by a half is the square root, as in PyTorch: of -0.0 and -inf
     for (size_t i = 0; i < result.reals.size(); ++i)
-      if (double x = operands[0]->reals[i]; std::signbit(x) && (x == 0 || std::isinf(x)) && std::fabs(operands[1]->reals[i]) == 0.5)
+      if (double x = operands[0]->reals[i];
+          std::signbit(x) && (x == 0 || std::isinf(x)) && std::fabs(operands[1]->reals[i]) == 0.5)
         result.reals[i] = random.chance(50) ? result.reals[i] : std::copysign(std::sqrt(x), -1);
   if (name == "pow") // 1 to the power of NaN is 1
     for (size_t i = 0; i < result.reals.size(); ++i)
@@ -174,7 +177,8 @@ void Disturbance::run() {
         result.reals[i] *= sign();
     return;
   }
-  if (is({"maximum", "minimum", "reduce", "scan", "reduce_window", "contract", "convolution", "scatter", "attention", "sort", "top_k"}))
+  if (is({"maximum", "minimum", "reduce", "scan", "reduce_window", "contract", "convolution", "scatter", "attention",
+          "sort", "top_k"}))
     zeros();
   if (name == "convolution") { // whether a weight that is no number meets the zeros of the padding
     bool strange = llvm::any_of(operands[1]->reals, [](double x) { return !std::isfinite(x); });
@@ -201,9 +205,11 @@ void Disturbance::run() {
     for (int i = 0; i < 3; ++i)
       for (double x : operands[i]->reals)
         most[i] = std::isnan(x) ? std::numeric_limits<double>::infinity() : std::max(most[i], std::fabs(x));
-    double scores = most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
+    double scores =
+        most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
     for (double &value : result.reals)
-      value = most[0] + most[1] + most[2] + scores < largest() ? value + noise() * epsilon() * (8 + scores) * most[2] : anything(value);
+      value = most[0] + most[1] + most[2] + scores < largest() ? value + noise() * epsilon() * (8 + scores) * most[2]
+                                                               : anything(value);
   }
 }
 

@@ -74,8 +74,9 @@ static void removeUnused(Case &program) {
   int64_t nextWeight = 0, nextInput = 0;
   Builder b(function.getContext());
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    function.setArgAttr(i, isWeight[i] ? "ptc.weight" : "ptc.input",
-                        b.getStringAttr(isWeight[i] ? std::to_string(nextWeight++) : "x" + std::to_string(nextInput++)));
+    function.setArgAttr(
+        i, isWeight[i] ? "ptc.weight" : "ptc.input",
+        b.getStringAttr(isWeight[i] ? std::to_string(nextWeight++) : "x" + std::to_string(nextInput++)));
 }
 
 static void setResults(func::FuncOp function, ArrayRef<Value> values) {
@@ -195,7 +196,8 @@ bool Shrinker::fixSizes() {
   };
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
-    return std::pair<Type, WalkResult>(makeTensorType(evaluated(getShape(type)), type.getElementType()), WalkResult::skip());
+    return std::pair<Type, WalkResult>(makeTensorType(evaluated(getShape(type)), type.getElementType()),
+                                       WalkResult::skip());
   });
   for (Operation &op : candidate.forward().front()) {
     llvm::SmallVector<NamedAttribute> attributes;
@@ -209,7 +211,8 @@ bool Shrinker::fixSizes() {
     }
     op.setAttrs(attributes);
   }
-  replacer.recursivelyReplaceElementsIn(*candidate.module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+  replacer.recursivelyReplaceElementsIn(*candidate.module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
   setSymbols(*candidate.module, {});
   return attempt(std::move(candidate));
 }

@@ -5,8 +5,8 @@
 
 namespace ptc::test {
 
-/// Takes away calls, outputs and operations, whose values become inputs, as long as the case fails with the same outcome;
-/// then sizes become constants, and inputs zeros and ones.
+/// Takes away calls, outputs and operations, whose values become inputs, as long as the case fails with the same
+/// outcome; then sizes become constants, and inputs zeros and ones.
 Case shrink(Case program, const Verdict &verdict, const std::string &folder);
 
 } // namespace ptc::test

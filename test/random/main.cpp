@@ -150,8 +150,8 @@ void Hunt::report() {
     std::string base = settings.keep + "/seed-" + std::to_string(seed);
     if (llvm::Error error = saveCase(program, base))
       outs() << llvm::toString(std::move(error)) << '\n';
-    outs() << "seed " << seed << ": " << getName(verdict.outcome) << ": " << verdict.why << "\n  random_prims --replay " << base
-           << '\n';
+    outs() << "seed " << seed << ": " << getName(verdict.outcome) << ": " << verdict.why << "\n  random_prims --replay "
+           << base << '\n';
     program.module->print(outs());
     outs() << '\n';
     outs().flush();
@@ -166,8 +166,8 @@ int Hunt::run() {
     report();
     ++seed;
   }
-  outs() << "seeds " << settings.seed << " to " << seed - 1 << " in " << llvm::format("%.0f", elapsed()) << " s: " << unsupported
-         << " unsupported\n"
+  outs() << "seeds " << settings.seed << " to " << seed - 1 << " in " << llvm::format("%.0f", elapsed())
+         << " s: " << unsupported << " unsupported\n"
          << passed << " passed, " << failures << " failed\n";
   return failures ? 1 : 0;
 }
@@ -190,7 +190,8 @@ int replay(const Settings &settings, const std::string &folder) {
 int main(int argc, char **argv) {
   Settings settings;
   if (!parse(argc, argv, settings)) {
-    llvm::errs() << "usage: random_prims [--seed FIRST] [--count N] [--seconds S] [--keep FOLDER] [--failures N] [--no-shrink] | "
+    llvm::errs() << "usage: random_prims [--seed FIRST] [--count N] [--seconds S] [--keep FOLDER] [--failures N] "
+                    "[--no-shrink] | "
                     "--replay FOLDER/NAME\n";
     return 2;
   }

@@ -19,8 +19,8 @@ Context makeContext() {
   return Context(context, ptc_context_destroy);
 }
 
-/// A tensor over memory of kElements floats: mostly right, and wrong in one or two places. Sizes and strides that pass the
-/// checks stay inside the memory, as a caller must promise.
+/// A tensor over memory of kElements floats: mostly right, and wrong in one or two places. Sizes and strides that pass
+/// the checks stay inside the memory, as a caller must promise.
 struct RandomTensor {
   std::vector<float> memory = std::vector<float>(kElements + 16);
   int64_t shape[8], strides[8];
@@ -46,7 +46,8 @@ struct RandomTensor {
     if (rarely())
       view.ndim = pick(-1, 0, 1, 3, INT32_MAX, INT32_MIN);
     if (rarely())
-      view.dtype = {static_cast<uint8_t>(random()), static_cast<uint8_t>(random()), static_cast<uint16_t>(random() % 3)};
+      view.dtype = {static_cast<uint8_t>(random()), static_cast<uint8_t>(random()),
+                    static_cast<uint16_t>(random() % 3)};
     if (rarely())
       view.device.device_type = static_cast<DLDeviceType>(pick(2, 4, 13, 3));
     if (rarely())

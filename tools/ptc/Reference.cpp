@@ -1,5 +1,5 @@
-// `ptc run --reference MODEL`: the model's prims, evaluated one by one in double precision, for comparison with what was
-// compiled.
+// `ptc run --reference MODEL`: the model's prims, evaluated one by one in double precision, for comparison with what
+// was compiled.
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"

@@ -147,7 +147,8 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   int64_t lanes = plan.panelVectors * plan.width;
   Value *k = f.pointers.lookup(op.getK()), *keyStride = stride(plan.k, 1), *featureStride = stride(plan.k, 0);
   Value *origin = b.CreateAdd(block.k, b.CreateMul(firstKey, keyStride));
-  Value *padded = b.CreateMul(b.CreateUDiv(b.CreateAdd(count, b.getInt64(lanes - 1)), b.getInt64(lanes)), b.getInt64(lanes));
+  Value *padded =
+      b.CreateMul(b.CreateUDiv(b.CreateAdd(count, b.getInt64(lanes - 1)), b.getInt64(lanes)), b.getInt64(lanes));
   Align narrow(element->getScalarSizeInBits() / 8);
   // A vector of keys at a time, so that stores are whole; strided loads of one
   // feature of many keys hit lines that the next features use.
@@ -195,7 +196,8 @@ void AttentionEmitter::emitScores(const QueryBlock &block, Value *firstKey, Valu
   });
 }
 
-void AttentionEmitter::emitScoreTile(const QueryBlock &block, Value *firstKey, Value *row, unsigned rows, Value *panel) {
+void AttentionEmitter::emitScoreTile(const QueryBlock &block, Value *firstKey, Value *row, unsigned rows,
+                                     Value *panel) {
   int64_t lanes = plan.panelVectors * plan.width;
   TileType tile{rows, plan.panelVectors, plan.width, score, score};
   Accumulators acc = zeroAccumulators(tile);
@@ -287,11 +289,12 @@ void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
   Value *none = b.CreateFCmpOEQ(maximum, negativeInfinity);
   Value *origin = b.CreateSelect(none, constant(0), maximum);
   Value *originLanes = splat(origin);
-  Value *sums = emitLoop(b, zero, end, step, {Constant::getNullValue(vector)}, [&](Value *column, ArrayRef<Value *> values) {
-    Value *weights = emitExp(b, b.CreateFSub(load(column), originLanes));
-    b.CreateAlignedStore(weights, emitAddress(b, score, scores, column), align);
-    return SmallVector<Value *>{b.CreateFAdd(values[0], weights)};
-  })[0];
+  Value *sums =
+      emitLoop(b, zero, end, step, {Constant::getNullValue(vector)}, [&](Value *column, ArrayRef<Value *> values) {
+        Value *weights = emitExp(b, b.CreateFSub(load(column), originLanes));
+        b.CreateAlignedStore(weights, emitAddress(b, score, scores, column), align);
+        return SmallVector<Value *>{b.CreateFAdd(values[0], weights)};
+      })[0];
   Value *sum = b.CreateFAddReduce(constant(0), sums);
   cast<Instruction>(sum)->setHasAllowReassoc(true); // lanes in pairs
   Value *rescale = emitExp(b, splat(b.CreateFSub(before, origin)));
@@ -360,7 +363,8 @@ void AttentionEmitter::emitOutput(const QueryBlock &block) {
     };
     emitLoop(b, b.getInt64(0), b.getInt64(whole), plan.width, [&](Value *e) { store(e, nullptr); });
     if (tail)
-      store(b.getInt64(whole), b.CreateICmpSLT(lanesFrom(b.getInt64(0)), b.CreateVectorSplat(plan.width, b.getInt64(tail))));
+      store(b.getInt64(whole),
+            b.CreateICmpSLT(lanesFrom(b.getInt64(0)), b.CreateVectorSplat(plan.width, b.getInt64(tail))));
   });
 }
 

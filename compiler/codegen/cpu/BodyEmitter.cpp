@@ -98,7 +98,8 @@ Lanes BodyEmitter::load(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes
 void BodyEmitter::store(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes &value) {
   Memory memory = memoryOf(tensor);
   memory.streaming = streaming;
-  lanes.store(memory, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices), packed(lanes.b, value));
+  lanes.store(memory, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices),
+              packed(lanes.b, value));
 }
 
 //===----------------------------------------------------------------------===//

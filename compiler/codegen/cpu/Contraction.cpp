@@ -42,7 +42,8 @@ public:
 private:
   void emitTask(Value *task);
   void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
-  void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
+  void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
+                  Value *lastPanel);
   void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
                  ArrayRef<Value *> masks);
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
@@ -301,7 +302,8 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
     });
     emitIf(b, b.CreateNot(inside), [&] {
       emitLoop(b, b.getInt64(0), k, 1, [&](Value *at) {
-        b.CreateAlignedStore(Constant::getNullValue(element), emitAddress(b, element, to, b.CreateMul(at, width)), align);
+        b.CreateAlignedStore(Constant::getNullValue(element), emitAddress(b, element, to, b.CreateMul(at, width)),
+                             align);
       });
     });
   });

@@ -125,13 +125,16 @@ static void planTasks(ContractionPlan &plan, MLIRContext *context) {
   int64_t batch = assume(plan.batchCount, 8), rows = plan.tiles.rows + (plan.tiles.extra ? 1 : 0);
   int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(m, rows));
   int64_t panels = std::max<int64_t>(1, llvm::divideCeil(n, plan.panel));
-  int64_t blockTiles = std::clamp<int64_t>(kLhsBlockBytes / std::max<int64_t>(1, rows * k * plan.elementBytes), 1, tiles);
+  int64_t blockTiles =
+      std::clamp<int64_t>(kLhsBlockBytes / std::max<int64_t>(1, rows * k * plan.elementBytes), 1, tiles);
   int64_t tileFlops = std::max<int64_t>(1, 2 * rows * plan.panel * k);
   // First cut m so that its block stays in cache, then n while tasks are few.
   // Each block of m would pack rhs again: then n is cut first.
   plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
   plan.panelsPerTask = panels;
-  auto count = [&] { return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask); };
+  auto count = [&] {
+    return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask);
+  };
   while (plan.panelsPerTask > 1 && int64_t(count()) < kTasksWanted &&
          plan.tilesPerTask * plan.panelsPerTask * tileFlops > kTaskFlops)
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
@@ -179,7 +182,8 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   for (unsigned i = kSizes.size(); i-- > 0; packed = packed * kSizes[i])
     loops.insert(loops.begin(), {kSizes[i], lhs->strides[i], rhs ? rhs->strides[i] : packed});
   if (loops.empty())
-    loops.push_back({getAffineConstantExpr(1, context), getAffineConstantExpr(0, context), getAffineConstantExpr(0, context)});
+    loops.push_back(
+        {getAffineConstantExpr(1, context), getAffineConstantExpr(0, context), getAffineConstantExpr(0, context)});
   plan.k = collapseLoops(loops);
   if (rhs) {
     plan.rhsPlace = rhs->start;

@@ -126,7 +126,8 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   };
   acc.values = walk.forEachOuterTap(row, acc.values, rowOfTaps);
 
-  Value *column = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.groupOutputs)), b.CreateMul(panel, b.getInt64(plan.panel)));
+  Value *column =
+      b.CreateAdd(b.CreateMul(group, b.getInt64(plan.groupOutputs)), b.CreateMul(panel, b.getInt64(plan.panel)));
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 

@@ -51,7 +51,10 @@ static void planTasks(ConvolutionPlan &plan, MLIRContext *context) {
   int64_t images = batch * (plan.isDepthwise ? 1 : plan.groups);
   plan.rowsPerTask = rows;
   plan.panelsPerTask = plan.panels;
-  auto count = [&] { return images * int64_t(llvm::divideCeil(rows, plan.rowsPerTask) * llvm::divideCeil(plan.panels, plan.panelsPerTask)); };
+  auto count = [&] {
+    return images *
+           int64_t(llvm::divideCeil(rows, plan.rowsPerTask) * llvm::divideCeil(plan.panels, plan.panelsPerTask));
+  };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves several to each task (they share the weights), then panels.
   while (plan.rowsPerTask > 4 && count() < kTasksWanted && taskFlops() > kTaskFlops)

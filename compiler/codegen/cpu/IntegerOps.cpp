@@ -116,7 +116,8 @@ Value *emitShiftLeft(Ir &b, Value *x, Value *y) { return shiftOrZero(b, Instruct
 Value *emitShiftRightUnsigned(Ir &b, Value *x, Value *y) { return shiftOrZero(b, Instruction::LShr, x, y); }
 
 Value *emitShiftRight(Ir &b, Value *x, Value *y) {
-  return b.CreateAShr(x, b.CreateBinaryIntrinsic(Intrinsic::umin, y, splat(y, y->getType()->getScalarSizeInBits() - 1)));
+  return b.CreateAShr(x,
+                      b.CreateBinaryIntrinsic(Intrinsic::umin, y, splat(y, y->getType()->getScalarSizeInBits() - 1)));
 }
 
 Value *emitIntegerPower(Ir &b, Value *x, Value *y) {

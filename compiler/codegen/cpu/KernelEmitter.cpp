@@ -24,7 +24,8 @@ static bool hasCode(mlir::Type type) {
 }
 
 static Error checkBodies(loop::KernelOp kernel) {
-  for (mlir::Type type : concat<const mlir::Type>(to_vector(kernel->getOperandTypes()), to_vector(kernel->getResultTypes())))
+  for (mlir::Type type :
+       concat<const mlir::Type>(to_vector(kernel->getOperandTypes()), to_vector(kernel->getResultTypes())))
     if (!hasCode(type)) {
       std::string text;
       raw_string_ostream(text) << type;

@@ -91,7 +91,8 @@ SmallVector<Loop> Planner::loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Sta
     mlir::AffineExpr size = stages.front()->domain[dim];
     if (getConstant(size) == 1)
       continue;
-    bool merges = !loops.empty() && all_of(stages, [&](const Stage *s) { return walksAsOne(*s, loops.back().dim, dim); });
+    bool merges =
+        !loops.empty() && all_of(stages, [&](const Stage *s) { return walksAsOne(*s, loops.back().dim, dim); });
     if (merges)
       loops.back() = {dim, loops.back().size * size};
     else

@@ -24,8 +24,8 @@ struct Reduced {
 
 class StageEmitter {
 public:
-  StageEmitter(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask, bool streaming,
-               DenseMap<mlir::Value, Lanes> &registers)
+  StageEmitter(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
+               bool streaming, DenseMap<mlir::Value, Lanes> &registers)
       : f(frame), b(frame.b), stage(stage), dims(dims), width(width), mask(mask), streaming(streaming),
         registers(registers) {
     isPoint = stage.parallel.empty();
@@ -168,12 +168,13 @@ void StageEmitter::emitParallel(unsigned level) {
     auto constant = getConstant(loop.size);
     bool hasTail = !constant || *constant % stage.width;
     width = stage.width;
-    emitVectorLoop(b, b.getInt64(0), size, width, hasTail, {}, [&](const VectorStep &step, ArrayRef<Value *>) -> Carried {
-      dims[loop.dim] = LaneBuilder(b, width).consecutive(step.index);
-      mask = step.mask;
-      emitInside();
-      return {};
-    });
+    emitVectorLoop(b, b.getInt64(0), size, width, hasTail, {},
+                   [&](const VectorStep &step, ArrayRef<Value *>) -> Carried {
+                     dims[loop.dim] = LaneBuilder(b, width).consecutive(step.index);
+                     mask = step.mask;
+                     emitInside();
+                     return {};
+                   });
     return;
   }
   forEach(b, b.getInt64(0), size, 1, [&](Value *i) {
@@ -324,8 +325,8 @@ void StageEmitter::emitScan() {
   });
 }
 
-void emitStage(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask, bool streaming,
-               DenseMap<mlir::Value, Lanes> &registers) {
+void emitStage(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
+               bool streaming, DenseMap<mlir::Value, Lanes> &registers) {
   StageEmitter(frame, stage, dims, width, mask, streaming, registers).emit();
 }
 

@@ -7,8 +7,9 @@
 namespace ptc::cpu {
 
 /// Emits a stage. `dims` holds the shared loops' indices; `width` lanes (masked by `mask`) are different points of
-/// them. `streaming`: stores bypass the caches. Results that are one element at such a point go to `registers`, where later stages find them.
-void emitStage(KernelFrame &frame, const Stage &stage, llvm::ArrayRef<Lanes> dims, unsigned width, llvm::Value *mask, bool streaming,
-               llvm::DenseMap<mlir::Value, Lanes> &registers);
+/// them. `streaming`: stores bypass the caches. Results that are one element at such a point go to `registers`, where
+/// later stages find them.
+void emitStage(KernelFrame &frame, const Stage &stage, llvm::ArrayRef<Lanes> dims, unsigned width, llvm::Value *mask,
+               bool streaming, llvm::DenseMap<mlir::Value, Lanes> &registers);
 
 } // namespace ptc::cpu

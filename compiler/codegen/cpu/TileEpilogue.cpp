@@ -26,7 +26,9 @@ SmallVector<Value *> delinearize(KernelFrame &frame, Value *place, ShapeRef size
   return indices;
 }
 
-static Shape tail(mlir::Operation *op, unsigned count) { return Shape(ShapeRef(getShape(op->getResult(0))).take_back(count)); }
+static Shape tail(mlir::Operation *op, unsigned count) {
+  return Shape(ShapeRef(getShape(op->getResult(0))).take_back(count));
+}
 
 TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
     : frame(frame), op(op), rowSizes(tail(op, rowRank)), width(width) {}

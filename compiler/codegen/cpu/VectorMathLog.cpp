@@ -181,7 +181,8 @@ Value *emitPow(Ir &b, Value *base, Value *exponent) {
   Truth isOdd = isInteger & (floor(halved) != halved);
   Truth isNegative = bitsOf(x) < 0;
   result = select(isNegative & isOdd, -result, result);
-  result = select((x < 0.0) & !isInteger & (abs(x) < x.number(kInfinity)) & (abs(y) < y.number(kInfinity)), kNan, result);
+  result =
+      select((x < 0.0) & !isInteger & (abs(x) < x.number(kInfinity)) & (abs(y) < y.number(kInfinity)), kNan, result);
   result = select(isNan(x) | isNan(y), kNan, result);
   return select((y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == kInfinity)), 1.0, result).v;
 }

@@ -7,8 +7,8 @@
 
 namespace ptc::host {
 
-/// size = value * scale + offset, where the size is that of dimension `dim` of input `input`; dim -1: the input's own value.
-/// input -1: no expression has the symbol.
+/// size = value * scale + offset, where the size is that of dimension `dim` of input `input`; dim -1: the input's own
+/// value. input -1: no expression has the symbol.
 struct Binding {
   int64_t input = -1, dim = -1;
   int64_t scale = 1, offset = 0;

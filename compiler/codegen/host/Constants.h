@@ -7,7 +7,8 @@
 
 namespace ptc::host {
 
-/// Builds private constant data. Structs are written field by field in their declared order; LLVM's natural layout is C's.
+/// Builds private constant data. Structs are written field by field in their declared order; LLVM's natural layout is
+/// C's.
 class Constants {
 public:
   explicit Constants(llvm::Module &module) : module(module), context(module.getContext()) {}

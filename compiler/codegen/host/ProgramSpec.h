@@ -50,8 +50,8 @@ struct BufferSpec {
   /// The launches that an arena buffer lives through, both included. Ignored when inPlaceOf is set,
   /// except that the owner's lifetime is extended by it.
   int64_t first = -1, last = -1;
-  /// At the same address as this buffer (of any storage; no cycles), which must be as large. An intermediate that ends up
-  /// as an output may thus be in place of the output's buffer.
+  /// At the same address as this buffer (of any storage; no cycles), which must be as large. An intermediate that ends
+  /// up as an output may thus be in place of the output's buffer.
   int64_t inPlaceOf = -1;
 };
 

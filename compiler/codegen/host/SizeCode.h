@@ -21,7 +21,8 @@ public:
 
   llvm::ArrayRef<mlir::AffineExpr> expressions() const { return exprs; }
 
-  /// `bool evaluate(const int64_t *symbols, int64_t *values)`: false when anything overflows, or a divisor is not positive.
+  /// `bool evaluate(const int64_t *symbols, int64_t *values)`: false when anything overflows, or a divisor is not
+  /// positive.
   llvm::Function *emit(llvm::Module &module) const;
 
 private:

@@ -33,8 +33,9 @@ static Error verifyBuffer(const ProgramSpec &spec, int64_t index) {
     isFine = isIndexed(spec.weights.size());
     break;
   case Storage::Arena:
-    isFine = buffer.bytes && (buffer.inPlaceOf >= 0 || (buffer.first <= buffer.last && within(buffer.first, spec.launches.size()) &&
-                                                         within(buffer.last, spec.launches.size())));
+    isFine = buffer.bytes &&
+             (buffer.inPlaceOf >= 0 || (buffer.first <= buffer.last && within(buffer.first, spec.launches.size()) &&
+                                        within(buffer.last, spec.launches.size())));
     break;
   }
   if (!isFine)

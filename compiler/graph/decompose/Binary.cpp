@@ -133,7 +133,8 @@ static void addPowers(Table &t) {
 static T lerp(B &b, T start, T end, T weight) {
   T distance = end - start;
   if (weight.isNumber())
-    return std::hypot(weight.real(), weight.imaginary()) < 0.5 ? start + weight * distance : end - distance * (1.0 - weight);
+    return std::hypot(weight.real(), weight.imaginary()) < 0.5 ? start + weight * distance
+                                                               : end - distance * (1.0 - weight);
   return b.where(b.abs(weight) < 0.5, start + weight * distance, end - distance * (1.0 - weight));
 }
 

@@ -81,7 +81,8 @@ template <class F, class R, class... P> struct Signature<R (F::*)(B &, P...) con
   using Parameters = std::tuple<std::decay_t<P>...>;
 };
 
-template <class P> P readNext(B &b, const aten::AtenOp &op, llvm::ArrayRef<const aten::Argument *> arguments, size_t i) {
+template <class P>
+P readNext(B &b, const aten::AtenOp &op, llvm::ArrayRef<const aten::Argument *> arguments, size_t i) {
   if constexpr (std::is_same_v<P, Rest>)
     return Rest();
   else

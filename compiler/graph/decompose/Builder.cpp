@@ -345,7 +345,8 @@ T B::argReduceWindow(StringRef kind, T x, ShapeRef window, DimsRef strides, Dims
 }
 
 std::pair<T, T> B::sort(T x, int64_t d, bool descending) {
-  auto op = create<prims::SortOp>(onlyReal(x).tensor(), builder.getI64IntegerAttr(dim(x, d)), builder.getBoolAttr(descending));
+  auto op = create<prims::SortOp>(onlyReal(x).tensor(), builder.getI64IntegerAttr(dim(x, d)),
+                                  builder.getBoolAttr(descending));
   return {T(*this, op.getValues()), T(*this, op.getIndices())};
 }
 

@@ -96,9 +96,10 @@ static T convolvePadded(B &b, T x, T w, OptT bias, Dims stride, Str padding, Dim
 }
 
 static void addConvolutions(Table &t) {
-  t.def("conv1d conv2d conv3d", [](B &b, T x, T w, OptT bias, Dims stride, Dims padding, Dims dilation, int64_t groups) {
-    return convolve(b, x, w, bias, {stride, padding, dilation, {}, groups, false});
-  });
+  t.def("conv1d conv2d conv3d",
+        [](B &b, T x, T w, OptT bias, Dims stride, Dims padding, Dims dilation, int64_t groups) {
+          return convolve(b, x, w, bias, {stride, padding, dilation, {}, groups, false});
+        });
   t.def("conv1d.padding conv2d.padding conv3d.padding _convolution_mode",
         [](B &b, T x, T w, OptT bias, Dims stride, Str padding, Dims dilation, int64_t groups) {
           return convolvePadded(b, x, w, bias, stride, padding, dilation, groups);

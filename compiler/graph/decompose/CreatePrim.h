@@ -24,8 +24,9 @@ template <class Op, class... Arguments> Op B::create(Arguments &&...arguments) {
 
   std::string why;
   mlir::ScopedDiagnosticHandler handler(context(), [&](mlir::Diagnostic &diagnostic) { why = diagnostic.str(); });
-  if (mlir::failed(Op::inferReturnTypes(context(), state.location, state.operands, state.attributes.getDictionary(context()),
-                                  state.getRawProperties(), state.regions, state.types)))
+  if (mlir::failed(Op::inferReturnTypes(context(), state.location, state.operands,
+                                        state.attributes.getDictionary(context()), state.getRawProperties(),
+                                        state.regions, state.types)))
     throwMisfit(why);
   for (mlir::Type type : state.types)
     if (auto tensor = llvm::cast<mlir::RankedTensorType>(type); !getTensorBytes(tensor)) {

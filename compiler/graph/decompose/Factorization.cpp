@@ -47,7 +47,9 @@ T solveTriangular(B &b, T a, T x, bool isUpper, bool isLeft, bool isUnit) {
   if (!isLeft)
     return matrixTranspose(b, solveTriangular(b, matrixTranspose(b, a), matrixTranspose(b, x), !isUpper, true, isUnit));
   expandBatch(b, a, 2, x, 2);
-  const char *algorithm = isUpper ? isUnit ? "solve_unit_upper" : "solve_upper" : isUnit ? "solve_unit_lower" : "solve_lower";
+  const char *algorithm = isUpper  ? isUnit ? "solve_unit_upper" : "solve_upper"
+                          : isUnit ? "solve_unit_lower"
+                                   : "solve_lower";
   return b.matrix(algorithm, {a, x})[0];
 }
 

@@ -80,7 +80,8 @@ static TList equalBins(B &b, T x, llvm::ArrayRef<AffineExpr> bins, const Floats 
     T values = b.select(x, 1, b.size(d)), low = 0.0, high = 0.0;
     if (range)
       low = (*range)[2 * d], high = (*range)[2 * d + 1];
-    std::tie(low, high) = span(b, values, range ? b.tensor(low, x.dtype()) : low, range ? b.tensor(high, x.dtype()) : high, 0.5);
+    std::tie(low, high) =
+        span(b, values, range ? b.tensor(low, x.dtype()) : low, range ? b.tensor(high, x.dtype()) : high, 0.5);
     edges.push_back(edgesOf(b, low, high, count));
   }
   TList results{histogram(b, x, edges, weight, isDensity)};
@@ -155,7 +156,10 @@ static T reduceSegments(B &b, T x, Str reduce, T start, T end, int64_t axis, Opt
   T values = b.expand(b.unsqueeze(x, axis), domain);
   bool isMean = reduce == "mean";
   llvm::StringRef kind = reduce == "sum" || isMean ? "sum" : reduce;
-  T neutral = kind == "sum" ? T(0.0) : kind == "prod" ? T(1.0) : kind == "max" ? lowerLimit(x.dtype()) : upperLimit(x.dtype());
+  T neutral = kind == "sum"    ? T(0.0)
+              : kind == "prod" ? T(1.0)
+              : kind == "max"  ? lowerLimit(x.dtype())
+                               : upperLimit(x.dtype());
   T result = b.reduce(kind, b.where(inside, values, neutral), {axis + 1}, false);
   if (initial)
     result = kind == "sum"    ? result + *initial
@@ -178,7 +182,8 @@ static void addSegments(Table &t) {
       return reduceSegments(b, x, reduce, end - b.to(*lengths, b.i64()), end, axis, initial);
     }
     if (!offsets)
-      return b.unsupported(indices ? "segments by 'indices' are not supported" : "'lengths' or 'offsets' must be given");
+      return b.unsupported(indices ? "segments by 'indices' are not supported"
+                                   : "'lengths' or 'offsets' must be given");
     T bounds = b.to(*offsets, b.i64());
     AffineExpr n = bounds.size(axis);
     return reduceSegments(b, x, reduce, b.slice(bounds, axis, b.size(0), n - 1), b.slice(bounds, axis, b.size(1), n),

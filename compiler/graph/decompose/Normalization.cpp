@@ -52,7 +52,8 @@ static BatchNorm normaliseBatch(B &b, T x, OptT weight, OptT bias, OptT runningM
   result.y = bias ? y + perChannel(b, x, *bias) : y;
   if (runningMean) {
     T n(b.count(x, dims));
-    T unbiased = n.symbolic() ? m.variance * n / (b.tensor(n, x.dtype()) - 1.0) : m.variance * (n.real() / (n.real() - 1));
+    T unbiased =
+        n.symbolic() ? m.variance * n / (b.tensor(n, x.dtype()) - 1.0) : m.variance * (n.real() / (n.real() - 1));
     result.runningMean = m.mean * momentum + *runningMean * (1 - momentum);
     result.runningVariance = unbiased * momentum + *runningVariance * (1 - momentum);
   }

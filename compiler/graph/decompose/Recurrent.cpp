@@ -119,7 +119,8 @@ TList runNetwork(B &b, T x, T h0, OptT c0, const TList &params, Network net) {
 void addNetwork(Table &t, llvm::StringRef name, Cell cell) {
   t.opmath(name, [cell](B &b, T x, T h0, TList params, bool hasBiases, int64_t layers, double dropout, bool train,
                         bool isBidirectional, bool batchFirst) {
-    return runNetwork(b, x, h0, {}, params, {cell, hasBiases, isBidirectional, batchFirst, layers, train ? dropout : 0});
+    return runNetwork(b, x, h0, {}, params,
+                      {cell, hasBiases, isBidirectional, batchFirst, layers, train ? dropout : 0});
   });
 }
 
@@ -134,7 +135,8 @@ void addCell(Table &t, llvm::StringRef name, Cell cell) {
 void addRecurrent(Table &t) {
   t.opmath("lstm.input", [](B &b, T x, TList state, TList params, bool hasBiases, int64_t layers, double dropout,
                             bool train, bool isBidirectional, bool batchFirst) {
-    return runNetwork(b, x, state[0], state[1], params, {Cell::Lstm, hasBiases, isBidirectional, batchFirst, layers, train ? dropout : 0});
+    return runNetwork(b, x, state[0], state[1], params,
+                      {Cell::Lstm, hasBiases, isBidirectional, batchFirst, layers, train ? dropout : 0});
   });
   t.opmath("lstm_cell", [](B &b, T x, TList state, T wInput, T wHidden, OptT inputBias, OptT hiddenBias) {
     State next = step(b, Cell::Lstm, affine(b, x, wInput, inputBias), {state[0], state[1]},

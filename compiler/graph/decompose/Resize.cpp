@@ -37,7 +37,8 @@ static T scaleOf(B &b, const Axis &axis, bool isNearest) {
   auto rounded = [&](double number) { return axis.type.isF64() ? number : double(float(number)); };
   if (auto n = getConstant(axis.n), out = getConstant(axis.out); n && out && !(axis.factor && *axis.factor > 0)) {
     bool aligned = axis.alignCorners && !isNearest;
-    return aligned ? T(*out > 1 ? rounded(double(*n - 1) / double(*out - 1)) : 0.0) : T(rounded(double(*n) / double(*out)));
+    return aligned ? T(*out > 1 ? rounded(double(*n - 1) / double(*out - 1)) : 0.0)
+                   : T(rounded(double(*n) / double(*out)));
   }
   auto number = [&](AffineExpr size) { return b.tensor(T(size), axis.type); };
   if (axis.alignCorners && !isNearest) {

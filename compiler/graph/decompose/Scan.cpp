@@ -24,7 +24,8 @@ static T logSumsComplex(B &b, T x, int64_t dim) {
   if (most > INT32_MAX)
     return b.unsupported("the size of the dimension must have a bound");
   for (int64_t reach = 1; reach < most; reach *= 2)
-    x = logAddExpComplex(b, x, b.padDim(x, dim, b.size(reach), b.size(-reach), -std::numeric_limits<double>::infinity()));
+    x = logAddExpComplex(b, x,
+                         b.padDim(x, dim, b.size(reach), b.size(-reach), -std::numeric_limits<double>::infinity()));
   return x;
 }
 

@@ -136,7 +136,8 @@ static void addSlices(Table &t) {
 // x[i, :, j] = values
 //===----------------------------------------------------------------------===//
 
-/// x[mask] = values: an element of x knows by the mask whether it gets one, and by the number of places before it, which.
+/// x[mask] = values: an element of x knows by the mask whether it gets one, and by the number of places before it,
+/// which.
 static T putMasked(B &b, T x, T mask, T values, bool accumulate) {
   int64_t rest = x.rank() - mask.rank();
   Shape sizes = x.sizes(), slice(sizes.begin() + mask.rank(), sizes.end());

@@ -175,8 +175,9 @@ static void addRanks(Table &t) {
   });
   t.def("linalg_matrix_rank.tol_tensor",
         [](B &b, T a, T tolerance, bool hermitian) { return rank(b, a, tolerance, T(0.0), hermitian); });
-  t.def("linalg_matrix_rank.atol_rtol_tensor",
-        [](B &b, T a, OptT absolute, OptT relative, bool hermitian) { return rank(b, a, absolute, relative, hermitian); });
+  t.def("linalg_matrix_rank.atol_rtol_tensor", [](B &b, T a, OptT absolute, OptT relative, bool hermitian) {
+    return rank(b, a, absolute, relative, hermitian);
+  });
   auto number = [](std::optional<double> x) { return x ? OptT(T(*x)) : OptT(); };
   t.def("linalg_matrix_rank.atol_rtol_float",
         [=](B &b, T a, std::optional<double> absolute, std::optional<double> relative, bool hermitian) {

@@ -16,7 +16,8 @@ LogicalResult replace(PatternRewriter &b, Operation *op, Value value) {
   if (value == old)
     return failure();
   if (value.getType() != old.getType()) {
-    bool returned = llvm::any_of(old.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+    bool returned =
+        llvm::any_of(old.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
     if (returned || !prims::areCompatible(TypeRange(value.getType()), TypeRange(old.getType())))
       return failure();
   }

@@ -32,6 +32,7 @@ bool isFullOf(mlir::Value value, double number);
 mlir::Value makeFull(mlir::PatternRewriter &b, mlir::Location loc, mlir::Attribute value, ShapeRef shape);
 
 /// The elementwise operation on operands of another shape.
-mlir::Value rebuildElementwise(mlir::PatternRewriter &b, mlir::Operation *op, mlir::ValueRange operands, ShapeRef shape);
+mlir::Value rebuildElementwise(mlir::PatternRewriter &b, mlir::Operation *op, mlir::ValueRange operands,
+                               ShapeRef shape);
 
 } // namespace ptc::simplify

@@ -24,7 +24,8 @@ template <typename T, typename F> static Error map1(Evaluation &e, const std::ve
     out[i] = f(x[i]);
   return e.set(std::move(result));
 }
-template <typename T, typename F> static Error map2(Evaluation &e, const std::vector<T> &x, const std::vector<T> &y, F f) {
+template <typename T, typename F>
+static Error map2(Evaluation &e, const std::vector<T> &x, const std::vector<T> &y, F f) {
   Tensor result = e.makeResult();
   auto &out = result.as<decltype(f(x[0], y[0]))>();
   for (size_t i = 0; i < out.size(); ++i)

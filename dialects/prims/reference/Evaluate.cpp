@@ -33,7 +33,9 @@ Tensor Evaluation::makeResult(size_t i) const {
   return Tensor(type.getElementType(), onElement ? Sizes() : evaluateSizes(getShape(type), symbols));
 }
 
-llvm::Error Evaluation::fail(const llvm::Twine &what) const { return makeError(op->getName().getStringRef() + ": " + what); }
+llvm::Error Evaluation::fail(const llvm::Twine &what) const {
+  return makeError(op->getName().getStringRef() + ": " + what);
+}
 
 llvm::Expected<std::vector<Tensor>> evaluate(Operation *op, ArrayRef<const Tensor *> operands,
                                              ArrayRef<int64_t> symbols) {

@@ -13,7 +13,9 @@ namespace ptc::prims {
 // Generators
 //===----------------------------------------------------------------------===//
 
-static int64_t integerOf(const APInt &value, Type element) { return wrap(value.sextOrTrunc(64).getSExtValue(), element); }
+static int64_t integerOf(const APInt &value, Type element) {
+  return wrap(value.sextOrTrunc(64).getSExtValue(), element);
+}
 
 Error ConstantOp::evaluate(Evaluation &e) {
   Tensor result = e.makeResult();

@@ -137,8 +137,8 @@ PTC_EXPORT const char *ptc_last_error(const ptc_context *context);
 PTC_EXPORT ptc_status ptc_call(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
                                DLTensor *const *outputs, int32_t output_count);
 
-/** Runs the model into new tensors: each outputs[i] is set, and owned by the caller (call its deleter). They may outlive
- *  the context, but not the library. On failure all are null. */
+/** Runs the model into new tensors: each outputs[i] is set, and owned by the caller (call its deleter). They may
+ * outlive the context, but not the library. On failure all are null. */
 PTC_EXPORT ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
                                    DLManagedTensor **outputs, int32_t output_count);
 
@@ -151,11 +151,13 @@ PTC_EXPORT ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTenso
 PTC_EXPORT ptc_status ptc_state_set(ptc_context *context, int32_t state, const DLTensor *value);
 PTC_EXPORT ptc_status ptc_state_reset(ptc_context *context);
 
-/** Starts the random numbers of a model anew: calls after it draw what the same calls drew after the same seed, whatever
- *  the number of threads. Models without random operators ignore it. The state is "ptc.random": seed, draws so far. */
+/** Starts the random numbers of a model anew: calls after it draw what the same calls drew after the same seed,
+ * whatever the number of threads. Models without random operators ignore it. The state is "ptc.random": seed, draws so
+ * far. */
 PTC_EXPORT ptc_status ptc_set_seed(ptc_context *context, uint64_t seed);
 
-/** How many threads a call may use, its caller's included; 0 (at first): what the OpenMP runtime gives the calling thread. */
+/** How many threads a call may use, its caller's included; 0 (at first): what the OpenMP runtime gives the calling
+ * thread. */
 PTC_EXPORT ptc_status ptc_set_threads(ptc_context *context, int32_t threads);
 PTC_EXPORT ptc_status ptc_get_threading(ptc_context *context, ptc_threading *threading);
 
