@@ -91,7 +91,7 @@ bool isComplexTensor(Type type) {
 struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
   explicit DecomposePass(WeightStore &weights) : weights(weights) {}
-  StringRef getArgument() const override { return "ptc-decompose"; }
+  StringRef getArgument() const override { return "decompose"; }
   StringRef getDescription() const override { return "aten operators as prims, by the decomposition table"; }
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<prims::PrimsDialect>(); }
 

@@ -29,7 +29,7 @@ namespace aten {
 struct Schema;
 }
 
-/// Pipeline name: ptc-decompose. Reports every operation that it cannot
+/// Pipeline name: decompose. Reports every operation that it cannot
 /// decompose, each at its place, before it fails. A program that draws random
 /// numbers gets a state for them, whose first value joins the weights.
 std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights);

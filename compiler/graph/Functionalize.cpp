@@ -343,7 +343,7 @@ namespace {
 struct FunctionalizePass : PassWrapper<FunctionalizePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FunctionalizePass)
 
-  StringRef getArgument() const final { return "ptc-functionalize"; }
+  StringRef getArgument() const final { return "functionalize"; }
   StringRef getDescription() const final { return "Replace mutation and views by functional operations"; }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<aten::AtenDialect>(); }
 

@@ -18,7 +18,7 @@ class Pass;
 
 namespace ptc {
 
-/// Pipeline name: ptc-functionalize.
+/// Pipeline name: functionalize.
 std::unique_ptr<mlir::Pass> createFunctionalizePass();
 
 } // namespace ptc

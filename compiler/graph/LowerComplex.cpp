@@ -287,7 +287,7 @@ LogicalResult Lowering::run() {
 namespace {
 struct LowerComplexPass : PassWrapper<LowerComplexPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerComplexPass)
-  StringRef getArgument() const override { return "ptc-lower-complex"; }
+  StringRef getArgument() const override { return "lower-complex"; }
   StringRef getDescription() const override { return "complex numbers as pairs of real ones"; }
   void runOnOperation() override {
     SmallVector<Symbol> symbols = getSymbols(getOperation());

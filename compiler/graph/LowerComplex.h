@@ -17,7 +17,7 @@ class Pass;
 
 namespace ptc {
 
-/// Pipeline name: ptc-lower-complex.
+/// Pipeline name: lower-complex.
 std::unique_ptr<mlir::Pass> createLowerComplexPass();
 
 } // namespace ptc

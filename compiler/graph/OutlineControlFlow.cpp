@@ -24,7 +24,7 @@ constexpr int64_t kMostOperations = 20000;
 class OutlineControlFlowPass : public PassWrapper<OutlineControlFlowPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineControlFlowPass)
-  StringRef getArgument() const final { return "ptc-outline-control-flow"; }
+  StringRef getArgument() const final { return "outline-control-flow"; }
   StringRef getDescription() const final { return "graphs that operators take as functions, or written out"; }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<control::ControlDialect>(); }
 

@@ -16,7 +16,7 @@ class Pass;
 
 namespace ptc {
 
-/// Pipeline name: ptc-outline-control-flow.
+/// Pipeline name: outline-control-flow.
 std::unique_ptr<mlir::Pass> createOutlineControlFlowPass();
 
 } // namespace ptc

@@ -31,7 +31,7 @@ namespace {
 struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FusePass)
 
-  StringRef getArgument() const final { return "ptc-fuse"; }
+  StringRef getArgument() const final { return "fuse"; }
   StringRef getDescription() const final { return "Fuse loops into kernels"; }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<loop::LoopDialect>(); }
 

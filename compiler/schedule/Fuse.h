@@ -16,7 +16,7 @@ class Pass;
 
 namespace ptc {
 
-/// Pipeline name: ptc-fuse.
+/// Pipeline name: fuse.
 std::unique_ptr<mlir::Pass> createFusePass();
 
 } // namespace ptc

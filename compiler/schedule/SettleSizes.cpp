@@ -24,7 +24,7 @@ struct Definer {
 
 struct SettleSizesPass : PassWrapper<SettleSizesPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SettleSizesPass)
-  StringRef getArgument() const override { return "ptc-settle-sizes"; }
+  StringRef getArgument() const override { return "settle-sizes"; }
   StringRef getDescription() const override { return "kernels that compute sizes before those that have them"; }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -15,7 +15,7 @@ class Pass;
 
 namespace ptc {
 
-/// Pipeline name: ptc-settle-sizes.
+/// Pipeline name: settle-sizes.
 std::unique_ptr<mlir::Pass> createSettleSizesPass();
 
 } // namespace ptc

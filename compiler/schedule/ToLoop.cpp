@@ -69,7 +69,7 @@ struct ToLoopPass : PassWrapper<ToLoopPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToLoopPass)
 
   explicit ToLoopPass(WeightStore &weights) : weights(weights) {}
-  StringRef getArgument() const final { return "ptc-to-loop"; }
+  StringRef getArgument() const final { return "to-loop"; }
   StringRef getDescription() const final { return "Lower prims to loops over scalar bodies"; }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<loop::LoopDialect, arith::ArithDialect, math::MathDialect>();

@@ -18,7 +18,7 @@ namespace ptc {
 
 class WeightStore;
 
-/// Pipeline name: ptc-to-loop.
+/// Pipeline name: to-loop.
 std::unique_ptr<mlir::Pass> createToLoopPass(WeightStore &weights);
 
 } // namespace ptc

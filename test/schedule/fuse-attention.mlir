@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // Heads that are cut out of a projection, and keys that are repeated for each
 // query head of a group, stay where they are: index maps read them.

@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // Batch normalisation with the batch's statistics: one kernel for both
 // statistics of a channel, one that normalises.

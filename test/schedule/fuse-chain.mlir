@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // A pointwise chain over symbolic sizes is one kernel that reads and writes
 // each element once.

@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // Bias and residual join a contraction, although reshapes stand between: its
 // rows are cut as the residual has them. The transposed weight is read in place.

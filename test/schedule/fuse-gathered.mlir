@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // A vector times a matrix that an index picks: the matrix is read where it lies,
 // not copied first.

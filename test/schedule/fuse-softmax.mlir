@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // A softmax is one kernel: three passes over a row, of which only the last
 // writes memory, and one exponential for each element.

@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // Concatenation, slice, transpose and reshapes vanish into index maps, and so
 // do the guards that sizes decide.

@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -ptc-to-loop -ptc-fuse | FileCheck %s
+// RUN: ptc-opt %s -to-loop -fuse | FileCheck %s
 
 // A reduction to one element is cut into a number of parts that its shape
 // alone decides, so that threads do not change the result.

@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -verify-diagnostics -ptc-to-loop
+// RUN: ptc-opt %s -verify-diagnostics -to-loop
 
 func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
   // expected-error @+1 {{has no code for the CPU (complex numbers, for one, are not supported)}}

@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-lower-complex --split-input-file %s | FileCheck %s
+// RUN: ptc-opt --lower-complex --split-input-file %s | FileCheck %s
 
 // A complex argument has its parts side by side, as they lie in memory.
 // CHECK-LABEL: func.func @multiply(

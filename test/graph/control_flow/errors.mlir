@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s --ptc-outline-control-flow --split-input-file --verify-diagnostics
+// RUN: ptc-opt %s --outline-control-flow --split-input-file --verify-diagnostics
 
 func.func @misfit(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{has graphs that do not take its inputs or do not answer its results}}

@@ -1,5 +1,5 @@
 // Graphs of operators become functions; a weight is a weight of theirs, unless the loop updates it.
-// RUN: ptc-opt %s --ptc-outline-control-flow --split-input-file | FileCheck %s
+// RUN: ptc-opt %s --outline-control-flow --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @forward
 // CHECK: control.if %arg1, @if_true, @if_false(%arg2)

@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-decompose %s | FileCheck %s
+// RUN: ptc-opt --decompose %s | FileCheck %s
 // Operands of a prim have one shape: smaller ones are broadcast, and a size that is symbolic is not taken for 1.
 
 // CHECK-LABEL: @static

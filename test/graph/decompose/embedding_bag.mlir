@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-decompose %s | FileCheck %s
+// RUN: ptc-opt --decompose %s | FileCheck %s
 // Offsets 0, L, 2 L, ... are rows of a matrix: no scatter is needed.
 
 // CHECK-LABEL: @forward

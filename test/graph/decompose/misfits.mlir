@@ -1,4 +1,4 @@
-// RUN: not ptc-opt --ptc-decompose %s 2>&1 | FileCheck %s
+// RUN: not ptc-opt --decompose %s 2>&1 | FileCheck %s
 // What PyTorch would have refused is an error at its operation, not a crash, whatever notices it: a prim's operands, a
 // dimension that is not there, a list that is too short, a result that is not what the graph says.
 

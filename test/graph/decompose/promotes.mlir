@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-decompose %s | FileCheck %s
+// RUN: ptc-opt --decompose %s | FileCheck %s
 // Types promote as in PyTorch, and half types compute in f32 with one rounding an operator.
 
 // CHECK-LABEL: @integer_division_is_floating

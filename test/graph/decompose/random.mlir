@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-decompose %s | FileCheck %s
+// RUN: ptc-opt --decompose %s | FileCheck %s
 // Random operators read a state, each a draw of its own, and the program leaves it advanced by their number.
 
 // CHECK: func.func @forward(%[[X:.*]]: tensor<4xf32>, %[[STATE:.*]]: tensor<2xi64> {ptc.state = "ptc.random"})

@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-decompose %s | FileCheck %s
+// RUN: ptc-opt --decompose %s | FileCheck %s
 // The maximum is subtracted first, so that nothing overflows.
 
 // CHECK-LABEL: @forward

@@ -1,4 +1,4 @@
-// RUN: ptc-opt --ptc-decompose %s | FileCheck %s
+// RUN: ptc-opt --decompose %s | FileCheck %s
 // What -1 stands for, the exporter has found out: the declared shape is taken.
 
 #in = affine_map<()[s0] -> (s0, 8)>

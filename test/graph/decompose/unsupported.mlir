@@ -1,4 +1,4 @@
-// RUN: not ptc-opt --ptc-decompose %s 2>&1 | FileCheck %s
+// RUN: not ptc-opt --decompose %s 2>&1 | FileCheck %s
 // Every operation that has no decomposition is reported, not only the first.
 
 // CHECK: error: operator aten._pdist_backward.default is not supported

@@ -1,5 +1,5 @@
 // Batch norm in training writes its running statistics, though its schema is silent.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: (tensor<2x3x4xf32>, tensor<3xf32> {ptc.writes_state = "mean"}, tensor<3xf32> {ptc.writes_state = "var"})

@@ -1,5 +1,5 @@
 // A buffer that the program writes becomes state, whatever it was exported as.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: %arg1: tensor<i64> {ptc.state = "steps"}

@@ -1,5 +1,5 @@
 // x.add_(y) of a wider y computes in y's type and converts, as PyTorch does.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @wider
 func.func @wider(%x: tensor<3xf32> {ptc.input = "x"}, %y: tensor<3xf64> {ptc.input = "y"}) {

@@ -1,5 +1,5 @@
 // copy_ is the source itself, converted and expanded as far as it must be.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @same_type
 func.func @same_type(%x: tensor<3xf32> {ptc.input = "x"}, %y: tensor<3xf32> {ptc.input = "y"}) {

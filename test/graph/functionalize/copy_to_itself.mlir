@@ -1,6 +1,6 @@
 // x[1:] += y is exported as an addition in place and a copy of the view to
 // itself: the second is no write.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}, %y: tensor<3xf32> {ptc.input = "y"}) {

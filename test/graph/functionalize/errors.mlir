@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s --ptc-functionalize --split-input-file --verify-diagnostics
+// RUN: ptc-opt %s --functionalize --split-input-file --verify-diagnostics
 
 func.func @resize(%x: tensor<4xf32>) {
   // expected-error @+1 {{cannot compile aten.resize_.default: it changes the size of a tensor in place}}

@@ -1,5 +1,5 @@
 // A view without an inverse is written through by the positions of its elements.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}) {

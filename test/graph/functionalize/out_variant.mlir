@@ -1,5 +1,5 @@
 // An out= argument is written like any other tensor.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: tensor<3xf32> {ptc.writes_input = "out"}

@@ -1,5 +1,5 @@
 // What was read before a write keeps the old value.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}) -> (tensor<4xf32>, tensor<4xf32>) {

@@ -1,6 +1,6 @@
 // reshape is a view where PyTorch makes one: of a contiguous tensor, but not of
 // a transposed one when dimensions merge.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @view
 func.func @view(%x: tensor<2x3xf32> {ptc.input = "x"}) -> tensor<6xf32> {

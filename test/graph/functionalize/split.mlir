@@ -1,5 +1,5 @@
 // The parts of a split do not overlap: writing one leaves the others as they are.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<6xf32> {ptc.input = "x"}) -> tensor<6xf32> {

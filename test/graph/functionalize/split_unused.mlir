@@ -1,6 +1,6 @@
 // A part of a split that nobody uses may come without a type; its size follows
 // from the operator.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<6xf32> {ptc.input = "x"}) {

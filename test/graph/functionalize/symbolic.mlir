@@ -1,5 +1,5 @@
 // Sizes may be symbols: the split's places are expressions.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 #x = affine_map<()[s0] -> (s0 * 2)>
 #h = affine_map<()[s0] -> (s0)>

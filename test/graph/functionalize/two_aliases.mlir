@@ -1,6 +1,6 @@
 // Two views of one memory: a write through one is seen through the other, where
 // they overlap.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}) -> tensor<3xf32> {

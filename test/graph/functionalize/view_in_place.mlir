@@ -1,5 +1,5 @@
 // t_ changes the tensor's geometry, for all of its names; its memory is not written.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: ) -> tensor<3x2xf32> {

@@ -1,6 +1,6 @@
 // A write through a view of a view goes up to the base, and a sibling view that
 // is read afterwards shows it.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<4x3xf32> {ptc.input = "x"}) -> tensor<12xf32> {

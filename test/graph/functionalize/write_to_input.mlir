@@ -1,5 +1,5 @@
 // x[1:] += y changes the input: its last value is a result.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: -> (tensor<4xf32> {ptc.output = "z"}, tensor<4xf32> {ptc.writes_input = "x"})

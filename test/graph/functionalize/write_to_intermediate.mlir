@@ -1,5 +1,5 @@
 // A write to a view of an intermediate stays inside the program.
-// RUN: ptc-opt %s --ptc-functionalize | FileCheck %s
+// RUN: ptc-opt %s --functionalize | FileCheck %s
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: ) -> tensor<2x3xf32> {
