@@ -1,0 +1,135 @@
+//===- ProgramControl.cpp ---------------------------------------------===//
+//
+// The launches of all functions in one list, with copies and jumps between.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/ProgramBuilder.h"
+#include "dialects/loop/KernelCost.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+using host::BufferSpec;
+using host::Storage;
+
+void ProgramBuilder::addBody(Block &block) {
+  for (Operation &op : block) {
+    if (auto kernel = llvm::dyn_cast<loop::KernelOp>(op)) {
+      kernels.push_back(kernel);
+      addKernelBuffers(kernel);
+    } else if (auto branch = llvm::dyn_cast<control::IfOp>(op)) {
+      addIf(branch);
+    } else if (auto loop = llvm::dyn_cast<control::WhileOp>(op)) {
+      addWhile(loop);
+    }
+  }
+}
+
+/// A control at this place, which goes on behind itself until it gets another target.
+int64_t ProgramBuilder::addControl(int64_t condition, std::vector<host::CopySpec> copies) {
+  spec.controls.push_back({here().launch, condition, std::move(copies), {}});
+  spec.controls.back().target = here();
+  return spec.controls.size() - 1;
+}
+
+SmallVector<int64_t> ProgramBuilder::resultBuffers(Operation *op) {
+  SmallVector<int64_t> ids;
+  for (Value value : op->getResults()) {
+    if (!buffers.contains(value)) {
+      BufferSpec buffer;
+      buffer.bytes = loop::getTensorBytes(value.getType());
+      buffers[value] = addBuffer(buffer);
+    }
+    ids.push_back(buffers[value]);
+  }
+  return ids;
+}
+
+void ProgramBuilder::bindArguments(func::FuncOp called, ArrayRef<int64_t> inputs) {
+  for (BlockArgument argument : called.getArguments()) {
+    if (auto weight = called.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight")) {
+      BufferSpec buffer;
+      buffer.storage = Storage::Weight;
+      buffer.index = addWeight(argument, weight.getValue());
+      buffers[argument] = addBuffer(buffer);
+    } else {
+      buffers[argument] = inputs.front();
+      inputs = inputs.drop_front();
+    }
+  }
+}
+
+/// The launches of a function whose results go to `results`: kernels write there; the rest is to be copied.
+std::vector<host::CopySpec> ProgramBuilder::addBranch(func::FuncOp branch, ArrayRef<int64_t> inputs,
+                                                      ArrayRef<int64_t> results) {
+  bindArguments(branch, inputs);
+  SmallVector<std::pair<Value, int64_t>> toCopy;
+  for (auto [value, to] : llvm::zip(branch.front().getTerminator()->getOperands(), results))
+    if (value.getDefiningOp() && !buffers.contains(value))
+      buffers[value] = to;
+    else
+      toCopy.push_back({value, to});
+  addBody(branch.front());
+  std::vector<host::CopySpec> copies;
+  for (auto [value, to] : toCopy)
+    copies.push_back({buffers.lookup(value), to});
+  return copies;
+}
+
+void ProgramBuilder::addIf(control::IfOp op) {
+  SmallVector<int64_t> inputs, results = resultBuffers(op);
+  for (Value input : op.getInputs())
+    inputs.push_back(buffers.lookup(input));
+  int64_t toFalse = addControl(buffers.lookup(op.getPredicate()), {});
+  auto copies = addBranch(control::getFunction(op, op.getOnTrueAttr()), inputs, results);
+  int64_t toEnd = addControl(-1, std::move(copies));
+  spec.controls[toFalse].target = here();
+  copies = addBranch(control::getFunction(op, op.getOnFalseAttr()), inputs, results);
+  if (!copies.empty())
+    addControl(-1, std::move(copies));
+  spec.controls[toEnd].target = here();
+}
+
+void ProgramBuilder::addWhile(control::WhileOp op) {
+  SmallVector<int64_t> inputs, values = resultBuffers(op);
+  for (Value input : op.getInputs())
+    inputs.push_back(buffers.lookup(input));
+  std::vector<host::CopySpec> first, next, aside;
+  for (auto [from, to] : llvm::zip(inputs, values))
+    first.push_back({from, to});
+  llvm::copy(values, inputs.begin());
+  addControl(-1, std::move(first));
+  host::Position again = here();
+
+  func::FuncOp condition = control::getFunction(op, op.getConditionAttr());
+  bindArguments(condition, inputs);
+  addBody(condition.front());
+  int64_t toEnd = addControl(buffers.lookup(condition.front().getTerminator()->getOperand(0)), {});
+
+  func::FuncOp body = control::getFunction(op, op.getBodyAttr());
+  bindArguments(body, inputs);
+  addBody(body.front());
+  for (auto [value, to] : llvm::zip(body.front().getTerminator()->getOperands(), values)) {
+    int64_t from = buffers.lookup(value);
+    if (from == to)
+      continue;
+    // Values that change places meet in a third.
+    if (llvm::is_contained(values, from)) {
+      BufferSpec buffer;
+      buffer.bytes = loop::getTensorBytes(value.getType());
+      int64_t between = addBuffer(buffer);
+      aside.push_back({from, between});
+      from = between;
+    }
+    next.push_back({from, to});
+  }
+  llvm::append_range(aside, next);
+  int64_t repeat = addControl(-1, std::move(aside));
+  spec.controls[repeat].target = again;
+  spec.controls[toEnd].target = here();
+  loops.push_back({again.launch, here().launch});
+}
+
+} // namespace ptc
