@@ -87,8 +87,8 @@ void ProgramBuilder::addIf(control::IfOp op) {
   int64_t toEnd = addControl(-1, std::move(copies));
   spec.controls[toFalse].target = here();
   copies = addBranch(control::getFunction(op, op.getOnFalseAttr()), inputs, results);
-  if (!copies.empty())
-    addControl(-1, std::move(copies));
+  // Also without copies: what is jumped to begins a region.
+  addControl(-1, std::move(copies));
   spec.controls[toEnd].target = here();
 }
 

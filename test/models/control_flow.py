@@ -37,6 +37,22 @@ class Repeated(nn.Module):
         return count, y, x.cos()
 
 
+class Large(nn.Module):
+    """Enough work for several threads, in each branch and around it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(512, 512), nn.Linear(512, 512)
+
+    def forward(self, x, n):
+        def body(i, x, y):
+            z = torch.cond(x.sum() > y.sum(), lambda x, y: torch.tanh(self.first(x)) + y,
+                           lambda x, y: torch.sin(self.second(y)) - x, (x, y))  # fmt: skip
+            return i + 1, z.softmax(-1) + x * 0.1, z.clone()
+
+        return while_loop(lambda i, x, y: i < n, body, (n * 0, x + 0, x * 2))
+
+
 def fibonacci(a, b, n):
     return while_loop(lambda i, a, b: i < n, lambda i, a, b: (i + 1, b.clone(), a + b), (n * 0, a, b))
 
@@ -70,6 +86,7 @@ def cases():
     yield Case("branches", Branches(), (x,), others=[(x.abs(),), (-x.abs(),)])
     yield Case("loop", Repeated(), (r(3, 8), number(4)), others=[(r(3, 8), number(0)), (r(3, 8), number(1))])
     yield Case("loop_dynamic", Repeated(), (r(3, 8), number(4)), ({0: rows}, {}), [(r(200, 8), number(3))])
+    yield Case("loop_of_large_tensors", Large(), (r(512, 512), number(12)))
     yield Case("values_change_places", Function(fibonacci), (r(4), r(4), number(5)),
                others=[(r(4), r(4), number(0)), (r(4), r(4), number(1))])
     yield Case("branch_in_loop", Function(collatz), (number(27),), others=[(number(1),), (number(6),)])

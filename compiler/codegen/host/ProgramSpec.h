@@ -91,7 +91,7 @@ struct Position {
 };
 
 /// What one thread does when the launches before `launch` are done: copies in order, and then a jump to `target`, if
-/// there is no condition or its buffer (a bool) holds false.
+/// there is no condition or its buffer (a bool) holds false. A control stands wherever one jumps to.
 struct ControlSpec {
   int64_t launch;
   int64_t condition; ///< a buffer; -1: none

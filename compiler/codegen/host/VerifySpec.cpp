@@ -71,8 +71,9 @@ Error verifySpec(const ProgramSpec &spec) {
   int64_t controls = spec.controls.size(), launches = spec.launches.size(), before = 0;
   for (const ControlSpec &control : spec.controls) {
     bool isFine = control.launch >= before && control.launch <= launches && control.condition < buffers &&
-                  control.target.launch >= 0 && control.target.launch <= launches && control.target.control >= 0 &&
-                  control.target.control <= controls;
+                  control.target.launch >= 0 && control.target.launch <= launches &&
+                  control.target.control > 0 && control.target.control <= controls &&
+                  spec.controls[control.target.control - 1].launch == control.target.launch;
     for (const CopySpec &copy : control.copies)
       isFine &= copy.from >= 0 && copy.from < buffers && copy.to >= 0 && copy.to < buffers;
     if (!isFine)
