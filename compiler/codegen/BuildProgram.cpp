@@ -33,15 +33,29 @@ int64_t ProgramBuilder::addWeight(BlockArgument argument, StringRef key) {
   return place->second;
 }
 
+int64_t ProgramBuilder::addWeightBuffer(BlockArgument argument, StringRef key) {
+  BufferSpec buffer;
+  buffer.storage = Storage::Weight;
+  buffer.index = addWeight(argument, key);
+  return addBuffer(buffer);
+}
+
+int64_t ProgramBuilder::addArenaBuffer(Type type) {
+  BufferSpec buffer;
+  buffer.bytes = loop::getTensorBytes(type);
+  return addBuffer(buffer);
+}
+
 void ProgramBuilder::addArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   auto type = llvm::cast<RankedTensorType>(argument.getType());
   auto role = [&](StringRef name) { return function.getArgAttrOfType<StringAttr>(index, name); };
-  BufferSpec buffer;
   if (auto weight = role("ptc.weight")) {
-    buffer.storage = Storage::Weight;
-    buffer.index = addWeight(argument, weight.getValue());
-  } else if (auto state = role("ptc.state")) {
+    buffers[argument] = addWeightBuffer(argument, weight.getValue());
+    return;
+  }
+  BufferSpec buffer;
+  if (auto state = role("ptc.state")) {
     buffer.storage = Storage::State;
     buffer.index = spec.states.size();
     spec.states.push_back({state.getValue().str(), userType(type, function.getArgAttr(index, "ptc.complex")),
@@ -102,11 +116,9 @@ void ProgramBuilder::addKernelBuffers(loop::KernelOp kernel) {
     int64_t operand = i < inPlace.size() ? inPlace[i] : -1;
     if (buffers.contains(value))
       continue; // an output
-    BufferSpec buffer;
-    buffer.bytes = loop::getTensorBytes(value.getType());
+    buffers[value] = addArenaBuffer(value.getType());
     if (operand >= 0)
-      buffer.inPlaceOf = buffers.lookup(kernel.getInputs()[operand]);
-    buffers[value] = addBuffer(buffer);
+      spec.buffers.back().inPlaceOf = buffers.lookup(kernel.getInputs()[operand]);
   }
 }
 

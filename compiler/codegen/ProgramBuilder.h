@@ -26,6 +26,8 @@ public:
 private:
   void addArgument(mlir::BlockArgument argument);
   int64_t addWeight(mlir::BlockArgument argument, llvm::StringRef key);
+  int64_t addWeightBuffer(mlir::BlockArgument argument, llvm::StringRef key);
+  int64_t addArenaBuffer(mlir::Type type);
   void addOutputs();
   void addBody(mlir::Block &block);
   void addKernelBuffers(loop::KernelOp kernel);

@@ -5,14 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/ProgramBuilder.h"
-#include "dialects/loop/KernelCost.h"
 
 using namespace mlir;
 
 namespace ptc {
-
-using host::BufferSpec;
-using host::Storage;
 
 void ProgramBuilder::addBody(Block &block) {
   for (Operation &op : block) {
@@ -37,11 +33,8 @@ int64_t ProgramBuilder::addControl(int64_t condition, std::vector<host::CopySpec
 SmallVector<int64_t> ProgramBuilder::resultBuffers(Operation *op) {
   SmallVector<int64_t> ids;
   for (Value value : op->getResults()) {
-    if (!buffers.contains(value)) {
-      BufferSpec buffer;
-      buffer.bytes = loop::getTensorBytes(value.getType());
-      buffers[value] = addBuffer(buffer);
-    }
+    if (!buffers.contains(value))
+      buffers[value] = addArenaBuffer(value.getType());
     ids.push_back(buffers[value]);
   }
   return ids;
@@ -50,10 +43,7 @@ SmallVector<int64_t> ProgramBuilder::resultBuffers(Operation *op) {
 void ProgramBuilder::bindArguments(func::FuncOp called, ArrayRef<int64_t> inputs) {
   for (BlockArgument argument : called.getArguments()) {
     if (auto weight = called.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight")) {
-      BufferSpec buffer;
-      buffer.storage = Storage::Weight;
-      buffer.index = addWeight(argument, weight.getValue());
-      buffers[argument] = addBuffer(buffer);
+      buffers[argument] = addWeightBuffer(argument, weight.getValue());
     } else {
       buffers[argument] = inputs.front();
       inputs = inputs.drop_front();
@@ -117,9 +107,7 @@ void ProgramBuilder::addWhile(control::WhileOp op) {
       continue;
     // Values that change places meet in a third.
     if (llvm::is_contained(values, from)) {
-      BufferSpec buffer;
-      buffer.bytes = loop::getTensorBytes(value.getType());
-      int64_t between = addBuffer(buffer);
+      int64_t between = addArenaBuffer(value.getType());
       aside.push_back({from, between});
       from = between;
     }

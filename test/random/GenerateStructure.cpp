@@ -188,52 +188,44 @@ Value Generator::indexInto(AffineExpr size, ShapeRef shape) {
   return prims::MaximumOp::create(b, inside, full(shape, i64, 0));
 }
 
-bool Generator::gather() {
+/// Up to two dimensions of a tensor, an index into each, and the sizes of what lies at the places that they name.
+std::optional<Generator::Places> Generator::choosePlaces() {
   Value x = pick([&](Value x) {
     return llvm::any_of(getShape(x), [&](AffineExpr size) { return least(size) > 0; });
   });
   if (!x)
-    return false;
-  Shape sizes = getShape(x), shape = r.chance(50) ? randomShape(0, 2) : Shape{palette[r.below(4)]}, result = shape;
-  Dims dims;
+    return std::nullopt;
+  Shape sizes = getShape(x), shape = r.chance(50) ? randomShape(0, 2) : Shape{palette[r.below(4)]};
+  Places places{x, {}, {}, shape};
   for (unsigned i = 0; i < sizes.size(); ++i) {
-    if (least(sizes[i]) > 0 && dims.size() < 2 && r.chance(50))
-      dims.push_back(i);
+    if (least(sizes[i]) > 0 && places.dims.size() < 2 && r.chance(50))
+      places.dims.push_back(i);
     else
-      result.push_back(sizes[i]);
+      places.sizes.push_back(sizes[i]);
   }
-  if (dims.empty() || !fits(result))
+  if (places.dims.empty() || !fits(places.sizes))
+    return std::nullopt;
+  for (int64_t dim : places.dims)
+    places.indices.push_back(indexInto(sizes[dim], shape));
+  return places;
+}
+
+bool Generator::gather() {
+  auto places = choosePlaces();
+  if (!places)
     return false;
-  Values indices;
-  for (int64_t dim : dims)
-    indices.push_back(indexInto(sizes[dim], shape));
-  for (Value &index : indices)
-    index = convert(index, elementOf(indices.front()));
-  return add(prims::GatherOp::create(b, x, indices, dims)) != nullptr;
+  for (Value &index : places->indices)
+    index = convert(index, elementOf(places->indices.front()));
+  return add(prims::GatherOp::create(b, places->x, places->indices, places->dims)) != nullptr;
 }
 
 bool Generator::scatter() {
-  Value x = pick([&](Value x) {
-    return llvm::any_of(getShape(x), [&](AffineExpr size) { return least(size) > 0; });
-  });
-  if (!x)
+  auto places = choosePlaces();
+  if (!places)
     return false;
-  Shape sizes = getShape(x), shape = r.chance(50) ? randomShape(0, 2) : Shape{palette[r.below(4)]}, result = shape;
-  Dims dims;
-  for (unsigned i = 0; i < sizes.size(); ++i) {
-    if (least(sizes[i]) > 0 && dims.size() < 2 && r.chance(50))
-      dims.push_back(i);
-    else
-      result.push_back(sizes[i]);
-  }
-  if (dims.empty() || !fits(result))
-    return false;
-  Values indices;
-  for (int64_t dim : dims)
-    indices.push_back(indexInto(sizes[dim], shape));
-  Value updates = like(result, elementOf(x));
+  Value updates = like(places->sizes, elementOf(places->x));
   StringRef how = r.pick({StringRef("set"), StringRef("sum"), StringRef("prod"), StringRef("max"), StringRef("min")});
-  return add(prims::ScatterOp::create(b, x, updates, indices, dims, how)) != nullptr;
+  return add(prims::ScatterOp::create(b, places->x, updates, places->indices, places->dims, how)) != nullptr;
 }
 
 } // namespace ptc::test

@@ -84,6 +84,14 @@ private:
   Value broadcastMore(Value x);
   Value reshape(Value x);
   Value indexInto(mlir::AffineExpr size, ShapeRef shape);
+  /// What gather reads and scatter writes.
+  struct Places {
+    Value x;
+    Dims dims;
+    Values indices;
+    Shape sizes; ///< of what is read or written
+  };
+  std::optional<Places> choosePlaces();
 
   // GenerateCompute.cpp
   bool reduce();
