@@ -143,6 +143,11 @@ LogicalResult Functionalizer::visit(Operation *op) {
   return success();
 }
 
+static LogicalResult refuseNewSize(const AtenOp &op) {
+  return op->emitError() << "cannot compile " << op->getName()
+                         << ": it changes the size of a tensor in place (create a new tensor instead)";
+}
+
 LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names) {
   SmallVector<Value> written;
   for (const aten::Argument &argument : op.schema().arguments)
@@ -152,8 +157,7 @@ LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names
   if (base == "resize_" || base == "resize_as_")
     return visitResize(op, written[0]);
   if (changesSize(op, written))
-    return op->emitError() << "cannot compile " << op->getName()
-                           << ": it changes the size of a tensor in place (create a new tensor instead)";
+    return refuseNewSize(op);
 
   if (op.schema().has(Mark::InplaceView) && !isIdentity(op)) {
     const aten::Schema *twin = findTwin(op.schema());
@@ -275,8 +279,7 @@ LogicalResult Functionalizer::visitResize(const AtenOp &op, Value name) {
       !formatName || formatName.getValue().contains("contiguous") || formatName.getValue().contains("preserve");
   if (isa<BlockArgument>(root) || now != aliases.read(builder, name) || !strides.isContiguous(root) || !isPlain ||
       !before || !after || *after > *before)
-    return op->emitError() << "cannot compile " << op->getName()
-                           << ": it changes the size of a tensor in place (create a new tensor instead)";
+    return refuseNewSize(op);
   Operation *view = Call("as_strided.default")
                         .set("self", now)
                         .set("size", sizes, op->getContext())

@@ -16,9 +16,9 @@ struct Reason {
 /// Operators that a model may well call.
 constexpr Reason kOperators[] = {
     {"resize_?|resize_as_?|_resize_output_?|set_?|set_data|data",
-     "it changes the size or the storage of a tensor in place: create a new tensor instead"},
-    {"allclose|equal|is_nonzero", "it answers a Python bool, by whose value the program would go on: compute a tensor"},
-    {"tensor_split", "the number of its results depends on data: give the sections as numbers"},
+     "it changes the size or the storage of a tensor in place: create a new tensor instead (resize_ to no more "
+     "elements compiles)"},
+    {"allclose|is_nonzero", "it answers a Python bool, by whose value the program would go on: compute a tensor"},
     {"_?ctc_loss", "it has no kernel: compute this loss outside of the model"},
     {"linalg_lstsq", "it has no kernel: use linalg.qr or linalg.pinv"},
     {"_histogramdd_.*", "a part of histogramdd, which is supported: do not decompose it"},
