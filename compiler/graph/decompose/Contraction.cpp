@@ -51,7 +51,9 @@ static void addProducts(Table &t) {
   t.def("inner", [](B &b, T x, T y) {
     return x.rank() && y.rank() ? b.contract(x, y, {}, {}, {-1}, {-1}) : x * y;
   });
-  t.def("linalg_vecdot", [](B &b, T x, T y, int64_t dim) { return b.sum(b.conj(x) * y, {dim}); });
+  t.def("linalg_vecdot", [](B &b, T x, T y, int64_t dim) { // products of vectors are not rounded, as in PyTorch
+    return x.rank() == 1 && y.rank() == 1 ? b.matmul(b.conj(x), y) : b.sum(b.conj(x) * y, {dim});
+  });
   t.def("kron", [](B &b, T x, T y) {
     while (x.rank() < y.rank())
       x = b.unsqueeze(x, 0);
