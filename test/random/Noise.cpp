@@ -34,7 +34,7 @@ public:
   Disturbance(Operation *op, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> symbols, Tensor &result, double scale,
               Random &random)
       : op(op), operands(operands), symbols(symbols), result(result), scale(scale), random(random),
-        element(result.element), name(op->getName().stripDialect()), kindOfAnything(random.below(7)),
+        element(result.element), name(op->getName().stripDialect()), kindOfAnything(random.below(8)),
         shareOfAnything(random.pick({50, 100})) {}
   void run();
 
@@ -59,7 +59,8 @@ private:
   /// Any value whatever: of what no one has promised. Of one kind in a tensor: NaN everywhere would hide the others.
   double anything(double value) {
     double infinity = std::numeric_limits<double>::infinity();
-    double kinds[] = {value, -value, 0, 1, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()};
+    double kinds[] = {value, -value, 0, 1, infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
+                      random.chance(50) ? 0.0 : 1.0};
     return random.chance(shareOfAnything) ? kinds[kindOfAnything] : value;
   }
   /// The prim's result with f applied to all elements of its operands.
@@ -109,11 +110,15 @@ void Disturbance::relative(double units) {
 
 void Disturbance::sums() {
   std::vector<double> magnitudes = evaluateOn([](double x) { return std::isfinite(x) ? std::fabs(x) : 0; });
+  // Updates come one after the other: many alike are all rounded the same way.
+  double units = name == "scatter" ? std::max(2.0, operands[1]->count() / 16.0) : 2;
+  bool cancels = random.chance(20); // what may be nothing is nothing
   for (auto [value, magnitude] : llvm::zip(result.reals, magnitudes)) {
+    double bound = scale * units * (epsilon() * magnitude + (magnitude < smallest() ? 0x1p-149 : 0));
     if (!(magnitude < largest() * 0.99)) // a partial sum may be infinite
       value = anything(value);
     else if (std::isfinite(value))
-      value += noise() * 2 * (epsilon() * magnitude + (magnitude < smallest() ? 0x1p-149 : 0));
+      value = cancels && std::fabs(value) <= bound ? 0 : value + random.uniform(-1, 1) * bound;
   }
 }
 
@@ -143,10 +148,13 @@ void Disturbance::zeros() {
 void Disturbance::conversions() {
   const Tensor &x = *operands[0];
   bool fromFloat = prims::isFloat(x.element);
-  if (name == "bitcast") { // the bits of a NaN
+  if (name == "bitcast") { // the bits of a NaN; the last ones of what is computed, which may all be alike
+    bool isComputed = op->getOperand(0).getDefiningOp() != nullptr, lastBits = random.chance(50);
     for (int64_t i = 0; fromFloat && i < x.count(); ++i)
       if (std::isnan(x.reals[i]) && random.chance(50))
         result.visit([&](auto &out) { out[i] = random.below(100); });
+      else if (isComputed && !result.integers.empty())
+        result.integers[i] = lastBits ? result.integers[i] | 7 : result.integers[i] & ~7;
     return;
   }
   // Halves are made of floats, and numbers are doubles on the way in the reference.
@@ -169,6 +177,10 @@ void Disturbance::run() {
     for (size_t i = 0; i < result.reals.size(); ++i)
       if (std::isnan(operands[1]->reals[i]) && std::fabs(operands[0]->reals[i] - 1) < 1e-2 && random.chance(50))
         result.reals[i] = 1;
+  // A factor that moves into the weights of a sum gives +0 where it is zero, whatever the sum's sign.
+  auto isConstant = [](Value x) { return !x.getDefiningOp() || x.getDefiningOp()->getNumOperands() == 0; };
+  if (name == "mul" && llvm::any_of(op->getOperands(), isConstant))
+    zeros();
   if (auto error = elementwiseErrors().find(name); error != elementwiseErrors().end())
     return relative(error->second);
   if (name == "copy_sign") { // the sign of a NaN
