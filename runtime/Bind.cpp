@@ -142,7 +142,7 @@ static int64_t readScalar(const DLTensor &tensor) {
 static ptc_status bindSymbol(const Program &program, int32_t index, const DLTensor *const *inputs, int64_t *symbols,
                              Error &error) {
   const SymbolEntry &symbol = program.symbols[index];
-  if (symbol.input < 0) { // nobody asks for it
+  if (symbol.input < 0) { // nobody asks for it, or it follows
     symbols[index] = symbol.min;
     return PTC_OK;
   }

@@ -59,8 +59,15 @@ void Frame::trim() {
   events.release();
 }
 
+bool Frame::isPlannedFor(const int64_t *newSymbols) const {
+  for (int32_t i = 0; i < program->symbolCount; ++i)
+    if (program->symbols[i].input != kFollows && symbols[i] != newSymbols[i])
+      return false;
+  return isPlanned;
+}
+
 ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
-  if (isPlanned && memcmp(symbols.data, newSymbols, program->symbolCount * sizeof(int64_t)) == 0)
+  if (isPlannedFor(newSymbols))
     return PTC_OK;
   isPlanned = false;
   memcpy(symbols.data, newSymbols, program->symbolCount * sizeof(int64_t));

@@ -97,6 +97,7 @@ struct Frame {
   void trim();
 
 private:
+  bool isPlannedFor(const int64_t *newSymbols) const;
   ptc_status planArenaOffsets(Error &error);
   /// The steps from `first`, which a region begins with.
   void planSteps(int32_t first);

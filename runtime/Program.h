@@ -27,7 +27,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 3;
+constexpr uint32_t kTablesVersion = 4;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -41,7 +41,9 @@ constexpr int64_t kDefaultSeed = 67280421310721;
 using ValueId = int32_t;
 
 /// s_i. `input`, `dim` say where a call takes its value from: size = value * scale + offset;
-/// dim -1 is the input's own value (a 0-d i64 tensor), input -1 a symbol nobody uses.
+/// dim -1 is the input's own value (a 0-d i64 tensor), input -1 a symbol nobody uses, kFollows one that `evaluate`
+/// computes from others.
+constexpr int32_t kFollows = -2;
 struct SymbolEntry {
   const char *name;
   int64_t min, max; ///< max -1: unbounded
@@ -147,8 +149,8 @@ struct Program {
   const char *weights;
   int64_t weightBytes;
   int64_t arenaBytes; ///< -1: planned when the sizes are known
-  /// Fills values[0, valueCount); false when a size overflows or divides by zero.
-  bool (*evaluate)(const int64_t *symbols, int64_t *values);
+  /// Fills values[0, valueCount) and the symbols that follow from others; false when a size overflows or divides by zero.
+  bool (*evaluate)(int64_t *symbols, int64_t *values);
   const SymbolEntry *symbols;
   const TensorEntry *inputs, *outputs, *states;
   const BufferEntry *buffers;

@@ -189,7 +189,7 @@ void ProgramBuilder::addGuards() {
       guard.max = 0;
     guard.isExcluded = kind == "ne";
     for (const host::SettleSpec &settle : spec.settles)
-      guard.isLate |= guard.value.isFunctionOfSymbol(settle.symbol);
+      guard.isLate |= dependsOn(guard.value, settle.symbol, spec.symbols);
     spec.guards.push_back(guard);
   }
 }

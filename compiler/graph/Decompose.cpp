@@ -64,7 +64,7 @@ FailureOr<SmallVector<Type>> findResultTypes(Operation *op) {
     types.push_back(results[i].tensor().getType());
   while (op->getPrevNode() != before)
     op->getPrevNode()->erase();
-  if (!isComplete)
+  if (!isComplete || !scope.symbols.empty()) // a symbol of its own has no place in the module yet
     return failure();
   return types;
 }
@@ -105,9 +105,12 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       scope.symbols = getSymbols(getOperation());
       Value randomState;
       scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
+      size_t symbolCount = scope.symbols.size();
       for (Operation &op : llvm::make_early_inc_range(body))
         if (op.getName().getDialectNamespace() == "aten")
           failed |= !decompose(&op, scope);
+      if (scope.symbols.size() > symbolCount)
+        setSymbols(getOperation(), scope.symbols);
       if (function.isPrivate() && (randomState || !scope.defined.empty())) {
         function.emitError(randomState ? "random numbers inside control flow are not supported"
                                        : "sizes that data decide inside control flow are not supported");

@@ -81,7 +81,6 @@ llvm::Expected<OwningOpRef<ModuleOp>> ModelBuilder::build() {
   findStates();
   if (llvm::Error error = loadWeights())
     return error;
-  symbols.finishGraph();
   for (const Expression &guard : program.guards)
     symbols.addGuard(guard);
   symbols.annotate(*module);

@@ -179,7 +179,7 @@ static llvm::Error checkSymbols(ModuleOp module) {
   auto list = getList(module, "ptc.symbols");
   if (!list)
     return list.takeError();
-  for (Attribute entry : *list) {
+  for (auto [position, entry] : llvm::enumerate(*list)) {
     auto dict = llvm::dyn_cast<DictionaryAttr>(entry);
     auto isInt64 = [&](StringRef key) {
       auto value = dict.getAs<IntegerAttr>(key);
@@ -188,6 +188,21 @@ static llvm::Error checkSymbols(ModuleOp module) {
     if (!dict || !dict.getAs<StringAttr>("name") || !isInt64("min") || !isInt64("max"))
       return fail(
           "a symbol in 'ptc.symbols' needs a name, min and max (as {name = \"s0\", min = 2 : i64, max = -1 : i64})");
+    if (!dict.get("op") && !dict.get("args"))
+      continue;
+    auto op = dict.getAs<StringAttr>("op");
+    auto args = dict.getAs<AffineMapAttr>("args");
+    auto comesBefore = [&](AffineExpr arg) {
+      for (size_t later = position; later < list->size(); ++later)
+        if (arg.isFunctionOfSymbol(later))
+          return false;
+      return true;
+    };
+    if (!op || (op.getValue() != "max" && op.getValue() != "min") || !args || args.getValue().getNumDims() ||
+        args.getValue().getNumResults() != 2 || args.getValue().getNumSymbols() > position ||
+        !llvm::all_of(args.getValue().getResults(), comesBefore))
+      return fail("the symbol '" + dict.getAs<StringAttr>("name").getValue() +
+                  "' follows by 'op' (max or min) from 'args', two sizes of symbols before it");
   }
   for (const Symbol &symbol : getSymbols(module))
     if (symbol.max != Symbol::kUnbounded && symbol.max < symbol.min)

@@ -246,27 +246,6 @@ llvm::Expected<AffineExpr> SymbolTable::round(const Quotient &value, StringRef h
   return how == "Floor" ? floorDivide(a, b) : -floorDivide(-a, b);
 }
 
-llvm::Expected<AffineExpr> SymbolTable::extremum(bool isMax, AffineExpr a, AffineExpr b) {
-  Range difference = range(simplify(a - b));
-  if (difference.min >= 0)
-    return isMax ? a : b;
-  if (difference.max <= 0)
-    return isMax ? b : a;
-  for (const Derived &d : derived)
-    if (d.isMax == isMax && ((d.a == a && d.b == b) || (d.a == b && d.b == a)))
-      return getAffineSymbolExpr(d.position, context);
-  Range x = range(a), y = range(b);
-  auto pick = [&](int64_t p, int64_t q) { return isMax ? std::max(p, q) : std::min(p, q); };
-  Symbol symbol;
-  symbol.name = (isMax ? "max" : "min") + std::to_string(derived.size());
-  symbol.min = pick(x.min, y.min);
-  int64_t max = pick(x.max, y.max);
-  symbol.max = max == INT64_MAX ? Symbol::kUnbounded : max;
-  derived.push_back({unsigned(symbols.size()), isMax, a, b});
-  symbols.push_back(symbol);
-  return getAffineSymbolExpr(derived.back().position, context);
-}
-
 llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression &call) {
   StringRef name = call.name;
   llvm::SmallVector<Quotient, 3> arguments;
@@ -326,8 +305,7 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
   left = simplify(left);
   right = simplify(right);
   if (name == "Max" || name == "Min") {
-    auto chosen = extremum(name == "Max", left, right);
-    return chosen ? llvm::Expected<Quotient>(Quotient{*chosen, divisor}) : chosen.takeError();
+    return Quotient{makeExtremum(symbols, {name == "Max", left, right}), divisor};
   }
   if (getConstant(right) == 0)
     return llvm::createStringError("a division by zero in '" + call.str() + "'");
@@ -443,12 +421,6 @@ void SymbolTable::addGuard(const Expression &condition) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-void SymbolTable::finishGraph() { graphSymbols = symbols.size(); }
-
-bool SymbolTable::usesDerived(AffineExpr expr) const {
-  return llvm::any_of(derived, [&](const Derived &d) { return expr.isFunctionOfSymbol(d.position); });
-}
-
 void SymbolTable::annotate(ModuleOp module) {
   for (const RangeConstraint &r : otherRanges) {
     // A range of something that the graph does not use is nobody's business.
@@ -465,10 +437,10 @@ void SymbolTable::annotate(ModuleOp module) {
     llvm::SmallVector<NamedAttribute> fields{b.getNamedAttr("text", b.getStringAttr(guard.str()))};
     if (guard.kind == Expression::Call && !relation(guard.name).empty() && guard.arguments.size() == 2) {
       auto difference = toAffine(Expression::makeCall("Sub", guard.arguments));
-      if (difference && !usesDerived(*difference)) {
+      if (difference) {
         fields.push_back(b.getNamedAttr("relation", b.getStringAttr(StringRef(guard.name).lower())));
         fields.push_back(b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(*difference, context))));
-      } else if (!difference) {
+      } else {
         llvm::consumeError(difference.takeError());
       }
     }
@@ -477,22 +449,7 @@ void SymbolTable::annotate(ModuleOp module) {
   if (!conditions.empty())
     module->setAttr("ptc.guards", b.getArrayAttr(conditions));
 
-  // A larger-of that only a guard asked for has nothing to compute it.
-  while (symbols.size() > graphSymbols && !derived.empty() && derived.back().position == symbols.size() - 1) {
-    symbols.pop_back();
-    derived.pop_back();
-  }
-  if (symbols.empty())
-    return;
   setSymbols(module, symbols);
-  auto entries = llvm::to_vector(module->getAttrOfType<ArrayAttr>("ptc.symbols").getValue());
-  for (const Derived &d : derived) {
-    NamedAttrList entry(llvm::cast<DictionaryAttr>(entries[d.position]));
-    entry.set("op", b.getStringAttr(d.isMax ? "max" : "min"));
-    entry.set("args", AffineMapAttr::get(makeSymbolMap({d.a, d.b}, context)));
-    entries[d.position] = entry.getDictionary(context);
-  }
-  module->setAttr("ptc.symbols", b.getArrayAttr(entries));
 }
 
 } // namespace ptc::import

@@ -39,9 +39,6 @@ public:
   /// whose types were derived here can take part in arithmetic.
   Expression wrap(mlir::AffineExpr expr);
 
-  /// What is met from here on is met in guards only.
-  void finishGraph();
-
   /// Sets `ptc.symbols` and `ptc.guards`.
   void annotate(mlir::ModuleOp module);
 
@@ -55,7 +52,6 @@ private:
   llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
   llvm::Expected<Quotient> evaluateReal(double value);
   llvm::Expected<mlir::AffineExpr> round(const Quotient &value, llvm::StringRef how);
-  llvm::Expected<mlir::AffineExpr> extremum(bool isMax, mlir::AffineExpr a, mlir::AffineExpr b);
   llvm::Expected<mlir::AffineExpr> toInteger(const Quotient &value, const Expression &expression);
 
   mlir::AffineExpr constant(int64_t value) const;
@@ -64,7 +60,6 @@ private:
   mlir::AffineExpr symbol(llvm::StringRef name);
   Range range(mlir::AffineExpr expr) const { return getRange(expr, symbols); }
   void addRange(const RangeConstraint &constraint);
-  bool usesDerived(mlir::AffineExpr expr) const;
 
   mlir::MLIRContext *context;
   llvm::SmallVector<Symbol> symbols;
@@ -74,14 +69,6 @@ private:
   std::vector<Expression> guards;
   std::vector<mlir::AffineExpr> wrapped;
 
-  /// A symbol that no input binds: the larger or smaller of two expressions.
-  struct Derived {
-    unsigned position;
-    bool isMax;
-    mlir::AffineExpr a, b;
-  };
-  std::vector<Derived> derived;
-  size_t graphSymbols = 0;
   bool hasRanges;
 };
 

@@ -37,12 +37,13 @@ struct SettleSizesPass : PassWrapper<SettleSizesPass, OperationPass<ModuleOp>> {
 /// Kernels in an order in which everything precedes what needs it.
 class Order {
 public:
-  Order(ArrayRef<Definer> definers) : definers(definers) {}
+  Order(ArrayRef<Definer> definers, ArrayRef<Symbol> symbols) : definers(definers), symbols(symbols) {}
   LogicalResult visit(loop::KernelOp kernel);
   ArrayRef<Operation *> kernels() const { return done.getArrayRef(); }
 
 private:
   ArrayRef<Definer> definers;
+  ArrayRef<Symbol> symbols;
   llvm::SetVector<Operation *> done;
   llvm::SmallPtrSet<Operation *, 8> waiting;
 };
@@ -50,12 +51,12 @@ private:
 } // namespace
 
 /// Whether a type or an attribute of `op`, or of what is in it, is an expression of the symbol.
-static bool mentions(Operation *op, unsigned symbol) {
+static bool mentions(Operation *op, unsigned symbol, ArrayRef<Symbol> symbols) {
   bool found = false;
   AttrTypeWalker walker;
   walker.addWalk([&](AffineMapAttr attr) {
     for (AffineExpr expr : attr.getValue().getResults())
-      found |= expr.isFunctionOfSymbol(symbol);
+      found |= dependsOn(expr, symbol, symbols);
   });
   op->walk([&](Operation *inner) {
     walker.walk(inner->getAttrDictionary());
@@ -78,7 +79,7 @@ LogicalResult Order::visit(loop::KernelOp kernel) {
     if (failed(visit(input.getDefiningOp<loop::KernelOp>())))
       return failure();
   for (const Definer &definer : definers)
-    if (mentions(kernel, definer.symbol) && failed(visit(definer.kernel)))
+    if (mentions(kernel, definer.symbol, symbols) && failed(visit(definer.kernel)))
       return failure();
   done.insert(kernel);
   return success();
@@ -93,7 +94,8 @@ LogicalResult SettleSizesPass::order(func::FuncOp function) {
         definers.push_back({static_cast<unsigned>(symbol.getInt()), kernel});
   if (definers.empty())
     return success();
-  Order order(definers);
+  SmallVector<Symbol> symbols = getSymbols(function);
+  Order order(definers, symbols);
   for (auto kernel : function.getOps<loop::KernelOp>())
     if (failed(order.visit(kernel)))
       return failure();

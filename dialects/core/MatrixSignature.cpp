@@ -58,14 +58,12 @@ Shape MatrixSignature::letterSizes(llvm::ArrayRef<Shape> shapes) const {
   return found;
 }
 
-static AffineExpr smaller(AffineExpr a, AffineExpr b) {
-  auto x = getConstant(a), y = getConstant(b);
-  if (x && y)
-    return *x < *y ? a : b;
-  return isEqual(a, b) ? a : AffineExpr();
+bool MatrixSignature::hasSmaller() const {
+  return order().find('k') == std::string::npos &&
+         llvm::any_of(results, [](llvm::StringRef letters) { return letters.contains('k'); });
 }
 
-Shape MatrixSignature::sizes(llvm::StringRef letters, llvm::ArrayRef<Shape> shapes) const {
+Shape MatrixSignature::sizes(llvm::StringRef letters, llvm::ArrayRef<Shape> shapes, AffineExpr smaller) const {
   std::string known = order();
   Shape values = letterSizes(shapes), result;
   for (char letter : letters) {
@@ -73,7 +71,7 @@ Shape MatrixSignature::sizes(llvm::StringRef letters, llvm::ArrayRef<Shape> shap
     if (llvm::isDigit(letter))
       result.push_back(getAffineConstantExpr(letter - '0', values[0].getContext()));
     else
-      result.push_back(place != std::string::npos ? values[place] : smaller(values[0], values[1]));
+      result.push_back(place != std::string::npos ? values[place] : smaller);
   }
   return result;
 }

@@ -19,8 +19,10 @@ struct MatrixSignature {
   /// The sizes of the operands' letters, in the order in which they first occur; `shapes` are the operands' whole
   /// shapes, of which the last dimensions count.
   Shape letterSizes(llvm::ArrayRef<Shape> shapes) const;
-  /// The sizes that a tensor's string stands for. Null where `k` cannot be told.
-  Shape sizes(llvm::StringRef letters, llvm::ArrayRef<Shape> shapes) const;
+  /// The sizes that a tensor's string stands for; `smaller` is the k of results, which no operand has.
+  Shape sizes(llvm::StringRef letters, llvm::ArrayRef<Shape> shapes, mlir::AffineExpr smaller = {}) const;
+  /// Whether a result has k, the smaller one of the first operand's two sizes.
+  bool hasSmaller() const;
 
 private:
   std::string order() const;

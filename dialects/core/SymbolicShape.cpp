@@ -126,6 +126,10 @@ llvm::SmallVector<Symbol> getSymbols(Operation *op) {
         symbol.min = min.getInt();
       if (auto max = dict.getAs<IntegerAttr>("max"))
         symbol.max = max.getInt();
+      auto op = dict.getAs<StringAttr>("op");
+      auto args = dict.getAs<AffineMapAttr>("args");
+      if (op && args && args.getValue().getNumResults() == 2)
+        symbol.extremum = {op.getValue() == "max", args.getValue().getResult(0), args.getValue().getResult(1)};
     }
     symbols.push_back(symbol);
   }
@@ -135,10 +139,16 @@ llvm::SmallVector<Symbol> getSymbols(Operation *op) {
 void setSymbols(ModuleOp module, llvm::ArrayRef<Symbol> symbols) {
   Builder b(module.getContext());
   SmallVector<Attribute> entries;
-  for (const Symbol &symbol : symbols)
-    entries.push_back(b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr(symbol.name)),
-                                           b.getNamedAttr("min", b.getI64IntegerAttr(symbol.min)),
-                                           b.getNamedAttr("max", b.getI64IntegerAttr(symbol.max))}));
+  for (const Symbol &symbol : symbols) {
+    SmallVector<NamedAttribute> entry{b.getNamedAttr("name", b.getStringAttr(symbol.name)),
+                                      b.getNamedAttr("min", b.getI64IntegerAttr(symbol.min)),
+                                      b.getNamedAttr("max", b.getI64IntegerAttr(symbol.max))};
+    if (const std::optional<Extremum> &e = symbol.extremum) {
+      entry.push_back(b.getNamedAttr("op", b.getStringAttr(e->isMax ? "max" : "min")));
+      entry.push_back(b.getNamedAttr("args", AffineMapAttr::get(makeSymbolMap({e->a, e->b}, module.getContext()))));
+    }
+    entries.push_back(b.getDictionaryAttr(entry));
+  }
   if (entries.empty())
     module->removeAttr(kSymbolsAttr);
   else

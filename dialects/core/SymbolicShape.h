@@ -63,17 +63,34 @@ mlir::AffineExpr product(ShapeRef sizes, mlir::MLIRContext *context);
 /// as simplification can tell.
 bool isEqual(mlir::AffineExpr a, mlir::AffineExpr b);
 
-/// What is known of one symbol. `max` is kUnbounded when open.
+/// The larger or the smaller of two expressions over symbols before the one that it defines.
+struct Extremum {
+  bool isMax;
+  mlir::AffineExpr a, b;
+};
+
+/// What is known of one symbol. `max` is kUnbounded when open. One with an extremum follows from others; the rest are
+/// sizes or values of inputs, or what data decide.
 struct Symbol {
   static constexpr int64_t kUnbounded = -1;
   std::string name;
   int64_t min = 0;
   int64_t max = kUnbounded;
+  std::optional<Extremum> extremum;
 };
 
 /// The symbols of the module that holds `op`, from `ptc.symbols`.
 llvm::SmallVector<Symbol> getSymbols(mlir::Operation *op);
 void setSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
+
+/// max(a, b) or min(a, b): one of them where the ranges decide it, else a symbol, added to `symbols` if it is new.
+mlir::AffineExpr makeExtremum(llvm::SmallVectorImpl<Symbol> &symbols, Extremum extremum);
+
+/// Whether the value of the expression follows from the symbol's, through extrema as well.
+bool dependsOn(mlir::AffineExpr expr, unsigned symbol, llvm::ArrayRef<Symbol> symbols);
+
+/// Gives the symbols that are extrema their values.
+void evaluateExtrema(llvm::ArrayRef<Symbol> symbols, llvm::MutableArrayRef<int64_t> values);
 
 /// Bounds of an expression from the symbols' ranges; INT64_MIN / INT64_MAX
 /// where open.

@@ -100,9 +100,9 @@ def MatrixOp : Prim<"matrix"> {
   let description = [{
     runtime/matrix/Algorithms.h lists the algorithms with the shapes of their operands and results. The dimensions
     before those are the batch, the same for all. Everything is f32, or everything f64. (Transforms of complex
-    numbers have a last dimension of 2.)
+    numbers have a last dimension of 2.) `smaller` is the size k of algorithms whose results have one.
   }];
-  let arguments = (ins Variadic<FloatTensor>:$inputs, StrAttr:$algorithm);
+  let arguments = (ins Variadic<FloatTensor>:$inputs, StrAttr:$algorithm, OptionalAttr<SizeAttr>:$smaller);
   let results = (outs Variadic<Tensor>:$results);
 }
 def RandomBitsOp : Plain<"random_bits"> {

@@ -33,6 +33,9 @@ LogicalResult MatrixOp::inferReturnTypes(MLIRContext *, MaybeLocation location, 
     if (cast<RankedTensorType>(input.getType()).getElementType() != element || !(element.isF32() || element.isF64()))
       return emitOptionalError(location, name, ": elements must be all f32 or all f64");
   }
+  AffineExpr smaller = getSizeFromAttr(a.getSmallerAttr());
+  if (signature->hasSmaller() != bool(smaller))
+    return emitOptionalError(location, name, ": 'smaller' is for algorithms whose results have that size");
   for (auto [letters, shape] : llvm::zip_equal(signature->operands, shapes))
     for (auto [expected, size] :
          llvm::zip_equal(signature->sizes(letters, shapes), ShapeRef(shape).take_back(letters.size())))
@@ -41,9 +44,7 @@ LogicalResult MatrixOp::inferReturnTypes(MLIRContext *, MaybeLocation location, 
   ShapeRef batch = ShapeRef(shapes.front()).drop_back(signature->operands.front().size());
   for (StringRef letters : signature->results) {
     Shape sizes(batch);
-    llvm::append_range(sizes, signature->sizes(letters, shapes));
-    if (llvm::is_contained(sizes, AffineExpr()))
-      return emitOptionalError(location, name, ": which of two sizes is smaller must be known at compile time");
+    llvm::append_range(sizes, signature->sizes(letters, shapes, smaller));
     types.push_back(makeTensorType(sizes, element));
   }
   return success();

@@ -46,8 +46,8 @@ template <class Number> using Function = void (*)(Number *const *tensors, const 
   X(householder, "mn,k -> mn | n")                                                                                     \
   /* Of the Hermitian matrix that the lower triangle gives: eigenvalues, ascending; eigenvectors in columns. */        \
   X(eigh, "nn -> n,nn | nn")                                                                                           \
-  /* For m >= n: U, the singular values, descending, V^H. */                                                           \
-  X(svd, "mn -> mn,n,nn | nm,nn,n")                                                                                    \
+  /* U, the singular values, descending, V^H. */                                                                       \
+  X(svd, "mn -> mk,k,kn | nm,nn,n")                                                                                    \
   /* The matrix exponential. */                                                                                        \
   X(exp, "nn -> nn | nn6")
 

@@ -124,13 +124,20 @@ template <class Number> void completeRow(Number *rows, int64_t k, int64_t m) {
   }
 }
 
-/// Rotates columns of A, kept as rows, until all are orthogonal.
+/// Rotates columns of A, kept as rows, until all are orthogonal; of A^H where A is wide.
 template <class Number> void svd(Number *const *tensors, const int64_t *sizes) {
   using Real = RealOf<Number>;
   using Wide = WideOf<Number>;
-  int64_t m = sizes[0], n = sizes[1];
+  bool isWide = sizes[0] < sizes[1];
+  int64_t m = sizes[isWide], n = sizes[!isWide];
   Number *values = tensors[2], *columns = tensors[4], *v = tensors[5], *order = tensors[6];
-  transpose(tensors[0], columns, m, n);
+  auto copyConjugate = [](const Number *from, int64_t count, Number *to) {
+    std::transform(from, from + count, to, [](Number x) { return conjugate(x); });
+  };
+  if (isWide)
+    copyConjugate(tensors[0], m * n, columns);
+  else
+    transpose(tensors[0], columns, m, n);
   setIdentity(v, n);
   auto dot = [&](int64_t p, int64_t q) {
     Wide sum = 0;
@@ -172,8 +179,13 @@ template <class Number> void svd(Number *const *tensors, const int64_t *sizes) {
     else
       completeRow(columns, k, m);
   }
-  transpose(columns, tensors[1], n, m);
-  std::transform(v, v + n * n, tensors[3], [](Number x) { return conjugate(x); });
+  if (isWide) {
+    transpose(v, tensors[1], n, n);
+    copyConjugate(columns, n * m, tensors[3]);
+  } else {
+    transpose(columns, tensors[1], n, m);
+    copyConjugate(v, n * n, tensors[3]);
+  }
 }
 
 /// z = x y of n x n matrices.

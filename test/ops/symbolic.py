@@ -56,7 +56,8 @@ def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     random = torch.Generator().manual_seed(len(shape))
     values = tensor.flatten()[torch.randint(tensor.numel(), tuple(shape), generator=random)]
     # No two alike: the order of equal elements is open in sort and topk.
-    return values * (1 + torch.rand(tuple(shape), generator=random) / 16) if tensor.is_floating_point() else values
+    noise = 1 + torch.rand(tuple(shape), generator=random) / 16
+    return (values * noise).to(tensor.dtype) if tensor.is_floating_point() else values
 
 
 def accepts(exported: torch.export.ExportedProgram, program: Together, tensors: Sequence[torch.Tensor]) -> bool:

@@ -54,7 +54,8 @@ MatrixCall::MatrixCall(loop::KernelOp kernel) {
   for (auto [letters, input] : zip_equal(signature.operands, op.getInputs()))
     parts.push_back({input, count(letters)});
   for (auto [letters, result] : zip_equal(signature.results, op.getResults()))
-    parts.push_back({result.use_empty() ? mlir::Value() : mlir::Value(result), count(letters)});
+    parts.push_back({result.use_empty() ? mlir::Value() : mlir::Value(result),
+                     product(ShapeRef(getShape(result)).take_back(letters.size()), context)});
   for (StringRef letters : signature.scratch)
     parts.push_back({{}, count(letters)});
   scratchBytes = getAffineConstantExpr(0, context);

@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/host/Bindings.h"
 
+#include "runtime/Program.h"
+
 using namespace mlir;
 
 namespace ptc::host {
@@ -53,16 +55,25 @@ llvm::Expected<std::vector<Binding>> bindSymbols(const ProgramSpec &spec, llvm::
   }
 
   std::vector<bool> isUsed(spec.symbols.size());
+  auto use = [&](AffineExpr expression) {
+    expression.walk([&](AffineExpr part) {
+      if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < isUsed.size())
+        isUsed[symbol.getPosition()] = true;
+    });
+  };
   for (AffineExpr expression : expressions)
     if (expression)
-      expression.walk([&](AffineExpr part) {
-        if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < isUsed.size())
-          isUsed[symbol.getPosition()] = true;
-      });
+      use(expression);
+  for (auto [symbol, binding] : llvm::zip(spec.symbols, bindings))
+    if (symbol.extremum) { // always computed
+      binding = {runtime::kFollows, -1, 1, 0};
+      use(symbol.extremum->a);
+      use(symbol.extremum->b);
+    }
   for (const SettleSpec &settle : spec.settles)
     isUsed[settle.symbol] = false;
   for (auto [symbol, binding] : llvm::enumerate(bindings))
-    if (binding.input < 0 && isUsed[symbol])
+    if (binding.input < 0 && binding.input != runtime::kFollows && isUsed[symbol])
       return llvm::createStringError("the size " + spec.symbols[symbol].name +
                                      " does not follow from any input's shape or value");
   return bindings;

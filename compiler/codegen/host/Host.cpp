@@ -293,7 +293,7 @@ llvm::Error TableWriter::write() {
   Constant *program = c.record<runtime::Program>(
       {c.i32(runtime::kTablesVersion), c.i32(sizes.expressions().size()), c.string(spec.name), c.string("ptc"),
        c.string(spec.target), c.i64(cpuFeatureBits(spec.cpuFeatures)), weightsSymbol(), c.i64(layout.bytes),
-       c.i64(arenaBytes), sizes.emit(module), symbols(*bindings), inputs, outputs, states, bufferTable, launches,
+       c.i64(arenaBytes), sizes.emit(module, spec.symbols), symbols(*bindings), inputs, outputs, states, bufferTable, launches,
        c.array(copyRecords, "copies"), guards, settles, controls, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
        c.i32(spec.outputs.size()), c.i32(spec.states.size()), c.i32(spec.buffers.size()), c.i32(spec.launches.size()),
        c.i32(copies->copies.size()), c.i32(spec.guards.size()), c.i32(spec.settles.size()),

@@ -30,6 +30,13 @@ class SizeEmitter {
 public:
   SizeEmitter(llvm::IRBuilder<> &b, llvm::Value *symbols) : b(b), symbols(symbols), failed(b.getFalse()) {}
 
+  /// From here on the symbol stands for the extremum.
+  void define(AffineExpr symbol, const Extremum &e) {
+    llvm::Value *value = b.CreateBinaryIntrinsic(e.isMax ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, emit(e.a), emit(e.b));
+    b.CreateStore(value, address(symbol));
+    done[symbol] = value;
+  }
+
   llvm::Value *emit(AffineExpr expr) {
     if (!expr)
       return b.getInt64(0);
@@ -44,8 +51,8 @@ private:
   llvm::Value *emitNew(AffineExpr expr) {
     if (auto constant = llvm::dyn_cast<AffineConstantExpr>(expr))
       return b.getInt64(constant.getValue());
-    if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
-      return b.CreateLoad(b.getInt64Ty(), b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), symbols, symbol.getPosition()));
+    if (llvm::isa<AffineSymbolExpr>(expr))
+      return b.CreateLoad(b.getInt64Ty(), address(expr));
     auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
     llvm::Value *lhs = emit(binary.getLHS()), *rhs = emit(binary.getRHS());
     switch (binary.getKind()) {
@@ -56,6 +63,10 @@ private:
     default:
       return divide(binary.getKind(), lhs, rhs);
     }
+  }
+
+  llvm::Value *address(AffineExpr symbol) {
+    return b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), symbols, llvm::cast<AffineSymbolExpr>(symbol).getPosition());
   }
 
   llvm::Value *checked(llvm::Intrinsic::ID id, llvm::Value *lhs, llvm::Value *rhs) {
@@ -84,7 +95,7 @@ private:
 };
 } // namespace
 
-llvm::Function *SizeTable::emit(llvm::Module &module) const {
+llvm::Function *SizeTable::emit(llvm::Module &module, llvm::ArrayRef<Symbol> symbols) const {
   llvm::IRBuilder<> b(module.getContext());
   // bool comes back in a register's low byte: zeroext, as in C.
   auto *type = llvm::FunctionType::get(b.getInt1Ty(), {b.getPtrTy(), b.getPtrTy()}, false);
@@ -93,6 +104,9 @@ llvm::Function *SizeTable::emit(llvm::Module &module) const {
   function->setDoesNotThrow();
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
   SizeEmitter emitter(b, function->getArg(0));
+  for (auto [position, symbol] : llvm::enumerate(symbols))
+    if (symbol.extremum)
+      emitter.define(getAffineSymbolExpr(position, symbol.extremum->a.getContext()), *symbol.extremum);
   for (auto [index, expr] : llvm::enumerate(exprs))
     b.CreateStore(emitter.emit(expr), b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), function->getArg(1), index));
   b.CreateRet(b.CreateNot(emitter.anyFailed()));

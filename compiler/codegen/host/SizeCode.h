@@ -21,9 +21,9 @@ public:
 
   llvm::ArrayRef<mlir::AffineExpr> expressions() const { return exprs; }
 
-  /// `bool evaluate(const int64_t *symbols, int64_t *values)`: false when anything overflows, or a divisor is not
-  /// positive.
-  llvm::Function *emit(llvm::Module &module) const;
+  /// `bool evaluate(int64_t *symbols, int64_t *values)`: also writes the symbols that are extrema of others; false when
+  /// anything overflows, or a divisor is not positive.
+  llvm::Function *emit(llvm::Module &module, llvm::ArrayRef<Symbol> symbols) const;
 
 private:
   llvm::SmallVector<mlir::AffineExpr> exprs;

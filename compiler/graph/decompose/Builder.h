@@ -79,6 +79,9 @@ public:
   /// What replaces the i-th result: of its type, or a Misfit.
   mlir::Value asDeclared(T computed, unsigned i);
   Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
+  /// Of two sizes; a symbol of its own where neither is always the one.
+  mlir::AffineExpr smaller(mlir::AffineExpr a, mlir::AffineExpr b) { return makeExtremum(scope.symbols, {false, a, b}); }
+  mlir::AffineExpr larger(mlir::AffineExpr a, mlir::AffineExpr b) { return makeExtremum(scope.symbols, {true, a, b}); }
   /// Says what the size `size` of a result is, where the exporter left it to data: `value`, and `most` at most.
   void define(mlir::AffineExpr size, T value, mlir::AffineExpr most);
   /// As above, for the symbol that the operation binds (`ptc.binds`), whose bound is its range.

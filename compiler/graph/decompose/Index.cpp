@@ -23,20 +23,14 @@ Span declaredSpan(B &b, T x, int64_t dim, OptInt start, int64_t step, AffineExpr
   return {first, first + (count - 1) * step + 1};
 }
 
-Diagonal findDiagonal(B &b, AffineExpr rows, AffineExpr columns, int64_t offset, AffineExpr declaredCount) {
+Diagonal findDiagonal(B &b, AffineExpr rows, AffineExpr columns, int64_t offset) {
   int64_t row = std::max<int64_t>(-offset, 0), column = std::max<int64_t>(offset, 0);
-  AffineExpr count = declaredCount;
-  auto r = getConstant(rows), c = getConstant(columns);
-  if (r && c)
-    count = b.size(std::max<int64_t>(std::min(*r - row, *c - column), 0));
-  return {count, row, column};
+  return {b.larger(b.smaller(rows - row, columns - column), b.size(0)), row, column};
 }
 
 T diagonal(B &b, T x, int64_t offset, int64_t dim1, int64_t dim2) {
   dim1 = b.dim(x, dim1), dim2 = b.dim(x, dim2);
-  // Where the size is symbolic, the last declared dimension is the diagonal's.
-  Shape declared = b.declared();
-  Diagonal d = findDiagonal(b, x.size(dim1), x.size(dim2), offset, declared.empty() ? AffineExpr() : declared.back());
+  Diagonal d = findDiagonal(b, x.size(dim1), x.size(dim2), offset);
   T place = b.range(d.count, b.i64());
   T row = place + d.row, column = place + d.column;
   T gathered = dim1 < dim2 ? b.gather(x, {row, column}, {dim1, dim2}) : b.gather(x, {column, row}, {dim2, dim1});

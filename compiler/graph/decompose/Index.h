@@ -22,8 +22,7 @@ struct Diagonal {
   mlir::AffineExpr count;
   int64_t row, column;
 };
-Diagonal findDiagonal(B &b, mlir::AffineExpr rows, mlir::AffineExpr columns, int64_t offset,
-                      mlir::AffineExpr declaredCount);
+Diagonal findDiagonal(B &b, mlir::AffineExpr rows, mlir::AffineExpr columns, int64_t offset);
 T diagonal(B &b, T x, int64_t offset, int64_t dim1, int64_t dim2);
 T diagonalEmbed(B &b, T x, int64_t offset, int64_t dim1, int64_t dim2);
 

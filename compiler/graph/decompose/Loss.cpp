@@ -111,9 +111,8 @@ static TList nll(B &b, T x, T target, OptT weight, int64_t reduction, mlir::Affi
 /// Targets that are probabilities of each class.
 static T crossEntropySoft(B &b, T logs, T target, OptT weight, int64_t reduction, double smoothing) {
   int64_t classes = logs.rank() == 1 ? 0 : 1;
-  T count(logs.size(classes));
   if (smoothing > 0)
-    target = target * (1 - smoothing) + smoothing / count;
+    target = target * (1 - smoothing) + smoothing / b.tensor(T(logs.size(classes)), logs.dtype());
   T terms = logs * target;
   if (weight) {
     Shape sizes(logs.rank(), b.size(1));
@@ -140,7 +139,7 @@ static T crossEntropy(B &b, T x, T target, OptT weight, int64_t reduction, mlir:
       all = all * b.broadcastInDim(*weight, sizes, {classes});
     }
     T spread = b.where(target != T(ignored), -b.sum(all, {classes}), 0);
-    loss = loss * (1 - smoothing) + spread * (T(smoothing) / T(x.size(classes)));
+    loss = loss * (1 - smoothing) + spread * (smoothing / b.tensor(T(x.size(classes)), logs.dtype()));
   }
   if (reduction == kMean)
     return b.sum(loss, {}) / b.sum(picked.weight, {});

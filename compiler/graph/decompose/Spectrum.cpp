@@ -22,22 +22,9 @@ struct Singular {
 };
 } // namespace
 
-/// False when that is not known (and the row has failed).
-static bool isTall(B &b, T a, bool &tall) {
-  auto m = getConstant(a.size(-2)), n = getConstant(a.size(-1));
-  tall = m && n ? *m >= *n : isEqual(a.size(-2), a.size(-1));
-  if (!tall && !(m && n))
-    b.unsupported("whether the matrix is higher than wide must be known at compile time");
-  return !b.hasFailed();
-}
-
 static Singular decompose(B &b, T a) {
-  bool tall;
-  if (!isTall(b, a, tall))
-    return {};
-  TList parts = b.matrix("svd", {tall ? a : adjoint(b, a)});
-  T values = b.real(parts[1]);
-  return tall ? Singular{parts[0], values, parts[2]} : Singular{adjoint(b, parts[2]), values, adjoint(b, parts[0])};
+  TList parts = b.matrix("svd", {a});
+  return {parts[0], b.real(parts[1]), parts[2]};
 }
 
 /// Eigenvalues and eigenvectors of the Hermitian matrix that a triangle gives.
@@ -54,7 +41,7 @@ static TList decomposeHermitian(B &b, T a, Str triangle) {
 static T normOf(B &b, T a, double p) {
   if (std::abs(p) == 2) {
     T values = decompose(b, a).values;
-    return !values ? values : p > 0 ? b.max(values, {-1}) : b.min(values, {-1});
+    return p > 0 ? b.max(values, {-1}) : b.min(values, {-1});
   }
   if (std::abs(p) != 1 && !std::isinf(p))
     return b.unsupported("no matrix norm has this order");
@@ -68,7 +55,7 @@ static T normOf(B &b, T a, Str order) {
   if (order == "fro")
     return norm(b, a, 2, {-2, -1}, false);
   T values = decompose(b, a).values;
-  return values ? b.sum(values, {-1}) : values;
+  return b.sum(values, {-1});
 }
 
 template <class Order> static T matrixNorm(B &b, T x, Order order, Dims dims, bool keepdim) {
@@ -119,8 +106,6 @@ static void addConditions(Table &t) {
     if (std::abs(order) != 2)
       return condition(b, a, order);
     T values = decompose(b, a).values;
-    if (!values)
-      return values;
     T largest = b.max(values, {-1}), least = b.min(values, {-1});
     return order > 0 ? largest / least : least / largest;
   });

@@ -1,6 +1,7 @@
 //===- Structure.cpp - shapes, indexing, contractions ---------------------===//
 
 #include "compiler/graph/decompose/CreatePrim.h"
+#include "dialects/core/MatrixSignature.h"
 
 using namespace mlir;
 
@@ -204,7 +205,13 @@ TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
     x = x.dtype().isF64() ? x : to(x, f32());
   }
   auto name = builder.getStringAttr((arePairs ? "complex_" : "") + algorithm);
-  auto op = create<prims::MatrixOp>(values(numbers), name);
+  auto signature = MatrixSignature::find(name.getValue());
+  Attribute least;
+  if (signature && signature->hasSmaller()) { // of the first matrix; pairs have a dimension behind it
+    int64_t last = arePairs ? -2 : -1;
+    least = makeSizeAttr(smaller(numbers.front().size(last - 1), numbers.front().size(last)));
+  }
+  auto op = create<prims::MatrixOp>(values(numbers), name, least);
   return llvm::map_to_vector<2>(op.getResults(), [&](Value result) {
     T x(*this, result);
     return arePairs ? complex(select(x, -1, size(0)), select(x, -1, size(1))) : x;

@@ -92,8 +92,9 @@ public:
     return tensor_;
   }
   Kind number() const { return kind; }
-  int64_t integer() const { return integer_; }
-  double real() const { return kind == Kind::Float || kind == Kind::Complex ? real_ : double(integer_); }
+  /// A Misfit where the number is symbolic.
+  int64_t integer() const { return known().integer_; }
+  double real() const { return kind == Kind::Float || kind == Kind::Complex ? real_ : double(known().integer_); }
   double imaginary() const { return imaginary_; }
   /// Null unless the number is a symbolic size.
   mlir::AffineExpr symbolic() const { return symbolic_; }
@@ -106,6 +107,12 @@ public:
   B &builder() const { return *b; }
 
 private:
+  const T &known() const {
+    if (symbolic_)
+      throwMisfit("a number must be known at compile time");
+    return *this;
+  }
+
   friend class B;
   B *b = nullptr;
   mlir::Value tensor_;

@@ -57,7 +57,7 @@ void addViewScatter(Table &t) {
   });
   t.def("diagonal_scatter", [](B &b, T x, T source, int64_t offset, int64_t dim1, int64_t dim2) {
     dim1 = b.dim(x, dim1), dim2 = b.dim(x, dim2);
-    Diagonal d = findDiagonal(b, x.size(dim1), x.size(dim2), offset, source.size(-1));
+    Diagonal d = findDiagonal(b, x.size(dim1), x.size(dim2), offset);
     T place = b.range(d.count, b.i64()), row = place + d.row, column = place + d.column;
     T updates = b.moveDim(source, -1, 0);
     return dim1 < dim2 ? b.scatter(x, updates, {row, column}, {dim1, dim2}, "set")

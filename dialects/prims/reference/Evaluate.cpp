@@ -105,6 +105,7 @@ llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef
         if (solved->first < values.size())
           values[solved->first] = solved->second;
   });
+  evaluateExtrema(known, values);
   std::string wrong;
   forEachInput([&](BlockArgument argument, StringRef name, const Tensor &input) {
     Sizes expected = evaluateSizes(getShape(argument), values);
@@ -119,6 +120,7 @@ llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef
     return makeError(wrong);
   for (auto [defined, symbol] : definedSymbols(function))
     values[symbol] = 0; // until the program has computed it
+  evaluateExtrema(known, values);
   for (auto [i, value] : llvm::enumerate(values))
     if (value < 0)
       return makeError("no input says what the size " + known[i].name + " is");
@@ -221,6 +223,7 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
                                              ArrayRef<int64_t> given, EvaluateOptions options) {
   Values values;
   std::vector<int64_t> symbols(given.begin(), given.end());
+  llvm::SmallVector<Symbol> known = getSymbols(function);
   llvm::DenseMap<Value, unsigned> defined = definedSymbols(function);
   if (auto error = setArguments(function, inputs, readWeight, values))
     return std::move(error);
@@ -244,8 +247,10 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
     for (auto [value, tensor] : llvm::zip(op.getResults(), *results)) {
       if (options.round)
         tensor.round();
-      if (auto symbol = defined.find(value); symbol != defined.end())
+      if (auto symbol = defined.find(value); symbol != defined.end()) {
         symbols[symbol->second] = tensor.integers.front();
+        evaluateExtrema(known, symbols);
+      }
       values.set(value, std::move(tensor));
     }
   }
