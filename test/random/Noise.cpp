@@ -34,7 +34,7 @@ public:
   Disturbance(Operation *op, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> symbols, Tensor &result, double scale,
               Random &random)
       : op(op), operands(operands), symbols(symbols), result(result), scale(scale), random(random),
-        element(result.element), name(op->getName().stripDialect()), kindOfAnything(random.below(8)),
+        element(result.element), name(op->getName().stripDialect()), kindOfAnything(random.below(9)),
         shareOfAnything(random.pick({50, 100})) {}
   void run();
 
@@ -59,7 +59,7 @@ private:
   /// Any value whatever: of what no one has promised. Of one kind in a tensor: NaN everywhere would hide the others.
   double anything(double value) {
     double infinity = std::numeric_limits<double>::infinity();
-    double kinds[] = {value, -value, 0, 1, infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
+    double kinds[] = {value, value * (1 + noise() * epsilon()), -value, 0, 1, infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
                       random.chance(50) ? 0.0 : 1.0};
     return random.chance(shareOfAnything) ? kinds[kindOfAnything] : value;
   }

@@ -27,8 +27,9 @@ static void addArithmetic(Table &t) {
   t.pointwise("sub.Tensor sub.Scalar subtract.Tensor subtract.Scalar",
               [](B &, T x, T y, T alpha) { return x - scaled(y, alpha); });
   t.pointwise("rsub.Tensor rsub.Scalar", [](B &, T x, T y, T alpha) { return y - scaled(x, alpha); });
-  both(t, "mul.Tensor mul.Scalar multiply.Tensor multiply.Scalar", &B::mul);
-  both(t, "div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar", &B::trueDivide);
+  t.products("mul.Tensor mul.Scalar multiply.Tensor multiply.Scalar", [](B &b, T x, T y) { return b.mul(x, y); });
+  t.products("div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar",
+             [](B &b, T x, T y) { return x / y; });
   t.pointwise("div.Tensor_mode div.Scalar_mode divide.Tensor_mode divide.Scalar_mode", [](B &b, T x, T y, Str mode) {
     return mode == "floor" ? b.floorDivide(x, y) : mode == "trunc" ? b.truncDivide(x, y) : x / y;
   });

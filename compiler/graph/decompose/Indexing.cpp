@@ -101,7 +101,7 @@ static T indexTensor(B &b, T x, const OptTList &given) {
 static OptTList inRange(B &b, T x, OptTList indices) {
   for (size_t d = 0; d < indices.size(); ++d)
     if (indices[d])
-      indices[d] = b.minimum(b.maximum(*indices[d], 0), T(x.size(d)) - 1);
+      indices[d] = b.minimum(b.maximum(*indices[d], T(0) - T(x.size(d))), T(x.size(d)) - 1);
   return indices;
 }
 

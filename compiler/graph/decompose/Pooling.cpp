@@ -12,6 +12,7 @@ namespace {
 struct Windows {
   Shape size;
   Dims stride, dilation, low, high;
+  bool isCeil; ///< there may be a window too many
 };
 } // namespace
 
@@ -23,25 +24,22 @@ static Dims perDimension(Dims list, int64_t spatial, DimsRef otherwise) {
   return list;
 }
 
-/// In ceil mode the last window may reach past the padding, as far as the
-/// declared size says. Nullopt when that is not known at compile time.
-static std::optional<Windows> makeWindows(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims padding,
+/// In ceil mode the last window may reach past the padding: as far as the declared size says, or by less than a stride.
+static Windows makeWindows(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims padding,
                                           Dims dilation, bool ceilMode) {
   kernel = perDimension(kernel, spatial, {});
   stride = perDimension(stride, spatial, kernel);
   padding = perDimension(padding, spatial, {0});
   dilation = perDimension(dilation, spatial, {1});
   int64_t lead = x.rank() - spatial;
-  Windows w{Shape(lead, b.size(1)), Dims(lead, 1), Dims(lead, 1), Dims(lead, 0), Dims(lead, 0)};
+  Windows w{Shape(lead, b.size(1)), Dims(lead, 1), Dims(lead, 1), Dims(lead, 0), Dims(lead, 0), ceilMode};
   for (int64_t d = 0; d < spatial; ++d) {
     int64_t high = padding[d];
     if (ceilMode) {
       auto n = getConstant(x.size(lead + d)), out = getConstant(b.declared()[lead + d]);
-      if (!n || !out) {
-        b.unsupported("ceil_mode needs sizes that are known at compile time");
-        return std::nullopt;
-      }
-      high = std::max(high, (*out - 1) * stride[d] + dilation[d] * (kernel[d] - 1) + 1 - *n - padding[d]);
+      int64_t overhang = n && out ? (*out - 1) * stride[d] + dilation[d] * (kernel[d] - 1) + 1 - *n - 2 * padding[d]
+                                  : stride[d] - 1;
+      high += std::max<int64_t>(overhang, 0);
     }
     w.size.push_back(b.size(kernel[d]));
     w.stride.push_back(stride[d]);
@@ -56,24 +54,21 @@ static T reduce(B &b, llvm::StringRef kind, T x, const Windows &w) {
   return b.reduceWindow(kind, x, w.size, w.stride, w.dilation, w.low, w.high);
 }
 
-/// High padding beyond what the windows need makes one window too many.
-static T trim(B &b, T y, int64_t spatial) {
-  for (int64_t d = y.rank() - spatial; d < y.rank(); ++d)
-    if (getConstant(y.size(d)) && getConstant(b.declared()[d]))
-      y = b.slice(y, d, b.size(0), b.declared()[d]);
+/// A window that starts in the padding behind x does not count.
+static T trim(B &b, T y, const Windows &w, int64_t spatial) {
+  for (int64_t d = y.rank() - spatial; w.isCeil && d < y.rank(); ++d)
+    y = b.slice(y, d, b.size(0), b.declared()[d]);
   return y;
 }
 
 static TList maxPool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims padding, Dims dilation,
                      bool ceilMode) {
   auto w = makeWindows(b, x, spatial, kernel, stride, padding, dilation, ceilMode);
-  if (!w)
-    return {};
-  T values = trim(b, reduce(b, "max", x, *w), spatial);
+  T values = trim(b, reduce(b, "max", x, w), w, spatial);
   if (!b.hasDeclared(1))
     return {values};
-  T places = b.argReduceWindow("max", x, w->size, w->stride, w->dilation, w->low, w->high, spatial);
-  return {values, trim(b, places, spatial)};
+  T places = b.argReduceWindow("max", x, w.size, w.stride, w.dilation, w.low, w.high, spatial);
+  return {values, trim(b, places, w, spatial)};
 }
 
 static void addMaxPools(Table &t) {
@@ -97,22 +92,20 @@ static T divisor(B &b, T x, Windows w, int64_t spatial, bool countPadding) {
       w.low[d] = 0;
     }
   }
-  return trim(b, reduce(b, "sum", b.full(sizes, 1, x.dtype()), w), spatial);
+  return trim(b, reduce(b, "sum", b.full(sizes, 1, x.dtype()), w), w, spatial);
 }
 
 static T averagePool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims padding, bool ceilMode,
                      bool countPadding, std::optional<int64_t> fixedDivisor) {
   auto w = makeWindows(b, x, spatial, kernel, stride, padding, {}, ceilMode);
-  if (!w)
-    return T();
-  T sum = trim(b, reduce(b, "sum", x, *w), spatial);
+  T sum = trim(b, reduce(b, "sum", x, w), w, spatial);
   if (fixedDivisor)
     return sum / *fixedDivisor;
-  bool isPadded = llvm::any_of(w->low, [](int64_t low) { return low != 0; });
+  bool isPadded = llvm::any_of(w.low, [](int64_t low) { return low != 0; });
   // Without an overhang every window is full.
-  if (w->high == w->low && (countPadding || !isPadded))
-    return sum / T(product(w->size, b.context()));
-  T count = divisor(b, x, *w, spatial, countPadding);
+  if (w.high == w.low && (countPadding || !isPadded))
+    return sum / T(product(w.size, b.context()));
+  T count = divisor(b, x, w, spatial, countPadding);
   Shape sizes = sum.sizes();
   std::fill(sizes.begin(), sizes.end() - spatial, b.size(1));
   return sum / b.reshape(count, sizes);

@@ -13,10 +13,16 @@ void Table::prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors) {
     for (T *tensor : tensors)
       values.push_back(*tensor);
     type = b.promoted(values);
-    type = decompose::opmath(mode == Mode::Floating ? decompose::toFloating(type) : type);
+    type = mode == Mode::Floating ? decompose::toFloating(type) : type;
   }
-  for (T *tensor : tensors)
-    *tensor = mode == Mode::Opmath ? b.toOpmath(*tensor) : b.to(*tensor, type);
+  for (T *tensor : tensors) {
+    if (mode == Mode::Opmath) {
+      *tensor = b.toOpmath(*tensor);
+      continue;
+    }
+    bool isRounded = mode != Mode::Products && tensor->isTensor() && !tensor->isWrapped() && isFloat(tensor->dtype());
+    *tensor = b.to(isRounded ? b.to(*tensor, type) : *tensor, decompose::opmath(type));
+  }
 }
 
 void attempt(B &b, llvm::function_ref<void()> body) {

@@ -30,6 +30,7 @@ namespace ptc::decompose {
 enum class Mode {
   Plain,     ///< Nothing.
   Pointwise, ///< All become their promoted type, half types f32.
+  Products,  ///< As Pointwise, but what a 0-d tensor has is not rounded to a half type, as in PyTorch.
   Floating,  ///< As Pointwise, and integers the default floating type.
   Opmath,    ///< Half types become f32, each on its own.
 };
@@ -48,6 +49,7 @@ class Table {
 public:
   template <class F> void def(llvm::StringRef names, F row) { add(names, Mode::Plain, row); }
   template <class F> void pointwise(llvm::StringRef names, F row) { add(names, Mode::Pointwise, row); }
+  template <class F> void products(llvm::StringRef names, F row) { add(names, Mode::Products, row); }
   template <class F> void floating(llvm::StringRef names, F row) { add(names, Mode::Floating, row); }
   template <class F> void opmath(llvm::StringRef names, F row) { add(names, Mode::Opmath, row); }
 

@@ -29,14 +29,16 @@ template <typename T> static bool isBetter(T x, T best, bool max, bool orEqual =
 }
 
 template <typename T> static T neutral(StringRef kind, Type element) {
-  if (kind == "prod" || kind == "and")
-    return kind == "and" && !isBool(element) ? T(-1.0) : T(1.0);
+  if (kind == "prod")
+    return T(1.0);
   if constexpr (std::is_same_v<T, double>) {
     double infinity = std::numeric_limits<double>::infinity();
     return kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
   } else if constexpr (std::is_same_v<T, int64_t>) {
     unsigned width = element.getIntOrFloatBitWidth();
     bool isUnsigned = isBool(element) || element.isUnsignedInteger();
+    if (kind == "and")
+      return isUnsigned && width < 64 ? (int64_t(1) << width) - 1 : -1;
     if (kind == "max")
       return isUnsigned ? 0 : std::numeric_limits<int64_t>::min() >> (64 - width);
     if (kind == "min")
