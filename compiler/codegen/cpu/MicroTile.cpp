@@ -165,19 +165,34 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
       return sums;
     });
   };
-  SmallVector<Value *> sums = acc.values;
-  sums.resize(count * sets, Constant::getNullValue(tile.vector()));
-  Value *whole = b.CreateAnd(size, b.getInt64(-int64_t(unroll)));
-  sums = run(b.getInt64(0), whole, unroll, sums);
-  for (unsigned i = count; i < sums.size(); ++i)
-    sums[i % count] = tile.accumulator->isFloatingPointTy() ? b.CreateFAdd(sums[i % count], sums[i])
-                                                            : b.CreateAdd(sums[i % count], sums[i]);
-  sums.truncate(count);
-  if (!constant || constant->getZExtValue() % unroll) {
-    sets = 1;
-    sums = run(whole, size, 1, sums);
+  auto add = [&](Value *x, Value *y) {
+    return tile.accumulator->isFloatingPointTy() ? b.CreateFAdd(x, y) : b.CreateAdd(x, y);
+  };
+  auto sum = [&](Value *begin, Value *end, bool hasRest, SmallVector<Value *> sums) {
+    sums.resize(count * sets, Constant::getNullValue(tile.vector()));
+    Value *whole = b.CreateAdd(begin, b.CreateAnd(b.CreateSub(end, begin), b.getInt64(-int64_t(unroll))));
+    sums = run(begin, whole, unroll, sums);
+    for (unsigned i = count; i < sums.size(); ++i)
+      sums[i % count] = add(sums[i % count], sums[i]);
+    sums.truncate(count);
+    return hasRest ? run(whole, end, 1, sums) : sums;
+  };
+  bool hasRest = !constant || constant->getZExtValue() % unroll;
+  // Rounding errors grow with the number of terms that a sum takes up one by one: a long k is summed in blocks.
+  constexpr int64_t kBlock = 512;
+  bool isLong = tile.accumulator->isFloatTy() && (!constant || constant->getSExtValue() >= 2 * kBlock);
+  if (!isLong) {
+    acc.values = sum(b.getInt64(0), size, hasRest, acc.values);
+    return;
   }
-  acc.values = sums;
+  acc.values = emitLoop(b, b.getInt64(0), size, b.getInt64(kBlock), acc.values,
+                        [&](Value *begin, ArrayRef<Value *> totals) {
+    Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateNSWAdd(begin, b.getInt64(kBlock)), size);
+    SmallVector<Value *> sums = sum(begin, end, hasRest, {});
+    for (auto [part, total] : zip_equal(sums, totals))
+      part = add(total, part);
+    return sums;
+  });
 }
 
 } // namespace ptc::cpu
