@@ -2,17 +2,19 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/OutputFile.h"
-#include "compiler/PassTrace.h"
+#include "compiler/Times.h"
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Object.h"
 #include "compiler/codegen/host/Host.h"
 #include "compiler/import/Weights.h"
 #include "compiler/link/Link.h"
+#include "compiler/link/WeightSegment.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -54,19 +56,41 @@ static cpu::CodeForm getForm(Stage stage) {
   return stage == Stage::Asm ? cpu::CodeForm::Assembly : cpu::CodeForm::Object;
 }
 
+/// Each kernel, with the time of its threads.
+static void addTimes(ArrayRef<cpu::KernelTime> kernels, Times &times) {
+  double emit = 0, llvm = 0;
+  size_t cached = count_if(kernels, [](const cpu::KernelTime &kernel) { return kernel.isCached; });
+  for (const cpu::KernelTime &kernel : kernels) {
+    emit += kernel.emit;
+    llvm += kernel.llvm;
+    if (!kernel.isCached)
+      times.add(kernel.symbol, kernel.emit + kernel.llvm);
+  }
+  std::string text;
+  raw_string_ostream(text) << kernels.size() << " functions, " << cached << " of them cached; threads spent "
+                           << format("%.1f ms until there was LLVM IR, %.1f ms in LLVM", emit, llvm);
+  times.note(text);
+}
+
+static Expected<cpu::KernelCode> emitKernels(mlir::ModuleOp module, const cpu::Target &target, Stage stage,
+                                             const Cache *cache, Times &times) {
+  Times::Span span(times, "kernels");
+  setActivity("code generation");
+  Expected<cpu::KernelCode> code = cpu::emitKernels(module, target, getForm(stage), cache);
+  if (code)
+    addTimes(code->times, times);
+  return code;
+}
+
 /// The kernels' files and after them the host's, in the form of `stage`.
 static Expected<host::ProgramSpec> emitFiles(mlir::ModuleOp module, const cpu::Target &target, const Options &options,
-                                             Stage stage, std::vector<File> &files) {
-  cpu::CodeForm form = getForm(stage);
-  Expected<cpu::KernelCode> code = [&] {
-    ScopedTimer timer("kernels", options.verbose);
-    setActivity("code generation");
-    return cpu::emitKernels(module, target, form);
-  }();
+                                             Stage stage, const Cache *cache, Times &times,
+                                             std::vector<File> &files) {
+  Expected<cpu::KernelCode> code = emitKernels(module, target, stage, cache, times);
   if (!code)
     return code.takeError();
 
-  ScopedTimer timer("tables", options.verbose);
+  Times::Span span(times, "tables");
   setActivity("the emission of tables");
   Expected<host::ProgramSpec> program = buildProgram(module, *code, target, sys::path::stem(options.model));
   if (!program)
@@ -78,7 +102,7 @@ static Expected<host::ProgramSpec> emitFiles(mlir::ModuleOp module, const cpu::T
   std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(target);
   cpu::setUpModule(**host, *machine);
   files = std::move(code->files);
-  files.push_back(cpu::writeModule(**host, *machine, form));
+  files.push_back(cpu::writeModule(**host, *machine, getForm(stage)));
   return std::move(*program);
 }
 
@@ -100,8 +124,8 @@ static Error writeFiles(ArrayRef<File> files, Stage stage, StringRef path) {
 }
 
 static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, const WeightStore &weights,
-                       WeightCheck &check, const Options &options) {
-  ScopedTimer timer("link", options.verbose);
+                       WeightCheck &check, const Options &options, Times &times) {
+  Times::Span span(times, "link");
   setActivity("linking");
   host::WeightLayout layout = host::layoutWeights(program.weights);
   std::vector<link::WeightPiece> pieces;
@@ -111,20 +135,30 @@ static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, c
   std::vector<StringRef> objects = asTexts(files);
 
   OutputFile output(options.output);
-  if (Error error = link::linkModel({objects, pieces}, output.temporary()))
-    return error;
+  {
+    Times::Span span(times, "lld");
+    if (Error error = link::linkModel(objects, output.temporary()))
+      return error;
+  }
+  {
+    Times::Span span(times, "weights");
+    if (Error error = link::appendWeights(output.temporary(), pieces))
+      return error;
+  }
+  Times::Span checks(times, "waiting for the weights' checksums");
   if (Error error = check.wait())
     return error;
   return output.commit();
 }
 
 /// For --save-temps: the forms of code that came before the output's.
-static Error saveTemps(mlir::ModuleOp module, const cpu::Target &target, const Options &options) {
+static Error saveTemps(mlir::ModuleOp module, const cpu::Target &target, const Options &options, Times &times) {
+  Times::Span span(times, "earlier forms of the code");
   for (Stage stage : {Stage::Llvm, Stage::Asm, Stage::Obj}) {
     if (stage >= options.emit)
       break;
     std::vector<File> files;
-    Expected<host::ProgramSpec> program = emitFiles(module, target, options, stage, files);
+    Expected<host::ProgramSpec> program = emitFiles(module, target, options, stage, nullptr, times, files);
     if (!program)
       return program.takeError();
     if (Error error = writeFiles(files, stage, getTempPath(options.output, stage)))
@@ -133,18 +167,19 @@ static Error saveTemps(mlir::ModuleOp module, const cpu::Target &target, const O
   return Error::success();
 }
 
-Error emitCode(mlir::ModuleOp module, const WeightStore &weights, const cpu::Target &target, const Options &options) {
+Error emitCode(mlir::ModuleOp module, const WeightStore &weights, const cpu::Target &target, const Options &options,
+               const Cache *cache, Times &times) {
   WeightCheck check(weights);
   if (options.saveTemps)
-    if (Error error = saveTemps(module, target, options))
+    if (Error error = saveTemps(module, target, options, times))
       return error;
   std::vector<File> files;
-  Expected<host::ProgramSpec> program = emitFiles(module, target, options, options.emit, files);
+  Expected<host::ProgramSpec> program = emitFiles(module, target, options, options.emit, cache, times, files);
   if (!program)
     return program.takeError();
   if (options.emit != Stage::So)
     return writeFiles(files, options.emit, options.output);
-  return linkFiles(files, *program, weights, check, options);
+  return linkFiles(files, *program, weights, check, options, times);
 }
 
 } // namespace ptc

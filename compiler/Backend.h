@@ -11,6 +11,8 @@ class ModuleOp;
 
 namespace ptc {
 
+class Cache;
+class Times;
 class WeightStore;
 namespace cpu {
 struct Target;
@@ -18,8 +20,8 @@ struct Target;
 
 /// Before: a module at the end of stage Loop.
 /// After:  options.output is what options.emit names (llvm, asm, obj or so),
-///         whole or not at all.
+///         whole or not at all. Kernels are looked for in the cache (null: none).
 llvm::Error emitCode(mlir::ModuleOp module, const WeightStore &weights, const cpu::Target &target,
-                     const Options &options);
+                     const Options &options, const Cache *cache, Times &times);
 
 } // namespace ptc

@@ -1,42 +1,126 @@
 #include "compiler/Compile.h"
 
 #include "compiler/Backend.h"
+#include "compiler/Cache.h"
 #include "compiler/Diagnostics.h"
-#include "compiler/PassTrace.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Times.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
 namespace ptc {
 
-static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext &context) {
-  ScopedTimer timer("import", options.verbose);
+static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext &context, Times &times) {
+  Times::Span span(times, "import");
   setActivity("the import");
   return importModel(options.model, {options.weights}, context);
 }
 
-LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnostics &diagnostics) {
-  auto check = [&](llvm::Error error) {
+/// Of the library: what the options, the files that they name and the target decide. Empty for other outputs.
+static std::string makeKey(const Options &options, const cpu::Target &target, Times &times) {
+  if (options.emit != Stage::So || options.saveTemps || !options.dumpDir.empty())
+    return "";
+  Times::Span span(times, "hash of the model");
+  std::vector<MappedFile> files;
+  std::vector<llvm::StringRef> texts = {"library"};
+  auto add = [&](llvm::StringRef path) {
+    llvm::Expected<MappedFile> file = MappedFile::open(path);
+    if (!file) {
+      llvm::consumeError(file.takeError()); // the import says why
+      return false;
+    }
+    files.push_back(std::move(*file));
+    texts.push_back(files.back().content());
+    return true;
+  };
+  if (!add(options.model))
+    return "";
+  std::string weights = findWeights(options.model, files.front().content(), {options.weights});
+  if (!weights.empty() && !add(weights))
+    return "";
+  std::string machine = cpu::describe(target);
+  texts.push_back(machine);
+  texts.push_back(options.model); // is in what errors and profiles say
+  return hashTexts(texts);
+}
+
+namespace {
+/// One call of compileModel.
+class Compilation {
+public:
+  Compilation(const Options &options, MLIRContext &context, Diagnostics &diagnostics, Times &times)
+      : options(options), context(context), diagnostics(diagnostics), times(times) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult compile(const cpu::Target &target);
+  LogicalResult check(llvm::Error error) {
     bool failed = static_cast<bool>(error);
     if (failed)
       diagnostics.report(std::move(error));
     return failure(failed);
-  };
-  llvm::Expected<ImportedModel> model = import(options, context);
+  }
+
+  const Options &options;
+  MLIRContext &context;
+  Diagnostics &diagnostics;
+  Times &times;
+  std::optional<Cache> cache;
+};
+} // namespace
+
+LogicalResult Compilation::compile(const cpu::Target &target) {
+  llvm::Expected<ImportedModel> model = import(options, context, times);
   if (!model)
     return check(model.takeError());
+  ModuleOp module = *model->module;
+  if (failed(lower(module, model->weights, std::min(options.emit, Stage::Loop), target, options, times)))
+    return failure();
+  return check(options.emit <= Stage::Loop
+                   ? writeIr(module, options.output)
+                   : emitCode(module, model->weights, target, options, cache ? &*cache : nullptr, times));
+}
+
+LogicalResult Compilation::run() {
   llvm::Expected<cpu::Target> target = cpu::getTarget(options.march);
   if (!target)
     return check(target.takeError());
-  ModuleOp module = *model->module;
-  if (failed(lower(module, model->weights, std::min(options.emit, Stage::Loop), *target, options)))
+  if (options.cache.empty())
+    return compile(*target);
+  llvm::Expected<Cache> opened = Cache::open(options.cache);
+  if (!opened)
+    return check(opened.takeError());
+  cache = std::move(*opened);
+  std::string key = makeKey(options, *target, times);
+  if (!key.empty()) {
+    Times::Span span(times, "library from the cache");
+    if (auto found = cache->find(key))
+      return check(found->copyTo(options.output, 0777));
+  }
+  if (failed(compile(*target)))
     return failure();
-  return check(options.emit <= Stage::Loop ? writeIr(module, options.output)
-                                           : emitCode(module, model->weights, *target, options));
+  if (!key.empty()) {
+    Times::Span span(times, "library to the cache");
+    llvm::Expected<MappedFile> library = MappedFile::open(options.output);
+    if (!library)
+      return check(library.takeError());
+    cache->store(key, *library);
+  }
+  return success();
+}
+
+LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnostics &diagnostics) {
+  Times times;
+  LogicalResult result = Compilation(options, context, diagnostics, times).run();
+  if (options.time)
+    times.print(llvm::errs());
+  return result;
 }
 
 } // namespace ptc

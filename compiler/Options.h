@@ -17,9 +17,10 @@ struct Options {
   std::string output;
   std::string weights; ///< A safetensors file beside the model; empty: by the model's name.
   std::string march = "native";
+  std::string cache;   ///< A folder of what was compiled before (Cache.h); empty: none.
   Stage emit = Stage::So;
 
-  bool verbose = false;     ///< Time of each stage on stderr.
+  bool time = false;        ///< A table of where the time went, on stderr.
   bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;   ///< Keep what every stage made beside the output.
   std::string dumpDir;      ///< The IR after every pass, numbered; empty: none.

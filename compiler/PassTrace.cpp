@@ -1,6 +1,7 @@
 #include "compiler/PassTrace.h"
 
 #include "compiler/Diagnostics.h"
+#include "compiler/Times.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Operation.h"
@@ -12,30 +13,16 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
+#include <optional>
 
 using namespace mlir;
 
 namespace ptc {
 
-static double now() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-ScopedTimer::ScopedTimer(llvm::StringRef what, bool enabled) : what(what), enabled(enabled) {
-  if (enabled)
-    start = now();
-}
-
-ScopedTimer::~ScopedTimer() {
-  if (enabled)
-    llvm::errs() << llvm::format("%8.1f ms  ", now() - start) << what << '\n';
-}
-
 namespace {
 class PassTrace : public PassInstrumentation {
 public:
-  PassTrace(const Options &options, int &count) : options(options), count(count) {}
+  PassTrace(const Options &options, Times &times, int &count) : options(options), times(times), count(count) {}
 
   void runBeforePass(Pass *pass, Operation *op) override {
     if (isAdaptor(pass))
@@ -44,14 +31,13 @@ public:
     setActivity(activity.c_str());
     before = op->clone();
     setReproducer([this, pass](llvm::raw_ostream &out) { printReproducer(pass, *before, out); });
-    start = now();
+    span.emplace(times, getName(pass));
   }
 
   void runAfterPass(Pass *pass, Operation *op) override {
     if (isAdaptor(pass))
       return;
-    if (options.verbose)
-      llvm::errs() << llvm::format("%8.1f ms  ", now() - start) << getName(pass) << '\n';
+    span.reset();
     if (!options.dumpDir.empty())
       dump(pass, op);
     setActivity("the pass manager");
@@ -113,15 +99,16 @@ private:
   }
 
   const Options &options;
+  Times &times;
   int &count;
   std::string activity;
   OwningOpRef<Operation *> before; ///< what the running pass was given
-  double start = 0;
+  std::optional<Times::Span> span;
 };
 } // namespace
 
-void tracePasses(PassManager &manager, const Options &options, int &count) {
-  manager.addInstrumentation(std::make_unique<PassTrace>(options, count));
+void tracePasses(PassManager &manager, const Options &options, Times &times, int &count) {
+  manager.addInstrumentation(std::make_unique<PassTrace>(options, times, count));
 }
 
 } // namespace ptc

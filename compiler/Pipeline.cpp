@@ -2,6 +2,7 @@
 
 #include "compiler/OutputFile.h"
 #include "compiler/PassTrace.h"
+#include "compiler/Times.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/ChooseLayout.h"
 #include "compiler/graph/Decompose.h"
@@ -116,13 +117,14 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
 }
 
 LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
-                    const Options &options) {
+                    const Options &options, Times &times) {
   Pipe pipe{weights, target};
   int dumped = 0;
   for (Stage stage = detectStage(module); stage <= to; stage = static_cast<Stage>(static_cast<int>(stage) + 1)) {
+    Times::Span span(times, ("stage " + getName(stage)).str());
     PassManager manager(module.getContext());
     manager.enableVerifier(options.verifyEach);
-    tracePasses(manager, options, dumped);
+    tracePasses(manager, options, times, dumped);
     for (const Step &step : kSteps)
       if (step.stage == stage)
         manager.addPass(step.create(pipe));
@@ -130,6 +132,12 @@ LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::
       return failure();
   }
   return success();
+}
+
+LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
+                    const Options &options) {
+  Times times;
+  return lower(module, weights, to, target, options, times);
 }
 
 } // namespace ptc

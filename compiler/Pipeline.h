@@ -17,6 +17,7 @@ class ModuleOp;
 
 namespace ptc {
 
+class Times;
 class WeightStore;
 namespace cpu {
 struct Target;
@@ -32,6 +33,9 @@ void registerPasses();
 /// most); between the stages it verifies that only what may be there is there.
 /// Why it failed is in the context's diagnostics. With options.saveTemps the IR
 /// at the end of each stage before options.emit is kept.
+llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
+                          const Options &options, Times &times);
+/// Where nobody asks for times.
 llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
                           const Options &options);
 

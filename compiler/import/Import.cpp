@@ -162,6 +162,10 @@ ModelKind detectModelKind(StringRef content) {
   return ModelKind::Unknown;
 }
 
+std::string findWeights(StringRef path, StringRef content, const ImportOptions &options) {
+  return detectModelKind(content) == ModelKind::Pt2 ? options.weights : weightsPath(path, options);
+}
+
 llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
   context.loadDialect<mlir::func::FuncDialect, aten::AtenDialect>();
   auto file = openFile(path);

@@ -38,6 +38,9 @@ enum class ModelKind { Pt2, GraphText, Mlir, Onnx, Unknown };
 /// By what is inside; the file's name is not looked at.
 ModelKind detectModelKind(llvm::StringRef content);
 
+/// The file that importModel reads besides the model's; empty: none.
+std::string findWeights(llvm::StringRef path, llvm::StringRef content, const ImportOptions &options);
+
 /// Loads the dialects it needs into `context`.
 llvm::Expected<ImportedModel> importModel(llvm::StringRef path, const ImportOptions &options,
                                           mlir::MLIRContext &context);

@@ -3,12 +3,13 @@
 #include "compiler/link/Link.h"
 #include "compiler/link/Embedded.h"
 #include "compiler/link/MemoryFile.h"
-#include "compiler/link/WeightSegment.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/ArchiveWriter.h"
 
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -51,9 +52,10 @@ static Error runLinker(ArrayRef<std::string> options, ArrayRef<std::string> inpu
 }
 
 namespace {
-/// What lld reads: bytes in memory under a name.
+/// What lld reads: bytes in memory under a name, and options between them.
 struct Inputs {
   std::vector<MemoryFile> files;
+  std::deque<std::string> names;
   std::vector<std::string> paths;
 
   Error add(StringRef content) {
@@ -64,10 +66,21 @@ struct Inputs {
     files.push_back(std::move(*file));
     return Error::success();
   }
-  Error add(ArrayRef<StringRef> contents) {
-    for (StringRef content : contents)
-      if (Error error = add(content))
-        return error;
+  /// All members of one archive, of which a process may open more than of files.
+  Error addArchive(ArrayRef<StringRef> objects) {
+    std::vector<NewArchiveMember> members;
+    for (auto [i, object] : enumerate(objects)) {
+      names.push_back(std::to_string(i) + ".o");
+      members.emplace_back(MemoryBufferRef(object, names.back()));
+    }
+    auto archive = writeArchiveToBuffer(members, SymtabWritingMode::NoSymtab, object::Archive::K_GNU,
+                                        /*Deterministic=*/true, /*Thin=*/false);
+    if (!archive)
+      return archive.takeError();
+    paths.push_back("--whole-archive");
+    if (Error error = add((*archive)->getBuffer()))
+      return error;
+    paths.push_back("--no-whole-archive");
     return Error::success();
   }
 };
@@ -75,14 +88,14 @@ struct Inputs {
 
 Error mergeObjects(ArrayRef<StringRef> objects, StringRef path) {
   Inputs inputs;
-  if (Error error = inputs.add(objects))
+  if (Error error = inputs.addArchive(objects))
     return error;
   return runLinker({"-r"}, inputs.paths, path);
 }
 
-Error linkModel(const LinkInput &input, StringRef path) {
+Error linkModel(ArrayRef<StringRef> objects, StringRef path) {
   Inputs inputs;
-  if (Error error = inputs.add(input.objects))
+  if (Error error = inputs.addArchive(objects))
     return error;
   const ArrayRef<unsigned char> embedded[] = {{ptc_embedded_runtime, ptc_embedded_runtime_size},
                                               {ptc_embedded_libc, ptc_embedded_libc_size},
@@ -94,13 +107,10 @@ Error linkModel(const LinkInput &input, StringRef path) {
   if (!versionScript)
     return versionScript.takeError();
   std::string script = "--version-script=" + versionScript->path();
-  if (Error error = runLinker({"-shared", "--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined", "--as-needed",
-                               "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now", "-z", "noexecstack",
-                               "-O1", script},
-                              inputs.paths, path))
-    return error;
-  bool hasWeights = any_of(input.weights, [](const WeightPiece &weight) { return !weight.bytes.empty(); });
-  return hasWeights ? appendWeights(path, input.weights) : Error::success();
+  return runLinker({"-shared", "--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined", "--as-needed",
+                    "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now", "-z", "noexecstack", "-O1",
+                    script},
+                   inputs.paths, path);
 }
 
 } // namespace ptc::link

@@ -9,6 +9,7 @@
 
 #include "compiler/link/WeightSegment.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
@@ -126,6 +127,8 @@ static Error splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset
 }
 
 Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
+  if (all_of(weights, [](const WeightPiece &weight) { return weight.bytes.empty(); }))
+    return Error::success();
   Expected<Headers> headers = readHeaders(path);
   if (!headers)
     return headers.takeError();

@@ -1,12 +1,22 @@
 //===- WeightSegment.h - the weights at the end of a linked library -------===//
 #pragma once
 
-#include "compiler/link/Link.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
 
 namespace ptc::link {
 
-/// Appends the weights to the library at `path` and makes the section `.lbss`, to which the linker gave only addresses,
-/// a read-only segment of these bytes, which the loader maps: it is shared between processes and read as it is used.
+/// A weight's bytes and their place among the weights (host::layoutWeights).
+struct WeightPiece {
+  uint64_t offset;
+  llvm::ArrayRef<char> bytes;
+};
+
+/// Appends the weights, by rising offset, to the library at `path` and makes the section `.lbss`, to which the linker gave only addresses,
+/// a read-only segment of these bytes, which the loader maps: it is shared between processes and read as it is used. Without any weights nothing is to do.
 llvm::Error appendWeights(llvm::StringRef path, llvm::ArrayRef<WeightPiece> weights);
 
 } // namespace ptc::link

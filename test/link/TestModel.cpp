@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/host/Host.h"
 #include "compiler/link/Link.h"
+#include "compiler/link/WeightSegment.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/LLVMContext.h"
@@ -72,7 +73,8 @@ void build(const Model &model, const std::string &path) {
     pieces.push_back({offset, model.mapped.count(weight.key) ? model.mapped.at(weight.key)
                                                              : ArrayRef<char>(model.weights.at(weight.key))});
   StringRef objects[] = {StringRef(host.data(), host.size()), (*kernels)->getBuffer()};
-  check(link::linkModel({objects, pieces}, path));
+  check(link::linkModel(objects, path));
+  check(link::appendWeights(path, pieces));
 }
 
 std::string build(const Model &model) {

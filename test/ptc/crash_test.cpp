@@ -2,6 +2,7 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/PassTrace.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Times.h"
 #include "tools/ptc-opt/TestFail.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -38,8 +39,9 @@ int runDefectivePass(const std::string &how) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kModel, &context);
   mlir::PassManager manager(&context);
   ptc::Options options;
+  ptc::Times times;
   int count = 0;
-  ptc::tracePasses(manager, options, count);
+  ptc::tracePasses(manager, options, times, count);
   if (failed(mlir::parsePassPipeline("ptc-test-fail{how=" + how + "}", manager)))
     return 99;
   return succeeded(manager.run(*module)) ? 0 : diagnostics.printFirst();

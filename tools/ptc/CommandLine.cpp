@@ -46,7 +46,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, std::functio
   command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here");
   command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
   command.add_flag("--verify-each", options.verifyEach, "Verify the IR after every pass");
-  command.add_flag("-v,--verbose", options.verbose, "Say how long each stage took");
+  command.add_option("--cache", options.cache, "A folder where what is compiled is kept for later compilations");
+  command.add_flag("-v,--time", options.time, "Print where the time went");
   command.callback([&] {
     if (!emit.empty())
       options.emit = *parseStage(emit);

@@ -2,16 +2,22 @@
 
 #include "compiler/codegen/cpu/Cpu.h"
 
+#include "compiler/Cache.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
 #include <thread>
 
 using namespace llvm;
@@ -25,6 +31,7 @@ struct Unit {
   loop::KernelOp kernel;
   KernelPlan plan;
   std::string symbol;
+  std::string key; ///< stands for all that decides its code, but for ptc itself
 };
 
 } // namespace
@@ -42,40 +49,112 @@ static std::string contentOf(loop::KernelOp kernel) {
   return text;
 }
 
-static SmallVector<char, 0> compile(ArrayRef<const Unit *> units, const Target &target, CodeForm form) {
+/// Of the target and the module: what decides the code of every kernel.
+static std::string describeSurroundings(mlir::ModuleOp module, const Target &target) {
+  std::string text;
+  raw_string_ostream out(text);
+  out << describe(target) << '\n';
+  if (mlir::Attribute symbols = module->getAttr("ptc.symbols"))
+    symbols.print(out);
+  return text;
+}
+
+/// Without the number that tells it from others of this model: an edit elsewhere must not rename it.
+static StringRef plainName(StringRef name) {
+  StringRef rest = name;
+  bool hasNumber = rest.consume_front("k") && !rest.take_while(isDigit).empty();
+  rest = rest.drop_while(isDigit);
+  return hasNumber && rest.consume_front("_") ? rest : name;
+}
+
+static SmallVector<char, 0> writeText(ArrayRef<Unit> units, const Target &target, CodeForm form) {
   LLVMContext context;
   Module module("kernels", context);
   std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
   setUpModule(module, *machine);
-  for (const Unit *unit : units)
-    emitKernel(module, unit->kernel, unit->plan, unit->symbol, target);
+  for (const Unit &unit : units)
+    emitKernel(module, unit.kernel, unit.plan, unit.symbol, target);
   return writeModule(module, *machine, form);
 }
 
-/// Deals the units to two lists of about equal work, always alike: the object files must not depend on the machine.
-static std::vector<SmallVector<const Unit *>> split(ArrayRef<Unit> units) {
-  std::vector<SmallVector<const Unit *>> lists(2);
-  size_t work[2] = {0, 0};
-  for (const Unit &unit : units) {
-    size_t size = 1;
-    bool isTemplate = false;
-    loop::KernelOp kernel = unit.kernel;
-    kernel->walk([&](mlir::Operation *op) {
-      ++size;
-      isTemplate |= loop::isTemplate(op);
-    });
-    unsigned to = work[1] < work[0];
-    work[to] += isTemplate ? 4 * size + 100 : size;
-    lists[to].push_back(&unit);
+static SmallVector<char, 0> compile(const Unit &unit, const Target &target, TargetMachine &machine, KernelTime &time) {
+  auto now = [] { return std::chrono::steady_clock::now(); };
+  LLVMContext context;
+  Module module("kernel", context);
+  setUpModule(module, machine);
+  auto start = now(), emitted = start;
+  {
+    // It makes expressions in MLIR's context, which is not for several threads; a fiftieth of LLVM's time.
+    static std::mutex mutex;
+    std::lock_guard<std::mutex> lock(mutex);
+    start = now();
+    emitKernel(module, unit.kernel, unit.plan, unit.symbol, target);
+    emitted = now();
   }
-  return lists;
+  SmallVector<char, 0> object = writeModule(module, machine, CodeForm::Object);
+  time.emit = std::chrono::duration<double, std::milli>(emitted - start).count();
+  time.llvm = std::chrono::duration<double, std::milli>(now() - emitted).count();
+  return object;
 }
 
-Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form) {
+/// How much there is to do, very roughly.
+static size_t guessWork(loop::KernelOp kernel) {
+  size_t size = 1;
+  bool isTemplate = false;
+  kernel->walk([&](mlir::Operation *op) {
+    ++size;
+    isTemplate |= loop::isTemplate(op);
+  });
+  return isTemplate ? 4 * size + 100 : size;
+}
+
+/// Each unit becomes an object of its own, so that it may be found again alone, and so that the objects do not depend on
+/// how many threads there are.
+static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *cache, KernelCode &code) {
+  code.files.resize(units.size());
+  code.times.resize(units.size());
+  std::vector<size_t> todo, work;
+  for (auto [i, unit] : enumerate(units)) {
+    code.times[i] = {unit.symbol, 0, 0, false};
+    work.push_back(guessWork(unit.kernel));
+    std::optional<MappedFile> object;
+    if (cache)
+      object = cache->find(unit.key);
+    code.times[i].isCached = object.has_value();
+    if (object)
+      code.files[i].assign(object->content().begin(), object->content().end());
+    else
+      todo.push_back(i);
+  }
+  llvm::stable_sort(todo, [&](size_t a, size_t b) { return work[a] > work[b]; }); // what takes long is not begun last
+  std::atomic<size_t> next = 0;
+  auto run = [&] {
+    std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
+    for (size_t at; (at = next++) < todo.size();) {
+      size_t i = todo[at];
+      code.files[i] = compile(units[i], target, *machine, code.times[i]);
+      if (cache)
+        cache->store(units[i].key, {code.files[i].data(), code.files[i].size()});
+    }
+  };
+  // A few kernels are done before another thread has started.
+  constexpr size_t kFew = 4;
+  size_t threads = std::min<size_t>(hardware_concurrency().compute_thread_count(), divideCeil(todo.size(), kFew));
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < threads; ++i)
+    others.emplace_back(run);
+  run();
+  for (std::thread &other : others)
+    other.join();
+}
+
+Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form,
+                                 const Cache *cache) {
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;
   RegisterFile registers{target.vectorBytes, target.vectorRegisters};
+  std::string surroundings = describeSurroundings(module, target);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {
     auto [entry, isNew] = known.try_emplace(contentOf(kernel), units.size());
@@ -85,7 +164,9 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
         error = joinErrors(std::move(error), plan.takeError());
         return mlir::WalkResult::interrupt();
       }
-      units.push_back({kernel, std::move(*plan), ("ptc_kernel_" + Twine(units.size()) + "_" + kernel.getName()).str()});
+      std::string hash = hashTexts({surroundings, entry->first()});
+      std::string symbol = ("ptc_kernel_" + plainName(kernel.getName()) + "_" + StringRef(hash).take_front(16)).str();
+      units.push_back({kernel, std::move(*plan), symbol, hash + " " + symbol});
     }
     const Unit &unit = units[entry->second];
     code.kernels[kernel] = {unit.symbol, unit.plan.tasks, unit.plan.scratchBytes, faultTexts(kernel)};
@@ -93,20 +174,11 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
   });
   if (error)
     return error;
-  // Few kernels are done before a second thread has started; text stays in one piece.
-  constexpr size_t kFew = 4;
-  if (form != CodeForm::Object || units.size() <= kFew) {
-    SmallVector<const Unit *> all;
-    for (const Unit &unit : units)
-      all.push_back(&unit);
-    code.files.push_back(compile(all, target, form));
+  if (form != CodeForm::Object) {
+    code.files.push_back(writeText(units, target, form));
     return code;
   }
-  auto lists = split(units);
-  code.files.resize(lists.size());
-  std::thread other([&] { code.files[1] = compile(lists[1], target, form); });
-  code.files[0] = compile(lists[0], target, form);
-  other.join();
+  compileAll(units, target, cache, code);
   return code;
 }
 

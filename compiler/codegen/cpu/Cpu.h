@@ -17,6 +17,10 @@ namespace mlir {
 class ModuleOp;
 }
 
+namespace ptc {
+class Cache;
+}
+
 namespace ptc::cpu {
 
 /// What a launch of one kernel needs to know.
@@ -29,13 +33,22 @@ struct KernelInfo {
 
 enum class CodeForm { Object, Assembly, Llvm };
 
-struct KernelCode {
-  llvm::DenseMap<mlir::Operation *, KernelInfo> kernels; ///< by loop.kernel
-  std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, or text
+/// What one function cost.
+struct KernelTime {
+  std::string symbol;
+  double emit, llvm; ///< milliseconds until there was LLVM IR, and from there to the object
+  bool isCached;
 };
 
-/// Compiles all kernels of the module. Fails for a kernel that cannot be, with its location's name.
+struct KernelCode {
+  llvm::DenseMap<mlir::Operation *, KernelInfo> kernels; ///< by loop.kernel
+  std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, one for each function, or one text
+  std::vector<KernelTime> times;                         ///< of objects
+};
+
+/// Compiles all kernels of the module, objects on all cores. Fails for a kernel that cannot be, with its location's
+/// name. The files do not depend on the number of cores, nor on what is in the cache (null: none).
 llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target,
-                                       CodeForm form = CodeForm::Object);
+                                       CodeForm form = CodeForm::Object, const Cache *cache = nullptr);
 
 } // namespace ptc::cpu

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -54,6 +55,11 @@ Expected<Target> getTarget(StringRef march) {
   return target;
 }
 
+std::string describe(const Target &target) {
+  return formatv("{0} {1} {2} {3} {4}", target.triple, target.cpu, target.vectorBytes, target.vectorRegisters,
+                 join(target.features, ","));
+}
+
 std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
   initialize();
   std::string error;
@@ -64,6 +70,7 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
   for (StringRef feature : target.features)
     features += (features.empty() ? "+" : ",+") + feature.str();
   TargetOptions options;
+  options.FunctionSections = true; // the linker folds helpers that several kernels have
   std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, target.cpu, features, options, Reloc::PIC_,
                                                                     CodeModel::Small, CodeGenOptLevel::Default));
   return machine;

@@ -25,6 +25,9 @@ struct Target {
 /// `march`: native, x86-64-v3, x86-64-v4 or a CPU's name in LLVM. At least AVX2 and FMA.
 llvm::Expected<Target> getTarget(llvm::StringRef march);
 
+/// All of it, as one line.
+std::string describe(const Target &target);
+
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Target &target);
 
 } // namespace ptc::cpu

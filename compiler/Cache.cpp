@@ -1,0 +1,197 @@
+//===- Cache.cpp ----------------------------------------------------------===//
+
+#include "compiler/Cache.h"
+
+#include "compiler/OutputFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace llvm;
+
+namespace ptc {
+
+/// A file is what was stored, its hash, and this.
+static constexpr StringLiteral kMagic = "ptc-cache-1\n";
+static constexpr size_t kHashLength = 64;
+
+static std::string hashPiece(StringRef piece) {
+  BLAKE3 hasher;
+  hasher.update(piece);
+  return toStringRef(hasher.final()).str();
+}
+
+std::string hashTexts(ArrayRef<StringRef> texts) {
+  // The hash of the hashes of pieces of one size: the same for any number of threads.
+  constexpr size_t kPiece = 4 << 20;
+  std::vector<StringRef> pieces;
+  for (StringRef text : texts) {
+    for (; text.size() > kPiece; text = text.drop_front(kPiece))
+      pieces.push_back(text.take_front(kPiece));
+    pieces.push_back(text); // shorter than the others, so that texts cannot run into each other
+  }
+  std::vector<std::string> hashes(pieces.size());
+  std::atomic<size_t> next = 0;
+  auto run = [&] {
+    for (size_t i; (i = next++) < pieces.size();)
+      hashes[i] = hashPiece(pieces[i]);
+  };
+  size_t threads = pieces.size() > texts.size() + 1 ? hardware_concurrency().compute_thread_count() : 1;
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(threads, pieces.size()); ++i)
+    others.emplace_back(run);
+  run();
+  for (std::thread &other : others)
+    other.join();
+  std::string all;
+  for (auto [piece, hash] : zip(pieces, hashes))
+    all += hash + (piece.size() == kPiece ? "+" : ".");
+  return toHex(hashPiece(all), /*LowerCase=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// The build
+//===----------------------------------------------------------------------===//
+
+/// The NT_GNU_BUILD_ID among a program's notes; empty if it is not there.
+static std::string findBuildId(const char *notes, size_t size) {
+  while (size >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes, sizeof note);
+    size_t name = alignTo(note.n_namesz, 4), length = sizeof note + name + alignTo(note.n_descsz, 4);
+    if (length > size)
+      break;
+    if (note.n_type == NT_GNU_BUILD_ID && StringRef(notes + sizeof note, note.n_namesz) == StringRef("GNU\0", 4))
+      return toHex(StringRef(notes + sizeof note + name, note.n_descsz));
+    notes += length;
+    size -= length;
+  }
+  return "";
+}
+
+/// The linker's hash of the running program: two that differ in anything differ in it.
+static std::string getBuildId() {
+  std::string id;
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t, void *result) {
+        auto &id = *static_cast<std::string *>(result);
+        for (const auto &segment : ArrayRef(info->dlpi_phdr, info->dlpi_phnum))
+          if (segment.p_type == PT_NOTE && id.empty())
+            id = findBuildId(reinterpret_cast<const char *>(info->dlpi_addr + segment.p_vaddr), segment.p_memsz);
+        return 1; // the program is the first; libraries do not matter
+      },
+      &id);
+  return id;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+Expected<MappedFile> MappedFile::open(StringRef path) {
+  MappedFile file("");
+  auto fail = [&](std::error_code error) { return createStringError(error, path + ": " + error.message()); };
+  if (std::error_code error = sys::fs::openFileForRead(path, file.descriptor))
+    return fail(error);
+  sys::fs::file_status status;
+  if (std::error_code error = sys::fs::status(file.descriptor, status))
+    return fail(error);
+  auto buffer = MemoryBuffer::getOpenFile(file.descriptor, path, status.getSize(), /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return fail(buffer.getError());
+  file.buffer = std::move(*buffer);
+  file.text = file.buffer->getBuffer();
+  return std::move(file);
+}
+
+MappedFile::~MappedFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+static bool writeAll(int to, StringRef content) {
+  while (!content.empty()) {
+    ssize_t count = ::write(to, content.data(), content.size());
+    if (count <= 0 && errno != EINTR)
+      return false;
+    content = content.drop_front(std::max<ssize_t>(count, 0));
+  }
+  return true;
+}
+
+Error MappedFile::copyTo(StringRef path, unsigned permissions, StringRef suffix) const {
+  OutputFile output(path);
+  int to = ::open(output.temporary().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, permissions);
+  off64_t done = 0;
+  while (to >= 0 && descriptor >= 0 && done < off64_t(text.size()))
+    if (::copy_file_range(descriptor, &done, to, nullptr, text.size() - done, 0) <= 0)
+      break; // some file systems cannot
+  bool isWritten = to >= 0 && writeAll(to, text.drop_front(done)) && writeAll(to, suffix);
+  std::error_code error(errno, std::generic_category());
+  if (to >= 0)
+    ::close(to);
+  if (!isWritten)
+    return createStringError(error, path + ": " + error.message() + " (cannot write the output)");
+  return output.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// The folder
+//===----------------------------------------------------------------------===//
+
+Expected<Cache> Cache::open(StringRef folder) {
+  std::error_code error = sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::all_all);
+  if (!error && !sys::fs::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    return createStringError(error, folder + ": " + error.message() + " (cannot make the cache's folder)");
+  std::string id = getBuildId();
+  if (id.empty())
+    return createStringError("this ptc was linked without a build id, by which a cache tells versions of ptc apart");
+  return Cache(folder.str(), id + " LLVM " LLVM_VERSION_STRING);
+}
+
+std::string Cache::getPath(StringRef key) const {
+  SmallString<128> path(folder);
+  sys::path::append(path, hashTexts({build, key}));
+  return path.str().str();
+}
+
+std::optional<MappedFile> Cache::find(StringRef key) const {
+  Expected<MappedFile> file = MappedFile::open(getPath(key));
+  if (!file) {
+    consumeError(file.takeError());
+    return std::nullopt;
+  }
+  StringRef all = file->content();
+  if (!all.consume_back(kMagic) || all.size() < kHashLength)
+    return std::nullopt;
+  file->dropBack(kMagic.size() + kHashLength);
+  if (hashTexts(file->content()) != all.take_back(kHashLength))
+    return std::nullopt;
+  return std::move(*file);
+}
+
+void Cache::store(StringRef key, const MappedFile &file) const {
+  if (Error error = file.copyTo(getPath(key), 0666, hashTexts(file.content()) + kMagic.str()))
+    errs() << "ptc: warning: cache: " << toString(std::move(error)) << '\n';
+}
+
+void Cache::store(StringRef key, StringRef content) const { store(key, MappedFile(content)); }
+
+} // namespace ptc
