@@ -173,29 +173,67 @@ static Value createPointwise(Builder &b, Value x, Value w, ArrayRef<int64_t> str
   return contract.getResult(0);
 }
 
-/// Of integers, for which there is no kernel: the sum that it is defined as.
-static Value createIntegerConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type) {
+/// Zeros around the spatial dimensions.
+static Value padInput(Builder &b, Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
   MLIRContext *context = b.getContext();
-  unsigned rank = type.getRank(), spatial = rank - 2;
-  Shape sizes = getShape(x), weight = getShape(w), summed(weight.begin(), weight.end() - 1);
-  AffineExpr zero = getAffineConstantExpr(0, context), outputs = weight.back().floorDiv(op.getGroups());
-  auto dim = [&](unsigned i) { return getAffineDimExpr(i, context); };
-  return createReduce(b, type, "sum", summed, [&](ValueRange ids) -> Value {
-    Shape from{dim(0)}, tap;
+  Shape sizes = getShape(x), padded = sizes, places = makeDims(sizes.size(), context);
+  for (auto [i, l] : llvm::enumerate(low)) {
+    padded[i + 1] = sizes[i + 1] + (l + high[i]);
+    places[i + 1] = places[i + 1] - l;
+  }
+  return createMap(b, makeTensorType(padded, elementType(x)), [&](ValueRange ids) -> Value {
     Value inside;
-    for (unsigned i = 0; i < spatial; ++i) {
-      AffineExpr place = dim(i + 1) * op.getStrides()[i] + dim(rank + i) * op.getDilations()[i] - op.getLow()[i];
-      inside = logicalAnd(b, inside, compare(b, Predicate::sge, place, zero, ids));
-      inside = logicalAnd(b, inside, compare(b, Predicate::slt, place, sizes[i + 1], ids));
-      from.push_back(place);
-      tap.push_back(dim(rank + i));
+    for (size_t i = 1; i <= low.size(); ++i) {
+      inside = logicalAnd(b, inside, compare(b, Predicate::sge, places[i], getAffineConstantExpr(0, context), ids));
+      inside = logicalAnd(b, inside, compare(b, Predicate::slt, places[i], sizes[i], ids));
     }
-    AffineExpr channel = dim(rank + spatial);
-    from.push_back(dim(rank - 1).floorDiv(outputs) * summed.back() + channel);
-    tap.append({channel, dim(rank - 1)});
-    Value read = readWhere(b, x, from, ids, inside, constantInt(b, loop::getScalarType(x), 0));
-    return arith::MulIOp::create(b, read, schedule::read(b, w, tap, ids));
+    return readWhere(b, x, places, ids, inside, constantInt(b, loop::getScalarType(x), 0));
   });
+}
+
+/// Where there is no kernel (of integers, with a weight of dynamic size): a contraction over the kernel's places and
+/// channels, whose rows of the padded input overlap. Groups are its batch.
+static Value createGeneralConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type) {
+  MLIRContext *context = b.getContext();
+  auto isNonzero = [](int64_t v) { return v != 0; };
+  if (llvm::any_of(op.getLow(), isNonzero) || llvm::any_of(op.getHigh(), isNonzero))
+    x = padInput(b, x, op.getLow(), op.getHigh());
+  unsigned rank = type.getRank(), spatial = rank - 2, batch = op.getGroups() > 1, outer = batch + rank;
+  Shape sizes = getShape(type), weight = getShape(w), summed(weight.begin(), weight.end() - 1);
+  AffineExpr outputs = weight.back().floorDiv(op.getGroups());
+  auto dim = [&](unsigned i) { return getAffineDimExpr(i, context); };
+  Shape from{dim(batch)}, tap;
+  for (unsigned i = 0; i < spatial; ++i) {
+    from.push_back(dim(batch + 1 + i) * op.getStrides()[i] + dim(outer + i) * op.getDilations()[i]);
+    tap.push_back(dim(outer + i));
+  }
+  AffineExpr channel = dim(outer + spatial), output = dim(outer - 1);
+  from.push_back(batch ? dim(0) * summed.back() + channel : channel);
+  tap.append({channel, batch ? dim(0) * outputs + output : output});
+  if (batch) {
+    sizes.back() = outputs;
+    sizes.insert(sizes.begin(), getAffineConstantExpr(op.getGroups(), context));
+  }
+  RankedTensorType grouped = makeTensorType(sizes, type.getElementType());
+  Value result;
+  if (llvm::isa<FloatType>(elementType(x))) {
+    auto contract = loop::ContractOp::create(
+        b, TypeRange(grouped), x, w, makeIndexMap(outer + spatial + 1, from, context),
+        makeIndexMap(outer + spatial + 1, tap, context), uint64_t(batch), uint64_t(rank - 1), uint64_t(1),
+        makeSizesAttr(summed, context), uint64_t(0));
+    buildEpilogue(b, contract);
+    result = contract.getResult(0);
+  } else {
+    result = createReduce(b, grouped, "sum", summed, [&](ValueRange ids) -> Value {
+      return arith::MulIOp::create(b, read(b, x, from, ids), read(b, w, tap, ids));
+    });
+  }
+  if (!batch)
+    return result;
+  Shape places{dim(rank - 1).floorDiv(outputs)};
+  places.append(makeDims(rank - 1, context));
+  places.push_back(dim(rank - 1) % outputs);
+  return createMap(b, type, [&](ValueRange ids) { return read(b, result, places, ids); });
 }
 
 static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
@@ -207,16 +245,6 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
   }
   if (llvm::any_of(op.getInputDilations(), [](int64_t d) { return d != 1; }))
     x = dilateInput(b, x, op.getInputDilations());
-  SmallVector<int64_t> kernel;
-  Shape weightSizes = getShape(w);
-  for (AffineExpr size : weightSizes) {
-    if (!getConstant(size)) {
-      op.emitError() << "prims.convolution with a weight of dynamic size is not supported";
-      return {};
-    }
-    kernel.push_back(*getConstant(size));
-  }
-  kernel.truncate(rank - 2);
   Shape sizes = getShape(op.getResult());
   if (!op.getChannelsLast()) {
     AffineExpr channels = sizes[1];
@@ -224,9 +252,11 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
     sizes.push_back(channels);
   }
   RankedTensorType type = makeTensorType(sizes, elementType(op.getResult()));
-  Value result = !llvm::isa<FloatType>(elementType(x)) ? createIntegerConvolution(b, op, x, w, type)
-                 : isPointwise(op, kernel)             ? createPointwise(b, x, w, op.getStrides(), type)
-                                                       : createConvolution(b, op, x, w, type, kernel);
+  bool hasKernel = llvm::isa<FloatType>(elementType(x)) && tensorType(w).hasStaticShape();
+  ArrayRef<int64_t> kernel = tensorType(w).getShape().drop_back(2);
+  Value result = !hasKernel                ? createGeneralConvolution(b, op, x, w, type)
+                 : isPointwise(op, kernel) ? createPointwise(b, x, w, op.getStrides(), type)
+                                           : createConvolution(b, op, x, w, type, kernel);
   return op.getChannelsLast() ? result : createTranspose(b, result, channelsFirst(rank));
 }
 

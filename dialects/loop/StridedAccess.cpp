@@ -2,6 +2,8 @@
 
 #include "dialects/loop/StridedAccess.h"
 
+#include "dialects/core/Polynomial.h"
+
 using namespace mlir;
 
 namespace ptc::loop {
@@ -35,14 +37,16 @@ std::optional<StridedAccess> getStridedAccess(AffineExpr place, unsigned dims) {
       values[one] = getAffineConstantExpr(1, context);
     return simplifyAffineExpr(place.replaceDims(values), 0, symbols);
   };
+  auto difference = [&](AffineExpr a, AffineExpr b, unsigned dims) {
+    return normalizeProducts(simplifyAffineExpr(a - b, dims, symbols));
+  };
   StridedAccess access{at(dims), {}};
   AffineExpr linear = access.offset;
   for (unsigned i = 0; i < dims; ++i) {
-    access.strides.push_back(simplifyAffineExpr(at(i) - access.offset, 0, symbols));
+    access.strides.push_back(difference(at(i), access.offset, 0));
     linear = linear + getAffineDimExpr(i, context) * access.strides.back();
   }
-  AffineExpr difference = simplifyAffineExpr(place - linear, dims, symbols);
-  if (getConstant(difference) != 0)
+  if (getConstant(difference(place, linear, dims)) != 0)
     return std::nullopt;
   return access;
 }

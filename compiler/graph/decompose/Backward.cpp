@@ -82,33 +82,30 @@ static void addNormalizations(Table &t) {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// The sizes of the last `count` dimensions; nullopt when one is not known at compile time (the row has failed then).
-static std::optional<Dims> lastSizes(B &b, T x, size_t count) {
-  Dims sizes;
-  for (size_t i = 0; i < count; ++i) {
-    auto size = getConstant(x.size(int64_t(i) - int64_t(count)));
-    if (!size) {
-      b.unsupported("the sizes must be known at compile time");
-      return std::nullopt;
-    }
-    sizes.push_back(*size);
-  }
-  return sizes;
+/// The sizes of the last `count` dimensions.
+static Shape lastSizes(T x, size_t count) {
+  Shape sizes = x.sizes();
+  return Shape(sizes.end() - count, sizes.end());
 }
 
 /// Of the input, weight and bias of a convolution: convolutions themselves.
 static TList convolutionBackward(B &b, T grad, T x, T w, DimsRef strides, DimsRef padding, DimsRef dilations,
                                  int64_t groups) {
   size_t spatial = strides.size();
-  auto size = lastSizes(b, x, spatial), out = lastSizes(b, grad, spatial), kernel = lastSizes(b, w, spatial);
-  if (!size || !out || !kernel)
-    return {};
-  Dims ones(spatial, 1), low, high, weightHigh;
+  Shape size = lastSizes(x, spatial), out = lastSizes(grad, spatial), kernel = lastSizes(w, spatial);
+  Dims ones(spatial, 1);
+  Shape low, high, before, weightHigh, rest(x.rank(), b.size(0));
   for (size_t i = 0; i < spatial; ++i) {
-    int64_t reach = dilations[i] * ((*kernel)[i] - 1), span = ((*out)[i] - 1) * strides[i] + 1;
+    AffineExpr reach = (kernel[i] - 1) * dilations[i], span = (out[i] - 1) * strides[i] + 1;
     low.push_back(reach - padding[i]);
-    high.push_back((*size)[i] - span - low[i] + reach);
-    weightHigh.push_back(reach + span - (*size)[i] - padding[i]);
+    high.push_back(size[i] - span + padding[i]);
+    // What is behind the last window has no derivative; how much that is may be symbolic where the kernel is not.
+    if (getConstant(reach) && !getConstant(high[i])) {
+      rest[i + 2] = high[i] - reach;
+      high[i] = reach;
+    }
+    before.push_back(b.size(padding[i]));
+    weightHigh.push_back(reach + span - size[i] - padding[i]);
   }
   // `dim` split into groups, the first three dimensions in another `order`, and two of them joined.
   auto regroup = [&](T v, int64_t dim, DimsRef order, bool joinsFirst) {
@@ -129,12 +126,14 @@ static TList convolutionBackward(B &b, T grad, T x, T w, DimsRef strides, DimsRe
   if (b.hasDeclared(0)) {
     // [O, C/g, ...] -> [g, O/g, C/g, ...] -> [C, O/g, ...]
     T turned = b.reverse(regroup(w, 0, {0, 2, 1}, true), range(2, w.rank()));
-    results[0] = b.convolution(grad, turned, ones, low, high, dilations, strides, groups);
+    T whole = b.convolution(grad, turned, ones, low, high, dilations, strides, groups);
+    bool isWhole = llvm::all_of(rest, [](AffineExpr n) { return getConstant(n) == 0; });
+    results[0] = isWhole ? whole : b.pad(whole, Shape(x.rank(), b.size(0)), rest, 0);
   }
   if (b.hasDeclared(1)) {
     // [N, C, ...] -> [N, g, C/g, ...] -> [C/g, g N, ...]: channels are samples, samples are channels.
     T samples = regroup(x, 1, {2, 1, 0}, false), taps = b.transpose(grad, 0, 1);
-    T transposed = b.convolution(samples, taps, dilations, padding, weightHigh, strides, ones, groups);
+    T transposed = b.convolution(samples, taps, dilations, before, weightHigh, strides, ones, groups);
     results[1] = b.transpose(transposed, 0, 1);
   }
   if (b.hasDeclared(2)) {
@@ -148,37 +147,35 @@ static TList convolutionBackward(B &b, T grad, T x, T w, DimsRef strides, DimsRe
 /// Each element's derivative, divided, goes to all elements of its window.
 static T averagePoolBackward(B &b, T grad, T x, Dims kernel, Dims strides, Dims padding, bool countsPadding,
                              std::optional<int64_t> divisor) {
-  auto size = lastSizes(b, x, 2), out = lastSizes(b, grad, 2);
-  if (!size || !out)
-    return T();
+  Shape size = lastSizes(x, 2), out = lastSizes(grad, 2);
   strides = strides.empty() ? kernel : strides;
   for (Dims *list : {&kernel, &strides, &padding})
     list->resize(2, list->front());
-  Shape counted, window(x.rank(), b.size(1)), low(x.rank(), b.size(0)), high = low;
-  Dims unit(x.rank(), 1), none(x.rank(), 0), between = none, before, after;
+  Shape counted, before, after, window(x.rank(), b.size(1)), low(x.rank(), b.size(0)), high = low;
+  Dims unit(x.rank(), 1), none(x.rank(), 0), between = none;
   for (size_t i = 0; i < 2; ++i) {
-    int64_t margin = countsPadding ? padding[i] : 0, n = (*size)[i] + 2 * margin, dim = x.rank() - 2 + i;
-    counted.push_back(b.size(n));
-    before.push_back(countsPadding ? 0 : padding[i]);
-    after.push_back(std::max<int64_t>(((*out)[i] - 1) * strides[i] + kernel[i] - before[i] - n, 0));
+    int64_t margin = countsPadding ? padding[i] : 0, dim = x.rank() - 2 + i, lead = kernel[i] - 1 - padding[i];
+    AffineExpr span = (out[i] - 1) * strides[i];
+    counted.push_back(size[i] + 2 * margin);
+    before.push_back(b.size(padding[i] - margin));
+    after.push_back(span + kernel[i] - before[i] - counted[i]); // below zero: what no window reads
     window[dim] = b.size(kernel[i]);
     between[dim] = strides[i] - 1;
-    int64_t lead = kernel[i] - 1 - padding[i], span = ((*out)[i] - 1) * strides[i] + 1;
     low[dim] = b.size(lead);
-    high[dim] = b.size((*size)[i] + kernel[i] - 1 - span - lead);
+    high[dim] = size[i] + (kernel[i] - 2 - lead) - span;
   }
-  Dims steps(strides);
-  T count = b.reduceWindow("sum", b.full(counted, 1, grad.dtype()), {b.size(kernel[0]), b.size(kernel[1])}, steps,
-                           {1, 1}, before, after);
+  T counts = b.pad(b.full(counted, 1, grad.dtype()), before, after, 0);
+  T count = b.reduceWindow("sum", counts, {b.size(kernel[0]), b.size(kernel[1])}, strides, {1, 1}, {0, 0}, {0, 0});
   T share = divisor ? grad / double(*divisor) : grad / count;
   return b.reduceWindow("sum", b.pad(share, low, high, 0, between), window, unit, unit, none, none);
 }
 
 /// [outputs, inputs]: how much of each output's mean an input element is.
-static T adaptiveShares(B &b, int64_t outputs, int64_t inputs, mlir::Type type) {
-  Shape sizes{b.size(outputs), b.size(inputs)};
+static T adaptiveShares(B &b, AffineExpr outputs, AffineExpr inputs, mlir::Type type) {
+  Shape sizes{outputs, inputs};
   T i = b.iota(sizes, 0, b.i64()), h = b.iota(sizes, 1, b.i64());
-  T start = b.truncDivide(i * inputs, outputs), end = b.truncDivide((i + 1) * inputs + (outputs - 1), outputs);
+  T start = b.truncDivide(i * T(inputs), T(outputs));
+  T end = b.truncDivide((i + 1) * T(inputs) + T(outputs - 1), T(outputs));
   return b.where((h >= start) & (h < end), 1.0 / b.to(end - start, type), 0.0);
 }
 
@@ -194,11 +191,8 @@ static void addWindows(Table &t) {
     return averagePoolBackward(b, grad, x, kernel, strides, padding, countsPadding, divisor);
   });
   t.opmath("_adaptive_avg_pool2d_backward", [](B &b, T grad, T x) {
-    auto size = lastSizes(b, x, 2), out = lastSizes(b, grad, 2);
-    if (!size || !out)
-      return T();
-    T rows = adaptiveShares(b, (*out)[0], (*size)[0], grad.dtype());
-    T columns = adaptiveShares(b, (*out)[1], (*size)[1], grad.dtype());
+    T rows = adaptiveShares(b, grad.size(-2), x.size(-2), grad.dtype());
+    T columns = adaptiveShares(b, grad.size(-1), x.size(-1), grad.dtype());
     return b.matmul(b.transpose(b.matmul(b.transpose(grad, -2, -1), rows), -2, -1), columns);
   });
 }

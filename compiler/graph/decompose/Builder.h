@@ -193,7 +193,7 @@ public:
   // Contractions. The results of half types are f32: who goes on with one as an operand rounds it first.
   T contract(T lhs, T rhs, DimsRef lhsBatch, DimsRef rhsBatch, DimsRef lhsContract, DimsRef rhsContract);
   T matmul(T x, T y); ///< As torch.matmul.
-  T convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,
+  T convolution(T x, T w, DimsRef strides, ShapeRef low, ShapeRef high, DimsRef dilations, DimsRef inputDilations,
                 int64_t groups);
   /// An algorithm of runtime/matrix on matrices of one batch.
   TList matrix(llvm::StringRef algorithm, llvm::ArrayRef<T> inputs);

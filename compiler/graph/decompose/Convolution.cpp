@@ -54,15 +54,16 @@ static T convolve(B &b, T x, T w, OptT bias, Window window) {
   bool isBatched = x.rank() == w.rank();
   x = isBatched ? x : b.unsqueeze(x, 0);
   Dims stride = perDimension(window.stride, spatial, 1), dilation = perDimension(window.dilation, spatial, 1);
-  Dims low = perDimension(window.padding, spatial, 0), high = low, one(spatial, 1);
+  Dims padding = perDimension(window.padding, spatial, 0), one(spatial, 1);
+  Shape low;
+  for (int64_t size : padding)
+    low.push_back(b.size(size));
+  Shape high = low;
   T y;
   if (window.isTransposed) {
     Dims extra = perDimension(window.outputPadding, spatial, 0);
     for (int64_t d = 0; d < spatial; ++d) {
-      auto kernel = getConstant(w.size(d + 2));
-      if (!kernel)
-        return b.unsupported("the size of the kernel must be known at compile time");
-      low[d] = dilation[d] * (*kernel - 1) - low[d];
+      low[d] = (w.size(d + 2) - 1) * dilation[d] - padding[d];
       high[d] = low[d] + extra[d];
     }
     y = b.convolution(x, transposedWeight(b, w, window.groups), one, low, high, dilation, stride, window.groups);
@@ -81,14 +82,12 @@ static T convolvePadded(B &b, T x, T w, OptT bias, Dims stride, Str padding, Dim
   bool isBatched = x.rank() == w.rank();
   x = isBatched ? x : b.unsqueeze(x, 0);
   dilation = perDimension(dilation, spatial, 1);
-  Dims low, high, one(spatial, 1);
+  Dims one(spatial, 1);
+  Shape low, high;
   for (int64_t d = 0; d < spatial; ++d) {
-    auto kernel = getConstant(w.size(d + 2));
-    if (!kernel)
-      return b.unsupported("the size of the kernel must be known at compile time");
-    int64_t total = dilation[d] * (*kernel - 1);
-    low.push_back(total / 2);
-    high.push_back(total - total / 2);
+    AffineExpr total = (w.size(d + 2) - 1) * dilation[d];
+    low.push_back(total.floorDiv(2));
+    high.push_back(total - low.back());
   }
   T y = b.convolution(x, w, perDimension(stride, spatial, 1), low, high, dilation, one, groups);
   y = addBias(b, y, bias);

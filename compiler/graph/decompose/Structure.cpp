@@ -185,11 +185,26 @@ T B::matmul(T x, T y) {
   return contract(expand(x, xSizes), expand(y, ySizes), batchDims, batchDims, {-1}, {-2});
 }
 
-T B::convolution(T x, T w, DimsRef strides, DimsRef low, DimsRef high, DimsRef dilations, DimsRef inputDilations,
+/// A symbolic padding, which the prim does not take, is a pad of its own.
+T B::convolution(T x, T w, DimsRef strides, ShapeRef low, ShapeRef high, DimsRef dilations, DimsRef inputDilations,
                  int64_t groups) {
+  size_t spatial = strides.size();
+  Dims lows, highs, between(2, 0), spread(inputDilations);
+  for (size_t i = 0; i < spatial; ++i) {
+    lows.push_back(getConstant(low[i]).value_or(0));
+    highs.push_back(getConstant(high[i]).value_or(0));
+    between.push_back(inputDilations[i] - 1);
+  }
+  if (!llvm::all_of(low, getConstant) || !llvm::all_of(high, getConstant)) {
+    Shape before(2, size(0)), after = before;
+    before.append(low.begin(), low.end());
+    after.append(high.begin(), high.end());
+    x = pad(x, before, after, 0, between);
+    lows.assign(spatial, 0), highs.assign(spatial, 0), spread.assign(spatial, 1);
+  }
   auto array = [&](DimsRef list) { return builder.getDenseI64ArrayAttr(list); };
-  auto op = create<prims::ConvolutionOp>(x.tensor(), w.tensor(), array(strides), array(low), array(high),
-                                         array(dilations), array(inputDilations), builder.getI64IntegerAttr(groups),
+  auto op = create<prims::ConvolutionOp>(x.tensor(), w.tensor(), array(strides), array(lows), array(highs),
+                                         array(dilations), array(spread), builder.getI64IntegerAttr(groups),
                                          builder.getBoolAttr(false));
   return T(*this, op.getResult());
 }
