@@ -6,6 +6,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/Times.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -18,7 +19,7 @@ namespace ptc {
 static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext &context, Times &times) {
   Times::Span span(times, "import");
   setActivity("the import");
-  return importModel(options.model, {options.weights}, context);
+  return importModel(options.model, {options.weights, findResultTypes}, context);
 }
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs.

@@ -112,8 +112,10 @@ OwningOpRef<ModuleOp> makeExample(const aten::Schema &schema, const ExampleArgum
   func::ReturnOp end = func::ReturnOp::create(b, b.getUnknownLoc(), op->getResults());
   function.setType(b.getFunctionType(block.getArgumentTypes(), op->getResultTypes()));
   auto types = findResultTypes(op);
-  if (failed(types))
+  if (!types) {
+    llvm::consumeError(types.takeError());
     return {};
+  }
   for (auto [result, type] : llvm::zip(op->getResults(), *types))
     result.setType(type);
   function.setType(b.getFunctionType(block.getArgumentTypes(), end.getOperandTypes()));

@@ -44,12 +44,15 @@ std::string explainUnsupported(const aten::Schema *schema) {
   return "it has no decomposition yet";
 }
 
-FailureOr<SmallVector<Type>> findResultTypes(Operation *op) {
+llvm::Expected<SmallVector<Type>> findResultTypes(Operation *op) {
   const Row *row = decompose::table().find(aten::AtenOp(op).name());
   if (!row)
-    return failure();
+    return llvm::createStringError(explainUnsupported(&aten::AtenOp(op).schema()));
   OpBuilder builder(op);
+  op->getContext()->loadDialect<prims::PrimsDialect>();
   Scope scope;
+  scope.symbols = getSymbols(op);
+  size_t symbolCount = scope.symbols.size();
   scope.randomState = [&] {
     auto type = RankedTensorType::get({2}, builder.getI64Type());
     return prims::ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(type, ArrayRef<int64_t>{0, 0}));
@@ -64,8 +67,10 @@ FailureOr<SmallVector<Type>> findResultTypes(Operation *op) {
     types.push_back(results[i].tensor().getType());
   while (op->getPrevNode() != before)
     op->getPrevNode()->erase();
-  if (!isComplete || !scope.symbols.empty()) // a symbol of its own has no place in the module yet
-    return failure();
+  if (!isComplete)
+    return llvm::createStringError(b.getHint().empty() ? "not every result is a tensor" : b.getHint());
+  if (scope.symbols.size() > symbolCount)
+    return llvm::createStringError("a size of its result would be a symbol of its own");
   return types;
 }
 

@@ -12,6 +12,7 @@
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/LogicalResult.h"
 
 #include <memory>
@@ -41,8 +42,8 @@ bool isSupported(llvm::StringRef operation);
 /// Why an operator without a row has none; what the user can do, if anything. Null: PyTorch does not list it either.
 std::string explainUnsupported(const aten::Schema *schema);
 
-/// The types of what the row of `op` computes, whatever types its results have. Fails where the row refuses the
+/// The types of what the row of `op` computes, whatever types its results have; an error says why the row refuses the
 /// operands and arguments.
-llvm::FailureOr<llvm::SmallVector<mlir::Type>> findResultTypes(mlir::Operation *op);
+llvm::Expected<llvm::SmallVector<mlir::Type>> findResultTypes(mlir::Operation *op);
 
 } // namespace ptc

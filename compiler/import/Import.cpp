@@ -8,6 +8,7 @@
 #include "compiler/import/Pt2.h"
 #include "compiler/import/ReadMlir.h"
 #include "compiler/import/Safetensors.h"
+#include "compiler/import/onnx/ImportOnnx.h"
 #include "dialects/aten/AtenDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -182,11 +183,11 @@ llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &o
   case ModelKind::Mlir:
     return importMlir(std::move(*file), path, options, context);
   case ModelKind::Onnx:
-    return fail(path + ": ONNX is not supported yet (export the model with torch.export.save)");
+    return import::importOnnx(std::move(*file), path, options, context);
   case ModelKind::Unknown:
     break;
   }
-  return fail(path + ": is no model that ptc knows (a torch.export archive, the text of an exported graph, or MLIR)");
+  return fail(path + ": is no model that ptc knows (a torch.export archive, the text of an exported graph, ONNX, or MLIR)");
 }
 
 } // namespace ptc

@@ -22,10 +22,16 @@
 
 namespace ptc {
 
+/// The types of an aten operation's results, or why it has none.
+using FindTypes = llvm::Expected<llvm::SmallVector<mlir::Type>> (*)(mlir::Operation *op);
+
 struct ImportOptions {
   /// Safetensors; empty: a `.graph` or `.mlir` looks for NAME.safetensors and
-  /// then model.safetensors beside itself, a `.pt2` has its own.
+  /// then model.safetensors beside itself, a `.pt2` or `.onnx` has its own.
   std::string weights;
+  /// ONNX says little of types: those that the decomposition table computes (findResultTypes) are the model's. No
+  /// ONNX can be read without it.
+  FindTypes findTypes = nullptr;
 };
 
 struct ImportedModel {

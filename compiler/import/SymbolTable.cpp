@@ -421,6 +421,11 @@ void SymbolTable::addGuard(const Expression &condition) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
+void SymbolTable::publish(ModuleOp module) const {
+  if (symbols.size() != getSymbols(module).size())
+    setSymbols(module, symbols);
+}
+
 void SymbolTable::annotate(ModuleOp module) {
   for (const RangeConstraint &r : otherRanges) {
     // A range of something that the graph does not use is nobody's business.

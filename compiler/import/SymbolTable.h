@@ -39,6 +39,9 @@ public:
   /// whose types were derived here can take part in arithmetic.
   Expression wrap(mlir::AffineExpr expr);
 
+  /// Sets `ptc.symbols` to those met so far.
+  void publish(mlir::ModuleOp module) const;
+
   /// Sets `ptc.symbols` and `ptc.guards`.
   void annotate(mlir::ModuleOp module);
 

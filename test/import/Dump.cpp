@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,7 +53,7 @@ static bool dump(llvm::StringRef path, const ptc::ImportOptions &options, bool t
 }
 
 int main(int argc, char **argv) {
-  ptc::ImportOptions options;
+  ptc::ImportOptions options{"", ptc::findResultTypes};
   std::vector<std::string> paths;
   bool timeOnly = false, locations = false;
   for (int i = 1; i < argc; ++i) {

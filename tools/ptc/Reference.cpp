@@ -3,6 +3,7 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 #include "dialects/prims/reference/Evaluate.h"
 #include "tools/ptc/Commands.h"
@@ -108,7 +109,7 @@ int runReference(const RunOptions &options) {
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(&context);
-  llvm::Expected<ImportedModel> model = importModel(options.library, {options.weights}, context);
+  llvm::Expected<ImportedModel> model = importModel(options.library, {options.weights, findResultTypes}, context);
   llvm::Expected<cpu::Target> target = cpu::getTarget("native");
   if (!model || !target) {
     diagnostics.report(llvm::joinErrors(model ? llvm::Error::success() : model.takeError(),

@@ -1,0 +1,222 @@
+//===- Graph.cpp ----------------------------------------------------------===//
+
+#include "compiler/import/onnx/Graph.h"
+
+#include "compiler/import/onnx/Fold.h"
+#include "compiler/import/onnx/Table.h"
+
+using namespace mlir;
+using llvm::StringRef;
+
+namespace ptc::import::onnx {
+
+bool GraphImporter::fail(const llvm::Twine &where, const llvm::Twine &what) {
+  if (text.empty())
+    text = (fileName + ": " + where + ": " + what).str();
+  return false;
+}
+
+static std::string describe(const proto::NodeProto &node) {
+  std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
+  return "node '" + name + "' (" + node.op_type() + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Value GraphImporter::valueOf(const proto::TensorProto &tensor, StringRef name) {
+  auto stored = model.read(tensor, b.weights);
+  if (!stored)
+    return b.fail("tensor '" + name + "' " + llvm::toString(stored.takeError()));
+  Value value = b.none();
+  if (auto literal = decodeLiteral(*stored, b.context))
+    value = b.literal(std::move(*literal));
+  value.stored = std::make_shared<Stored>(Stored{std::move(*stored), name.str(), {}});
+  return value;
+}
+
+bool GraphImporter::buildInitializers(const proto::GraphProto &graph, Scope &scope) {
+  if (graph.sparse_initializer_size())
+    return fail("the graph", "sparse tensors are not supported");
+  for (const proto::TensorProto &tensor : graph.initializer()) {
+    Value value = valueOf(tensor, tensor.name());
+    if (b.hasFailed())
+      return fail("the graph", b.takeError());
+    scope.bind(tensor.name(), value);
+  }
+  return true;
+}
+
+Value GraphImporter::constantOf(const Node &node) {
+  for (StringRef other : {"value_string", "value_strings", "sparse_value"})
+    if (node.hasAttribute(other))
+      return b.fail("constants of text and sparse ones are not supported");
+  if (const auto *value = node.find("value"))
+    return valueOf(value->t(), value->t().name().empty() ? "constant." + std::to_string(nodeCount) : value->t().name());
+  if (auto ints = node.ints("value_ints"))
+    return b.literal(*ints);
+  if (node.hasAttribute("value_int"))
+    return b.literal(Literal{b.i64(), {}, {Expression(node.integer("value_int", 0))}});
+  if (node.hasAttribute("value_float"))
+    return b.number(node.real("value_float", 0), b.f32());
+  if (auto reals = node.reals("value_floats")) {
+    Literal literal{b.f32(), {int64_t(reals->size())}, {}};
+    for (double real : *reals)
+      literal.elements.push_back(Expression::makeReal(real));
+    return b.literal(std::move(literal));
+  }
+  return b.fail("has no value");
+}
+
+std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoProto &input) {
+  auto refuse = [&](const llvm::Twine &what) {
+    fail("input '" + input.name() + "'", what);
+    return std::nullopt;
+  };
+  if (!input.type().has_tensor_type())
+    return refuse("is no tensor: sequences, maps and optional values are not supported as inputs");
+  const auto &tensor = input.type().tensor_type();
+  auto dtype = dtypeOf(tensor.elem_type());
+  if (!dtype)
+    return refuse("tensors of " + nameOf(tensor.elem_type()) + " are not supported");
+  if (!tensor.has_shape())
+    return refuse("has no shape: ptc needs the number of dimensions");
+  Shape sizes;
+  for (const auto &[i, dim] : llvm::enumerate(tensor.shape().dim())) {
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 0)
+        return refuse("has a size of " + llvm::Twine(dim.dim_value()));
+      sizes.push_back(b.constant(dim.dim_value()));
+      continue;
+    }
+    // A size without a name is one of its own.
+    std::string name = dim.dim_param().empty() ? input.name() + "." + std::to_string(i) : dim.dim_param();
+    sizes.push_back(b.affine(Expression::makeSymbol(name)));
+  }
+  return makeTensorType(sizes, toType(*dtype, b.context));
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+bool GraphImporter::build(const proto::GraphProto &graph, Scope &scope, const Frame &frame) {
+  if (frame.depth > kMaxDepth)
+    return fail("the graph", "graphs are inside each other more than " + llvm::Twine(kMaxDepth) + " deep");
+  if (!buildInitializers(graph, scope))
+    return false;
+  for (const auto *list : {&graph.output(), &graph.value_info()})
+    for (const proto::ValueInfoProto &value : *list) {
+      const auto &type = value.type().tensor_type();
+      Ints sizes;
+      for (const auto &dim : type.shape().dim())
+        if (dim.has_dim_value() && dim.dim_value() >= 0)
+          sizes.push_back(dim.dim_value());
+      if (type.has_shape() && int(sizes.size()) == type.shape().dim_size())
+        declared[value.name()] = sizes;
+    }
+  for (const proto::NodeProto &node : graph.node())
+    if (!buildNode(node, scope, frame))
+      return false;
+  return true;
+}
+
+bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const Frame &frame) {
+  if (++nodeCount > kMaxNodes)
+    return fail(describe(node), "more than " + llvm::Twine(kMaxNodes) + " nodes after inlining");
+  Values inputs;
+  for (const std::string &name : node.input()) {
+    const Value *value = name.empty() ? nullptr : scope.find(name);
+    if (!name.empty() && !value)
+      return fail(describe(node), "input '" + name + "' is not defined before it is used");
+    inputs.push_back(value ? *value : b.none());
+  }
+  std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
+  Location before = b.location;
+  b.location = NameLoc::get(b.builder.getStringAttr(name.empty() ? node.op_type() : name));
+  auto results = buildResults(node, std::move(inputs), scope, frame);
+  b.location = before;
+  if (b.hasFailed())
+    return fail(describe(node), b.takeError());
+  if (!results)
+    return fail(describe(node), "an unknown failure");
+  for (int i = 0; i < node.output_size(); ++i) {
+    bool isThere = i < int(results->size()) && (*results)[i];
+    if (!isThere && !node.output(i).empty())
+      return fail(describe(node), "output '" + node.output(i) + "' is not supported");
+    if (isThere)
+      scope.bind(node.output(i), (*results)[i]);
+  }
+  b.symbols.publish(b.module);
+  return true;
+}
+
+std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &message, Values inputs, Scope &scope,
+                                                  const Frame &frame) {
+  Node node(b, message, std::move(inputs), frame.opset, frame.attributes);
+  for (const std::string &output : message.output()) {
+    auto found = declared.find(output);
+    node.declared.push_back(found == declared.end() ? std::nullopt : std::optional(found->second));
+  }
+  node.constant = [&](const proto::TensorProto &tensor) {
+    return valueOf(tensor, "constant." + std::to_string(nodeCount));
+  };
+  StringRef domain = message.domain(), type = message.op_type();
+  if (const proto::FunctionProto *function = model.function(domain, type))
+    return callFunction(*function, node, frame);
+  if (!domain.empty() && domain != "ai.onnx") {
+    b.fail("operators of the domain '" + domain + "' are not supported" +
+           (domain == "ai.onnx.ml" ? " (ptc compiles neural networks; classical models are outside)" : ""));
+    return std::nullopt;
+  }
+  if (type == "Constant")
+    return Values{constantOf(node)};
+  if (type == "If")
+    return buildIf(node, scope, frame);
+  if (type == "Loop")
+    return buildLoop(node, scope, frame);
+  if (type == "Scan")
+    return buildScan(node, scope, frame);
+  if (type == "SequenceMap")
+    return buildSequenceMap(node, scope, frame);
+  if (auto folded = foldLiterals(b, type, node))
+    return Values{*folded};
+  const Row *row = table().find(type);
+  if (!row) {
+    b.fail("operator " + type + " is not supported");
+    return std::nullopt;
+  }
+  return (*row)(b, node);
+}
+
+Values GraphImporter::callFunction(const proto::FunctionProto &function, const Node &node, const Frame &frame) {
+  Frame inner{std::max<int64_t>(ownOpset(function), 0), {}, frame.depth + 1};
+  if (inner.opset == 0)
+    inner.opset = model.opset();
+  if (inner.depth > kMaxDepth)
+    return {b.fail("functions call each other more than " + llvm::Twine(kMaxDepth) + " deep")};
+  for (const std::string &name : function.attribute())
+    if (const auto *attribute = node.find(name))
+      inner.attributes[name] = attribute;
+  // Attributes with defaults are newer than Debian's form of the file: protobuf keeps them as they are.
+  std::vector<proto::AttributeProto> defaults = model.defaultAttributes(function);
+  for (const proto::AttributeProto &attribute : defaults) {
+    const auto *value = node.find(attribute.name());
+    inner.attributes[attribute.name()] = value ? value : &attribute;
+  }
+  Scope scope;
+  for (int i = 0; i < function.input_size(); ++i)
+    scope.bind(function.input(i), node.input(i));
+  for (const proto::NodeProto &inside : function.node())
+    if (!buildNode(inside, scope, inner))
+      return {b.fail("in function " + function.name() + ": " + text)};
+  Values results;
+  for (const std::string &name : function.output()) {
+    const Value *value = scope.find(name);
+    results.push_back(value ? *value : b.none());
+  }
+  return results;
+}
+
+} // namespace ptc::import::onnx

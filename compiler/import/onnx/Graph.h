@@ -1,0 +1,76 @@
+//===- Graph.h - the nodes of an ONNX model => aten operations ------------------===//
+#pragma once
+
+#include "compiler/import/onnx/Model.h"
+#include "compiler/import/onnx/Node.h"
+
+namespace ptc::import::onnx {
+
+/// The names of a graph; one inside another sees those around it.
+class Scope {
+public:
+  explicit Scope(const Scope *outer = nullptr) : outer(outer) {}
+
+  /// Null when nothing has that name.
+  const Value *find(llvm::StringRef name) const {
+    auto found = values.find(name);
+    return found != values.end() ? &found->second : outer ? outer->find(name) : nullptr;
+  }
+  void bind(llvm::StringRef name, Value value) {
+    if (!name.empty())
+      values[name] = std::move(value);
+  }
+
+private:
+  const Scope *outer;
+  llvm::StringMap<Value> values;
+};
+
+/// What holds for the nodes of the model's graph, or of one call of a function.
+struct Frame {
+  int64_t opset;
+  Attributes attributes;
+  int depth = 0;
+};
+
+class GraphImporter {
+public:
+  GraphImporter(Model &model, Builder &b, llvm::StringRef fileName) : model(model), b(b), fileName(fileName) {}
+
+  /// Builds initializers and nodes; names of the graph's inputs must be bound. False: see `message`.
+  bool build(const proto::GraphProto &graph, Scope &scope, const Frame &frame);
+  /// One input that the caller gives; nothing after a failure.
+  std::optional<mlir::RankedTensorType> inputType(const proto::ValueInfoProto &input);
+  bool fail(const llvm::Twine &where, const llvm::Twine &what);
+  /// "FILE: node 'x' (Conv): WHAT".
+  const std::string &message() const { return text; }
+
+private:
+  bool buildInitializers(const proto::GraphProto &graph, Scope &scope);
+  bool buildNode(const proto::NodeProto &node, Scope &scope, const Frame &frame);
+  std::optional<Values> buildResults(const proto::NodeProto &node, Values inputs, Scope &scope, const Frame &frame);
+  Values callFunction(const proto::FunctionProto &function, const Node &node, const Frame &frame);
+  Value constantOf(const Node &node);
+  Value valueOf(const proto::TensorProto &tensor, llvm::StringRef name);
+
+  // Operators that take graphs (ControlFlow.cpp).
+  Values buildIf(const Node &node, Scope &scope, const Frame &frame);
+  Values buildLoop(const Node &node, Scope &scope, const Frame &frame);
+  Values unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips, Scope &scope, const Frame &frame);
+  Values whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame);
+  Values buildScan(const Node &node, Scope &scope, const Frame &frame);
+  Values buildSequenceMap(const Node &node, Scope &scope, const Frame &frame);
+  std::optional<Values> callGraph(const proto::GraphProto &graph, const Values &arguments, const Scope &scope,
+                                  const Frame &frame);
+
+  static constexpr size_t kMaxNodes = 1 << 18;
+  static constexpr int kMaxDepth = 64;
+
+  Model &model;
+  Builder &b;
+  std::string fileName, text;
+  size_t nodeCount = 0;
+  llvm::StringMap<Ints> declared;
+};
+
+} // namespace ptc::import::onnx

@@ -1,0 +1,83 @@
+//===- Node.cpp -----------------------------------------------------------===//
+
+#include "compiler/import/onnx/Node.h"
+
+using llvm::StringRef;
+
+namespace ptc::import::onnx {
+
+const Value &Node::operator[](unsigned i) const {
+  static const Value kNothing;
+  if (has(i))
+    return inputs[i];
+  b.fail("input " + llvm::Twine(i) + " is missing");
+  return kNothing;
+}
+
+const proto::AttributeProto *Node::find(StringRef name) const {
+  for (const proto::AttributeProto &attribute : message.attribute())
+    if (attribute.name() == name)
+      return attribute.ref_attr_name().empty() ? &attribute : given.lookup(attribute.ref_attr_name());
+  return nullptr;
+}
+
+int64_t Node::integer(StringRef name, int64_t otherwise) const {
+  const auto *attribute = find(name);
+  return attribute ? attribute->i() : otherwise;
+}
+
+double Node::real(StringRef name, double otherwise) const {
+  const auto *attribute = find(name);
+  return attribute ? double(attribute->f()) : otherwise;
+}
+
+std::string Node::text(StringRef name, StringRef otherwise) const {
+  const auto *attribute = find(name);
+  return attribute ? attribute->s() : otherwise.str();
+}
+
+std::optional<Ints> Node::ints(StringRef name) const {
+  const auto *attribute = find(name);
+  if (!attribute)
+    return std::nullopt;
+  return Ints(attribute->ints().begin(), attribute->ints().end());
+}
+
+Ints Node::ints(StringRef name, size_t length, int64_t otherwise) const {
+  auto given = ints(name);
+  if (given && given->size() != length)
+    b.fail("attribute '" + name + "' has " + llvm::Twine(given->size()) + " numbers, not " + llvm::Twine(length));
+  return given && given->size() == length ? *given : Ints(length, otherwise);
+}
+
+std::optional<llvm::SmallVector<double>> Node::reals(StringRef name) const {
+  const auto *attribute = find(name);
+  if (!attribute)
+    return std::nullopt;
+  return llvm::SmallVector<double>(attribute->floats().begin(), attribute->floats().end());
+}
+
+std::vector<std::string> Node::texts(StringRef name) const {
+  const auto *attribute = find(name);
+  if (!attribute)
+    return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
+mlir::Type Node::elementType(StringRef name) const {
+  const auto *attribute = find(name);
+  if (!attribute)
+    return {};
+  if (auto dtype = dtypeOf(attribute->i()))
+    return toType(*dtype, b.context);
+  b.fail("tensors of " + nameOf(attribute->i()) + " are not supported");
+  return b.f32();
+}
+
+std::optional<Ints> Node::intsOrInput(StringRef name, unsigned i) const {
+  if (has(i))
+    return b.ints(inputs[i], name);
+  return ints(name);
+}
+
+} // namespace ptc::import::onnx

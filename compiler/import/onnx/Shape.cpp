@@ -1,0 +1,454 @@
+//===- Shape.cpp - shapes, order, parts and copies ---------------------------------===//
+
+#include "compiler/import/onnx/Table.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace ptc::import::onnx {
+namespace {
+
+AffineExpr quotient(Builder &b, AffineExpr total, AffineExpr part) {
+  auto x = getConstant(total), y = getConstant(part);
+  if (y == 0)
+    return b.constant(0);
+  if (x && y && *x % *y != 0)
+    b.fail(llvm::Twine(*x) + " elements do not fill rows of " + llvm::Twine(*y));
+  if (x && y)
+    return b.constant(*x / *y);
+  return b.affine(Expression::makeCall("FloorDiv", {b.symbols.wrap(total), b.symbols.wrap(part)}));
+}
+
+/// The sizes that an output has by the model's own word, where only data would say them.
+std::optional<Shape> declaredShape(Builder &b, const Node &n) {
+  if (n.declared.empty() || !n.declared[0])
+    return std::nullopt;
+  return b.staticShape(*n.declared[0]);
+}
+
+Value reshape(Builder &b, const Node &n) {
+  Value x = n[0];
+  auto given = b.knownSizes(n[1]);
+  if (!given) {
+    auto declared = declaredShape(b, n);
+    return declared ? b.reshape(x, *declared) : b.fail("the shape must be known at compile time");
+  }
+  Shape sizes = b.shape(x), wanted = *given;
+  int open = -1;
+  AffineExpr known = b.constant(1);
+  for (auto [i, size] : llvm::enumerate(wanted)) {
+    auto value = getConstant(size);
+    if (value == 0 && !n.integer("allowzero", 0) && i < sizes.size())
+      size = sizes[i];
+    if (value == -1)
+      open = i;
+    else
+      known = known * size;
+  }
+  if (open >= 0)
+    wanted[open] = quotient(b, product(sizes, b.context), known);
+  return b.reshape(x, wanted);
+}
+
+Value flatten(Builder &b, const Node &n) {
+  Shape sizes = b.shape(n[0]);
+  int64_t rank = sizes.size(), axis = n.integer("axis", 1);
+  axis = axis < 0 ? axis + rank : axis;
+  if (axis < 0 || axis > rank)
+    return b.fail("there is no dimension " + llvm::Twine(axis) + " among " + llvm::Twine(rank));
+  auto all = llvm::ArrayRef(sizes);
+  return b.reshape(n[0], {product(all.take_front(axis), b.context), product(all.drop_front(axis), b.context)});
+}
+
+Value transpose(Builder &b, const Node &n) {
+  Ints order;
+  for (int64_t i = b.rank(n[0]); i-- > 0;)
+    order.push_back(i);
+  return b.permute(n[0], n.ints("perm").value_or(order));
+}
+
+Value squeeze(Builder &b, const Node &n) {
+  Value x = n[0];
+  auto axes = n.intsOrInput("axes", 1);
+  Ints all;
+  if (!axes)
+    for (auto [i, size] : llvm::enumerate(b.shape(x)))
+      if (getConstant(size) == 1)
+        all.push_back(i);
+  Ints sorted = b.dims(axes.value_or(all), b.rank(x));
+  llvm::sort(sorted);
+  for (int64_t axis : llvm::reverse(sorted))
+    x = b.squeeze(x, axis);
+  return x;
+}
+
+Value unsqueeze(Builder &b, const Node &n) {
+  Value x = n[0];
+  Ints axes = n.intsOrInput("axes", 1).value_or(Ints());
+  Ints sorted = b.dims(axes, b.rank(x) + axes.size());
+  llvm::sort(sorted);
+  for (int64_t axis : sorted)
+    x = b.unsqueeze(x, axis);
+  return x;
+}
+
+Values split(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t axis = b.dim(n.integer("axis", 0), b.rank(x));
+  if (b.hasFailed())
+    return {x};
+  auto given = n.intsOrInput("split", 1);
+  Ints sizes = given.value_or(Ints());
+  if (!given) {
+    // Equal parts; the last one may be smaller.
+    int64_t count = n.opset >= 18 ? n.integer("num_outputs", n.outputs()) : n.outputs();
+    int64_t total = b.staticSize(x, axis), part = count > 0 ? (total + count - 1) / count : 0;
+    for (int64_t i = 0; i < count && i < int64_t(n.outputs()); ++i)
+      sizes.push_back(std::clamp<int64_t>(total - i * part, 0, part));
+  }
+  Values parts;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    parts.push_back(b.slice(x, axis, b.constant(start), b.constant(start + size)));
+    start += size;
+  }
+  if (parts.size() != n.outputs() || getConstant(b.size(x, axis)).value_or(start) != start)
+    b.fail("the parts are not those of dimension " + llvm::Twine(axis));
+  return parts;
+}
+
+/// A bound of a slice: ONNX clamps it, negative ones count from the end.
+AffineExpr bound(Builder &b, AffineExpr at, AffineExpr size, bool isBackward, bool isStart) {
+  auto value = getConstant(at), length = getConstant(size);
+  if (value && length) {
+    int64_t from = *value < 0 ? std::max<int64_t>(*value, INT64_MIN / 2) + *length : *value;
+    return b.constant(isBackward ? std::clamp<int64_t>(from, isStart ? 0 : -1, *length - 1)
+                                 : std::clamp<int64_t>(from, 0, *length));
+  }
+  auto call = [&](const char *name, AffineExpr x, AffineExpr y) {
+    return b.affine(Expression::makeCall(name, {b.symbols.wrap(x), b.symbols.wrap(y)}));
+  };
+  if (value && *value >= int64_t(1) << 31)
+    return size;
+  if (value && *value < 0)
+    return *value < -(int64_t(1) << 31) ? b.constant(0) : call("Max", size + *value, b.constant(0));
+  return value == 0 ? at : call("Min", at, size);
+}
+
+/// Elements start, start + step, … of a dimension, whose number is known though they are not.
+Value sliceAt(Builder &b, const Value &x, int64_t axis, const Value &start, const Value &step, AffineExpr count) {
+  AffineExpr size = b.size(x, axis);
+  Value length = b.size(size, b.i64());
+  Value first = b.to(start, b.i64());
+  first = b.where(b.call("lt.Scalar", {first, 0}), first + length, first);
+  first = b.call("minimum.default", {b.call("clamp.default", {first, 0}), length});
+  Value at = b.iota(count, b.i64());
+  Value places = first + (step ? at * b.to(step, b.i64()) : at);
+  // Backwards, a start beyond the end is the last element.
+  if (step)
+    places = b.where(b.call("lt.Scalar", {b.to(step, b.i64()), 0}),
+                     b.call("minimum.default", {first, length - 1.0}) + at * b.to(step, b.i64()), places);
+  places = b.call("minimum.default", {b.call("clamp.default", {places, 0}), length - 1.0});
+  return b.call("index_select.default", {x, axis, b.reshape(places, {count})});
+}
+
+Value slice(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t rank = b.rank(x);
+  if (n.opset >= 10 && !(b.knownSizes(n[1]) && b.knownSizes(n[2]) && (!n.has(4) || b.knownInts(n[4])))) {
+    // The places are data: how many there are must be said by the model.
+    auto declared = declaredShape(b, n);
+    if (!declared || int64_t(declared->size()) != rank)
+      return b.fail("starts, ends and steps must be known at compile time, or the result's shape");
+    Ints axes;
+    for (int64_t i = 0, count = b.staticSize(n[1], 0); i < count; ++i)
+      axes.push_back(i);
+    if (n.has(3))
+      axes = b.dims(b.ints(n[3], "axes"), rank);
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      auto part = [&](unsigned input) { return b.select(n[input], 0, i); };
+      x = sliceAt(b, x, axis, part(1), n.has(4) ? part(4) : b.none(), (*declared)[axis]);
+    }
+    return x;
+  }
+  Shape starts, ends;
+  Ints axes, steps;
+  if (n.opset < 10) {
+    Ints none;
+    starts = b.staticShape(n.ints("starts").value_or(none));
+    ends = b.staticShape(n.ints("ends").value_or(none));
+    axes = n.ints("axes").value_or(none);
+  } else {
+    starts = b.sizes(n[1], "starts");
+    ends = b.sizes(n[2], "ends");
+    axes = n.has(3) ? b.ints(n[3], "axes") : Ints();
+    steps = n.has(4) ? b.ints(n[4], "steps") : Ints();
+  }
+  if (axes.empty())
+    for (size_t i = 0; i < starts.size(); ++i)
+      axes.push_back(i);
+  axes = b.dims(axes, rank);
+  if (steps.empty())
+    steps.assign(starts.size(), 1);
+  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
+    return b.fail("starts, ends, axes and steps are not equally many");
+  for (size_t i = 0; i < axes.size() && !b.hasFailed(); ++i) {
+    AffineExpr size = b.size(x, axes[i]);
+    bool isBackward = steps[i] < 0;
+    AffineExpr start = bound(b, starts[i], size, isBackward, true), end = bound(b, ends[i], size, isBackward, false);
+    if (steps[i] == 0)
+      return b.fail("a step of 0");
+    if (!isBackward) {
+      x = b.slice(x, axes[i], start, end, steps[i]);
+      continue;
+    }
+    // Backwards is forwards in what is turned around.
+    if (!getConstant(start) || !getConstant(end) || !getConstant(size))
+      return b.fail("a negative step along a dimension whose size is not known at compile time");
+    Value turned = b.call("flip.default", {x, Ints{axes[i]}});
+    int64_t last = *getConstant(size) - 1, first = last - *getConstant(start), limit = last - *getConstant(end);
+    x = b.slice(turned, axes[i], b.constant(first), b.constant(std::max(first, limit)), -steps[i]);
+  }
+  return x;
+}
+
+Value expand(Builder &b, const Node &n) {
+  auto known = b.knownSizes(n[1]);
+  auto declared = known ? std::nullopt : declaredShape(b, n);
+  if (!known && !declared)
+    return b.fail("the shape must be known at compile time");
+  Shape sizes = b.shape(n[0]), wanted = known ? *known : *declared;
+  // Both are broadcast: sizes of 1 may be on either side.
+  if (wanted.size() < sizes.size())
+    wanted.insert(wanted.begin(), sizes.size() - wanted.size(), b.constant(1));
+  size_t skipped = wanted.size() - sizes.size();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (getConstant(wanted[skipped + i]) == 1)
+      wanted[skipped + i] = sizes[i];
+  return b.expand(n[0], wanted);
+}
+
+Value tile(Builder &b, const Node &n) {
+  auto known = b.knownSizes(n[1]);
+  if (known)
+    return b.call("repeat.default", {n[0], *known});
+  auto declared = declaredShape(b, n);
+  Shape sizes = b.shape(n[0]);
+  if (!declared || declared->size() != sizes.size())
+    return b.fail("the repeats must be known at compile time");
+  Shape repeats;
+  for (auto [to, from] : llvm::zip(*declared, sizes))
+    repeats.push_back(quotient(b, to, from));
+  return b.call("repeat.default", {n[0], repeats});
+}
+
+Value constantOfShape(Builder &b, const Node &n) {
+  auto known = b.knownSizes(n[0]);
+  auto declared = known ? std::nullopt : declaredShape(b, n);
+  if (!known && !declared)
+    return b.fail("the shape must be known at compile time");
+  Shape sizes = known ? *known : *declared;
+  const auto *value = n.find("value");
+  if (!value)
+    return b.full(sizes, 0, b.f32());
+  Value number = n.constant(value->t());
+  if (number && (!number.literal || number.literal->elements.size() != 1))
+    return b.fail("the value must be one number");
+  return b.expand(b.reshape(number, {}), sizes);
+}
+
+Value arange(Builder &b, Type element, AffineExpr start, AffineExpr limit, int64_t step) {
+  if (step == 0)
+    return b.fail("a range that does not end");
+  auto from = getConstant(start), to = getConstant(limit);
+  AffineExpr distance = step > 0 ? limit - start : start - limit;
+  int64_t by = std::abs(step);
+  AffineExpr count = from && to ? b.constant(std::max<int64_t>(llvm::divideCeilSigned(*getConstant(distance), by), 0))
+                     : by == 1  ? distance
+                                : (distance + (by - 1)).floorDiv(by);
+  return b.call("arange.start_step", {start, limit, step, named("dtype", element)}, makeTensorType(count, element));
+}
+
+Value range(Builder &b, const Node &n) {
+  Type element = b.element(n[0]);
+  auto start = b.knownSizes(n[0]), limit = b.knownSizes(n[1]);
+  auto step = b.knownInts(n[2]);
+  if (start && limit && step && start->size() == 1 && limit->size() == 1 && step->size() == 1)
+    return arange(b, element, start->front(), limit->front(), step->front());
+  auto reals = {b.knownReals(n[0]), b.knownReals(n[1]), b.knownReals(n[2])};
+  if (llvm::all_of(reals, [](const auto &known) { return known && known->size() == 1; })) {
+    double first = reals.begin()[0]->front(), last = reals.begin()[1]->front(), by = reals.begin()[2]->front();
+    double count = std::ceil((last - first) / by);
+    if (!(count < 0x1p40))
+      return b.fail("a range that does not end");
+    return b.call("arange.start_step", {first, last, by, named("dtype", element)},
+                  makeTensorType(b.constant(std::max<int64_t>(int64_t(count), 0)), element));
+  }
+  auto declared = declaredShape(b, n);
+  if (!declared || declared->size() != 1)
+    return b.fail("start, limit and delta must be known at compile time");
+  Value at = b.iota(declared->front(), element);
+  return b.reshape(n[0], {}) + at * b.reshape(n[2], {});
+}
+
+Value eyeLike(Builder &b, const Node &n) {
+  if (b.rank(n[0]) != 2)
+    return b.fail("an operand of rank " + llvm::Twine(b.rank(n[0])) + ", not 2");
+  Type element = n.elementType("dtype");
+  Value rows = b.along(b.iota(b.size(n[0], 0), b.i64()), 0, 2) + double(n.integer("k", 0));
+  Value columns = b.along(b.iota(b.size(n[0], 1), b.i64()), 1, 2);
+  return b.to(b.call("eq.Tensor", {rows, columns}), element ? element : b.element(n[0]));
+}
+
+Value depthToSpace(Builder &b, const Node &n) {
+  Shape s = b.shape(n[0]);
+  int64_t block = n.integer("blocksize", 1);
+  if (s.size() != 4 || block <= 0)
+    return b.fail("needs four dimensions and a positive blocksize");
+  AffineExpr k = b.constant(block), depth = quotient(b, s[1], b.constant(block * block));
+  bool isRows = n.text("mode", "DCR") == "CRD";
+  Value x = isRows ? b.reshape(n[0], {s[0], depth, k, k, s[2], s[3]}) : b.reshape(n[0], {s[0], k, k, depth, s[2], s[3]});
+  x = isRows ? b.permute(x, {0, 1, 4, 2, 5, 3}) : b.permute(x, {0, 3, 4, 1, 5, 2});
+  return b.reshape(x, {s[0], depth, s[2] * block, s[3] * block});
+}
+
+Value spaceToDepth(Builder &b, const Node &n) {
+  Shape s = b.shape(n[0]);
+  int64_t block = n.integer("blocksize", 1);
+  if (s.size() != 4 || block <= 0)
+    return b.fail("needs four dimensions and a positive blocksize");
+  AffineExpr k = b.constant(block), rows = quotient(b, s[2], k), columns = quotient(b, s[3], k);
+  Value x = b.permute(b.reshape(n[0], {s[0], s[1], rows, k, columns, k}), {0, 3, 5, 1, 2, 4});
+  return b.reshape(x, {s[0], s[1] * (block * block), rows, columns});
+}
+
+Value trilu(Builder &b, const Node &n) {
+  bool isUpper = n.integer("upper", 1);
+  auto k = n.has(1) ? b.knownInts(n[1]) : std::optional(Ints{0});
+  if (b.rank(n[0]) < 2)
+    return b.fail("needs a matrix");
+  if (k && k->size() == 1)
+    return b.call(isUpper ? "triu.default" : "tril.default", {n[0], k->front()});
+  Value rows = b.along(b.iota(b.size(n[0], -2), b.i64()), 0, 2) + b.reshape(n[1], {});
+  Value columns = b.along(b.iota(b.size(n[0], -1), b.i64()), 1, 2);
+  Value keeps = b.call(isUpper ? "ge.Tensor" : "le.Tensor", {columns, rows});
+  return b.where(keeps, n[0], b.full({}, 0, b.element(n[0])));
+}
+
+Value pad(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t rank = b.rank(x);
+  bool isOld = n.opset < 11;
+  Shape pads = isOld ? b.staticShape(n.ints("pads").value_or(Ints())) : b.sizes(n[1], "pads");
+  Ints axes;
+  for (int64_t i = 0; i < rank; ++i)
+    axes.push_back(i);
+  if (n.has(3))
+    axes = b.dims(b.ints(n[3], "axes"), rank);
+  if (b.hasFailed() || pads.size() != 2 * axes.size())
+    return b.fail("pads are not two a dimension");
+  Shape before(rank, b.constant(0)), after(rank, b.constant(0));
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    before[axis] = pads[i];
+    after[axis] = pads[i + axes.size()];
+  }
+  std::string mode = n.text("mode", "constant");
+  if (mode == "constant") {
+    Shape all;
+    for (int64_t i = rank; i-- > 0;) {
+      all.push_back(before[i]);
+      all.push_back(after[i]);
+    }
+    Value fill = isOld ? b.number(n.real("value", 0), b.element(x)) : n.input(2);
+    auto number = fill ? b.knownReals(fill) : std::optional(llvm::SmallVector<double>{0});
+    if (number && number->size() == 1)
+      return b.call("constant_pad_nd.default",
+                    {x, all, b.isFloat(x) ? Arg(number->front()) : b.isBool(x) ? Arg(number->front() != 0) : Arg(int64_t(number->front()))});
+    // A number that only data say: where the padding is, it stands.
+    Value padded = b.call("constant_pad_nd.default", {x, all});
+    Value inside = b.call("constant_pad_nd.default", {b.full(b.shape(x), 1, b.boolean()), all, false});
+    return b.where(inside, padded, b.reshape(fill, {}));
+  }
+  // Every element is one of x's: the places along a dimension, folded back.
+  for (int64_t d = 0; d < rank && !b.hasFailed(); ++d) {
+    auto low = getConstant(before[d]), high = getConstant(after[d]);
+    if (low == 0 && high == 0)
+      continue;
+    AffineExpr size = b.size(x, d), total = size + before[d] + after[d];
+    Value length = b.size(size, b.i64());
+    Value first = b.size(before[d], b.i64());
+    Value places = b.iota(total, b.i64()) - first;
+    Value zero = b.full({}, 0, b.i64()), last = length - 1.0;
+    if (mode == "edge") {
+      places = b.call("minimum.default", {b.call("maximum.default", {places, zero}), last});
+    } else if (mode == "wrap") {
+      places = b.call("remainder.Tensor", {places, length});
+    } else if (mode == "reflect") {
+      Value period = b.call("maximum.default", {last * 2.0, b.full({}, 1, b.i64())});
+      Value at = b.call("remainder.Tensor", {places, period});
+      places = b.call("minimum.default", {at, period - at});
+    } else {
+      return b.fail("mode '" + mode + "' is not known");
+    }
+    x = b.call("index_select.default", {x, d, places});
+  }
+  return x;
+}
+
+/// To the middle of every dimension: cut where it is longer, with zeros around where it is shorter.
+Value centerCropPad(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t rank = b.rank(x);
+  Ints axes;
+  for (int64_t i = 0; i < rank; ++i)
+    axes.push_back(i);
+  axes = b.dims(n.ints("axes").value_or(axes), rank);
+  auto known = b.knownInts(n[1]);
+  Ints wanted = known.value_or(Ints());
+  if (!known && !n.declared.empty() && n.declared[0] && int64_t(n.declared[0]->size()) == rank)
+    for (int64_t axis : axes)
+      wanted.push_back((*n.declared[0])[axis]);
+  if (wanted.size() != axes.size())
+    return b.fail("the shape must be known at compile time, one number an axis");
+  for (auto [axis, size] : llvm::zip(axes, wanted)) {
+    int64_t has = b.staticSize(x, axis);
+    if (has > size) {
+      x = b.slice(x, axis, b.constant((has - size) / 2), b.constant((has - size) / 2 + size));
+    } else if (has < size) {
+      Ints pads(2 * (rank - axis), 0);
+      pads[pads.size() - 2] = (size - has) / 2;
+      pads[pads.size() - 1] = size - has - (size - has) / 2;
+      x = b.call("constant_pad_nd.default", {x, pads});
+    }
+  }
+  return x;
+}
+
+} // namespace
+
+void addShape(Table &t) {
+  t.row("Reshape", reshape);
+  t.row("Flatten", flatten);
+  t.row("Transpose", transpose);
+  t.row("Squeeze", squeeze);
+  t.row("Unsqueeze", unsqueeze);
+  t.row("Concat", [](Builder &b, const Node &n) { return b.cat(n.all(), n.integer("axis", 0)); });
+  t.rows("Split", split);
+  t.row("Slice", slice);
+  t.row("Expand", expand);
+  t.row("Tile", tile);
+  t.row("ConstantOfShape", constantOfShape);
+  t.row("Range", range);
+  t.row("EyeLike", eyeLike);
+  t.row("DepthToSpace", depthToSpace);
+  t.row("SpaceToDepth", spaceToDepth);
+  t.row("Trilu", trilu);
+  t.row("Pad", pad);
+  t.row("CenterCropPad", centerCropPad);
+  // Their results are known while importing (Fold.cpp); what comes here has no shape.
+  t.row("Shape Size", [](Builder &b, const Node &n) { return b.fail("the operand has no shape"); });
+  t.row("Constant", [](Builder &b, const Node &n) { return b.fail("has no value"); });
+}
+
+} // namespace ptc::import::onnx
