@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from harness import ints, op, x
 
 H = torch.export.Dim("h", min=4, max=64)
+W = torch.export.Dim("w", min=4, max=64)
 
 
 class Recurrent:
@@ -71,6 +72,11 @@ pooling = [
     op("adaptive_avg_pool2d.one", lambda a: F.adaptive_avg_pool2d(a, 1), x(2, 3, 8, 9)),
     op("adaptive_avg_pool2d.even", lambda a: F.adaptive_avg_pool2d(a, (4, 3)), x(2, 3, 8, 9)),
     op("adaptive_avg_pool2d.uneven", lambda a: F.adaptive_avg_pool2d(a, (3, 5)), x(2, 3, 8, 9)),
+    op("adaptive_avg_pool2d.none", lambda a: F.adaptive_avg_pool2d(a, (0, 3)), x(2, 3, 8, 9)),
+    *(op(f"adaptive_pool2d.rows.{out}", lambda a, out=out: (F.adaptive_avg_pool2d(a, (out, 3)), *F.adaptive_max_pool2d(a, (out, 3), return_indices=True)),
+         x(2, 3, 8, 8), dynamic=({2: H},), other=(x(2, 3, 11, 8),)) for out in (3, 5, 13)),
+    op("interpolate.area.scale", lambda a: F.interpolate(a, scale_factor=1.5, mode="area"), x(2, 3, 8, 8),
+       dynamic=({2: H, 3: W},), other=(x(2, 3, 11, 5),)),
     op("adaptive_max_pool2d", lambda a: F.adaptive_max_pool2d(a, (4, 3)), x(2, 3, 8, 9)),
     op("adaptive_max_pool1d.uneven", lambda a: F.adaptive_max_pool1d(a, 4), x(2, 3, 9)),
     op("adaptive_max_pool2d.indices", lambda a: F.adaptive_max_pool2d(a, (3, 5), return_indices=True), x(2, 3, 8, 9)),

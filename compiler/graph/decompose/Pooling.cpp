@@ -127,36 +127,51 @@ static void addAveragePools(Table &t) {
 // Adaptive: n elements in `out` windows, from i n / out to (i + 1) n / out
 //===----------------------------------------------------------------------===//
 
-/// The windows that start at i n / out: [out, longest], of which `lengths` count.
+namespace {
+/// The windows that start at i n / out: [out, longest], of which `lengths` [out] count.
 struct UnevenWindows {
-  llvm::SmallVector<int64_t> places, lengths;
-  int64_t out, longest = 0;
-
-  UnevenWindows(int64_t n, int64_t out) : out(out) {
-    auto start = [&](int64_t i) { return i * n / out; };
-    auto end = [&](int64_t i) { return ((i + 1) * n + out - 1) / out; };
-    for (int64_t i = 0; i < out; ++i) {
-      lengths.push_back(end(i) - start(i));
-      longest = std::max(longest, lengths.back());
-    }
-    for (int64_t i = 0; i < out; ++i)
-      for (int64_t k = 0; k < longest; ++k)
-        places.push_back(std::min(start(i) + k, end(i) - 1));
-  }
-  T index(B &b) const { return b.reshape(b.constant(places), {b.size(out), b.size(longest)}); }
+  AffineExpr longest;
+  T places, lengths;
 };
+} // namespace
+
+static UnevenWindows makeStaticWindows(B &b, int64_t n, int64_t out) {
+  llvm::SmallVector<int64_t> places, lengths;
+  int64_t longest = 0;
+  auto start = [&](int64_t i) { return i * n / out; };
+  auto end = [&](int64_t i) { return ((i + 1) * n + out - 1) / out; };
+  for (int64_t i = 0; i < out; ++i) {
+    lengths.push_back(end(i) - start(i));
+    longest = std::max(longest, lengths.back());
+  }
+  for (int64_t i = 0; i < out; ++i)
+    for (int64_t k = 0; k < longest; ++k)
+      places.push_back(std::min(start(i) + k, end(i) - 1));
+  return {b.size(longest), b.reshape(b.constant(places), {b.size(out), b.size(longest)}), b.constant(lengths)};
+}
+
+static UnevenWindows makeUnevenWindows(B &b, AffineExpr n, AffineExpr out) {
+  if (getConstant(n) && getConstant(out))
+    return makeStaticWindows(b, *getConstant(n), *getConstant(out));
+  T i = b.range(out, b.i64()), start = b.truncDivide(i * T(n), T(out));
+  T end = b.truncDivide((i + 1) * T(n) + T(out - 1), T(out));
+  // Both ends may cut an element.
+  AffineExpr longest = n.ceilDiv(out) + 1;
+  T places = b.minimum(b.unsqueeze(start, 1) + b.range(longest, b.i64()), b.unsqueeze(end, 1) - 1);
+  return {longest, places, end - start};
+}
 
 /// Windows of different lengths: gathered up to the longest, the surplus
 /// repeating the last element (a maximum does not mind) or left out.
-static T adaptUnevenly(B &b, T x, int64_t dim, int64_t n, int64_t out, bool isMax) {
-  UnevenWindows uneven(n, out);
-  T windows = b.gather(x, {uneven.index(b)}, {dim}); // out, longest, other dimensions
+static T adaptUnevenly(B &b, T x, int64_t dim, AffineExpr out, bool isMax) {
+  UnevenWindows uneven = makeUnevenWindows(b, x.size(dim), out);
+  T windows = b.gather(x, {uneven.places}, {dim}); // out, longest, other dimensions
   if (isMax)
     return b.moveDim(b.max(windows, {1}), 0, dim);
   Shape column(windows.rank(), b.size(1)), row = column;
-  column[0] = b.size(out), row[1] = b.size(uneven.longest);
-  T length = b.reshape(b.constant(uneven.lengths), column);
-  T place = b.reshape(b.range(b.size(uneven.longest), b.i64()), row);
+  column[0] = out, row[1] = uneven.longest;
+  T length = b.reshape(uneven.lengths, column);
+  T place = b.reshape(b.range(uneven.longest, b.i64()), row);
   T sum = b.sum(b.where(place < length, windows, 0.0), {1}, true) / length;
   return b.moveDim(b.squeeze(sum, 1), 0, dim);
 }
@@ -172,10 +187,10 @@ static T adapt(B &b, T x, Ints target, bool isMax) {
       continue;
     }
     auto size = getConstant(n), count = getConstant(out);
-    if (!size || !count)
-      return b.unsupported("a symbolic size can only be pooled to 1 or to itself");
-    if (*size % *count) {
-      x = adaptUnevenly(b, x, dim, *size, *count, isMax);
+    if (count == 0)
+      return b.full(b.declared(), 0, x.dtype());
+    if (!size || !count || *size % *count) {
+      x = adaptUnevenly(b, x, dim, out, isMax);
       continue;
     }
     Shape split = x.sizes();
@@ -240,14 +255,12 @@ static TList adaptiveMax(B &b, T x, Ints target) {
   Windows w{Shape(lead, b.size(1)), Dims(lead, 1), Dims(x.rank(), 1), Dims(x.rank(), 0), Dims(x.rank(), 0)};
   for (size_t i = 0; i < target.size(); ++i) {
     auto n = getConstant(x.size(lead + i)), out = getConstant(target[i]);
-    if (!n || !out)
-      return {b.unsupported("the places of maxima need sizes that are known at compile time")};
-    if (*out == 0 || *n == 0)
+    if (n == 0 || out == 0)
       return {b.full(b.declared(), 0, x.dtype()), b.full(b.declared(), 0, b.i64())};
-    isEven &= *n % *out == 0;
-    w.size.push_back(b.size(*n / *out));
-    w.stride.push_back(*n / *out);
-    indices.push_back(UnevenWindows(*n, *out).index(b));
+    isEven &= n && out && *n % *out == 0;
+    w.stride.push_back(isEven ? *n / *out : 1);
+    w.size.push_back(b.size(w.stride.back()));
+    indices.push_back(makeUnevenWindows(b, x.size(lead + i), target[i]).places);
   }
   if (!isEven)
     return maxOfWindows(b, x, indices);
