@@ -125,6 +125,9 @@ std::optional<Attention> match(const AtenOp &product) {
     if (typeOf(x).getRank() != rank || typeOf(x).getElementType() != element ||
         ArrayRef(getShape(x)).drop_back(2) != ArrayRef(getShape(found.query)).drop_back(2))
       return std::nullopt;
+  // For features that a call counts attention has no kernel: it would be spelled out again.
+  if (typeOf(found.query).isDynamicDim(rank - 1) || typeOf(found.value).isDynamicDim(rank - 1))
+    return std::nullopt;
   return found;
 }
 

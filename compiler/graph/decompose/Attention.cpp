@@ -40,8 +40,8 @@ static T repeatHeads(B &b, T keys, T queries) {
   return b.reshape(b.expand(b.unsqueeze(keys, heads + 1), grown), sizes);
 }
 
-/// With the weights written out, because some are dropped.
-static T attendWithDropout(B &b, T q, T k, T v, OptT mask, double scale, const Options &options) {
+/// With the weights written out: some are dropped, or there is no kernel for so many features as a call decides.
+static T attendByParts(B &b, T q, T k, T v, OptT mask, T scale, const Options &options) {
   T scores = b.matmul(q, b.transpose(repeatHeads(b, k, q), -2, -1)) * scale;
   Shape sizes = scores.sizes();
   ShapeRef matrix = ShapeRef(sizes).take_back(2);
@@ -52,15 +52,17 @@ static T attendWithDropout(B &b, T q, T k, T v, OptT mask, double scale, const O
     scores = isBool(mask->dtype()) ? b.where(*mask, scores, kExcluded) : scores + *mask;
   T highest = b.max(scores, {-1}, true), weights = softmax(b, scores, -1);
   weights = b.where(highest == kExcluded, 0.0, weights); // a row with everything excluded
-  weights = b.to(dropout(b, weights, options.dropout, true).result, v.dtype());
+  if (options.dropout != 0)
+    weights = dropout(b, weights, options.dropout, true).result;
+  weights = b.to(weights, v.dtype());
   return b.matmul(weights, repeatHeads(b, v, q));
 }
 
 static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
   auto features = getConstant(q.size(-1));
-  if (!features && !options.scale)
-    return b.unsupported("the number of features must be known at compile time");
-  double scale = options.scale ? *options.scale : 1 / std::sqrt(double(*features));
+  T scale = options.scale ? T(*options.scale)
+            : features    ? T(1 / std::sqrt(double(*features)))
+                          : b.rsqrt(b.tensor(T(q.size(-1)), b.f32()));
   while (q.rank() < std::max<int64_t>(std::max(k.rank(), v.rank()), 3))
     q = b.unsqueeze(q, 0);
   Shape sizes = q.sizes();
@@ -72,8 +74,13 @@ static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
     while (mask->rank() < q.rank())
       mask = b.unsqueeze(*mask, 0);
   k = alignKeys(b, k, q), v = alignKeys(b, v, q);
-  T result = options.dropout == 0 ? b.attention(q, k, v, mask, scale, options.isCausal)
-                                  : attendWithDropout(b, q, k, v, mask, scale, options);
+  T result;
+  if (options.dropout != 0)
+    result = attendByParts(b, q, k, v, mask, scale, options);
+  else if (features && getConstant(v.size(-1)))
+    result = b.attention(q, k, v, mask, scale.real(), options.isCausal);
+  else // sums and scores of half types in float32, as the kernel has them
+    result = b.to(attendByParts(b, b.toOpmath(q), b.toOpmath(k), b.toOpmath(v), mask, scale, options), q.dtype());
   return b.reshape(result, b.declared());
 }
 

@@ -35,3 +35,15 @@ func.func @probabilities_are_read(%q: tensor<4x8x16xf32>, %k: tensor<4x16x9xf32>
   %r = aten.bmm.default %p, %v : (tensor<4x8x9xf32>, tensor<4x9x16xf32>) -> tensor<4x8x16xf32>
   return %r, %p : tensor<4x8x16xf32>, tensor<4x8x9xf32>
 }
+
+// Attention has no kernel for features that only a call counts.
+// CHECK-LABEL: @features_are_open
+// CHECK-NOT: scaled_dot_product_attention
+#q = affine_map<()[s0] -> (4, 8, s0)>
+#k = affine_map<()[s0] -> (4, s0, 9)>
+func.func @features_are_open(%q: tensor<4x8x?xf32, #q>, %k: tensor<4x?x9xf32, #k>, %v: tensor<4x9x16xf32>) -> tensor<4x8x16xf32> {
+  %s = aten.bmm.default %q, %k : (tensor<4x8x?xf32, #q>, tensor<4x?x9xf32, #k>) -> tensor<4x8x9xf32>
+  %p = aten.softmax.int %s {dim = -1 : i64} : (tensor<4x8x9xf32>) -> tensor<4x8x9xf32>
+  %r = aten.bmm.default %p, %v : (tensor<4x8x9xf32>, tensor<4x9x16xf32>) -> tensor<4x8x16xf32>
+  return %r : tensor<4x8x16xf32>
+}
