@@ -8,6 +8,7 @@
 #include "runtime/matrix/Factor.h"
 #include "runtime/matrix/Fourier.h"
 #include "runtime/matrix/Schur.h"
+#include "runtime/matrix/Sequence.h"
 #include "runtime/matrix/Spectrum.h"
 
 #define PTC_MATRIX_DEFINE(name, signature)                                                                             \

@@ -141,9 +141,15 @@ Complex Lowering::bilinear(B &b, Operation *op) {
   return {of(false, false) - of(true, true), of(false, true) + of(true, false)};
 }
 
-/// Products of 2, 4, 8, ... neighbours meet.
+/// Products of 2, 4, 8, ... neighbours meet; where nobody says how many there are, one follows the other.
 Complex Lowering::running(B &b, Complex x, int64_t dim) {
   int64_t most = b.range(x.re.size(dim)).max;
+  if (most > INT32_MAX) {
+    T pairs = b.stack({b.moveDim(x.re, dim, -1), b.moveDim(x.im, dim, -1)}, -1);
+    T products = b.matrix("complex_cumprod", {pairs})[0];
+    auto part = [&](int64_t i) { return b.moveDim(b.select(products, -1, b.size(i)), -1, dim); };
+    return {part(0), part(1)};
+  }
   auto shifted = [&](T part, int64_t reach, double neutral) {
     return b.padDim(part, dim, b.size(reach), b.size(-reach), neutral);
   };
@@ -198,9 +204,8 @@ std::optional<Complex> Lowering::lowerComplex(B &b, Operation *op) {
     Complex z = parts(b, convert.getX());
     return Complex{b.to(z.re, part), b.to(z.im, part)};
   }
-  if (isa<prims::ScanOp>(op) && isProduct &&
-      b.range(getShape(op->getResult(0))[cast<prims::ScanOp>(op).getDim()]).max < INT32_MAX)
-    return running(b, parts(b, op->getOperand(0)), cast<prims::ScanOp>(op).getDim());
+  if (auto scan = dyn_cast<prims::ScanOp>(op); scan && isProduct)
+    return running(b, parts(b, scan.getX()), scan.getDim());
   if (auto reduce = dyn_cast<prims::ReduceOp>(op); reduce && isProduct) {
     Complex z = parts(b, reduce.getX());
     for (int64_t dim : llvm::reverse(reduce.getDims())) {
@@ -211,8 +216,10 @@ std::optional<Complex> Lowering::lowerComplex(B &b, Operation *op) {
         z = {b.full(sizes, 1.0, z.re.dtype()), b.full(sizes, 0.0, z.re.dtype())};
         continue;
       }
-      if (b.range(n).max > INT32_MAX || b.range(n).min < 1)
-        return std::nullopt;
+      if (b.range(n).min < 1) { // the product of none is 1
+        z = {b.padDim(z.re, dim, b.size(1), b.size(0), 1.0), b.padDim(z.im, dim, b.size(1), b.size(0), 0.0)};
+        n = n + 1;
+      }
       z = running(b, z, dim);
       z = {b.select(z.re, dim, n - 1), b.select(z.im, dim, n - 1)};
     }

@@ -1,7 +1,7 @@
 //===- Algorithms.h - what is known of each algorithm on matrices ---------===//
 //
 // prims.matrix applies one of these to every matrix of a batch. An algorithm is
-// a function template of Factor.h, Spectrum.h or Fourier.h, and a line here:
+// a function template of Factor.h, Spectrum.h, Fourier.h or Sequence.h, and a line here:
 //
 //   X(lu, "mn -> mn,k,")       from an m x n matrix: the same shape, min(m, n) numbers, one number
 //   X(eigh, "nn -> n,nn | nn")  behind the bar: scratch
@@ -49,7 +49,9 @@ template <class Number> using Function = void (*)(Number *const *tensors, const 
   /* U, the singular values, descending, V^H. */                                                                       \
   X(svd, "mn -> mk,k,kn | nm,nn,n")                                                                                    \
   /* The matrix exponential. */                                                                                        \
-  X(exp, "nn -> nn | nn6")
+  X(exp, "nn -> nn | nn6")                                                                                             \
+  /* Places of the rows, of real parts, by their first number, then their second, ...; equal ones as they stand. */    \
+  X(lexical_order, "mn -> m | m")
 
 /// Those, and what is only of complex numbers.
 #define PTC_COMPLEX_ALGORITHMS(X)                                                                                      \
@@ -58,6 +60,9 @@ template <class Number> using Function = void (*)(Number *const *tensors, const 
   X(eig, "nn -> n,nn | nn4,n4")                                                                                        \
   /* The sums by e^(-2 pi i j k / n), by e^(2 pi i j k / n). */                                                        \
   X(fourier, "n -> n | n46")                                                                                           \
-  X(fourier_inverse, "n -> n | n46")
+  X(fourier_inverse, "n -> n | n46")                                                                                   \
+  /* Products of all up to each; logarithms of the sums of exponentials. */                                            \
+  X(cumprod, "n -> n")                                                                                                 \
+  X(logcumsumexp, "n -> n")
 
 } // namespace ptc::matrix

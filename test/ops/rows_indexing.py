@@ -123,6 +123,7 @@ chosen = [
     op("unique.f32", lambda a: torch.unique(a.round()), x(4, 9)),
     op("unique.f64", lambda a: torch.unique(a.round(), return_inverse=True, return_counts=True), x(4, 9, dtype=torch.float64)),
     op("unique_consecutive.f32", lambda a: torch.unique_consecutive(a.round(), return_inverse=True, return_counts=True), x(40)),
+    op("unique.dim.long", lambda a: torch.unique(a.repeat(1, 40), dim=0, return_inverse=True, return_counts=True), ints(40, 2, low=0, high=3)),
     op("unique.dim", lambda a: torch.unique(a, dim=0, return_inverse=True, return_counts=True), ints(40, 2, low=0, high=3)),
     op("unique_consecutive", lambda a: torch.unique_consecutive(a, return_inverse=True, return_counts=True), ints(40, low=0, high=3)),
     op("unique_consecutive.dim", lambda a: torch.unique_consecutive(a, dim=1), ints(1, 40, low=0, high=3)),

@@ -3,6 +3,7 @@
 #include "runtime/matrix/Algorithms.h"
 #include "runtime/matrix/Factor.h"
 #include "runtime/matrix/Fourier.h"
+#include "runtime/matrix/Sequence.h"
 #include "runtime/matrix/Spectrum.h"
 
 #include <catch2/catch.hpp>
@@ -141,6 +142,37 @@ TEST_CASE("eigenvalues: A V = V L") {
       scaled[i * n + j] *= values[j];
   CHECK(std::is_sorted(values.begin(), values.end()));
   CHECK(difference(product(a, vectors, n, n, n), scaled) < 1e-12);
+}
+
+TEST_CASE("rows in lexical order; equal ones stay as they stand") {
+  for (int64_t m : {0, 1, 2, 3, 7, 100}) {
+    int64_t n = 3;
+    Numbers x = randomNumbers(m * n), places(m), scratch(m);
+    for (double &number : x)
+      number = std::floor(number * 2);
+    run(lexical_order<double>, {&x, &places, &scratch}, {m, n});
+    auto row = [&](int64_t i) {
+      auto first = x.begin() + int64_t(places[i]) * n;
+      Numbers key(first, first + n);
+      key.push_back(places[i]);
+      return key;
+    };
+    for (int64_t i = 1; i < m; ++i)
+      CHECK(row(i - 1) < row(i));
+  }
+}
+
+TEST_CASE("running products and logarithms of sums of exponentials") {
+  Numbers x = {1, 2, 0, -1, -3, 0.5}, products(6), sums(6);
+  run(cumprod<Wide>, {&x, &products}, {3});
+  CHECK(difference(products, {1, 2, 2, -1, -5.5, 4}) < 1e-15);
+  run(logcumsumexp<Wide>, {&x, &sums}, {3});
+  Wide sum{0, 0};
+  for (int64_t i = 0; i < 3; ++i) {
+    sum = sum + Wide{std::exp(x[2 * i]) * std::cos(x[2 * i + 1]), std::exp(x[2 * i]) * std::sin(x[2 * i + 1])};
+    CHECK(std::abs(sums[2 * i] - std::log(magnitude(sum))) < 1e-14);
+    CHECK(std::abs(sums[2 * i + 1] - std::atan2(sum.im, sum.re)) < 1e-14);
+  }
 }
 
 TEST_CASE("Fourier: every way to compute it agrees with the definition, and comes back") {

@@ -134,10 +134,24 @@ static TList unique(B &b, T x) {
   return {b.to(results[0], x.dtype()), b.reshape(inverse, x.sizes()), results[2]};
 }
 
-/// The order of the rows of x [n, k] by their first column, then their second, ...: stable sorts by the last one first.
-static T lexicalOrder(B &b, T x, int64_t columns) {
+/// Each element's number among the different ones of x, ascending.
+static T ranks(B &b, T x) {
+  auto [values, places] = b.sort(flat(b, x), 0, false);
+  AffineExpr n = values.size(0);
+  T differs = b.slice(values, 0, b.size(1), n) != b.slice(values, 0, b.size(0), n - 1);
+  T rank = b.scan("sum", b.padDim(b.to(differs, b.i64()), 0, b.size(1), b.size(0), 0), 0);
+  return b.reshape(b.scatter(b.full(n, 0, b.i64()), rank, {places}, {0}, "set"), x.sizes());
+}
+
+/// The order of the rows of x [n, k] by their first column, then their second, ...: stable sorts by the last one first,
+/// while that are few.
+static T lexicalOrder(B &b, T x) {
+  constexpr int64_t kMostSorts = 64;
+  auto columns = getConstant(x.size(1));
+  if (!columns || *columns > kMostSorts) // ranks are exact as numbers of a matrix
+    return b.to(b.matrix("lexical_order", {b.to(ranks(b, x), b.f64())})[0], b.i64());
   T order = b.range(x.size(0), b.i64());
-  for (int64_t c = columns - 1; c >= 0; --c) {
+  for (int64_t c = *columns - 1; c >= 0; --c) {
     T keys = b.gather(b.select(x, 1, b.size(c)), {order}, {0});
     order = b.gather(order, {b.sort(keys, 0, false).second}, {0});
   }
@@ -146,13 +160,12 @@ static T lexicalOrder(B &b, T x, int64_t columns) {
 
 /// Of the slices along dim.
 static TList uniqueSlices(B &b, T x, int64_t dim) {
-  constexpr int64_t kMostColumns = 64;
   T slices = b.moveDim(isBool(x.dtype()) ? b.to(x, b.i32()) : x, dim, 0);
   AffineExpr n = slices.size(0);
-  auto columns = getConstant(product(ShapeRef(slices.sizes()).drop_front(), b.context()));
-  if (!columns || *columns > kMostColumns || *columns == 0)
-    return {b.unsupported("slices must have between 1 and 64 elements")};
-  T order = lexicalOrder(b, b.reshape(slices, {n, b.size(*columns)}), *columns);
+  AffineExpr columns = product(ShapeRef(slices.sizes()).drop_front(), b.context());
+  if (getConstant(columns) == 0)
+    return {b.unsupported("slices must have at least one element")};
+  T order = lexicalOrder(b, b.reshape(slices, {n, columns}));
   TList results = runs(b, b.gather(slices, {order}, {0}), b.declared()[b.dim(x, dim)]);
   results[0] = b.to(b.moveDim(results[0], 0, dim), x.dtype());
   results[1] = b.scatter(b.full(n, 0, b.i64()), results[1], {order}, {0}, "set");

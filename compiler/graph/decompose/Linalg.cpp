@@ -67,15 +67,32 @@ static void addWeightNorms(Table &t) {
   });
 }
 
+/// All pairs i < j of n numbers in order, `count` of them. Those with i begin at place i (2 n - 1 - i) / 2: i of a place
+/// is a root of that, which rounding may have moved by one.
+static std::pair<T, T> pairsOf(B &b, AffineExpr n, AffineExpr count) {
+  T place = b.range(count, b.i64()), twice = b.tensor(T(n * 2 - 1), b.i64());
+  auto begin = [&](T i) { return b.truncDivide(i * (twice - i), 2); };
+  T width = b.to(twice, b.f64());
+  T i = b.to((width - b.sqrt(b.maximum(b.square(width) - b.to(place * 8, b.f64()), 0.0))) * 0.5, b.i64());
+  i = b.where(begin(i) > place, i - 1, i);
+  i = b.where(begin(i + 1) <= place, i + 1, i);
+  return {i, place - begin(i) + i + 1};
+}
+
 static void addDistances(Table &t) {
   t.opmath("dist", [](B &b, T x, T y, T p) { return norm(b, x - y, p.real(), {}, false); });
   t.opmath("pairwise_distance", [](B &b, T x, T y, double p, double eps, bool keepdim) {
     return norm(b, x - y + eps, p, {-1}, keepdim);
   });
   t.opmath("pdist _pdist_forward", [](B &b, T x, double p) {
+    auto distances = [&](T first, T second) {
+      return norm(b, b.gather(x, {first}, {0}) - b.gather(x, {second}, {0}), p, {-1}, false);
+    };
     auto n = getConstant(x.size(0));
-    if (!n)
-      return b.unsupported("the number of points must be known at compile time");
+    if (!n) {
+      auto [first, second] = pairsOf(b, x.size(0), b.declared()[0]);
+      return distances(first, second);
+    }
     if (*n < 2)
       return b.full(b.declared(), 0, x.dtype());
     llvm::SmallVector<int64_t> first, second;
@@ -84,7 +101,7 @@ static void addDistances(Table &t) {
         first.push_back(i);
         second.push_back(j);
       }
-    return norm(b, b.gather(x, {b.constant(first)}, {0}) - b.gather(x, {b.constant(second)}, {0}), p, {-1}, false);
+    return distances(b.constant(first), b.constant(second));
   });
   t.opmath("cdist _cdist_forward", [](B &b, T x, T y, double p, Any) {
     return norm(b, b.unsqueeze(x, -2) - b.unsqueeze(y, -3), p, {-1}, false);
