@@ -52,7 +52,7 @@ void SymbolTable::addRange(const RangeConstraint &constraint) {
 AffineExpr SymbolTable::constant(int64_t value) const { return getAffineConstantExpr(value, context); }
 
 AffineExpr SymbolTable::simplify(AffineExpr expr) const {
-  return normalizeProducts(simplifyAffineExpr(expr, 0, symbols.size()));
+  return normalizeProducts(simplifySum(expr));
 }
 
 AffineExpr SymbolTable::symbol(StringRef name) {

@@ -7,6 +7,8 @@
 
 #include "compiler/schedule/IndexSimplify.h"
 
+#include "dialects/core/Polynomial.h"
+
 using namespace mlir;
 
 namespace ptc::schedule {
@@ -27,14 +29,7 @@ public:
 
   /// The least and greatest value, as expressions of symbols; null where not known.
   std::pair<AffineExpr, AffineExpr> range(const Terms &list);
-  bool provesNonNegative(AffineExpr expr) {
-    unsigned symbols = bounds.symbols.size() + 1;
-    expr.walk([&](AffineExpr e) {
-      if (auto s = llvm::dyn_cast<AffineSymbolExpr>(e))
-        symbols = std::max(symbols, s.getPosition() + 1);
-    });
-    return getRange(simplifyAffineExpr(expr, 0, symbols), bounds.symbols).min >= 0;
-  }
+  bool provesNonNegative(AffineExpr expr) { return getRange(simplifySum(expr), bounds.symbols).min >= 0; }
   Terms terms(AffineExpr expr);
 
 private:

@@ -1,6 +1,7 @@
 //===- ToLoopReduction.cpp - reductions, windows, scans, sorting ----------===//
 
 #include "compiler/schedule/Lowering.h"
+#include "dialects/core/Polynomial.h"
 #include "dialects/prims/Compute.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -95,7 +96,7 @@ template <typename Op> struct Windows {
   bool mayPassEnd(unsigned i) {
     AffineExpr last = (getShape(op.getResult())[i] - 1) * op.getStrides()[i] + (window[i] - 1) * op.getDilations()[i] -
                       op.getLow()[i];
-    auto slack = getConstant(simplifyAffineExpr(sizes[i] - 1 - last, 0, 64));
+    auto slack = getConstant(simplifySum(sizes[i] - 1 - last));
     return !slack || *slack < 0;
   }
 

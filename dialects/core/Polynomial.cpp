@@ -2,6 +2,7 @@
 
 #include "dialects/core/Polynomial.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -100,7 +101,47 @@ std::optional<Polynomial> expand(AffineExpr expr) {
   return expr.getKind() == AffineExprKind::Add ? add(std::move(*a), *b) : multiply(*a, *b);
 }
 
+/// Symbols behind all others that stand for quotients and remainders.
+class StandIns {
+public:
+  explicit StandIns(AffineExpr expr) {
+    expr.walk([&](AffineExpr e) {
+      if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(e))
+        symbols = std::max(symbols, symbol.getPosition() + 1);
+      if (auto dim = llvm::dyn_cast<AffineDimExpr>(e))
+        dims = std::max(dims, dim.getPosition() + 1);
+    });
+  }
+
+  AffineExpr simplify(AffineExpr expr) {
+    AffineExpr result = simplifyAffineExpr(replace(expr), dims, symbols);
+    return originals.empty() ? result : result.replace(originals);
+  }
+
+private:
+  AffineExpr replace(AffineExpr expr) {
+    auto binary = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary)
+      return expr;
+    bool divides = expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul;
+    if (!divides || llvm::isa<AffineConstantExpr>(binary.getRHS()))
+      return getAffineBinaryOpExpr(expr.getKind(), replace(binary.getLHS()), replace(binary.getRHS()));
+    AffineExpr whole = getAffineBinaryOpExpr(expr.getKind(), simplifySum(binary.getLHS()), simplifySum(binary.getRHS()));
+    for (auto [symbol, original] : originals)
+      if (original == whole)
+        return symbol;
+    AffineExpr symbol = getAffineSymbolExpr(symbols++, expr.getContext());
+    originals.insert({symbol, whole});
+    return symbol;
+  }
+
+  unsigned dims = 0, symbols = 0;
+  llvm::DenseMap<AffineExpr, AffineExpr> originals;
+};
+
 } // namespace
+
+AffineExpr simplifySum(AffineExpr expr) { return StandIns(expr).simplify(expr); }
 
 AffineExpr normalizeProducts(AffineExpr expr) {
   if (!isProductOfSymbols(expr))

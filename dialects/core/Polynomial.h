@@ -10,4 +10,8 @@ namespace ptc {
 /// expression. Affine expressions come back unchanged.
 mlir::AffineExpr normalizeProducts(mlir::AffineExpr expr);
 
+/// MLIR's simplification, of any dimensions and symbols. By itself MLIR takes s0 * d0, d0 floordiv s0 and d0 mod s0 for
+/// one term where they meet in a sum: quotients and remainders by anything but constants are kept from it.
+mlir::AffineExpr simplifySum(mlir::AffineExpr expr);
+
 } // namespace ptc

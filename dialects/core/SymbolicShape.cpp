@@ -42,10 +42,9 @@ static unsigned countSymbols(ShapeRef exprs) {
 }
 
 AffineMap makeSymbolMap(ShapeRef exprs, MLIRContext *context) {
-  unsigned symbols = countSymbols(exprs);
   Shape simplified;
   for (AffineExpr expr : exprs)
-    simplified.push_back(normalizeProducts(simplifyAffineExpr(expr, 0, symbols)));
+    simplified.push_back(normalizeProducts(simplifySum(expr)));
   return AffineMap::get(0, countSymbols(simplified), simplified, context);
 }
 
@@ -106,8 +105,7 @@ AffineExpr product(ShapeRef sizes, MLIRContext *context) {
 bool isEqual(AffineExpr a, AffineExpr b) {
   if (a == b)
     return true;
-  unsigned symbols = countSymbols({a, b});
-  auto difference = getConstant(normalizeProducts(simplifyAffineExpr(a - b, 0, symbols)));
+  auto difference = getConstant(normalizeProducts(simplifySum(a - b)));
   return difference && *difference == 0;
 }
 

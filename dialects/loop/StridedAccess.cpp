@@ -18,35 +18,22 @@ AffineExpr linearize(AffineMap map, ShapeRef tensorShape) {
   return place;
 }
 
-/// Symbols that an expression may use: all it has.
-static unsigned countSymbols(AffineExpr expr) {
-  unsigned count = 0;
-  expr.walk([&](AffineExpr e) {
-    if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(e))
-      count = std::max(count, symbol.getPosition() + 1);
-  });
-  return count;
-}
-
 std::optional<StridedAccess> getStridedAccess(AffineExpr place, unsigned dims) {
   MLIRContext *context = place.getContext();
-  unsigned symbols = countSymbols(place);
   auto at = [&](unsigned one) {
     SmallVector<AffineExpr> values(dims, getAffineConstantExpr(0, context));
     if (one < dims)
       values[one] = getAffineConstantExpr(1, context);
-    return simplifyAffineExpr(place.replaceDims(values), 0, symbols);
+    return simplifySum(place.replaceDims(values));
   };
-  auto difference = [&](AffineExpr a, AffineExpr b, unsigned dims) {
-    return normalizeProducts(simplifyAffineExpr(a - b, dims, symbols));
-  };
+  auto difference = [](AffineExpr a, AffineExpr b) { return normalizeProducts(simplifySum(a - b)); };
   StridedAccess access{at(dims), {}};
   AffineExpr linear = access.offset;
   for (unsigned i = 0; i < dims; ++i) {
-    access.strides.push_back(difference(at(i), access.offset, 0));
+    access.strides.push_back(difference(at(i), access.offset));
     linear = linear + getAffineDimExpr(i, context) * access.strides.back();
   }
-  if (getConstant(difference(place, linear, dims)) != 0)
+  if (getConstant(difference(place, linear)) != 0)
     return std::nullopt;
   return access;
 }

@@ -5,6 +5,7 @@ from harness import ints, op, x
 
 aten = torch.ops.aten
 ALL = [True, True, True]
+N, H, W = torch.export.Dim("n", min=2, max=64), torch.export.Dim.AUTO, torch.export.Dim.AUTO
 
 
 def convolution(stride, padding, dilation, groups):
@@ -12,6 +13,12 @@ def convolution(stride, padding, dilation, groups):
     return lambda g, a, w: aten.convolution_backward(
         g, a, w, [w.shape[0]], stride, padding, dilation, False, [0] * rank, groups, ALL
     )
+
+
+def convolved(stride, padding, dilation, groups):
+    """The derivatives of x where the result is its own gradient, whose size thus follows from x's."""
+    derive = convolution(stride, padding, dilation, groups)
+    return lambda a, w: derive(aten.convolution(a, w, None, stride, padding, dilation, False, [0, 0], groups), a, w)
 
 
 def max_pool(a):
@@ -41,6 +48,10 @@ ROWS = [
     op("convolution_backward.strided", convolution([2, 3], [1, 2], [2, 1], 1), x(2, 4, 4, 4), x(2, 3, 9, 9), x(4, 3, 3, 3)),
     op("convolution_backward.grouped", convolution([1, 2], [0, 1], [1, 1], 2), x(2, 6, 4, 3), x(2, 4, 6, 5), x(6, 2, 3, 3)),
     op("convolution_backward.1d", convolution([2], [1], [1], 1), x(2, 4, 5), x(2, 3, 9), x(4, 3, 3)),
+    *(op(f"convolution_backward.{sizes}.{stride}.{groups}", convolved([stride] * 2, [1, 0], [1, 2], groups), x(2, 4, 9, 8), x(4, 4 // groups, 3, 2),
+         dynamic=(dynamic, None), other=(x(*other), x(4, 4 // groups, 3, 2)))
+      for sizes, dynamic, other in (("batch", {0: N}, (5, 4, 9, 8)), ("image", {2: H, 3: W}, (2, 4, 12, 7)))
+      for stride, groups in ((1, 1), (2, 1), (3, 2), (1, 2), (3, 1))),
     op("max_pool2d_backward", max_pool, x(2, 3, 7, 8)),
     op("avg_pool2d_backward", lambda g, a: aten.avg_pool2d_backward(g, a, [3, 2], [2, 1], [1, 0], False, True, None), x(2, 3, 4, 7), x(2, 3, 7, 8)),
     op("avg_pool2d_backward.uncounted", lambda g, a: aten.avg_pool2d_backward(g, a, [3, 3], [2, 2], [1, 1], True, False, None), x(2, 3, 4, 5), x(2, 3, 7, 8)),

@@ -121,6 +121,7 @@ writes = [
 dynamic = [
     op("dynamic.slice", lambda a: (a[:, 1:], a[:, -2:], a[:, ::2]), x(2, 8), dynamic=({1: N},), other=(x(2, 13),)),
     op("dynamic.view", lambda a: a.reshape(-1, 4), x(8, 4), dynamic=({0: N},), other=(x(5, 4),)),
+    op("dynamic.merged", lambda a: a.view(-1, 2, 2, 3).permute(2, 3, 1, 0).flatten(2) * 2, x(5, 4, 3), dynamic=({0: N},), other=(x(3, 4, 3),)),
     op("dynamic.cat", lambda a: torch.cat([a, a[:1]]), x(8), dynamic=({0: N},), other=(x(3),)),
     op("dynamic.arange", lambda a: a + torch.arange(a.shape[0]), x(8), dynamic=({0: N},), other=(x(3),)),
     op("dynamic.mean", lambda a: a.mean(0), x(8, 3), dynamic=({0: N},), other=(x(3, 3),)),

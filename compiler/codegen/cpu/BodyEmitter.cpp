@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
+#include "dialects/core/Polynomial.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/StridedAccess.h"
 
@@ -38,7 +39,7 @@ Lanes BodyEmitter::emitPlace(mlir::AffineExpr place, ArrayRef<Lanes> dims) {
     divides |= e.getKind() == mlir::AffineExprKind::Mod || e.getKind() == mlir::AffineExprKind::FloorDiv;
   });
   if (divides)
-    place = simplifyAffineExpr(place, dims.size(), frame.symbols.size());
+    place = simplifySum(place);
   return lanes.affine(place, dims, frame.symbols);
 }
 
