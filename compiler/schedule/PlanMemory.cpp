@@ -73,11 +73,12 @@ static bool readsBeforeWrites(loop::KernelOp kernel, BlockArgument operand, Valu
     while (member->getParentOp() != kernel)
       member = member->getParentOp();
     // Members run in order for each point of the shared dimensions, so an
-    // earlier one may read more of the same point; the writer itself, only
-    // the element that it writes.
+    // earlier one may read more of the same point; the writer itself, and what
+    // may be in one loop with it, only the element that it writes.
     bool isWriter = member == writer;
+    bool isInLoop = isWriter || loop::getDomain(member) == loop::getDomain(writer);
     if (!read || (!isWriter && !member->isBeforeInBlock(writer)) || llvm::isa<loop::ScatterOp>(writer) ||
-        !isIdentity(read, member, isWriter ? rank : std::min<unsigned>(rank, kernel.getShared())))
+        !isIdentity(read, member, isInLoop ? rank : std::min<unsigned>(rank, kernel.getShared())))
       return false;
   }
   return true;

@@ -36,6 +36,8 @@ functions = [
     op("complex.moments", lambda a: (a.var(), a.std(1), *torch.var_mean(a, 0, correction=0), *torch.std_mean(a)), z(4, 9)),
     op("complex.prod", lambda a: (a.prod(), a.prod(1), a[:0].prod(0), a[:, :0].prod()), z(3, 4), tolerance=(1e-3, 1e-3)),
     op("complex.logsumexp", lambda a: (a.logsumexp(1), torch.logcumsumexp(a, 1), torch.logcumsumexp(a[0, 0], 0), torch.logaddexp(a, a.flip(0))), z(4, 9), tolerance=(1e-3, 1e-4)),
+    # More columns than a vector has lanes: nothing is written over what a later vector reads.
+    op("complex.logsumexp_wide", lambda a: (a.logsumexp(1), torch.logcumsumexp(a, 1).exp()), z(4, 40), tolerance=(1e-3, 1e-3)),
     op("complex.ramps", lambda a: (torch.linspace(-1j, 3 + 2j, 7) + a, torch.logspace(1, 2j, 7) + a), z(7), tolerance=(1e-4, 1e-4)),
     op("complex.scaled", lambda a, b, c: (torch.addmm(a, b, c, beta=1 + 2j, alpha=2j), torch.lerp(a, b, 1.2 + 0.1j), torch.lerp(a, b, c), torch.add(a, b, alpha=1 + 1j)), z(4, 4), z(4, 4), z(4, 4)),
     op("complex.vecdot", lambda a, b: torch.linalg.vecdot(a, b), z(4, 9), z(4, 9)),
