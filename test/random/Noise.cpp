@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 
@@ -35,7 +36,10 @@ public:
               Random &random)
       : op(op), operands(operands), symbols(symbols), result(result), scale(scale), random(random),
         element(result.element), name(op->getName().stripDialect()), kindOfAnything(random.below(9)),
-        shareOfAnything(random.pick({50, 100})) {}
+        shareOfAnything(random.pick({50, 100})) {
+    if (random.chance(20))
+      sameForAll = random.uniform(-1, 1);
+  }
   void run();
 
 private:
@@ -55,7 +59,8 @@ private:
   double largest() const { return llvm::APFloat::getLargest(semantics()).convertToDouble(); }
   double smallest() const { return llvm::APFloat::getSmallestNormalized(semantics()).convertToDouble(); }
   double sign() { return random.chance(50) ? 1 : -1; }
-  double noise() { return random.uniform(-1, 1) * scale; }
+  /// Alike elements are often rounded alike: sometimes all have the same.
+  double noise() { return (sameForAll ? *sameForAll : random.uniform(-1, 1)) * scale; }
   /// Any value whatever: of what no one has promised. Of one kind in a tensor: NaN everywhere would hide the others.
   double anything(double value) {
     double infinity = std::numeric_limits<double>::infinity();
@@ -80,6 +85,7 @@ private:
   Random &random;
   Type element;
   StringRef name;
+  std::optional<double> sameForAll;
   int64_t kindOfAnything;
   int shareOfAnything; ///< in percent
 };
