@@ -1,14 +1,394 @@
-//===- ControlFlow.cpp - operators that take graphs --------------------------------===//
+//===- ControlFlow.cpp - operators that take graphs ---------------------------------===//
+//
+// A branch that is known is inlined; a loop whose trips are known and few is
+// written out, so that sequences and shapes may change from trip to trip. The
+// rest becomes the operators that torch.export has for control flow, with every
+// tensor that a graph takes from around it as an operand.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/import/onnx/Graph.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace ptc::import::onnx {
+namespace {
 
-Values GraphImporter::buildIf(const Node &, Scope &, const Frame &) { return {b.fail("is not supported")}; }
-Values GraphImporter::buildLoop(const Node &, Scope &, const Frame &) { return {b.fail("is not supported")}; }
-Values GraphImporter::buildScan(const Node &, Scope &, const Frame &) { return {b.fail("is not supported")}; }
-Values GraphImporter::buildSequenceMap(const Node &, Scope &, const Frame &) { return {b.fail("is not supported")}; }
+/// A loop that is written out has at most so many nodes.
+constexpr int64_t kMostNodes = 20000;
+
+/// Tensors from around the regions.
+llvm::SetVector<mlir::Value> capturesOf(llvm::ArrayRef<Region *> regions) {
+  llvm::SetVector<mlir::Value> captured;
+  for (Region *region : regions)
+    region->walk([&](Operation *op) {
+      for (mlir::Value operand : op->getOperands())
+        if (!region->isAncestor(operand.getParentRegion()))
+          captured.insert(operand);
+    });
+  return captured;
+}
+
+/// An operation whose regions are being built where it stands; `finish` makes the operator of torch.export's of them.
+class RegionBuilder {
+public:
+  RegionBuilder(Builder &b, llvm::StringRef name) : b(b), name(name) {
+    OperationState state(b.location, name);
+    state.addRegion();
+    state.addRegion();
+    holder = b.builder.create(state);
+  }
+
+  /// Begins region `i`; its arguments have these types.
+  Values begin(unsigned i, TypeRange types) {
+    Block *block = b.builder.createBlock(&holder->getRegion(i));
+    Values arguments;
+    for (Type type : types)
+      arguments.push_back(b.wrap(block->addArgument(type, b.location)));
+    return arguments;
+  }
+
+  /// Ends the region with tensors of these values; their types. Nothing after a failure.
+  std::optional<llvm::SmallVector<Type>> end(const Values &results) {
+    llvm::SmallVector<mlir::Value> values;
+    for (const Value &result : results)
+      values.push_back(b.tensor(result));
+    if (b.hasFailed())
+      return std::nullopt;
+    aten::createUnknown(b.builder, b.location, "aten.yield", values, {}, {});
+    b.builder.setInsertionPointAfter(holder);
+    return llvm::map_to_vector(values, [](mlir::Value v) { return v.getType(); });
+  }
+
+  Values finish(llvm::ArrayRef<mlir::Value> operands, TypeRange results) {
+    auto captured = capturesOf({&holder->getRegion(0), &holder->getRegion(1)});
+    OperationState state(b.location, name);
+    state.addOperands(operands);
+    state.addOperands(captured.getArrayRef());
+    state.addTypes(results);
+    for (Region &region : holder->getRegions()) {
+      for (mlir::Value value : captured) {
+        BlockArgument argument = region.front().addArgument(value.getType(), value.getLoc());
+        region.walk([&](Operation *op) { op->replaceUsesOfWith(value, argument); });
+      }
+      state.addRegion()->takeBody(region);
+    }
+    holder->erase();
+    holder = nullptr;
+    Values values;
+    for (mlir::Value result : b.builder.create(state)->getResults())
+      values.push_back(b.wrap(result));
+    return values;
+  }
+
+  ~RegionBuilder() {
+    if (!holder)
+      return;
+    b.builder.setInsertionPointAfter(holder);
+    holder->erase();
+  }
+
+private:
+  Builder &b;
+  llvm::StringRef name;
+  Operation *holder;
+};
+
+} // namespace
+
+std::optional<Values> GraphImporter::callGraph(const proto::GraphProto &graph, const Values &arguments,
+                                               const Scope &scope, const Frame &frame) {
+  Scope inner(&scope);
+  Frame deeper = frame;
+  ++deeper.depth;
+  if (int(arguments.size()) != graph.input_size()) {
+    b.fail("gives " + llvm::Twine(arguments.size()) + " values to a graph that takes " +
+           llvm::Twine(graph.input_size()));
+    return std::nullopt;
+  }
+  for (auto [input, value] : llvm::zip(graph.input(), arguments))
+    inner.bind(input.name(), value);
+  if (!build(graph, inner, deeper)) {
+    b.fail("in its graph: " + text);
+    return std::nullopt;
+  }
+  Values results;
+  for (const proto::ValueInfoProto &output : graph.output()) {
+    const Value *value = inner.find(output.name());
+    if (!value) {
+      b.fail("its graph does not define '" + output.name() + "'");
+      return std::nullopt;
+    }
+    results.push_back(*value);
+  }
+  return results;
+}
+
+/// The condition as a tensor of one bool without dimensions.
+static Value conditionOf(Builder &b, const Value &x) { return b.reshape(b.to(x, b.boolean()), {}); }
+
+
+//===----------------------------------------------------------------------===//
+// If
+//===----------------------------------------------------------------------===//
+
+Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame) {
+  const auto *yes = node.find("then_branch"), *no = node.find("else_branch");
+  if (!yes || !no)
+    return {b.fail("needs then_branch and else_branch")};
+  if (auto known = b.knownBool(node[0]))
+    return callGraph((*known ? yes : no)->g(), {}, scope, frame).value_or(Values());
+  mlir::Value condition = b.tensor(conditionOf(b, node[0]));
+  if (b.hasFailed())
+    return {};
+  RegionBuilder regions(b, "aten.higher_order.cond");
+  llvm::SmallVector<Type> types[2];
+  for (unsigned i : {0, 1}) {
+    regions.begin(i, {});
+    auto results = callGraph((i == 0 ? yes : no)->g(), {}, scope, frame);
+    auto found = results ? regions.end(*results) : std::nullopt;
+    if (!found)
+      return {};
+    types[i] = *found;
+  }
+  if (types[0] != types[1])
+    return {b.fail("its branches answer tensors of different shapes or types, and which one runs is not known at "
+                   "compile time")};
+  return regions.finish(condition, types[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// Loop
+//===----------------------------------------------------------------------===//
+
+Values GraphImporter::buildLoop(const Node &node, Scope &scope, const Frame &frame) {
+  const auto *attribute = node.find("body");
+  if (!attribute || node.count() < 2)
+    return {b.fail("needs a body, and what to begin with")};
+  const proto::GraphProto &body = attribute->g();
+  int64_t states = int64_t(node.count()) - 2;
+  if (body.input_size() != states + 2 || body.output_size() < states + 1)
+    return {b.fail("its body does not take and answer what it begins with")};
+  auto trips = node.has(0) ? b.knownInts(node[0]) : std::nullopt;
+  bool isKnown = (trips && trips->size() == 1) || !node.has(0);
+  int64_t most = kMostNodes / (body.node_size() + 1);
+  int64_t count = trips && trips->size() == 1 ? std::max<int64_t>(trips->front(), 0) : INT64_MAX;
+  bool canStop = node.has(1) && !b.knownBool(node[1]);
+  if (isKnown && !canStop && (count <= most || count >= INT64_MAX / 2)) {
+    auto unrolled = unrollLoop(node, body, count, scope, frame);
+    if (unrolled)
+      return *unrolled;
+  }
+  return b.hasFailed() ? Values() : whileLoop(node, body, scope, frame);
+}
+
+/// Nullopt, and nothing built, when it turns out that data say how often.
+std::optional<Values> GraphImporter::unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips,
+                                                Scope &scope, const Frame &frame) {
+  int64_t states = int64_t(node.count()) - 2;
+  int64_t most = kMostNodes / (body.node_size() + 1);
+  Block *block = b.builder.getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
+  Value condition = node.has(1) ? node[1] : b.literal(Literal{b.boolean(), {}, {Expression(1)}});
+  Values carried(node.all().begin() + 2, node.all().end());
+  std::vector<Values> scans(body.output_size() - states - 1);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    auto goes = b.knownBool(condition);
+    if (goes == false)
+      break;
+    if (!goes || trip > most) {
+      while (!block->empty() && &block->back() != before)
+        block->back().erase();
+      return std::nullopt;
+    }
+    Values arguments{b.literal(Literal{b.i64(), {}, {Expression(trip)}}), condition};
+    llvm::append_range(arguments, carried);
+    auto results = callGraph(body, arguments, scope, frame);
+    if (!results)
+      return Values();
+    condition = results->front();
+    carried.assign(results->begin() + 1, results->begin() + 1 + states);
+    for (size_t i = 0; i < scans.size(); ++i)
+      scans[i].push_back(b.unsqueeze((*results)[1 + states + i], 0));
+  }
+  Values results = carried;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    if (!scans[i].empty()) {
+      results.push_back(b.cat(scans[i], 0));
+      continue;
+    }
+    // Of no trips: as many dimensions as the body says.
+    auto type = inputType(body.output(1 + states + i));
+    if (!type)
+      return Values{b.fail("a loop of no trips whose outputs have no type")};
+    Shape sizes = getShape(*type);
+    sizes.insert(sizes.begin(), b.constant(0));
+    results.push_back(b.full(sizes, 0, type->getElementType()));
+  }
+  return results;
+}
+
+/// Carried are the trip, whether it goes on, the states, and what is collected.
+Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame) {
+  int64_t states = int64_t(node.count()) - 2;
+  size_t collected = body.output_size() - states - 1;
+  Value yes = b.full({}, 1, b.boolean());
+  Values carried{b.full({}, 0, b.i64()), node.has(1) ? conditionOf(b, node[1]) : yes};
+  for (int64_t i = 0; i < states; ++i) {
+    if (!node[2 + i].isTensor())
+      return {b.fail("a sequence that a loop changes, and the number of trips is not known at compile time")};
+    carried.push_back(node[2 + i]);
+  }
+  auto trips = node.has(0) ? b.knownInts(node[0]) : std::nullopt;
+  Value limit = node.has(0) ? b.reshape(b.to(node[0], b.i64()), {}) : b.none();
+  for (size_t i = 0; i < collected; ++i) {
+    const proto::ValueInfoProto &output = body.output(1 + states + i);
+    auto declared = size_t(states) + i < node.declared.size() ? node.declared[states + i] : std::nullopt;
+    auto type = output.type().tensor_type().has_shape() ? inputType(output) : std::nullopt;
+    bool isKnown = trips && trips->size() == 1;
+    if (b.hasFailed() || !(declared || (type && isKnown)))
+      return {b.fail("how many values it collects is not known at compile time")};
+    Shape sizes;
+    if (declared) {
+      sizes = b.staticShape(*declared);
+    } else {
+      sizes = getShape(*type);
+      sizes.insert(sizes.begin(), b.constant(std::max<int64_t>(trips->front(), 0)));
+    }
+    auto dtype = dtypeOf(output.type().tensor_type().elem_type());
+    if (!dtype)
+      return {b.fail("collects values whose type is not known")};
+    carried.push_back(b.full(sizes, 0, toType(*dtype, b.context)));
+  }
+  llvm::SmallVector<mlir::Value> operands;
+  for (const Value &value : carried)
+    operands.push_back(b.tensor(value));
+  if (b.hasFailed())
+    return {};
+  auto types = llvm::map_to_vector(operands, [](mlir::Value v) { return v.getType(); });
+
+  RegionBuilder regions(b, "aten.higher_order.while_loop");
+  Values at = regions.begin(0, types);
+  Value goes = limit ? b.call("logical_and.default", {at[1], b.call("lt.Tensor", {at[0], limit})})
+                     : b.call("logical_and.default", {at[1], yes});
+  if (!regions.end({goes}))
+    return {};
+  at = regions.begin(1, types);
+  auto results = callGraph(body, Values(at.begin(), at.begin() + 2 + states), scope, frame);
+  if (!results)
+    return {};
+  Values next{at[0] + 1.0, conditionOf(b, results->front())};
+  next.insert(next.end(), results->begin() + 1, results->begin() + 1 + states);
+  for (size_t i = 0; i < collected; ++i) {
+    Value row = b.unsqueeze((*results)[1 + states + i], 0), &all = at[2 + states + i];
+    Shape sizes = b.shape(row);
+    Value place = b.expand(b.reshape(at[0], Shape(sizes.size(), b.constant(1))), sizes);
+    next.push_back(b.call("scatter.src", {all, 0, place, row}, b.type(all)));
+  }
+  auto found = regions.end(next);
+  if (!found)
+    return {};
+  if (*found != types)
+    return {b.fail("a state changes its shape or type from trip to trip, and the number of trips is not known at "
+                   "compile time")};
+  Values all = regions.finish(operands, types);
+  all.erase(all.begin(), all.begin() + 2);
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Scan, SequenceMap
+//===----------------------------------------------------------------------===//
+
+/// Written out: what it goes over has a length that is known.
+Values GraphImporter::buildScan(const Node &node, Scope &scope, const Frame &frame) {
+  const auto *attribute = node.find("body");
+  int64_t scans = node.integer("num_scan_inputs", 0), first = node.opset < 9 ? 1 : 0;
+  int64_t states = int64_t(node.count()) - first - scans;
+  if (!attribute || scans < 1 || states < 0)
+    return {b.fail("needs a body, and something to go over")};
+  const proto::GraphProto &body = attribute->g();
+  int64_t outputs = int64_t(body.output_size()) - states;
+  if (outputs < 0)
+    return {b.fail("its body does not answer its states")};
+  if (first == 1 && node.has(0))
+    return {b.fail("sequence_lens is not supported")};
+  auto of = [&](const char *name, size_t count, int64_t otherwise) { return node.ints(name, count, otherwise); };
+  Ints axes = of("scan_input_axes", scans, 0), backwards = of(first ? "directions" : "scan_input_directions", scans, 0);
+  Ints outputAxes = of("scan_output_axes", outputs, 0), outputBackwards = of("scan_output_directions", outputs, 0);
+  // Before opset 9 everything has a batch dimension in front.
+  int64_t batches = first ? b.staticSize(node[first], 0) : 1;
+  std::vector<Values> results(states + outputs);
+  for (int64_t batch = 0; batch < batches && !b.hasFailed(); ++batch) {
+    auto part = [&](const Value &x) { return first ? b.select(x, 0, batch) : x; };
+    Values carried, over;
+    for (int64_t i = 0; i < states; ++i)
+      carried.push_back(part(node[first + i]));
+    for (int64_t i = 0; i < scans; ++i)
+      over.push_back(part(node[first + states + i]));
+    int64_t steps = b.staticSize(over[0], axes[0]);
+    if (b.hasFailed() || steps * (body.node_size() + 1) > kMostNodes)
+      return {b.fail(llvm::Twine(steps) + " steps of " + llvm::Twine(body.node_size()) +
+                     " nodes are too many to write out")};
+    std::vector<Values> collected(outputs);
+    for (int64_t step = 0; step < steps; ++step) {
+      Values arguments = carried;
+      for (int64_t i = 0; i < scans; ++i)
+        arguments.push_back(b.select(over[i], axes[i], backwards[i] ? steps - 1 - step : step));
+      auto answers = callGraph(body, arguments, scope, frame);
+      if (!answers)
+        return {};
+      carried.assign(answers->begin(), answers->begin() + states);
+      for (int64_t i = 0; i < outputs; ++i)
+        collected[i].push_back((*answers)[states + i]);
+    }
+    for (int64_t i = 0; i < states; ++i)
+      results[i].push_back(carried[i]);
+    for (int64_t i = 0; i < outputs; ++i) {
+      if (collected[i].empty())
+        return {b.fail("a scan of no steps")};
+      if (outputBackwards[i])
+        std::reverse(collected[i].begin(), collected[i].end());
+      int64_t axis = b.dim(outputAxes[i], b.rank(collected[i][0]) + 1);
+      for (Value &value : collected[i])
+        value = b.unsqueeze(value, axis);
+      results[states + i].push_back(b.cat(collected[i], axis));
+    }
+  }
+  Values all;
+  for (Values &parts : results) {
+    if (first)
+      for (Value &value : parts)
+        value = b.unsqueeze(value, 0);
+    all.push_back(parts.empty() ? b.none() : b.cat(parts, 0));
+  }
+  return all;
+}
+
+Values GraphImporter::buildSequenceMap(const Node &node, Scope &scope, const Frame &frame) {
+  const auto *attribute = node.find("body");
+  if (!attribute || !node[0].sequence)
+    return {b.fail("needs a body and a sequence")};
+  std::vector<Values> results(attribute->g().output_size());
+  for (size_t i = 0; i < node[0].sequence->size(); ++i) {
+    Values arguments;
+    for (const Value &input : node.all()) {
+      if (input.sequence && i >= input.sequence->size())
+        return {b.fail("its sequences have different lengths")};
+      arguments.push_back(input.sequence ? (*input.sequence)[i] : input);
+    }
+    auto answers = callGraph(attribute->g(), arguments, scope, frame);
+    if (!answers)
+      return {};
+    for (size_t k = 0; k < results.size(); ++k)
+      results[k].push_back((*answers)[k]);
+  }
+  Values all;
+  for (Values &values : results)
+    all.push_back(b.sequence(std::move(values)));
+  return all;
+}
 
 } // namespace ptc::import::onnx

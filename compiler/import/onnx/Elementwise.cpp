@@ -9,12 +9,24 @@ using namespace mlir;
 namespace ptc::import::onnx {
 namespace {
 
+/// The second operand: up to opset 6 its dimensions may be aligned with those from `axis` on.
+Value second(Builder &b, const Node &n) {
+  Value y = n[1];
+  if (n.opset >= 7 || !n.integer("broadcast", 0) || !n.hasAttribute("axis"))
+    return y;
+  int64_t rank = b.rank(n[0]), axis = n.integer("axis", 0);
+  Shape sizes = b.shape(y);
+  for (axis = axis < 0 ? axis + rank : axis; axis + int64_t(sizes.size()) < rank;)
+    sizes.push_back(b.constant(1));
+  return b.reshape(y, sizes);
+}
+
 /// An ATen operator of the same operands, by name.
 void same(Table &t, llvm::StringRef name, const char *aten) {
   t.row(name, [aten](Builder &b, const Node &n) {
     std::vector<Arg> args;
     for (unsigned i = 0; i < n.count(); ++i)
-      args.push_back(n[i]);
+      args.push_back(i == 1 ? second(b, n) : n[i]);
     return b.call(aten, args);
   });
 }
@@ -51,8 +63,8 @@ Value modulo(Builder &b, const Node &n) {
 
 Value divide(Builder &b, const Node &n) {
   if (b.isFloat(n[0]))
-    return n[0] / n[1];
-  return b.call("div.Tensor_mode", {n[0], n[1], named("rounding_mode", "trunc")});
+    return n[0] / second(b, n);
+  return b.call("div.Tensor_mode", {n[0], second(b, n), named("rounding_mode", "trunc")});
 }
 
 /// Of one operand, and numbers that are attributes.
@@ -63,16 +75,6 @@ Value clip(Builder &b, const Node &n) {
   if (n.has(1))
     x = b.call("maximum.default", {x, n[1]});
   return n.has(2) ? b.call("minimum.default", {x, n[2]}) : x;
-}
-
-Value castTo(Builder &b, const Value &x, Type to, bool saturates) {
-  // What is too large for an eight-bit float becomes the largest one.
-  if (saturates && to && isa<Float8E4M3FNType, Float8E5M2Type>(to) && b.isFloat(x) &&
-      !isa<Float8E4M3FNType, Float8E5M2Type>(b.element(x))) {
-    double most = isa<Float8E4M3FNType>(to) ? 448 : 57344;
-    return b.to(b.clamp(x, -most, most), to);
-  }
-  return b.to(x, to);
 }
 
 /// Before opset 13 all dimensions from `axis` on are one.
@@ -96,17 +98,19 @@ Value hardmax(Builder &b, const Value &x, int64_t axis) {
   return b.to(b.call("eq.Tensor", {index, place}), b.element(x));
 }
 
+/// Whether it trains, and the ratio, may be data.
 Values dropout(Builder &b, const Node &n) {
-  bool trains = n.opset >= 12 && n.has(2) && b.knownBool(n[2]) != false;
-  double ratio = n.opset < 12 ? n.real("ratio", 0.5) : n.has(1) ? b.real(n[1], "the ratio") : 0.5;
+  auto trains = n.opset >= 12 && n.has(2) ? b.knownBool(n[2]) : std::optional(false);
   Shape sizes = b.shape(n[0]);
-  if (!trains || ratio == 0)
+  if (trains == false)
     return {n[0], n.wants(1) ? b.full(sizes, 1, b.boolean()) : b.none()};
-  if (!b.knownBool(n[2]))
-    return {b.fail("training_mode must be known at compile time")};
+  Value ratio = b.to(n.has(1) ? b.reshape(n[1], {}) : b.number(0.5, b.f32()), b.f32());
+  if (!trains)
+    ratio = b.where(b.reshape(n[2], {}), ratio, b.full({}, 0, b.f32()));
   Value random = b.call("rand.default", {sizes, named("dtype", b.f32())}, makeTensorType(sizes, b.f32()));
-  Value mask = b.call("ge.Scalar", {random, ratio});
-  return {n[0] * b.to(mask, b.element(n[0])) * (1 / (1 - ratio)), mask};
+  Value mask = b.call("ge.Tensor", {random, ratio});
+  Value scale = b.to(b.call("reciprocal.default", {1.0 - ratio}), b.element(n[0]));
+  return {n[0] * b.to(mask, b.element(n[0])) * scale, mask};
 }
 
 Value isInfinite(Builder &b, const Node &n) {
@@ -125,9 +129,11 @@ Value shrink(Builder &b, const Node &n) {
   return b.to(b.where(low, x + bias, b.where(high, x - bias, zero)), b.element(x));
 }
 
-/// The slope of one number a channel is right-aligned by ONNX's rules.
+/// Up to opset 6 the slopes are one a channel.
 Value prelu(Builder &b, const Node &n) {
   Value x = n[0];
+  if (n.opset < 7 && b.rank(x) > 1 && b.rank(n[1]) == 1)
+    return b.where(b.call("ge.Scalar", {x, 0}), x, x * b.along(n[1], 1, b.rank(x)));
   return b.where(b.call("ge.Scalar", {x, 0}), x, x * n[1]);
 }
 
@@ -154,6 +160,9 @@ void addActivations(Table &t) {
   });
   t.row("Swish", [](Builder &b, const Node &n) {
     return n[0] * b.call("sigmoid.default", {n[0] * n.real("alpha", 1)});
+  });
+  t.row("SwiGLU", [](Builder &b, const Node &n) {
+    return n[0] * b.call("sigmoid.default", {n[0] * n.real("alpha", 1)}) * n[1];
   });
   t.row("Softsign", [](Builder &b, const Node &n) { return n[0] / (b.call("abs.default", {n[0]}) + 1.0); });
   t.row("Gelu", gelu);
@@ -231,7 +240,7 @@ void addElementwise(Table &t) {
       total = total + n[i];
     return total / double(n.count());
   });
-  t.row("Pow", [](Builder &b, const Node &n) { return power(b, n[0], n[1]); });
+  t.row("Pow", [](Builder &b, const Node &n) { return power(b, n[0], second(b, n)); });
   t.row("Div", divide);
   t.row("Mod", modulo);
   t.row("BitShift", [](Builder &b, const Node &n) {
@@ -244,11 +253,9 @@ void addElementwise(Table &t) {
   t.row("Identity", [](Builder &b, const Node &n) { return n[0]; });
   t.row("Cast", [](Builder &b, const Node &n) {
     Type to = n.elementType("to");
-    return to ? castTo(b, n[0], to, n.integer("saturate", 1)) : b.fail("does not say to which type");
+    return to ? b.to(n[0], to) : b.fail("does not say to which type");
   });
-  t.row("CastLike", [](Builder &b, const Node &n) {
-    return castTo(b, n[0], b.element(n[1]), n.integer("saturate", 1));
-  });
+  t.row("CastLike", [](Builder &b, const Node &n) { return b.to(n[0], b.element(n[1])); });
   t.row("BitCast", [](Builder &b, const Node &n) {
     Type to = n.elementType("to");
     return to ? b.call("view.dtype", {n[0], to}, makeTensorType(b.shape(n[0]), to)) : b.fail("does not say to which type");

@@ -56,7 +56,8 @@ private:
   // Operators that take graphs (ControlFlow.cpp).
   Values buildIf(const Node &node, Scope &scope, const Frame &frame);
   Values buildLoop(const Node &node, Scope &scope, const Frame &frame);
-  Values unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips, Scope &scope, const Frame &frame);
+  std::optional<Values> unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips, Scope &scope,
+                                   const Frame &frame);
   Values whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame);
   Values buildScan(const Node &node, Scope &scope, const Frame &frame);
   Values buildSequenceMap(const Node &node, Scope &scope, const Frame &frame);

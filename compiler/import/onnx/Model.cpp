@@ -57,10 +57,6 @@ std::optional<DType> dtypeOf(int32_t elementType) {
     return DType::Complex128;
   case 16:
     return DType::BFloat16;
-  case 17:
-    return DType::Float8E4M3FN;
-  case 19:
-    return DType::Float8E5M2;
   default:
     return std::nullopt;
   }
@@ -69,20 +65,14 @@ std::optional<DType> dtypeOf(int32_t elementType) {
 std::string nameOf(int32_t elementType) {
   if (auto dtype = dtypeOf(elementType))
     return toString(*dtype).str();
-  static constexpr StringRef kOthers[] = {"float8e4m3fnuz", "float8e5m2fnuz", "uint4", "int4",
-                                          "float4e2m1",     "float8e8m0",     "uint2", "int2"};
-  switch (elementType) {
-  case 0:
-    return "undefined";
-  case 8:
-    return "string";
-  case 18:
-    return kOthers[0].str();
-  default:
-    if (elementType >= 20 && elementType <= 26)
-      return kOthers[elementType - 19].str();
-    return "element type " + std::to_string(elementType);
-  }
+  static constexpr StringRef kOthers[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+                                          "uint4",        "int4",           "float4e2m1", "float8e8m0",
+                                          "uint2",        "int2"};
+  if (elementType >= 17 && elementType <= 26)
+    return kOthers[elementType - 17].str();
+  return elementType == 0   ? "undefined"
+         : elementType == 8 ? "string"
+                            : "element type " + std::to_string(elementType);
 }
 
 //===----------------------------------------------------------------------===//

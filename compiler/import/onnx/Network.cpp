@@ -1,5 +1,6 @@
 //===- Network.cpp - convolutions and matrix products ----------------------------===//
 
+#include "compiler/import/onnx/Quantization.h"
 #include "compiler/import/onnx/Table.h"
 #include "compiler/import/onnx/Windows.h"
 
@@ -49,10 +50,8 @@ Value padSpatial(Builder &b, const Value &x, IntsRef before, IntsRef after, doub
   return b.call("constant_pad_nd.default", {x, pads, b.isFloat(x) ? Arg(value) : Arg(int64_t(value))});
 }
 
-namespace {
-
 /// Of the weights' spatial dimensions; fails where they are not as many as x has.
-Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w) {
+static Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w) {
   int64_t rank = b.rank(x);
   if (rank < 3 || rank > 5 || b.rank(w) != rank) {
     b.fail("convolutions have one to three spatial dimensions, not those of operands of rank " + llvm::Twine(rank) +
@@ -67,7 +66,7 @@ Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w) {
   return kernel;
 }
 
-Value convolve(Builder &b, const Node &n, Value x, const Value &w, const Value &bias) {
+Value convolution(Builder &b, const Node &n, Value x, const Value &w, const Value &bias) {
   Ints kernel = kernelOf(b, n, x, w);
   if (b.hasFailed())
     return x;
@@ -79,6 +78,8 @@ Value convolve(Builder &b, const Node &n, Value x, const Value &w, const Value &
   return b.call("convolution.default", {x, w, bias, windows.strides, windows.before, windows.dilations, false,
                                         Ints(kernel.size(), 0), n.integer("group", 1)});
 }
+
+namespace {
 
 /// All that the weights reach, cut to where the result lies; what no weight reaches is zero.
 Value convolveTransposed(Builder &b, const Node &n) {
@@ -146,19 +147,6 @@ Value gemm(Builder &b, const Node &n) {
   if (beta != 1)
     c = b.to(b.isFloat(x) ? c * beta : b.to(c, b.f32()) * beta, b.element(x));
   return result + c;
-}
-
-/// Integers less their zero points, which may be one a row or column, as int32.
-Value shifted(Builder &b, const Value &x, const Value &zero, int64_t channel) {
-  Value wide = b.to(x, b.i32());
-  if (!zero)
-    return wide;
-  Value point = b.to(zero, b.i32());
-  if (b.rank(point) == 1 && getConstant(b.size(point, 0)) != 1)
-    point = b.along(point, channel, b.rank(x));
-  else if (b.rank(point) == 1)
-    point = b.reshape(point, {});
-  return wide - point;
 }
 
 Shape broadcastShapes(Builder &b, Shape x, Shape y) {
@@ -237,7 +225,7 @@ Value einsum(Builder &b, const Node &n) {
 } // namespace
 
 void addNetwork(Table &t) {
-  t.row("Conv", [](Builder &b, const Node &n) { return convolve(b, n, n[0], n[1], n.input(2)); });
+  t.row("Conv", [](Builder &b, const Node &n) { return convolution(b, n, n[0], n[1], n.input(2)); });
   t.row("ConvTranspose", convolveTransposed);
   t.row("Gemm", gemm);
   t.row("MatMul", [](Builder &b, const Node &n) { return b.matmul(n[0], n[1]); });
@@ -247,7 +235,7 @@ void addNetwork(Table &t) {
   });
   t.row("ConvInteger", [](Builder &b, const Node &n) {
     Value x = shifted(b, n[0], n.input(2), 1), w = shifted(b, n[1], n.input(3), 0);
-    return b.to(convolve(b, n, x, w, b.none()), b.i32());
+    return b.to(convolution(b, n, x, w, b.none()), b.i32());
   });
   t.row("Einsum", einsum);
 }

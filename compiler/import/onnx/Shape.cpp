@@ -68,8 +68,16 @@ Value transpose(Builder &b, const Node &n) {
   return b.permute(n[0], n.ints("perm").value_or(order));
 }
 
+/// The axes are data: whichever they are, the elements stay in order, and the model says the sizes.
+std::optional<Value> asDeclared(Builder &b, const Node &n) {
+  auto declared = n.has(1) && !b.knownInts(n[1]) ? declaredShape(b, n) : std::nullopt;
+  return declared ? std::optional(b.reshape(n[0], *declared)) : std::nullopt;
+}
+
 Value squeeze(Builder &b, const Node &n) {
   Value x = n[0];
+  if (auto declared = asDeclared(b, n))
+    return *declared;
   auto axes = n.intsOrInput("axes", 1);
   Ints all;
   if (!axes)
@@ -85,6 +93,8 @@ Value squeeze(Builder &b, const Node &n) {
 
 Value unsqueeze(Builder &b, const Node &n) {
   Value x = n[0];
+  if (auto declared = asDeclared(b, n))
+    return *declared;
   Ints axes = n.intsOrInput("axes", 1).value_or(Ints());
   Ints sorted = b.dims(axes, b.rank(x) + axes.size());
   llvm::sort(sorted);
@@ -98,8 +108,14 @@ Values split(Builder &b, const Node &n) {
   int64_t axis = b.dim(n.integer("axis", 0), b.rank(x));
   if (b.hasFailed())
     return {x};
-  auto given = n.intsOrInput("split", 1);
+  bool isData = n.has(1) && !b.knownInts(n[1]);
+  auto given = isData ? std::optional(Ints()) : n.intsOrInput("split", 1);
   Ints sizes = given.value_or(Ints());
+  for (const auto &declared : isData ? n.declared : decltype(n.declared)())
+    if (declared && int64_t(declared->size()) == b.rank(x))
+      sizes.push_back((*declared)[axis]);
+  if (isData && sizes.size() != n.outputs())
+    return {b.fail("split must be known at compile time")};
   if (!given) {
     // Equal parts; the last one may be smaller.
     int64_t count = n.opset >= 18 ? n.integer("num_outputs", n.outputs()) : n.outputs();
@@ -153,6 +169,24 @@ Value sliceAt(Builder &b, const Value &x, int64_t axis, const Value &start, cons
   return b.call("index_select.default", {x, axis, b.reshape(places, {count})});
 }
 
+/// Numbers for some axes, which are data, as one for every dimension.
+Value forAllAxes(Builder &b, const Value &numbers, const Value &axes, int64_t rank, double otherwise) {
+  Value wide = b.to(axes, b.i64());
+  wide = b.where(b.call("lt.Scalar", {wide, 0}), wide + double(rank), wide);
+  return b.call("scatter.src", {b.full(b.constant(rank), otherwise, b.i64()), 0, wide, b.to(numbers, b.i64())});
+}
+
+/// Also the axes are data.
+Value sliceAnywhere(Builder &b, const Node &n, ShapeRef declared) {
+  Value x = n[0];
+  int64_t rank = b.rank(x);
+  Value starts = forAllAxes(b, n[1], n[3], rank, 0);
+  Value steps = n.has(4) ? forAllAxes(b, n[4], n[3], rank, 1) : b.none();
+  for (int64_t i = 0; i < rank; ++i)
+    x = sliceAt(b, x, i, b.select(starts, 0, i), steps ? b.select(steps, 0, i) : b.none(), declared[i]);
+  return x;
+}
+
 Value slice(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t rank = b.rank(x);
@@ -164,6 +198,8 @@ Value slice(Builder &b, const Node &n) {
     Ints axes;
     for (int64_t i = 0, count = b.staticSize(n[1], 0); i < count; ++i)
       axes.push_back(i);
+    if (n.has(3) && !b.knownInts(n[3]))
+      return sliceAnywhere(b, n, *declared);
     if (n.has(3))
       axes = b.dims(b.ints(n[3], "axes"), rank);
     for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -231,16 +267,19 @@ Value expand(Builder &b, const Node &n) {
 
 Value tile(Builder &b, const Node &n) {
   auto known = b.knownSizes(n[1]);
-  if (known)
-    return b.call("repeat.default", {n[0], *known});
-  auto declared = declaredShape(b, n);
-  Shape sizes = b.shape(n[0]);
-  if (!declared || declared->size() != sizes.size())
-    return b.fail("the repeats must be known at compile time");
-  Shape repeats;
-  for (auto [to, from] : llvm::zip(*declared, sizes))
-    repeats.push_back(quotient(b, to, from));
-  return b.call("repeat.default", {n[0], repeats});
+  auto declared = known ? std::nullopt : declaredShape(b, n);
+  Shape sizes = b.shape(n[0]), repeats = known.value_or(Shape());
+  if (declared && declared->size() == sizes.size())
+    for (auto [to, from] : llvm::zip(*declared, sizes))
+      repeats.push_back(quotient(b, to, from));
+  if (repeats.size() != sizes.size())
+    return b.fail("the repeats must be known at compile time, one a dimension");
+  for (auto [size, times] : llvm::zip(sizes, repeats)) {
+    if (getConstant(times).value_or(0) < 0)
+      return b.fail("a negative number of repeats");
+    size = size * times;
+  }
+  return b.call("repeat.default", {n[0], repeats}, makeTensorType(sizes, b.element(n[0])));
 }
 
 Value constantOfShape(Builder &b, const Node &n) {
@@ -336,62 +375,99 @@ Value trilu(Builder &b, const Node &n) {
   return b.where(keeps, n[0], b.full({}, 0, b.element(n[0])));
 }
 
-Value pad(Builder &b, const Node &n) {
-  Value x = n[0];
+/// Around each dimension; sizes and numbers are known, or `start` is data and the result's size declared.
+struct Padding {
+  AffineExpr before, total;
+  Value start; ///< Of `before`, int64.
+};
+
+/// The places in a dimension that padded ones take their elements from.
+Value foldBack(Builder &b, const Value &places, const Value &length, llvm::StringRef mode) {
+  Value last = length - 1.0;
+  if (mode == "wrap")
+    return b.call("remainder.Tensor", {places, length});
+  if (mode == "reflect") {
+    Value period = b.call("maximum.default", {last * 2.0, b.full({}, 1, b.i64())});
+    Value at = b.call("remainder.Tensor", {places, period});
+    return b.call("minimum.default", {at, period - at});
+  }
+  return b.call("minimum.default", {b.call("clamp.default", {places, 0}), last});
+}
+
+std::vector<Padding> readPadding(Builder &b, const Node &n, const Value &x) {
   int64_t rank = b.rank(x);
-  bool isOld = n.opset < 11;
-  Shape pads = isOld ? b.staticShape(n.ints("pads").value_or(Ints())) : b.sizes(n[1], "pads");
+  std::vector<Padding> result;
+  auto known = n.opset < 11 ? b.staticShape(n.ints("pads").value_or(Ints())) : b.knownSizes(n[1]);
+  bool axesAreData = n.has(3) && !b.knownInts(n[3]);
+  if (!known || axesAreData) {
+    auto declared = declaredShape(b, n);
+    if (!declared || int64_t(declared->size()) != rank) {
+      b.fail("pads and axes must be known at compile time, or the result's shape");
+      return {};
+    }
+    int64_t count = b.staticSize(n[1], 0) / 2;
+    Value starts = b.to(b.slice(n[1], 0, b.constant(0), b.constant(count)), b.i64());
+    if (n.has(3))
+      starts = forAllAxes(b, starts, n[3], rank, 0);
+    else if (count != rank)
+      b.fail("pads are not two a dimension");
+    for (int64_t i = 0; i < rank && !b.hasFailed(); ++i)
+      result.push_back({{}, (*declared)[i], b.select(starts, 0, i)});
+    return result;
+  }
   Ints axes;
   for (int64_t i = 0; i < rank; ++i)
     axes.push_back(i);
   if (n.has(3))
     axes = b.dims(b.ints(n[3], "axes"), rank);
-  if (b.hasFailed() || pads.size() != 2 * axes.size())
-    return b.fail("pads are not two a dimension");
-  Shape before(rank, b.constant(0)), after(rank, b.constant(0));
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    before[axis] = pads[i];
-    after[axis] = pads[i + axes.size()];
+  if (known->size() != 2 * axes.size()) {
+    b.fail("pads are not two a dimension");
+    return {};
   }
+  for (int64_t i = 0; i < rank; ++i)
+    result.push_back({b.constant(0), b.size(x, i), b.none()});
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    result[axis].before = (*known)[i];
+    result[axis].total = b.size(x, axis) + (*known)[i] + (*known)[i + axes.size()];
+  }
+  return result;
+}
+
+Value pad(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t rank = b.rank(x);
+  Type element = b.element(x);
+  std::vector<Padding> padding = readPadding(b, n, x);
   std::string mode = n.text("mode", "constant");
-  if (mode == "constant") {
+  if (mode != "constant" && mode != "edge" && mode != "wrap" && mode != "reflect")
+    return b.fail("mode '" + mode + "' is not known");
+  if (b.hasFailed())
+    return x;
+  Value fill = n.opset < 11 ? b.number(n.real("value", 0), element) : n.input(2);
+  auto number = fill ? b.knownReals(fill) : std::optional(llvm::SmallVector<double>{0});
+  bool isKnown = llvm::all_of(padding, [](const Padding &p) { return !p.start; });
+  if (mode == "constant" && isKnown && number && number->size() == 1) {
     Shape all;
     for (int64_t i = rank; i-- > 0;) {
-      all.push_back(before[i]);
-      all.push_back(after[i]);
+      all.push_back(padding[i].before);
+      all.push_back(padding[i].total - padding[i].before - b.size(x, i));
     }
-    Value fill = isOld ? b.number(n.real("value", 0), b.element(x)) : n.input(2);
-    auto number = fill ? b.knownReals(fill) : std::optional(llvm::SmallVector<double>{0});
-    if (number && number->size() == 1)
-      return b.call("constant_pad_nd.default",
-                    {x, all, b.isFloat(x) ? Arg(number->front()) : b.isBool(x) ? Arg(number->front() != 0) : Arg(int64_t(number->front()))});
-    // A number that only data say: where the padding is, it stands.
-    Value padded = b.call("constant_pad_nd.default", {x, all});
-    Value inside = b.call("constant_pad_nd.default", {b.full(b.shape(x), 1, b.boolean()), all, false});
-    return b.where(inside, padded, b.reshape(fill, {}));
+    double value = number->front();
+    return b.call("constant_pad_nd.default",
+                  {x, all, b.isFloat(x) ? Arg(value) : b.isBool(x) ? Arg(value != 0) : Arg(int64_t(value))});
   }
-  // Every element is one of x's: the places along a dimension, folded back.
   for (int64_t d = 0; d < rank && !b.hasFailed(); ++d) {
-    auto low = getConstant(before[d]), high = getConstant(after[d]);
-    if (low == 0 && high == 0)
+    const Padding &p = padding[d];
+    AffineExpr size = b.size(x, d);
+    if (!p.start && getConstant(p.before) == 0 && isEqual(p.total, size))
       continue;
-    AffineExpr size = b.size(x, d), total = size + before[d] + after[d];
     Value length = b.size(size, b.i64());
-    Value first = b.size(before[d], b.i64());
-    Value places = b.iota(total, b.i64()) - first;
-    Value zero = b.full({}, 0, b.i64()), last = length - 1.0;
-    if (mode == "edge") {
-      places = b.call("minimum.default", {b.call("maximum.default", {places, zero}), last});
-    } else if (mode == "wrap") {
-      places = b.call("remainder.Tensor", {places, length});
-    } else if (mode == "reflect") {
-      Value period = b.call("maximum.default", {last * 2.0, b.full({}, 1, b.i64())});
-      Value at = b.call("remainder.Tensor", {places, period});
-      places = b.call("minimum.default", {at, period - at});
-    } else {
-      return b.fail("mode '" + mode + "' is not known");
+    Value places = b.iota(p.total, b.i64()) - (p.start ? p.start : b.size(p.before, b.i64()));
+    x = b.call("index_select.default", {x, d, foldBack(b, places, length, mode)});
+    if (mode == "constant") {
+      Value inside = b.call("ge.Scalar", {places, 0}) & b.call("lt.Tensor", {places, length});
+      x = b.where(b.along(inside, d, rank), x, fill ? b.reshape(fill, {}) : b.full({}, 0, element));
     }
-    x = b.call("index_select.default", {x, d, places});
   }
   return x;
 }

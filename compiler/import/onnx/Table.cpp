@@ -29,13 +29,21 @@ std::vector<StringRef> Table::names() const {
 const Table &table() {
   static const Table *built = [] {
     auto *table = new Table;
+    addAttention(*table);
     addElementwise(*table);
     addIndexing(*table);
+    addLoss(*table);
     addNetwork(*table);
     addNormalization(*table);
     addPooling(*table);
+    addQuantization(*table);
+    addRandom(*table);
+    addRecurrent(*table);
     addReduction(*table);
+    addResize(*table);
+    addSequence(*table);
     addShape(*table);
+    addSignal(*table);
     return table;
   }();
   return *built;

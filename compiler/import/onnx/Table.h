@@ -40,6 +40,7 @@ std::vector<llvm::StringRef> operatorNames();
 void addAttention(Table &t);
 void addElementwise(Table &t);
 void addIndexing(Table &t);
+void addLoss(Table &t);
 void addNetwork(Table &t);
 void addNormalization(Table &t);
 void addPooling(Table &t);

@@ -1,0 +1,154 @@
+//===- Quantization.cpp -----------------------------------------------------------===//
+
+#include "compiler/import/onnx/Quantization.h"
+
+#include "compiler/import/onnx/Table.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace ptc::import::onnx {
+
+Value shifted(Builder &b, const Value &x, const Value &zero, int64_t channel) {
+  Value wide = b.to(x, b.i32());
+  if (!zero)
+    return wide;
+  Value point = b.to(zero, b.i32());
+  if (b.rank(point) == 1 && getConstant(b.size(point, 0)) != 1)
+    point = b.along(point, channel, b.rank(x));
+  else if (b.rank(point) == 1)
+    point = b.reshape(point, {});
+  return wide - point;
+}
+
+namespace {
+
+/// Scale or zero point as x needs it: one number, one an index of `axis`, or one a block.
+Value spread(Builder &b, const Value &p, const Value &x, int64_t axis, int64_t block) {
+  int64_t rank = b.rank(p);
+  if (rank == 0 || (rank == 1 && getConstant(b.size(p, 0)) == 1 && b.rank(x) != 1))
+    return b.reshape(p, {});
+  if (rank == 1 && block == 0)
+    return b.along(p, b.dim(axis, b.rank(x)), b.rank(x));
+  axis = b.dim(axis, b.rank(x));
+  if (b.hasFailed() || rank != b.rank(x) || block <= 0)
+    return b.fail("scales of rank " + llvm::Twine(rank) + " need a block_size, and the operand's rank");
+  // Every number stands for a block; the last one may be cut.
+  Shape sizes = b.shape(p), wide = sizes, flat = sizes;
+  wide.insert(wide.begin() + axis + 1, b.constant(block));
+  flat[axis] = sizes[axis] * block;
+  Value repeated = b.reshape(b.expand(b.unsqueeze(p, axis + 1), wide), flat);
+  return b.slice(repeated, axis, b.constant(0), b.size(x, axis));
+}
+
+/// Rounded to even and cut to what the type holds.
+Value saturate(Builder &b, const Value &x, const Value &zero, Type to) {
+  if (isa<FloatType>(to)) {
+    double most = isa<Float8E4M3FNType>(to) ? 448 : isa<Float8E5M2Type>(to) ? 57344 : INFINITY;
+    Value y = zero ? x + b.to(zero, b.element(x)) : x;
+    return b.to(std::isinf(most) ? y : b.clamp(y, -most, most), to);
+  }
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isUnsigned = to.isUnsignedInteger();
+  double low = isUnsigned ? 0 : -std::ldexp(1, width - 1), high = std::ldexp(1, isUnsigned ? width : width - 1) - 1;
+  Value y = b.call("round.default", {x});
+  if (zero)
+    y = y + b.to(zero, b.element(x));
+  return b.to(b.clamp(y, low, high), to);
+}
+
+Value quantize(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  Type to = n.has(2) ? b.element(n[2]) : n.elementType("output_dtype");
+  if (!to)
+    to = IntegerType::get(b.context, 8, IntegerType::Unsigned);
+  Value wide = b.isFloat(x) ? b.toOpmath(x) : b.to(x, b.f32());
+  Value scale = b.to(spread(b, n[1], x, axis, block), b.element(wide));
+  Value zero = n.has(2) ? spread(b, n[2], x, axis, block) : b.none();
+  Value quotient = wide / scale;
+  // Half types round the quotient.
+  if (b.isFloat(x) && b.element(x) != b.element(wide))
+    quotient = b.to(b.to(quotient, b.element(x)), b.element(wide));
+  return saturate(b, quotient, zero, to);
+}
+
+Value dequantize(Builder &b, const Node &n) {
+  Value x = n[0];
+  int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  Type to = n.elementType("output_dtype");
+  Value scale = spread(b, n[1], x, axis, block);
+  to = to ? to : b.element(scale);
+  Type compute = isa<Float8E4M3FNType, Float8E5M2Type>(b.element(x)) || !b.isFloat(x) ? b.f32() : b.element(x);
+  Value wide = b.to(x, compute);
+  if (n.has(2)) {
+    // Differences of 32-bit integers are exact as integers.
+    Value zero = spread(b, n[2], x, axis, block);
+    wide = b.isFloat(x) ? wide - b.to(zero, compute) : b.to(b.to(x, b.i32()) - b.to(zero, b.i32()), compute);
+  }
+  return b.to(wide * b.to(scale, compute), to);
+}
+
+Values quantizeDynamically(Builder &b, const Node &n) {
+  Value x = n[0];
+  Ints dims;
+  for (int64_t i = 0; i < b.rank(x); ++i)
+    dims.push_back(i);
+  Value zero = b.full({}, 0, b.f32());
+  Value high = b.call("maximum.default", {b.amax(x, dims, false), zero});
+  Value low = b.call("minimum.default", {b.call("amin.default", {x, dims, false}), zero});
+  Value scale = (high - low) / 255.0;
+  Value isFlat = b.call("eq.Scalar", {scale, 0.0});
+  Value safe = b.where(isFlat, b.full({}, 1, b.f32()), scale);
+  Value point = b.clamp(b.call("round.default", {-low / safe}), 0, 255);
+  Type byte = IntegerType::get(b.context, 8, IntegerType::Unsigned);
+  return {saturate(b, x / safe, point, byte), scale, b.to(point, byte)};
+}
+
+/// An exact sum of integers, scaled.
+Value requantize(Builder &b, const Value &sum, const Value &factor, const Value &zero, const Value &like) {
+  Type to = b.element(like);
+  return saturate(b, b.to(sum, b.f32()) * factor, zero, to);
+}
+
+/// One number or one a channel, in float32.
+Value scaleOf(Builder &b, const Value &scale, int64_t channel, int64_t rank) {
+  Value wide = b.to(scale, b.f32());
+  if (b.rank(wide) == 0)
+    return wide;
+  return getConstant(b.size(wide, 0)) == 1 && b.rank(wide) == 1 ? b.reshape(wide, {})
+         : b.rank(wide) == 1                                    ? b.along(wide, channel, rank)
+                                                                : wide;
+}
+
+Value multiply(Builder &b, const Node &n) {
+  Value x = shifted(b, n[0], n[2], b.rank(n[0]) - 2), y = shifted(b, n[3], n[5], b.rank(n[3]) - 1);
+  Value sum = b.to(b.matmul(x, y), b.i32());
+  int64_t rank = b.rank(sum);
+  Value factor = scaleOf(b, n[1], rank - 2, rank) * scaleOf(b, n[4], rank - 1, rank) / scaleOf(b, n[6], rank - 2, rank);
+  Value zero = scaleOf(b, n[7], rank - 2, rank);
+  return requantize(b, sum, factor, zero, n[7]);
+}
+
+Value convolve(Builder &b, const Node &n) {
+  Value x = shifted(b, n[0], n[2], 1), w = shifted(b, n[3], n[5], 0);
+  int64_t rank = b.rank(x);
+  Value sum = b.to(convolution(b, n, x, w, b.none()), b.i32());
+  if (n.has(8))
+    sum = sum + b.along(n[8], 1, rank);
+  Value factor = scaleOf(b, n[1], 1, rank) * scaleOf(b, n[4], 1, rank) / scaleOf(b, n[6], 1, rank);
+  return requantize(b, sum, factor, scaleOf(b, n[7], 1, rank), n[7]);
+}
+
+} // namespace
+
+void addQuantization(Table &t) {
+  t.row("QuantizeLinear", quantize);
+  t.row("DequantizeLinear", dequantize);
+  t.rows("DynamicQuantizeLinear", quantizeDynamically);
+  t.row("QLinearMatMul", multiply);
+  t.row("QLinearConv", convolve);
+}
+
+} // namespace ptc::import::onnx

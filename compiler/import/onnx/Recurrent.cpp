@@ -1,0 +1,280 @@
+//===- Recurrent.cpp - RNN, GRU, LSTM -----------------------------------------------===//
+//
+// ONNX's cells have more forms than PyTorch's: other activations, peepholes,
+// lengths of sequences. Those that PyTorch has too are its operators; the rest
+// is written out, step by step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/onnx/Table.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace ptc::import::onnx {
+namespace {
+
+struct Activation {
+  std::string name;
+  double alpha, beta;
+};
+
+class Network {
+public:
+  Network(Builder &b, const Node &n, unsigned gates) : b(b), n(n), gates(gates) {}
+
+  Values build();
+
+private:
+  bool read();
+  void readActivations();
+  bool isPlain() const;
+  Values plain();
+  std::pair<Values, Value> direction(unsigned d);
+  Value step(unsigned d, const Value &gatesOfX, Value &hidden, Value &cell);
+  Value apply(unsigned d, unsigned which, Value x);
+  Value limit(const Value &x) { return clip > 0 ? b.clamp(x, -clip, clip) : x; }
+  /// Rows `i * hidden` to `(i + 1) * hidden` of the first dimension.
+  Value rows(const Value &x, int64_t i) { return b.slice(x, 0, b.constant(i * hidden), b.constant((i + 1) * hidden)); }
+  Value part(const Value &x, int64_t i) {
+    return b.slice(x, -1 + b.rank(x), b.constant(i * hidden), b.constant((i + 1) * hidden));
+  }
+
+  Builder &b;
+  const Node &n;
+  unsigned gates; ///< 1: RNN, 3: GRU, 4: LSTM.
+  Value x, initial, initialCell, lengths;
+  int64_t steps = 0, hidden = 0;
+  unsigned directions = 1;
+  double clip = 0;
+  std::string way;
+  std::vector<Activation> activations;
+  Value weights, recurrent, bias, peephole;
+  Value weightsOf[2], recurrentOf[2], biasX[2], biasH[2], peepholes[2];
+};
+
+bool Network::read() {
+  x = n[0];
+  weights = n[1];
+  recurrent = n[2];
+  if (n.integer("layout", 0))
+    x = b.permute(x, {1, 0, 2});
+  way = n.text("direction", "forward");
+  directions = way == "bidirectional" ? 2 : 1;
+  steps = b.staticSize(x, 0);
+  hidden = n.integer("hidden_size", b.hasFailed() ? 1 : b.staticSize(recurrent, 2));
+  clip = n.real("clip", 0);
+  if (b.hasFailed() || b.rank(x) != 3 || b.rank(weights) != 3 || b.rank(recurrent) != 3 || hidden <= 0 ||
+      b.staticSize(weights, 0) != directions || b.staticSize(weights, 1) != int64_t(gates) * hidden || steps < 1) {
+    b.fail("operands do not fit hidden_size and direction");
+    return false;
+  }
+  auto state = [&](unsigned input) {
+    if (!n.has(input))
+      return b.full({b.constant(directions), b.size(x, 1), b.constant(hidden)}, 0, b.element(x));
+    return n.integer("layout", 0) ? b.permute(n[input], {1, 0, 2}) : n[input];
+  };
+  initial = state(5);
+  initialCell = gates == 4 ? state(6) : b.none();
+  lengths = n.has(4) ? b.to(n[4], b.i64()) : b.none();
+  if (auto known = lengths ? b.knownInts(n[4]) : std::nullopt;
+      known && llvm::all_of(*known, [&](int64_t length) { return length == steps; }))
+    lengths = b.none();
+  for (unsigned d = 0; d < directions; ++d) {
+    weightsOf[d] = b.select(weights, 0, d);
+    recurrentOf[d] = b.select(recurrent, 0, d);
+    Value both = n.has(3) ? b.select(n[3], 0, d) : b.full(b.constant(2 * gates * hidden), 0, b.element(x));
+    AffineExpr half = b.constant(gates * hidden);
+    biasX[d] = b.slice(both, 0, b.constant(0), half);
+    biasH[d] = b.slice(both, 0, half, half * 2);
+    peepholes[d] = gates == 4 && n.has(7) ? b.select(n[7], 0, d) : b.none();
+  }
+  readActivations();
+  return !b.hasFailed();
+}
+
+void Network::readActivations() {
+  unsigned each = gates == 4 ? 3 : gates == 3 ? 2 : 1;
+  auto names = n.texts("activations");
+  auto alphas = n.reals("activation_alpha").value_or(llvm::SmallVector<double>());
+  auto betas = n.reals("activation_beta").value_or(llvm::SmallVector<double>());
+  size_t alpha = 0, beta = 0;
+  for (unsigned i = 0; i < each * directions; ++i) {
+    unsigned kind = i % each;
+    std::string name = i < names.size() ? llvm::StringRef(names[i]).lower() : gates > 1 && kind == 0 ? "sigmoid" : "tanh";
+    Activation a{name, 0, 0};
+    bool hasBeta = name == "hardsigmoid" || name == "scaledtanh" || name == "affine";
+    bool hasAlpha = hasBeta || name == "leakyrelu" || name == "thresholdedrelu" || name == "elu";
+    a.alpha = name == "leakyrelu" ? 0.01 : name == "hardsigmoid" ? 0.2 : 1;
+    a.beta = name == "hardsigmoid" ? 0.5 : name == "affine" ? 0 : 1;
+    if (hasAlpha && alpha < alphas.size())
+      a.alpha = alphas[alpha++];
+    if (hasBeta && beta < betas.size())
+      a.beta = betas[beta++];
+    activations.push_back(a);
+  }
+}
+
+Value Network::apply(unsigned d, unsigned which, Value x) {
+  const Activation &a = activations[d * (gates == 4 ? 3 : gates == 3 ? 2 : 1) + which];
+  if (a.name == "sigmoid" || a.name == "tanh" || a.name == "relu")
+    return b.call((a.name + ".default"), {x});
+  if (a.name == "leakyrelu")
+    return b.call("leaky_relu.default", {x, a.alpha});
+  if (a.name == "hardsigmoid")
+    return b.clamp(x * a.alpha + a.beta, 0, 1);
+  if (a.name == "affine")
+    return x * a.alpha + a.beta;
+  if (a.name == "scaledtanh")
+    return b.call("tanh.default", {x * a.beta}) * a.alpha;
+  if (a.name == "elu")
+    return b.call("elu.default", {x, a.alpha});
+  if (a.name == "thresholdedrelu")
+    return b.call("threshold.default", {x, a.alpha, 0.0});
+  if (a.name == "softsign")
+    return x / (b.call("abs.default", {x}) + 1.0);
+  if (a.name == "softplus")
+    return b.call("softplus.default", {x});
+  return b.fail("activation '" + a.name + "' is not known");
+}
+
+bool Network::isPlain() const {
+  unsigned each = gates == 4 ? 3 : gates == 3 ? 2 : 1;
+  for (auto [i, a] : llvm::enumerate(activations))
+    if (a.name != (gates > 1 && i % each == 0 ? "sigmoid" : "tanh"))
+      return false;
+  return way != "reverse" && clip == 0 && !lengths && !n.has(7) && !n.integer("input_forget", 0) &&
+         (gates != 3 || n.integer("linear_before_reset", 0));
+}
+
+/// PyTorch's operator; its gates are in another order: i f g o of i o f c, r z n of z r h.
+Values Network::plain() {
+  Ints order = gates == 4 ? Ints{0, 2, 3, 1} : gates == 3 ? Ints{1, 0, 2} : Ints{0};
+  auto reorder = [&](const Value &x) {
+    Values parts;
+    for (int64_t i : order)
+      parts.push_back(rows(x, i));
+    return b.cat(std::move(parts), 0);
+  };
+  Values parameters;
+  for (unsigned d = 0; d < directions; ++d)
+    for (const Value &p : {weightsOf[d], recurrentOf[d], biasX[d], biasH[d]})
+      parameters.push_back(reorder(p));
+  Type element = b.element(x);
+  AffineExpr batch = b.size(x, 1);
+  Type all = makeTensorType({b.constant(steps), batch, b.constant(directions * hidden)}, element);
+  Type state = makeTensorType({b.constant(directions), batch, b.constant(hidden)}, element);
+  bool isBoth = directions == 2;
+  Values results =
+      gates == 4 ? b.calls("lstm.input", {x, Values{initial, initialCell}, parameters, true, 1, 0.0, false, isBoth, false},
+                           {all, state, state})
+                 : b.calls(gates == 3 ? "gru.input" : "rnn_tanh.input",
+                           {x, initial, parameters, true, 1, 0.0, false, isBoth, false}, {all, state});
+  if (b.hasFailed())
+    return results;
+  Value y = b.reshape(results[0], {b.constant(steps), batch, b.constant(directions), b.constant(hidden)});
+  results[0] = b.permute(y, {0, 2, 1, 3});
+  return results;
+}
+
+Value Network::step(unsigned d, const Value &ofX, Value &h, Value &c) {
+  auto recurrentPart = [&](const Value &state, int64_t first, int64_t count) {
+    Value w = b.slice(recurrentOf[d], 0, b.constant(first * hidden), b.constant((first + count) * hidden));
+    return b.matmul(state, b.permute(w, {1, 0}));
+  };
+  if (gates == 1)
+    return apply(d, 0, limit(ofX + recurrentPart(h, 0, 1) + biasH[d]));
+  if (gates == 3) {
+    Value zr = b.slice(ofX, 1, b.constant(0), b.constant(2 * hidden)) + recurrentPart(h, 0, 2) +
+               b.slice(biasH[d], 0, b.constant(0), b.constant(2 * hidden));
+    zr = apply(d, 0, limit(zr));
+    Value z = part(zr, 0), r = part(zr, 1), xh = part(ofX, 2), bh = rows(biasH[d], 2);
+    Value mixed = n.integer("linear_before_reset", 0) ? r * (recurrentPart(h, 2, 1) + bh) : recurrentPart(r * h, 2, 1) + bh;
+    Value next = apply(d, 1, limit(xh + mixed));
+    return (1.0 - z) * next + z * h;
+  }
+  Value all = ofX + recurrentPart(h, 0, 4) + biasH[d];
+  Value i = part(all, 0), o = part(all, 1), f = part(all, 2), g = part(all, 3);
+  Value p = peepholes[d];
+  if (p) {
+    i = i + rows(p, 0) * c;
+    f = f + rows(p, 2) * c;
+  }
+  i = apply(d, 0, limit(i));
+  f = n.integer("input_forget", 0) ? 1.0 - i : apply(d, 0, limit(f));
+  c = f * c + i * apply(d, 1, limit(g));
+  if (p)
+    o = o + rows(p, 1) * c;
+  return apply(d, 0, limit(o)) * apply(d, 2, c);
+}
+
+/// The outputs of all steps, each [batch, hidden]; the last states.
+std::pair<Values, Value> Network::direction(unsigned d) {
+  bool isBackward = way == "reverse" || d == 1;
+  Value h = b.select(initial, 0, d), c = gates == 4 ? b.select(initialCell, 0, d) : b.none();
+  Value flat = b.matmul(x, b.permute(weightsOf[d], {1, 0})) + biasX[d];
+  Values outputs(steps);
+  for (int64_t k = 0; k < steps && !b.hasFailed(); ++k) {
+    int64_t t = isBackward ? steps - 1 - k : k;
+    Value before = h, cellBefore = c;
+    Value next = step(d, b.select(flat, 0, t), h, c);
+    Value output = next;
+    if (lengths) {
+      // Beyond the end of a sequence its states stay, and it answers zero.
+      Value isIn = b.unsqueeze(b.call("gt.Scalar", {lengths, t}), 1), zero = b.full({}, 0, b.element(x));
+      output = b.where(isIn, next, zero);
+      next = b.where(isIn, next, before);
+      c = gates == 4 ? b.where(isIn, c, cellBefore) : c;
+    }
+    h = next;
+    outputs[t] = output;
+  }
+  Value cell = c;
+  outputs.push_back(h);
+  return {outputs, cell};
+}
+
+Values Network::build() {
+  if (!read())
+    return {b.none()};
+  Values results;
+  if (isPlain()) {
+    results = plain();
+  } else {
+    if (steps > 2048)
+      return {b.fail("more than 2048 steps of a cell that PyTorch does not have are not supported")};
+    Values ys, hs, cs;
+    for (unsigned d = 0; d < directions; ++d) {
+      auto [outputs, cell] = direction(d);
+      if (b.hasFailed())
+        return {b.none()};
+      hs.push_back(b.unsqueeze(outputs.back(), 0));
+      outputs.pop_back();
+      for (Value &output : outputs)
+        output = b.unsqueeze(output, 0);
+      ys.push_back(b.unsqueeze(b.cat(outputs, 0), 1));
+      if (gates == 4)
+        cs.push_back(b.unsqueeze(cell, 0));
+    }
+    results = {b.cat(ys, 1), b.cat(hs, 0)};
+    if (gates == 4)
+      results.push_back(b.cat(cs, 0));
+  }
+  if (!n.integer("layout", 0) || b.hasFailed())
+    return results;
+  results[0] = b.permute(results[0], {2, 0, 1, 3});
+  for (size_t i = 1; i < results.size(); ++i)
+    results[i] = b.permute(results[i], {1, 0, 2});
+  return results;
+}
+
+} // namespace
+
+void addRecurrent(Table &t) {
+  t.rows("RNN", [](Builder &b, const Node &n) { return Network(b, n, 1).build(); });
+  t.rows("GRU", [](Builder &b, const Node &n) { return Network(b, n, 3).build(); });
+  t.rows("LSTM", [](Builder &b, const Node &n) { return Network(b, n, 4).build(); });
+}
+
+} // namespace ptc::import::onnx
