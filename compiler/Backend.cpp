@@ -72,38 +72,42 @@ static void addTimes(ArrayRef<cpu::KernelTime> kernels, Times &times) {
   times.note(text);
 }
 
-static Expected<cpu::KernelCode> emitKernels(mlir::ModuleOp module, const cpu::Target &target, Stage stage,
-                                             const Cache *cache, Times &times) {
-  Times::Span span(times, "kernels");
+static Expected<cpu::KernelCode> emitKernels(const Variant &variant, Stage stage, const Cache *cache, Times &times) {
+  Times::Span span(times, "kernels for " + variant.target.cpu);
   setActivity("code generation");
-  Expected<cpu::KernelCode> code = cpu::emitKernels(module, target, getForm(stage), cache);
+  Expected<cpu::KernelCode> code = cpu::emitKernels(variant.module, variant.target, getForm(stage), cache);
   if (code)
     addTimes(code->times, times);
   return code;
 }
 
 /// The kernels' files and after them the host's, in the form of `stage`.
-static Expected<host::ProgramSpec> emitFiles(mlir::ModuleOp module, const cpu::Target &target, const Options &options,
-                                             Stage stage, const Cache *cache, Times &times,
-                                             std::vector<File> &files) {
-  Expected<cpu::KernelCode> code = emitKernels(module, target, stage, cache, times);
-  if (!code)
-    return code.takeError();
+static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> variants, const Options &options,
+                                                          Stage stage, const Cache *cache, Times &times,
+                                                          std::vector<File> &files) {
+  std::vector<host::ProgramSpec> programs;
+  for (const Variant &variant : variants) {
+    Expected<cpu::KernelCode> code = emitKernels(variant, stage, cache, times);
+    if (!code)
+      return code.takeError();
+    std::move(code->files.begin(), code->files.end(), std::back_inserter(files));
+    Expected<host::ProgramSpec> program =
+        buildProgram(variant.module, *code, variant.target, sys::path::stem(options.model));
+    if (!program)
+      return program.takeError();
+    programs.push_back(std::move(*program));
+  }
 
   Times::Span span(times, "tables");
   setActivity("the emission of tables");
-  Expected<host::ProgramSpec> program = buildProgram(module, *code, target, sys::path::stem(options.model));
-  if (!program)
-    return program.takeError();
   LLVMContext context;
-  Expected<std::unique_ptr<Module>> host = host::emitHost(*program, context);
+  Expected<std::unique_ptr<Module>> host = host::emitHost(programs, context);
   if (!host)
     return host.takeError();
-  std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(target);
+  std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(cpu::getBaseline());
   cpu::setUpModule(**host, *machine);
-  files = std::move(code->files);
   files.push_back(cpu::writeModule(**host, *machine, getForm(stage)));
-  return std::move(*program);
+  return programs;
 }
 
 static std::vector<StringRef> asTexts(ArrayRef<File> files) {
@@ -123,15 +127,14 @@ static Error writeFiles(ArrayRef<File> files, Stage stage, StringRef path) {
   return output.commit();
 }
 
-static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, const WeightStore &weights,
+static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> programs, const WeightStore &weights,
                        WeightCheck &check, const Options &options, Times &times) {
   Times::Span span(times, "link");
   setActivity("linking");
-  host::WeightLayout layout = host::layoutWeights(program.weights);
+  host::WeightLayout layout = host::layoutWeights(programs);
   std::vector<link::WeightPiece> pieces;
-  for (auto [weight, offset] : zip(program.weights, layout.offsets))
+  for (auto [weight, offset] : zip(layout.weights, layout.offsets))
     pieces.push_back({offset, weights.find(weight.key)->bytes});
-  llvm::sort(pieces, [](const auto &a, const auto &b) { return a.offset < b.offset; });
   std::vector<StringRef> objects = asTexts(files);
 
   OutputFile output(options.output);
@@ -152,34 +155,34 @@ static Error linkFiles(ArrayRef<File> files, const host::ProgramSpec &program, c
 }
 
 /// For --save-temps: the forms of code that came before the output's.
-static Error saveTemps(mlir::ModuleOp module, const cpu::Target &target, const Options &options, Times &times) {
+static Error saveTemps(ArrayRef<Variant> variants, const Options &options, Times &times) {
   Times::Span span(times, "earlier forms of the code");
   for (Stage stage : {Stage::Llvm, Stage::Asm, Stage::Obj}) {
     if (stage >= options.emit)
       break;
     std::vector<File> files;
-    Expected<host::ProgramSpec> program = emitFiles(module, target, options, stage, nullptr, times, files);
-    if (!program)
-      return program.takeError();
+    auto programs = emitFiles(variants, options, stage, nullptr, times, files);
+    if (!programs)
+      return programs.takeError();
     if (Error error = writeFiles(files, stage, getTempPath(options.output, stage)))
       return error;
   }
   return Error::success();
 }
 
-Error emitCode(mlir::ModuleOp module, const WeightStore &weights, const cpu::Target &target, const Options &options,
-               const Cache *cache, Times &times) {
+Error emitCode(ArrayRef<Variant> variants, const WeightStore &weights, const Options &options, const Cache *cache,
+               Times &times) {
   WeightCheck check(weights);
   if (options.saveTemps)
-    if (Error error = saveTemps(module, target, options, times))
+    if (Error error = saveTemps(variants, options, times))
       return error;
   std::vector<File> files;
-  Expected<host::ProgramSpec> program = emitFiles(module, target, options, options.emit, cache, times, files);
-  if (!program)
-    return program.takeError();
+  auto programs = emitFiles(variants, options, options.emit, cache, times, files);
+  if (!programs)
+    return programs.takeError();
   if (options.emit != Stage::So)
     return writeFiles(files, options.emit, options.output);
-  return linkFiles(files, *program, weights, check, options, times);
+  return linkFiles(files, *programs, weights, check, options, times);
 }
 
 } // namespace ptc

@@ -38,8 +38,8 @@ public:
   ~MappedFile();
 
   llvm::StringRef content() const { return text; }
-  /// Writes it, and what `suffix` says, to a file with these permissions. Bytes that are in a file pass from there to the
-  /// other without being read, or are even shared, where the system can.
+  /// Writes it, and what `suffix` says, to a file with these permissions. Bytes that are in a file pass from there to
+  /// the other without being read, or are even shared, where the system can.
   llvm::Error copyTo(llvm::StringRef path, unsigned permissions, llvm::StringRef suffix = "") const;
   void dropBack(size_t count) { text = text.drop_back(count); }
 
@@ -56,7 +56,8 @@ public:
 
   /// None as well if what is there is damaged.
   std::optional<MappedFile> find(llvm::StringRef key) const;
-  /// The file appears whole or not at all. Where it cannot be written a warning says so: the next compiler takes longer.
+  /// The file appears whole or not at all. Where it cannot be written a warning says so: the next compiler takes
+  /// longer.
   void store(llvm::StringRef key, const MappedFile &file) const;
   void store(llvm::StringRef key, llvm::StringRef content) const;
 

@@ -23,7 +23,7 @@ static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext 
 }
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs.
-static std::string makeKey(const Options &options, const cpu::Target &target, Times &times) {
+static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times) {
   if (options.emit != Stage::So || options.saveTemps || !options.dumpDir.empty())
     return "";
   Times::Span span(times, "hash of the model");
@@ -44,8 +44,10 @@ static std::string makeKey(const Options &options, const cpu::Target &target, Ti
   std::string weights = findWeights(options.model, files.front().content(), {options.weights});
   if (!weights.empty() && !add(weights))
     return "";
-  std::string machine = cpu::describe(target);
-  texts.push_back(machine);
+  std::string machines;
+  for (const cpu::Target &target : targets)
+    machines += cpu::describe(target) + "\n";
+  texts.push_back(machines);
   texts.push_back(options.model); // is in what errors and profiles say
   return hashTexts(texts);
 }
@@ -60,7 +62,7 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult compile(const cpu::Target &target);
+  LogicalResult compile(llvm::ArrayRef<cpu::Target> targets);
   LogicalResult check(llvm::Error error) {
     bool failed = static_cast<bool>(error);
     if (failed)
@@ -76,35 +78,40 @@ private:
 };
 } // namespace
 
-LogicalResult Compilation::compile(const cpu::Target &target) {
+LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
   llvm::Expected<ImportedModel> model = import(options, context, times);
   if (!model)
     return check(model.takeError());
   ModuleOp module = *model->module;
-  if (failed(lower(module, model->weights, std::min(options.emit, Stage::Loop), target, options, times)))
+  std::vector<Variant> variants;
+  if (failed(lowerForTargets(module, model->weights, std::min(options.emit, Stage::Loop), targets, options, times,
+                             variants)))
     return failure();
   return check(options.emit <= Stage::Loop
                    ? writeIr(module, options.output)
-                   : emitCode(module, model->weights, target, options, cache ? &*cache : nullptr, times));
+                   : emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times));
 }
 
 LogicalResult Compilation::run() {
-  llvm::Expected<cpu::Target> target = cpu::getTarget(options.march);
-  if (!target)
-    return check(target.takeError());
+  llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);
+  if (!targets)
+    return check(targets.takeError());
+  if (targets->size() > 1 && (options.emit < Stage::Obj || options.saveTemps))
+    return check(llvm::createStringError("code for several machines is a library or an object, and no text (name one "
+                                         "with --march)"));
   if (options.cache.empty())
-    return compile(*target);
+    return compile(*targets);
   llvm::Expected<Cache> opened = Cache::open(options.cache);
   if (!opened)
     return check(opened.takeError());
   cache = std::move(*opened);
-  std::string key = makeKey(options, *target, times);
+  std::string key = makeKey(options, *targets, times);
   if (!key.empty()) {
     Times::Span span(times, "library from the cache");
     if (auto found = cache->find(key))
       return check(found->copyTo(options.output, 0777));
   }
-  if (failed(compile(*target)))
+  if (failed(compile(*targets)))
     return failure();
   if (!key.empty()) {
     Times::Span span(times, "library to the cache");

@@ -40,12 +40,13 @@ namespace ptc {
 namespace {
 struct Pipe {
   WeightStore &weights;
-  const cpu::Target &target;
+  unsigned vectorBytes = 0; ///< of the target; 0 while there is none
 };
 
 struct Step {
   Stage stage;
   std::unique_ptr<Pass> (*create)(Pipe &);
+  bool isForTarget = false; ///< and with it all that follow
 };
 } // namespace
 
@@ -82,9 +83,9 @@ static constexpr Step kSteps[] = {
     // What computes a size that data decide stands before all that has it.
     {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
-    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.target.vectorBytes); }},
+    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.vectorBytes); }, true},
     // Results take the memory of operands that nobody needs afterwards.
-    {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }},
+    {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };
 
 void registerDialects(DialectRegistry &registry) {
@@ -94,10 +95,10 @@ void registerDialects(DialectRegistry &registry) {
 
 void registerPasses() {
   static WeightStore weights;
-  static const cpu::Target target = llvm::cantFail(cpu::getTarget("x86-64-v3"));
+  constexpr unsigned kVectorBytes = 32;
   for (const Step &step : kSteps)
     registerPass([&step] {
-      Pipe pipe{weights, target};
+      Pipe pipe{weights, kVectorBytes};
       return step.create(pipe);
     });
 }
@@ -116,28 +117,87 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
   return error ? LogicalResult(module.emitError(llvm::toString(std::move(error)))) : success();
 }
 
-LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
-                    const Options &options, Times &times) {
-  Pipe pipe{weights, target};
+namespace {
+/// The passes of one compilation.
+class Pipeline {
+public:
+  Pipeline(WeightStore &weights, const Options &options, Times &times)
+      : pipe{weights}, options(options), times(times) {}
+
+  /// To the end of stage `to`, but for what needs a target.
+  LogicalResult lowerForAll(ModuleOp module, Stage to);
+  /// The rest of stage Loop.
+  LogicalResult lowerForTarget(ModuleOp module, const cpu::Target &target);
+
+private:
+  LogicalResult run(ModuleOp module, Stage stage, bool isForTarget);
+
+  Pipe pipe;
+  const Options &options;
+  Times &times;
   int dumped = 0;
+};
+} // namespace
+
+LogicalResult Pipeline::run(ModuleOp module, Stage stage, bool isForTarget) {
+  Times::Span span(times, ("stage " + getName(stage)).str() + (isForTarget ? ", for the target" : ""));
+  PassManager manager(module.getContext());
+  manager.enableVerifier(options.verifyEach);
+  tracePasses(manager, options, times, dumped);
+  for (const Step &step : kSteps)
+    if (step.stage == stage && step.isForTarget == isForTarget)
+      manager.addPass(step.create(pipe));
+  return manager.run(module);
+}
+
+LogicalResult Pipeline::lowerForAll(ModuleOp module, Stage to) {
   for (Stage stage = detectStage(module); stage <= to; stage = static_cast<Stage>(static_cast<int>(stage) + 1)) {
-    Times::Span span(times, ("stage " + getName(stage)).str());
-    PassManager manager(module.getContext());
-    manager.enableVerifier(options.verifyEach);
-    tracePasses(manager, options, times, dumped);
-    for (const Step &step : kSteps)
-      if (step.stage == stage)
-        manager.addPass(step.create(pipe));
-    if (failed(manager.run(module)) || failed(verifyStage(module, stage)) || failed(saveIr(module, stage, options)))
+    if (failed(run(module, stage, false)))
+      return failure();
+    if (stage < Stage::Loop && (failed(verifyStage(module, stage)) || failed(saveIr(module, stage, options))))
       return failure();
   }
   return success();
 }
 
+LogicalResult Pipeline::lowerForTarget(ModuleOp module, const cpu::Target &target) {
+  pipe.vectorBytes = target.vectorBytes;
+  return failure(failed(run(module, Stage::Loop, true)) || failed(verifyStage(module, Stage::Loop)) ||
+                 failed(saveIr(module, Stage::Loop, options)));
+}
+
 LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
                     const Options &options) {
   Times times;
-  return lower(module, weights, to, target, options, times);
+  Pipeline pipeline(weights, options, times);
+  if (failed(pipeline.lowerForAll(module, to)))
+    return failure();
+  return to < Stage::Loop ? success() : pipeline.lowerForTarget(module, target);
+}
+
+LogicalResult lowerForTargets(ModuleOp module, WeightStore &weights, Stage to, llvm::ArrayRef<cpu::Target> targets,
+                              const Options &options, Times &times, std::vector<Variant> &variants) {
+  Pipeline pipeline(weights, options, times);
+  if (failed(pipeline.lowerForAll(module, to)))
+    return failure();
+  if (to < Stage::Loop)
+    return success();
+  for (const cpu::Target &target : targets) {
+    auto alike = llvm::find_if(variants, [&](const Variant &v) { return v.target.vectorBytes == target.vectorBytes; });
+    if (alike != variants.end()) {
+      variants.push_back({target, alike->module, nullptr});
+      continue;
+    }
+    if (targets.size() == 1) {
+      variants.push_back({target, module, nullptr});
+    } else {
+      auto owned = std::make_unique<OwningOpRef<ModuleOp>>(module.clone());
+      variants.push_back({target, **owned, std::move(owned)});
+    }
+    if (failed(pipeline.lowerForTarget(variants.back().module, target)))
+      return failure();
+  }
+  return success();
 }
 
 } // namespace ptc

@@ -6,22 +6,24 @@
 #pragma once
 
 #include "compiler/Options.h"
+#include "compiler/codegen/cpu/Target.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/LogicalResult.h"
 
+#include <memory>
+#include <vector>
+
 namespace mlir {
 class DialectRegistry;
-class ModuleOp;
-} // namespace mlir
+}
 
 namespace ptc {
 
 class Times;
 class WeightStore;
-namespace cpu {
-struct Target;
-}
 
 /// Every dialect that a model passes through.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -34,10 +36,20 @@ void registerPasses();
 /// Why it failed is in the context's diagnostics. With options.saveTemps the IR
 /// at the end of each stage before options.emit is kept.
 llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
-                          const Options &options, Times &times);
-/// Where nobody asks for times.
-llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
                           const Options &options);
+
+/// A module at the end of stage Loop, for one target.
+struct Variant {
+  cpu::Target target;
+  mlir::ModuleOp module; ///< targets with vectors of one size share it
+  std::unique_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owned; ///< null: somebody else's
+};
+
+/// The same for several targets at once, where `to` is Loop; only what depends on the target is done for each. With one
+/// target its variant is `module` itself, else there are copies.
+llvm::LogicalResult lowerForTargets(mlir::ModuleOp module, WeightStore &weights, Stage to,
+                                    llvm::ArrayRef<cpu::Target> targets, const Options &options, Times &times,
+                                    std::vector<Variant> &variants);
 
 /// As text with locations, so that IR that is fed back in still knows the user's lines.
 llvm::Error writeIr(mlir::ModuleOp module, llvm::StringRef path);

@@ -1,7 +1,7 @@
 //===- Api.cpp - the exported functions -----------------------------------===//
 //
 // Arguments that are wrong in themselves are answered here; everything else is
-// the context's business. `ptc_program` is this model's, by hidden visibility.
+// the context's business. `ptc_programs` are this model's, by hidden visibility.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ static void describeTensors(const TensorEntry *entries, int32_t count, ptc_tenso
 }
 
 void SignatureStorage::build() {
-  const Program &program = ptc_program;
+  const Program &program = ptc_programs.all[0]; // callers see no difference
   int32_t tensorCount = program.inputCount + program.outputCount + program.stateCount;
   int32_t dimCount = countDims(program.inputs, program.inputCount) + countDims(program.outputs, program.outputCount) +
                      countDims(program.states, program.stateCount);
@@ -98,7 +98,12 @@ const char *ptc_status_string(ptc_status status) {
 }
 
 ptc_status ptc_context_create(ptc_context **context) {
-  return context ? ptc_context::create(ptc_program, context) : PTC_INVALID_ARGUMENT;
+  return context ? ptc_context::create(ptc_programs, context) : PTC_INVALID_ARGUMENT;
+}
+
+const char *ptc_get_machine(void) {
+  const Program *program = chooseProgram(ptc_programs);
+  return program ? program->machine : nullptr;
 }
 
 void ptc_context_destroy(ptc_context *context) {
@@ -108,10 +113,12 @@ void ptc_context_destroy(ptc_context *context) {
 
 /// Without a context: why none could be created.
 static const char *creationError() {
-  static char text[96];
-  const char *missing = missingCpuFeature(ptc_program.cpuFeatures);
-  if (missing)
-    snprintf(text, sizeof(text), "this processor lacks %s, which the model was compiled for", missing);
+  static char text[128];
+  const Program &least = ptc_programs.all[ptc_programs.count - 1];
+  const char *missing = missingCpuFeature(least.cpuFeatures);
+  if (missing && !ptc_get_machine())
+    snprintf(text, sizeof(text), "this processor lacks %s, which the model was compiled for (%s%s)", missing,
+             ptc_programs.count > 1 ? "at least " : "", least.machine);
   return text;
 }
 
@@ -220,6 +227,7 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_context_create, ptc_context_destroy, ptc_last_error,   ptc_call,
                               ptc_call_new,       ptc_output_shape,   ptc_state_get,     ptc_state_set,
                               ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
-                              ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed};
+                              ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed,
+                              ptc_get_machine};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

@@ -17,10 +17,12 @@ int64_t ptc::runtime::stateBytes(const TensorEntry &state) {
   return bytes;
 }
 
-ptc_status ptc_context::create(const Program &program, ptc_context **result) {
+ptc_status ptc_context::create(const Programs &programs, ptc_context **result) {
   *result = nullptr;
-  if (missingCpuFeature(program.cpuFeatures))
+  const Program *chosen = chooseProgram(programs);
+  if (!chosen)
     return PTC_UNSUPPORTED;
+  const Program &program = *chosen;
   auto *context = static_cast<ptc_context *>(calloc(1, sizeof(ptc_context)));
   if (!context)
     return PTC_OUT_OF_MEMORY;

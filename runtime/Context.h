@@ -13,7 +13,7 @@ struct ptc_context {
   ptc::runtime::ErrorLog errors;
   ptc::runtime::Profile profile;
 
-  static ptc_status create(const Program &program, ptc_context **context);
+  static ptc_status create(const ptc::runtime::Programs &programs, ptc_context **context);
   static void destroy(ptc_context *context);
 
   /// A frame that no other call uses; null when out of memory.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Cpu.h"
-#include "runtime/Program.h"
+#include "runtime/CpuFeatures.h"
 
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -14,68 +14,49 @@
 
 namespace ptc::runtime {
 
-namespace {
-enum Register { kEax, kEbx, kEcx, kEdx };
-
-/// The bits of one cpuid register that make up a feature.
-struct FeatureBits {
-  uint64_t feature;
-  const char *name;
-  uint32_t leaf, subleaf;
-  Register where;
-  uint32_t bits;
-};
-} // namespace
-
-static const FeatureBits kFeatureBits[] = {
-    {kCpuFma, "fma", 1, 0, kEcx, 1u << 12},
-    {kCpuF16c, "f16c", 1, 0, kEcx, 1u << 29},
-    {kCpuAvx2, "avx2", 7, 0, kEbx, 1u << 5},
-    {kCpuBmi2, "bmi2", 7, 0, kEbx, 1u << 8},
-    {kCpuAvx512, "avx512", 7, 0, kEbx, 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31},
-    {kCpuAvx512Vnni, "avx512vnni", 7, 0, kEcx, 1u << 11},
-    {kCpuAvx512Fp16, "avx512fp16", 7, 0, kEdx, 1u << 23},
-    {kCpuAmxBf16, "amx-bf16", 7, 0, kEdx, 1u << 22},
-    {kCpuAmxTile, "amx-tile", 7, 0, kEdx, 1u << 24},
-    {kCpuAmxInt8, "amx-int8", 7, 0, kEdx, 1u << 25},
-    {kCpuAvxVnni, "avxvnni", 7, 1, kEax, 1u << 4},
-    {kCpuAvx512Bf16, "avx512bf16", 7, 1, kEax, 1u << 5},
-};
-
-static bool hasBits(const FeatureBits &wanted) {
+static bool hasBit(uint32_t leaf, uint32_t subleaf, CpuRegister where, uint8_t bit) {
   uint32_t registers[4];
-  if (!__get_cpuid_count(wanted.leaf, wanted.subleaf, &registers[kEax], &registers[kEbx], &registers[kEcx],
-                         &registers[kEdx]))
+  if (!__get_cpuid_count(leaf, subleaf, &registers[0], &registers[1], &registers[2], &registers[3]))
     return false;
-  return (registers[wanted.where] & wanted.bits) == wanted.bits;
+  return registers[static_cast<int>(where)] >> bit & 1;
 }
 
-/// The register files that the system saves and restores: without, instructions fault.
+/// The register files that the system saves and restores.
 static uint64_t enabledStates() {
-  constexpr uint32_t kXsave = 1u << 27;
-  if (!hasBits({0, "xsave", 1, 0, kEcx, kXsave}))
+  constexpr uint8_t kOsXsave = 27;
+  if (!hasBit(1, 0, CpuRegister::Ecx, kOsXsave))
     return 0;
   uint32_t low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
-const char *missingCpuFeature(uint64_t features) {
-  constexpr uint64_t kAvxStates = 0x6, kAvx512States = 0xe6, kTileStates = 0x60000;
-  constexpr uint64_t kAmx = kCpuAmxTile | kCpuAmxInt8 | kCpuAmxBf16;
-  constexpr uint64_t kAnyAvx512 = kCpuAvx512 | kCpuAvx512Vnni | kCpuAvx512Bf16 | kCpuAvx512Fp16;
-  for (const FeatureBits &wanted : kFeatureBits)
-    if ((features & wanted.feature) && !hasBits(wanted))
-      return wanted.name;
-  uint64_t states = features ? enabledStates() : 0;
-  if ((features & ~kCpuBmi2) && (states & kAvxStates) != kAvxStates)
-    return "avx2";
-  if ((features & kAnyAvx512) && (states & kAvx512States) != kAvx512States)
-    return "avx512";
+/// A process asks for tiles before it uses them.
+static bool mayUseTiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  bool isAmxGranted = !(features & kAmx) || ((states & kTileStates) == kTileStates &&
-                                             syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0);
-  return isAmxGranted ? nullptr : "amx-tile";
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+const char *missingCpuFeature(uint64_t features) {
+  constexpr uint64_t kStates[] = {0, 0x6, 0xe6, 0x60000}; // by CpuState
+  uint64_t enabled = enabledStates();
+  for (int i = 0; i < kCpuFeatureCount; ++i) {
+    const CpuFeature &feature = kCpuFeatures[i];
+    if (!(features >> i & 1))
+      continue;
+    uint64_t states = kStates[static_cast<int>(feature.state)];
+    if (!hasBit(feature.leaf, feature.subleaf, feature.where, feature.bit) || (enabled & states) != states ||
+        (feature.state == CpuState::Tile && !mayUseTiles()))
+      return feature.name;
+  }
+  return nullptr;
+}
+
+const Program *chooseProgram(const Programs &programs) {
+  for (int64_t i = 0; i < programs.count; ++i)
+    if (!missingCpuFeature(programs.all[i].cpuFeatures))
+      return &programs.all[i];
+  return nullptr;
 }
 
 } // namespace ptc::runtime

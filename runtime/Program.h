@@ -1,7 +1,7 @@
 //===- Program.h - the tables of one compiled model -----------------------===//
 //
-// compiler/codegen/host emits one `ptc_program` as constant data; the runtime
-// interprets it. Plain data only: the compiler writes these structs field by
+// compiler/codegen/host emits `ptc_programs` as constant data; the runtime
+// interprets one of them. Plain data only: the compiler writes these structs field by
 // field (Tables.cpp), so a change here is a change there and of kTablesVersion.
 //
 // Every number that may depend on symbols is a ValueId: a place in the array
@@ -125,29 +125,14 @@ struct ControlEntry {
   int32_t padding;
 };
 
-/// Bits of Program::cpuFeatures.
-enum CpuFeature : uint64_t {
-  kCpuAvx2 = 1 << 0,
-  kCpuFma = 1 << 1,
-  kCpuF16c = 1 << 2,
-  kCpuAvx512 = 1 << 3, ///< f, bw, cd, dq, vl
-  kCpuAvx512Vnni = 1 << 4,
-  kCpuAvx512Bf16 = 1 << 5,
-  kCpuAvx512Fp16 = 1 << 6,
-  kCpuAvxVnni = 1 << 7,
-  kCpuAmxTile = 1 << 8,
-  kCpuAmxInt8 = 1 << 9,
-  kCpuAmxBf16 = 1 << 10,
-  kCpuBmi2 = 1 << 11,
-};
-
 struct Program {
   uint32_t tablesVersion;
   int32_t valueCount;
   const char *name, *compiler, *target;
-  uint64_t cpuFeatures;
-  const char *weights;
-  int64_t weightBytes;
+  const char *machine;  ///< that the kernels were made for: "x86-64-v3"
+  uint64_t cpuFeatures; ///< bit i: kCpuFeatures[i] is needed
+  const char *weights;  ///< of all programs of the model
+  int64_t weightBytes;  ///< of this one
   int64_t arenaBytes; ///< -1: planned when the sizes are known
   /// Fills values[0, valueCount) and the symbols that follow from others; false when a size overflows or divides by zero.
   bool (*evaluate)(int64_t *symbols, int64_t *values);
@@ -163,7 +148,14 @@ struct Program {
   int32_t bufferCount, launchCount, copyCount, guardCount, settleCount, controlCount;
 };
 
+/// The model for several machines, the most capable first. They differ in kernels and buffers, and in nothing that
+/// callers see.
+struct Programs {
+  const Program *all;
+  int64_t count; ///< at least 1
+};
+
 } // namespace ptc::runtime
 
-/// The one program of a model; hidden, so that every model finds its own.
-extern "C" __attribute__((visibility("hidden"))) const ptc::runtime::Program ptc_program;
+/// Those of the one model of a library; hidden, so that every model finds its own.
+extern "C" __attribute__((visibility("hidden"))) const ptc::runtime::Programs ptc_programs;

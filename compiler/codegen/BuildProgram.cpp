@@ -196,6 +196,7 @@ void ProgramBuilder::addGuards() {
 
 llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const cpu::Target &target, llvm::StringRef name) {
   spec.name = name.str();
+  spec.machine = target.cpu;
   spec.cpuFeatures = target.features;
   llvm::append_range(spec.symbols, getSymbols(module));
   for (BlockArgument argument : function.getArguments())

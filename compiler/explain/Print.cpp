@@ -39,6 +39,10 @@ json::Value toJson(const Report &report) {
     unsupported.push_back(json::Object{{"op", item.op}, {"sources", toJson(item.sources)}});
   for (const Report::Kernel &kernel : report.kernels)
     kernels.push_back(toJson(kernel));
+  json::Array machines;
+  for (const Report::Machine &machine : report.machines)
+    machines.push_back(
+        json::Object{{"name", machine.name}, {"weight_bytes", machine.weightBytes}, {"chosen", machine.isChosen}});
   return json::Object{{"model", report.model},
                       {"graphs", report.graphs},
                       {"breaks", static_cast<int64_t>(report.breaks.size())},
@@ -54,6 +58,8 @@ json::Value toJson(const Report &report) {
                       {"weights", report.weightCount},
                       {"weight_bytes", report.weightBytes},
                       {"peak_bytes", report.peakBytes.value},
+                      {"machines", std::move(machines)},
+                      {"stored_bytes", report.storedBytes},
                       {"fallbacks", json::Array()}};
 }
 
@@ -96,6 +102,10 @@ static void printKernels(const Report &report, raw_ostream &out) {
     out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';
   }
   out << "planned memory: " << describeBytes(report.peakBytes) << '\n';
+  for (const Report::Machine &machine : report.machines)
+    out << "code for " << machine.name << ": weights as its kernels read them "
+        << describeBytes({machine.weightBytes, ""}) << (machine.isChosen ? " (runs on this machine)" : "") << '\n';
+  out << "weights in the library: " << describeBytes({report.storedBytes, ""}) << '\n';
 }
 
 void print(const Report &report, raw_ostream &out) {

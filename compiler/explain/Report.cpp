@@ -2,6 +2,7 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Times.h"
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/host/Host.h"
@@ -148,17 +149,39 @@ static int64_t planSmallest(const host::ProgramSpec &program) {
 }
 
 /// The program as it would be linked, without generating its code.
-static llvm::Error describeKernels(ModuleOp module, const cpu::Target &target, Report &report) {
+static llvm::Expected<host::ProgramSpec> buildWithoutCode(const Variant &variant, llvm::StringRef model) {
   cpu::KernelCode noCode;
-  llvm::StringMap<loop::KernelOp> kernels;
+  ModuleOp module = variant.module;
   AffineExpr one = getAffineConstantExpr(1, module.getContext());
   module.walk([&](loop::KernelOp kernel) {
-    kernels[kernel.getName()] = kernel;
     noCode.kernels[kernel] = {kernel.getName().str(), one, getAffineConstantExpr(0, module.getContext()), {}};
   });
-  llvm::Expected<host::ProgramSpec> program = buildProgram(module, noCode, target, report.model);
+  return buildProgram(module, noCode, variant.target, model);
+}
+
+static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &report) {
+  std::vector<host::ProgramSpec> programs;
+  bool isChosen = false;
+  for (const Variant &variant : variants) {
+    llvm::Expected<host::ProgramSpec> program = buildWithoutCode(variant, report.model);
+    if (!program)
+      return program.takeError();
+    bool isFirst = !isChosen && cpu::runsHere(variant.target);
+    isChosen |= isFirst;
+    report.machines.push_back({variant.target.cpu, int64_t(host::layoutWeights(*program).bytes), isFirst});
+    programs.push_back(std::move(*program));
+  }
+  report.storedBytes = host::layoutWeights(programs).bytes;
+  return llvm::Error::success();
+}
+
+static llvm::Error describeKernels(const Variant &variant, Report &report) {
+  llvm::Expected<host::ProgramSpec> program = buildWithoutCode(variant, report.model);
   if (!program)
     return program.takeError();
+  llvm::StringMap<loop::KernelOp> kernels;
+  ModuleOp module = variant.module;
+  module.walk([&](loop::KernelOp kernel) { kernels[kernel.getName()] = kernel; });
   for (const host::LaunchSpec &launch : program->launches) {
     Report::Kernel entry{launch.name, getKind(kernels.lookup(launch.name)).str(), launch.source, {}, {}, {}};
     llvm::SmallVector<llvm::StringRef> nodes;
@@ -177,10 +200,10 @@ static llvm::Error describeKernels(ModuleOp module, const cpu::Target &target, R
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
 static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
                                 Diagnostics &diagnostics, Report &report) {
-  llvm::Expected<cpu::Target> target = cpu::getTarget(options.march);
-  if (!target)
-    return diagnostics.report(target.takeError());
-  if (failed(lower(module, weights, Stage::Aten, *target, options)))
+  llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);
+  if (!targets)
+    return diagnostics.report(targets.takeError());
+  if (failed(lower(module, weights, Stage::Aten, targets->front(), options)))
     return;
   describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
   module.walk([&](Operation *op) {
@@ -188,9 +211,14 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
       addUnsupported(op, report);
   });
   // All unsupported operators are known by now; the pass that stops at them would only say so again.
-  if (!report.breaks.empty() || failed(lower(module, weights, Stage::Loop, *target, options)))
+  Times times;
+  std::vector<Variant> variants;
+  if (!report.breaks.empty() ||
+      failed(lowerForTargets(module, weights, Stage::Loop, *targets, options, times, variants)))
     return;
-  if (llvm::Error error = describeKernels(module, *target, report))
+  if (llvm::Error error = describeKernels(variants.front(), report))
+    return diagnostics.report(std::move(error));
+  if (llvm::Error error = describeMachines(variants, report))
     diagnostics.report(std::move(error));
 }
 

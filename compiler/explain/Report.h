@@ -48,6 +48,12 @@ struct Report {
     std::string name, type;
   };
 
+  struct Machine {
+    std::string name;
+    int64_t weightBytes; ///< as its kernels read them
+    bool isChosen;       ///< by the machine that runs ptc
+  };
+
   std::string model;
   int64_t graphs = 1;
   std::vector<Tensor> inputs, outputs, states;
@@ -59,6 +65,8 @@ struct Report {
   std::vector<std::string> guards;
   std::vector<Kernel> kernels;
   Quantity peakBytes; ///< of the arena
+  std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
+  int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once
 };
 
 /// Only a model that cannot be read is an error.

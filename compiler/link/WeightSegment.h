@@ -15,8 +15,9 @@ struct WeightPiece {
   llvm::ArrayRef<char> bytes;
 };
 
-/// Appends the weights, by rising offset, to the library at `path` and makes the section `.lbss`, to which the linker gave only addresses,
-/// a read-only segment of these bytes, which the loader maps: it is shared between processes and read as it is used. Without any weights nothing is to do.
+/// Appends the weights, by rising offset, to the library at `path` and makes the section `.lbss`, to which the linker
+/// gave only addresses, a read-only segment of these bytes, which the loader maps: it is shared between processes and
+/// read as it is used. Without any weights nothing is to do.
 llvm::Error appendWeights(llvm::StringRef path, llvm::ArrayRef<WeightPiece> weights);
 
 } // namespace ptc::link

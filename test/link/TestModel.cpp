@@ -23,6 +23,12 @@ using namespace ptc::host;
 
 namespace ptc::test {
 
+std::vector<ProgramSpec> Model::programs() const {
+  std::vector<ProgramSpec> all = better;
+  all.push_back(spec);
+  return all;
+}
+
 static void check(Error error) {
   if (error)
     throw std::runtime_error(toString(std::move(error)));
@@ -47,7 +53,7 @@ static SmallVector<char, 0> emitObject(Module &module) {
 
 static SmallVector<char, 0> emitHostObject(const Model &model) {
   LLVMContext context;
-  auto module = emitHost(model.spec, context);
+  auto module = emitHost(model.programs(), context);
   if (!module)
     check(module.takeError());
   return emitObject(**module);
@@ -67,9 +73,9 @@ void build(const Model &model, const std::string &path) {
   if (!kernels)
     throw std::runtime_error("no kernels.o");
 
-  WeightLayout layout = layoutWeights(model.spec.weights);
+  WeightLayout layout = layoutWeights(model.programs());
   std::vector<link::WeightPiece> pieces;
-  for (auto [weight, offset] : zip_equal(model.spec.weights, layout.offsets))
+  for (auto [weight, offset] : zip_equal(layout.weights, layout.offsets))
     pieces.push_back({offset, model.mapped.count(weight.key) ? model.mapped.at(weight.key)
                                                              : ArrayRef<char>(model.weights.at(weight.key))});
   StringRef objects[] = {StringRef(host.data(), host.size()), (*kernels)->getBuffer()};

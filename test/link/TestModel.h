@@ -12,6 +12,9 @@ namespace ptc::test {
 
 struct Model {
   host::ProgramSpec spec;
+  std::vector<host::ProgramSpec> better; ///< the same for machines with more
+
+  std::vector<host::ProgramSpec> programs() const;
   std::map<std::string, std::vector<char>> weights;
   std::map<std::string, llvm::ArrayRef<char>> mapped; ///< weights that are somewhere else
 };

@@ -3,6 +3,8 @@
 #include "test/link/TestModel.h"
 
 #include "compiler/codegen/host/Host.h"
+#include "runtime/CpuFeatures.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -45,7 +47,7 @@ TEST_CASE("a model needs the C library alone, and exports the interface alone") 
   CHECK(llvm::StringRef(needed).count('\n') == 1);
   std::string symbols = outputOf("nm -D --defined-only " + path);
   CHECK(llvm::StringRef(symbols).count('\n') == llvm::StringRef(symbols).count(" T ptc_"));
-  CHECK(llvm::StringRef(symbols).count('\n') == 20);
+  CHECK(llvm::StringRef(symbols).count('\n') == 21);
   CHECK(contentsOf(path).size() < 100 * 1024);
 }
 
@@ -79,6 +81,49 @@ TEST_CASE("weights are mapped from the file, read-only") {
       isFound = rest.split(' ').second.starts_with("r--p");
   }
   CHECK(isFound);
+}
+
+/// Every feature that there is a name for: no processor has them all.
+static std::vector<std::string> allFeatures() {
+  std::vector<std::string> names;
+  for (const auto &feature : ptc::runtime::kCpuFeatures)
+    names.push_back(feature.name);
+  return names;
+}
+
+TEST_CASE("of several programs the first that the processor can run is called, and they share weights") {
+  Models models;
+  Model both = models.large(1 << 20);
+  both.better = {both.spec};
+  both.better[0].machine = "everything";
+  both.better[0].cpuFeatures = allFeatures();
+  std::string path = build(both);
+  CHECK(contentsOf(path).size() < contentsOf(build(models.large(1 << 20))).size() + 16 * 1024);
+  Loaded model(path);
+  CHECK(model->machine() == std::string("x86-64"));
+  Tensor<float> x({2, 8}), y({2, 8});
+  CHECK(model.call({&x.view}, {&y.view}) == PTC_OK);
+
+  both.better[0].cpuFeatures = {};
+  CHECK(Loaded(build(both))->machine() == std::string("everything"));
+}
+
+TEST_CASE("a processor that can run none is told what it lacks") {
+  Models models;
+  Model greedy = models.affine();
+  greedy.spec.machine = "everything";
+  greedy.spec.cpuFeatures = allFeatures();
+  void *handle = dlopen(build(greedy).c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(handle);
+  const ptc_api *api = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(handle, "ptc_get_api"))(PTC_ABI_VERSION);
+  ptc_context *context = nullptr;
+  CHECK(api->context_create(&context) == PTC_UNSUPPORTED);
+  CHECK(context == nullptr);
+  CHECK(api->machine() == nullptr);
+  CHECK_THAT(api->last_error(nullptr),
+             Catch::Matches("this processor lacks [a-z0-9.-]+, which the model was compiled for "
+                            "\\(everything\\)"));
+  dlclose(handle);
 }
 
 TEST_CASE("two models in one process, even with their symbols made global") {

@@ -17,10 +17,10 @@
 // RUN: not ptc compile %s -o %t/a.so --cache %s 2>&1 | FileCheck %s --check-prefix=NONE
 
 // FIRST: ms 100.0 %  in all
-// FIRST: kernels: 1 functions, 0 of them cached
+// FIRST: kernels for {{.*}}: 1 functions, 0 of them cached
 // SECOND-NOT: kernels
 // SECOND: library from the cache
-// EDITED: kernels: 1 functions, 1 of them cached
+// EDITED: kernels for {{.*}}: 1 functions, 1 of them cached
 // NONE: ptc: error: {{.*}}cache.mlir: {{.*}} (cannot make the cache's folder)
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}) -> (tensor<4xf32> {ptc.output = "y"}) {
   %0 = aten.sin.default %x : (tensor<4xf32>) -> tensor<4xf32>

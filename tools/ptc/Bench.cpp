@@ -79,7 +79,7 @@ Expected<Measured> measure(Library &library, const Tensors &inputs, const BenchO
   return measured;
 }
 
-void print(const Measured &measured, const ptc_signature &model, bool asJson) {
+void print(const Measured &measured, const ptc_signature &model, const char *machine, bool asJson) {
   ArrayRef<double> times = measured.sorted;
   double mean = std::accumulate(times.begin(), times.end(), 0.0) / times.size();
   int64_t peak = measured.memory.weights + measured.memory.states + measured.memory.peak;
@@ -94,15 +94,16 @@ void print(const Measured &measured, const ptc_signature &model, bool asJson) {
                                        {"repeat", static_cast<int64_t>(times.size())},
                                        {"threads", measured.threading.threads},
                                        {"target", model.target},
+                                       {"machine", machine},
                                        {"arena_bytes", measured.memory.arena},
                                        {"weight_bytes", measured.memory.weights},
                                        {"peak_bytes", peak}})
            << '\n';
     return;
   }
-  outs() << format("%s: median %.4f ms, p10 %.4f, p90 %.4f, p99 %.4f over %zu calls on %d threads\n", model.model,
-                   percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9), percentile(times, 0.99),
-                   times.size(), measured.threading.threads)
+  outs() << format("%s: median %.4f ms, p10 %.4f, p90 %.4f, p99 %.4f over %zu calls on %d threads, code for %s\n",
+                   model.model, percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9),
+                   percentile(times, 0.99), times.size(), measured.threading.threads, machine)
          << format("memory: %.2f MiB weights, %.2f MiB states, %.2f MiB working memory\n",
                    measured.memory.weights / 1048576.0, measured.memory.states / 1048576.0,
                    measured.memory.peak / 1048576.0);
@@ -127,7 +128,7 @@ Error benchLibrary(const BenchOptions &options) {
   Expected<Measured> measured = measure(*library, inputs, options);
   if (!measured)
     return measured.takeError();
-  print(*measured, library->signature(), options.json);
+  print(*measured, library->signature(), library->machine(), options.json);
   return Error::success();
 }
 

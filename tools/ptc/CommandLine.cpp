@@ -32,7 +32,10 @@ CLI::Validator onlySoFar(std::string name) {
 void addModelOptions(CLI::App &command, Options &options) {
   command.add_option("MODEL", options.model, "A .pt2, .graph or .mlir file")->required();
   command.add_option("--weights", options.weights, "Weights of a .graph or .mlir model (safetensors)");
-  command.add_option("--march", options.march, "native, or an LLVM name such as x86-64-v3")->capture_default_str();
+  command
+      .add_option("--march", options.march,
+                  "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
+      ->capture_default_str();
 }
 
 void addCompile(CLI::App &app, Options &options, std::string &emit, std::function<int()> &action) {
@@ -62,6 +65,7 @@ void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   command.add_option("--outputs", options.outputs, "The file to write, outputs by position")->required();
   command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
   command.add_option("--profile", options.profile, "Write a Chrome trace of the call");
+  command.add_flag("-v,--verbose", options.verbose, "Say which machine's code ran, on how many threads");
   auto *reference =
       command.add_flag("--reference", options.reference, "Evaluate a model (not a library) in double precision");
   command.add_option("--weights", options.weights, "Weights of that model (safetensors)")->needs(reference);

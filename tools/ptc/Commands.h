@@ -14,6 +14,7 @@ struct RunOptions {
   std::string profile;    ///< A Chrome trace; empty: none.
   std::string weights;    ///< With `reference`: as in Options.
   bool reference = false; ///< `library` is a model, to be evaluated and not compiled.
+  bool verbose = false;
   int threads = 0; ///< 0: as many as the machine has.
 };
 

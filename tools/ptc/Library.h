@@ -4,6 +4,7 @@
 #include <ptc/ptc.h>
 #include "tools/ptc/TensorFile.h"
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -36,6 +37,11 @@ public:
   llvm::Expected<Tensors> bind(const TensorFile &file) const;
   /// Random values in the smallest sizes that the model takes.
   Tensors makeInputs() const;
+
+  /// Whose code runs here; libraries of earlier versions do not say.
+  const char *machine() const {
+    return api->size > offsetof(ptc_api, machine) ? api->machine() : "an unknown machine";
+  }
 
   /// An error with the context's message when `status` is not PTC_OK.
   llvm::Error check(ptc_status status) const;

@@ -3,6 +3,7 @@
 #include "tools/ptc/Library.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -40,6 +41,12 @@ static Error runLibrary(const RunOptions &options) {
     if (Error error = library->check(api.profile_stop(library->context, options.profile.c_str())))
       return error;
 
+  if (options.verbose) {
+    ptc_threading threading{};
+    api.threading(library->context, &threading);
+    errs() << library->signature().model << ": code for " << library->machine() << ", " << threading.threads
+           << " threads of " << (threading.library ? threading.library : "no OpenMP runtime") << '\n';
+  }
   std::vector<const DLTensor *> results;
   for (DLManagedTensor *output : outputs)
     results.push_back(&output->dl_tensor);

@@ -108,8 +108,8 @@ static size_t guessWork(loop::KernelOp kernel) {
   return isTemplate ? 4 * size + 100 : size;
 }
 
-/// Each unit becomes an object of its own, so that it may be found again alone, and so that the objects do not depend on
-/// how many threads there are.
+/// Each unit becomes an object of its own, so that it may be found again alone, and so that the objects do not depend
+/// on how many threads there are.
 static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *cache, KernelCode &code) {
   code.files.resize(units.size());
   code.times.resize(units.size());

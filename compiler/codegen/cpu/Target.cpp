@@ -2,8 +2,13 @@
 
 #include "compiler/codegen/cpu/Target.h"
 
+#include "runtime/CpuFeatures.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
@@ -27,37 +32,95 @@ static void initialize() {
   });
 }
 
-Expected<Target> getTarget(StringRef march) {
-  initialize();
-  Target target;
-  target.triple = "x86_64-unknown-linux-gnu";
-  if (march == "native") {
-    target.cpu = sys::getHostCPUName().str();
+/// What LLVM selects for no code of ours, and what every x86-64 has; nobody needs to ask for it.
+static bool isHarmless(StringRef feature) {
+  static const StringSet<> names = {
+      "64bit",     "adx",      "aes",      "clflushopt", "cldemote", "clwb",    "clzero",    "cmov",       "crc32",
+      "cx8",       "enqcmd",   "fsgsbase", "fxsr",       "hreset",   "invpcid", "kl",        "lwp",        "mmx",
+      "movdir64b", "movdiri",  "mwaitx",   "pclmul",     "pconfig",  "pku",     "prefetchi", "prfchw",     "ptwrite",
+      "rdpid",     "rdpru",    "rdrnd",    "rdseed",     "rtm",      "sahf",    "serialize", "sgx",        "sha",
+      "shstk",     "sse",      "sse2",     "sse4a",      "tsxldtrk", "uintr",   "vaes",      "vpclmulqdq", "vzeroupper",
+      "waitpkg",   "wbnoinvd", "widekl",   "x87",        "xsave",    "xsavec",  "xsaveopt",  "xsaves"};
+  return names.contains(feature);
+}
+
+static bool isKnown(StringRef feature) {
+  return any_of(runtime::kCpuFeatures, [&](const runtime::CpuFeature &known) { return feature == known.name; });
+}
+
+/// By LLVM's names, with what others imply only for the features that the runtime knows.
+static std::vector<std::string> getFeatures(const Target &target, bool isHost) {
+  std::vector<std::string> features;
+  if (isHost) {
     for (const auto &feature : sys::getHostCPUFeatures())
       if (feature.getValue())
-        target.features.push_back(feature.getKey().str());
+        features.push_back(feature.getKey().str());
   } else {
-    SmallVector<StringRef> features;
-    if (X86::parseArchX86(march) == X86::CK_None)
-      return createStringError("unknown machine '" + march + "' (native, x86-64-v3, x86-64-v4 or a CPU's name)");
-    target.cpu = march.str();
-    X86::getFeaturesForCPU(march, features);
-    for (StringRef feature : features)
-      target.features.push_back(feature.ltrim('+').str());
+    std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
+    for (const runtime::CpuFeature &known : runtime::kCpuFeatures)
+      if (machine->getMCSubtargetInfo()->checkFeatures(std::string("+") + known.name))
+        features.push_back(known.name);
+    SmallVector<StringRef> names;
+    X86::getFeaturesForCPU(target.cpu, names);
+    for (StringRef name : names)
+      if (!isKnown(name.ltrim('+')))
+        features.push_back(name.ltrim('+').str());
   }
-  llvm::sort(target.features); // the host's come in the order of a hash table
+  llvm::sort(features); // the host's come in the order of a hash table
+  return features;
+}
+
+Expected<Target> getTarget(StringRef march) {
+  initialize();
+  bool isHost = march == "native";
+  Target target = getBaseline();
+  target.cpu = isHost ? sys::getHostCPUName().str() : march.str();
+  if (!isHost && X86::parseArchX86(march) == X86::CK_None)
+    return createStringError("unknown machine '" + march + "' (native, x86-64-v3, x86-64-v4 or a CPU's name)");
+  for (std::string &feature : getFeatures(target, isHost)) {
+    if (isKnown(feature))
+      target.features.push_back(std::move(feature));
+    else if (!isHarmless(feature))
+      target.disabled.push_back(std::move(feature));
+  }
   auto has = [&](StringRef feature) { return is_contained(target.features, feature); };
   if (!has("avx2") || !has("fma"))
-    return createStringError("the machine '" + march + "' lacks AVX2 and FMA, which ptc's code needs");
+    return createStringError("the machine '" + march + "' lacks AVX2 and FMA, which ptc's code needs (x86-64-v3 is the "
+                             "least that has them)");
   bool isAvx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   target.vectorBytes = isAvx512 ? 64 : 32;
   target.vectorRegisters = isAvx512 ? 32 : 16;
   return target;
 }
 
+Expected<std::vector<Target>> getTargets(StringRef marchs) {
+  SmallVector<StringRef> names;
+  marchs.split(names, ',');
+  std::vector<Target> targets;
+  for (StringRef name : names) {
+    Expected<Target> target = getTarget(name.trim());
+    if (!target)
+      return target.takeError();
+    if (any_of(targets, [&](const Target &other) { return describe(other) == describe(*target); }))
+      return createStringError("the machine '" + target->cpu + "' is named twice");
+    targets.push_back(std::move(*target));
+  }
+  llvm::stable_sort(targets, [](const Target &a, const Target &b) {
+    return std::pair(a.vectorBytes, a.features.size()) > std::pair(b.vectorBytes, b.features.size());
+  });
+  return targets;
+}
+
+Target getBaseline() { return {"x86_64-unknown-linux-gnu", "x86-64", {}, {}, 16, 16}; }
+
+bool runsHere(const Target &target) {
+  const StringMap<bool> here = sys::getHostCPUFeatures();
+  return all_of(target.features, [&](const std::string &feature) { return here.lookup(feature); });
+}
+
 std::string describe(const Target &target) {
-  return formatv("{0} {1} {2} {3} {4}", target.triple, target.cpu, target.vectorBytes, target.vectorRegisters,
-                 join(target.features, ","));
+  return formatv("{0} {1} {2} {3} +{4} -{5}", target.triple, target.cpu, target.vectorBytes, target.vectorRegisters,
+                 join(target.features, ","), join(target.disabled, ","));
 }
 
 std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
@@ -68,11 +131,14 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
   assert(found && "the X86 backend is linked in");
   std::string features;
   for (StringRef feature : target.features)
-    features += (features.empty() ? "+" : ",+") + feature.str();
+    features += ",+" + feature.str();
+  for (StringRef feature : target.disabled)
+    features += ",-" + feature.str();
   TargetOptions options;
   options.FunctionSections = true; // the linker folds helpers that several kernels have
-  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, target.cpu, features, options, Reloc::PIC_,
-                                                                    CodeModel::Small, CodeGenOptLevel::Default));
+  std::unique_ptr<TargetMachine> machine(
+      found->createTargetMachine(triple, target.cpu, StringRef(features).drop_front(!features.empty()), options,
+                                 Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default));
   return machine;
 }
 

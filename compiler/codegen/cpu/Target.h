@@ -17,13 +17,22 @@ namespace ptc::cpu {
 struct Target {
   std::string triple;
   std::string cpu;                   ///< LLVM's name
-  std::vector<std::string> features; ///< LLVM's names without signs, of those that are on
+  std::vector<std::string> features; ///< LLVM's names without signs, of those that code may use (runtime/CpuFeatures.h)
+  std::vector<std::string> disabled; ///< those of the CPU that the runtime does not know how to ask for
   unsigned vectorBytes;              ///< of one vector register
   unsigned vectorRegisters;
 };
 
 /// `march`: native, x86-64-v3, x86-64-v4 or a CPU's name in LLVM. At least AVX2 and FMA.
 llvm::Expected<Target> getTarget(llvm::StringRef march);
+/// Of several with commas between them; the most capable first.
+llvm::Expected<std::vector<Target>> getTargets(llvm::StringRef marchs);
+
+/// What every x86-64 runs: for code that is run to find out which machine this is.
+Target getBaseline();
+
+/// Whether this machine has all of it.
+bool runsHere(const Target &target);
 
 /// All of it, as one line.
 std::string describe(const Target &target);

@@ -6,9 +6,9 @@
 #include "compiler/codegen/host/SizeCode.h"
 #include "compiler/codegen/host/VerifySpec.h"
 #include "runtime/ArenaPlanner.h"
+#include "runtime/CpuFeatures.h"
 #include "runtime/Program.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Function.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Triple.h"
@@ -22,13 +22,24 @@ namespace ptc::host {
 // Layout
 //===----------------------------------------------------------------------===//
 
-WeightLayout layoutWeights(llvm::ArrayRef<WeightSpec> weights) {
+WeightLayout layoutWeights(llvm::ArrayRef<ProgramSpec> programs) {
   WeightLayout layout;
-  for (const WeightSpec &weight : weights) {
-    layout.offsets.push_back(layout.bytes);
-    layout.bytes = llvm::alignTo(layout.bytes + weight.bytes, runtime::kAlignment);
-  }
+  for (const ProgramSpec &program : programs)
+    for (const WeightSpec &weight : program.weights) {
+      if (!layout.offsetOf.try_emplace(weight.key, layout.bytes).second)
+        continue;
+      layout.weights.push_back(weight);
+      layout.offsets.push_back(layout.bytes);
+      layout.bytes = llvm::alignTo(layout.bytes + weight.bytes, runtime::kAlignment);
+    }
   return layout;
+}
+
+static int64_t countWeightBytes(const ProgramSpec &program) {
+  int64_t bytes = 0;
+  for (const WeightSpec &weight : program.weights)
+    bytes += llvm::alignTo(weight.bytes, runtime::kAlignment);
+  return bytes;
 }
 
 int64_t elementBytes(Type element) {
@@ -96,24 +107,11 @@ static DataType dataType(Type element) {
   return {static_cast<uint8_t>(element.isUnsignedInteger() ? UInt : Int), bits};
 }
 
-/// Features that the runtime does not know are subsets of those that it does, or are in every x86-64.
 static uint64_t cpuFeatureBits(llvm::ArrayRef<std::string> names) {
   uint64_t bits = 0;
-  for (llvm::StringRef name : names)
-    bits |= llvm::StringSwitch<uint64_t>(name)
-                .Case("avx2", runtime::kCpuAvx2)
-                .Case("fma", runtime::kCpuFma)
-                .Case("f16c", runtime::kCpuF16c)
-                .Case("bmi2", runtime::kCpuBmi2)
-                .Cases({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}, runtime::kCpuAvx512)
-                .Case("avx512vnni", runtime::kCpuAvx512Vnni)
-                .Case("avx512bf16", runtime::kCpuAvx512Bf16)
-                .Case("avx512fp16", runtime::kCpuAvx512Fp16)
-                .Case("avxvnni", runtime::kCpuAvxVnni)
-                .Case("amx-tile", runtime::kCpuAmxTile)
-                .Case("amx-int8", runtime::kCpuAmxInt8)
-                .Case("amx-bf16", runtime::kCpuAmxBf16)
-                .Default(0);
+  for (int i = 0; i < runtime::kCpuFeatureCount; ++i)
+    if (llvm::is_contained(names, runtime::kCpuFeatures[i].name))
+      bits |= uint64_t(1) << i;
   return bits;
 }
 
@@ -124,15 +122,16 @@ static uint64_t cpuFeatureBits(llvm::ArrayRef<std::string> names) {
 namespace {
 class TableWriter {
 public:
-  TableWriter(const ProgramSpec &spec, llvm::Module &module) : spec(spec), module(module), c(module) {}
-  llvm::Error write();
+  TableWriter(const ProgramSpec &spec, const WeightLayout &layout, Constant *weights, llvm::Module &module)
+      : spec(spec), layout(layout), weights(weights), module(module), c(module) {}
+  /// The record of the program.
+  llvm::Expected<Constant *> write();
 
 private:
   Constant *tensor(llvm::StringRef name, RankedTensorType type, int64_t initial, bool isWritten);
   Constant *buffers();
   Constant *launch(const LaunchSpec &launch);
   Constant *kernel(llvm::StringRef name);
-  Constant *weightsSymbol();
   Constant *symbols(llvm::ArrayRef<Binding> bindings);
   Constant *value(AffineExpr expr) { return c.i32(sizes.add(expr)); }
 
@@ -144,10 +143,11 @@ private:
   }
 
   const ProgramSpec &spec;
+  const WeightLayout &layout;
+  Constant *weights;
   llvm::Module &module;
   Constants c;
   SizeTable sizes;
-  WeightLayout layout;
   int64_t arenaBytes = -1;
 };
 } // namespace
@@ -195,7 +195,7 @@ Constant *TableWriter::buffers() {
   for (auto [index, buffer] : llvm::enumerate(spec.buffers)) {
     int64_t offset = 0;
     if (buffer.storage == Storage::Weight)
-      offset = layout.offsets[buffer.index];
+      offset = layout.offsetOf.lookup(spec.weights[buffer.index].key);
     else if (buffer.storage == Storage::Arena && items)
       offset = (*items)[rootOf(spec, index)].offset;
     // An alias without a lifetime of its own must not widen its owner's.
@@ -226,20 +226,6 @@ Constant *TableWriter::launch(const LaunchSpec &launch) {
        value(launch.bytes), value(launch.flops), c.i32(launch.barrierBefore)});
 }
 
-/// Memory without contents, in a section of its own for large data: lld gives it addresses after all else, and
-/// compiler/link puts the bytes there. The code model keeps everything else within reach of 32 bits.
-Constant *TableWriter::weightsSymbol() {
-  if (layout.bytes == 0)
-    return c.null();
-  auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), layout.bytes);
-  auto *weights = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
-                                           llvm::ConstantAggregateZero::get(type), kWeightsSymbol);
-  weights->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  weights->setCodeModel(llvm::CodeModel::Large);
-  weights->setAlignment(llvm::Align(4096));
-  return weights;
-}
-
 Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
   std::vector<Constant *> records;
   for (auto [symbol, binding] : llvm::zip_equal(spec.symbols, bindings))
@@ -249,19 +235,17 @@ Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
   return c.array(records, "symbols");
 }
 
-llvm::Error TableWriter::write() {
+llvm::Expected<Constant *> TableWriter::write() {
   auto copies = orderCopies(spec);
   if (!copies)
     return copies.takeError();
-  layout = layoutWeights(spec.weights);
-
   Constant *inputs = table(spec.inputs, "inputs", [&](const InputSpec &input) {
     return tensor(input.name, input.type, 0, input.isWritten);
   });
   Constant *outputs = table(spec.outputs, "outputs",
                             [&](const OutputSpec &output) { return tensor(output.name, output.type, 0, false); });
   Constant *states = table(spec.states, "states", [&](const StateSpec &state) {
-    return tensor(state.name, state.type, layout.offsets[state.initial], false);
+    return tensor(state.name, state.type, layout.offsetOf.lookup(spec.weights[state.initial].key), false);
   });
   Constant *bufferTable = buffers();
   Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
@@ -290,28 +274,74 @@ llvm::Error TableWriter::write() {
   if (!bindings)
     return bindings.takeError();
 
-  Constant *program = c.record<runtime::Program>(
-      {c.i32(runtime::kTablesVersion), c.i32(sizes.expressions().size()), c.string(spec.name), c.string("ptc"),
-       c.string(spec.target), c.i64(cpuFeatureBits(spec.cpuFeatures)), weightsSymbol(), c.i64(layout.bytes),
-       c.i64(arenaBytes), sizes.emit(module, spec.symbols), symbols(*bindings), inputs, outputs, states, bufferTable, launches,
-       c.array(copyRecords, "copies"), guards, settles, controls, c.i32(spec.symbols.size()), c.i32(spec.inputs.size()),
-       c.i32(spec.outputs.size()), c.i32(spec.states.size()), c.i32(spec.buffers.size()), c.i32(spec.launches.size()),
-       c.i32(copies->copies.size()), c.i32(spec.guards.size()), c.i32(spec.settles.size()),
-       c.i32(spec.controls.size())});
-  auto *global = new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program,
-                                          "ptc_program");
-  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  return llvm::Error::success();
+  return c.record<runtime::Program>({c.i32(runtime::kTablesVersion),
+                                     c.i32(sizes.expressions().size()),
+                                     c.string(spec.name),
+                                     c.string("ptc"),
+                                     c.string(spec.target),
+                                     c.string(spec.machine),
+                                     c.i64(cpuFeatureBits(spec.cpuFeatures)),
+                                     weights,
+                                     c.i64(countWeightBytes(spec)),
+                                     c.i64(arenaBytes),
+                                     sizes.emit(module, spec.symbols),
+                                     symbols(*bindings),
+                                     inputs,
+                                     outputs,
+                                     states,
+                                     bufferTable,
+                                     launches,
+                                     c.array(copyRecords, "copies"),
+                                     guards,
+                                     settles,
+                                     controls,
+                                     c.i32(spec.symbols.size()),
+                                     c.i32(spec.inputs.size()),
+                                     c.i32(spec.outputs.size()),
+                                     c.i32(spec.states.size()),
+                                     c.i32(spec.buffers.size()),
+                                     c.i32(spec.launches.size()),
+                                     c.i32(copies->copies.size()),
+                                     c.i32(spec.guards.size()),
+                                     c.i32(spec.settles.size()),
+                                     c.i32(spec.controls.size())});
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(const ProgramSpec &spec, llvm::LLVMContext &context) {
-  if (llvm::Error error = verifySpec(spec))
-    return std::move(error);
+/// Memory without contents, in a section of its own for large data: lld gives it addresses after all else, and
+/// compiler/link puts the bytes there. The code model keeps everything else within reach of 32 bits.
+static Constant *makeWeightsSymbol(const WeightLayout &layout, llvm::Module &module) {
+  if (layout.bytes == 0)
+    return Constants(module).null();
+  auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), layout.bytes);
+  auto *weights = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage,
+                                           llvm::ConstantAggregateZero::get(type), kWeightsSymbol);
+  weights->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  weights->setCodeModel(llvm::CodeModel::Large);
+  weights->setAlignment(llvm::Align(4096));
+  return weights;
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpec> programs,
+                                                       llvm::LLVMContext &context) {
   auto module = std::make_unique<llvm::Module>("host", context);
   module->setTargetTriple(llvm::Triple("x86_64-unknown-linux-gnu"));
   module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
-  if (llvm::Error error = TableWriter(spec, *module).write())
-    return std::move(error);
+  WeightLayout layout = layoutWeights(programs);
+  Constant *weights = makeWeightsSymbol(layout, *module);
+  std::vector<Constant *> records;
+  for (const ProgramSpec &program : programs) {
+    if (llvm::Error error = verifySpec(program))
+      return std::move(error);
+    llvm::Expected<Constant *> record = TableWriter(program, layout, weights, *module).write();
+    if (!record)
+      return record.takeError();
+    records.push_back(*record);
+  }
+  Constants c(*module);
+  Constant *all = c.record<runtime::Programs>({c.array(records, "program"), c.i64(records.size())});
+  auto *global = new llvm::GlobalVariable(*module, all->getType(), true, llvm::GlobalValue::ExternalLinkage, all,
+                                          "ptc_programs");
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
   return std::move(module);
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/host/ProgramSpec.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
@@ -17,12 +18,14 @@ namespace ptc::host {
 /// The symbol that the weights are found under: memory of WeightLayout::bytes, which compiler/link fills.
 inline constexpr llvm::StringLiteral kWeightsSymbol = "ptc_weights";
 
-/// Where each weight lies, in the order of ProgramSpec::weights.
+/// The weights of all programs of a model: what several use is there once.
 struct WeightLayout {
-  std::vector<uint64_t> offsets;
+  std::vector<WeightSpec> weights;
+  std::vector<uint64_t> offsets; ///< of each, rising
+  llvm::StringMap<uint64_t> offsetOf; ///< by key
   uint64_t bytes = 0;
 };
-WeightLayout layoutWeights(llvm::ArrayRef<WeightSpec> weights);
+WeightLayout layoutWeights(llvm::ArrayRef<ProgramSpec> programs);
 
 /// Bytes of an element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);
@@ -30,8 +33,9 @@ int64_t elementBytes(mlir::Type element);
 /// The arena that a program with only static sizes needs; nullopt when sizes are symbolic.
 std::optional<int64_t> staticArenaBytes(const ProgramSpec &spec);
 
-/// `ptc_program` of runtime/Program.h with all that it points to. Fails when a symbol's value follows from no
-/// input, or when the spec contradicts itself.
-llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(const ProgramSpec &spec, llvm::LLVMContext &context);
+/// `ptc_programs` of runtime/Program.h with all that it points to: one model for several machines, the most capable
+/// first. Fails when a symbol's value follows from no input, or when a spec contradicts itself.
+llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpec> programs,
+                                                       llvm::LLVMContext &context);
 
 } // namespace ptc::host

@@ -111,6 +111,7 @@ struct GuardSpec {
 struct ProgramSpec {
   std::string name;                     ///< of the model
   std::string target = "cpu";
+  std::string machine = "x86-64";       ///< that the kernels are for
   std::vector<std::string> cpuFeatures; ///< LLVM's names without signs ("avx2"), of what the kernels use
   std::vector<Symbol> symbols;
   std::vector<InputSpec> inputs;

@@ -117,6 +117,7 @@ typedef struct ptc_api {
   ptc_status (*profile_start)(ptc_context *context);
   ptc_status (*profile_stop)(ptc_context *context, const char *path);
   ptc_status (*set_seed)(ptc_context *context, uint64_t seed);
+  const char *(*machine)(void);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -125,6 +126,10 @@ PTC_EXPORT const ptc_api *ptc_get_api(uint32_t abi_version);
 PTC_EXPORT uint32_t ptc_abi_version(void);
 PTC_EXPORT const ptc_signature *ptc_get_signature(void);
 PTC_EXPORT const char *ptc_status_string(ptc_status status);
+
+/** The machine ("x86-64-v4") whose code runs here, of those that the model was compiled for; null when the processor
+ * can run none of it. */
+PTC_EXPORT const char *ptc_get_machine(void);
 
 /** PTC_UNSUPPORTED when the processor lacks instructions that the model was compiled for. */
 PTC_EXPORT ptc_status ptc_context_create(ptc_context **context);

@@ -87,6 +87,8 @@ class Model:
         signature = self._api.signature().contents
         self.name = signature.model.decode()
         self.target = signature.target.decode()
+        # Whose code runs here, as "x86-64-v4"; libraries of earlier versions do not say.
+        self.machine = self._api.machine().decode() if self._api.size > abi.Api.machine.offset else None
         self.inputs = _describe(signature.inputs, signature.input_count)
         self.outputs = _describe(signature.outputs, signature.output_count)
         self.states = _describe(signature.states, signature.state_count)

@@ -107,6 +107,7 @@ class Api(ctypes.Structure):
         ("profile_start", _function(c_void_p)),
         ("profile_stop", _function(c_void_p, c_char_p)),
         ("set_seed", _function(c_void_p, c_uint64)),
+        ("machine", _function(result=c_char_p)),
     ]
 
 
