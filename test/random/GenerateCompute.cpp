@@ -177,26 +177,27 @@ bool Generator::convolution() {
   int64_t groups = r.pick(divisors), outputs = groups * r.pick({1, 1, 2, 3, 8, 16});
   if (outputs > 200)
     return false;
-  Dims strides, low, high, dilations, inputDilations, kernel;
-  bool transposed = r.chance(20);
+  Dims strides, low, high, dilations, inputDilations;
+  Shape kernel;
+  bool transposed = r.chance(20), isWhole = r.chance(10); // the kernel as large as x, whose sizes may be symbolic
   for (unsigned i = 0; i < spatial; ++i) {
     AffineExpr size = sizes[last ? i + 1 : i + 2];
-    kernel.push_back(r.pick({1, 1, 2, 3, 3, 5}));
+    kernel.push_back(constant(r.pick({1, 1, 2, 3, 3, 5})));
     strides.push_back(transposed || r.chance(60) ? 1 : r.between(1, 3));
     dilations.push_back(r.chance(80) ? 1 : 2);
     inputDilations.push_back(transposed ? r.between(1, 3) : 1);
     low.push_back(r.chance(50) ? 0 : r.between(-1, 2));
     high.push_back(r.chance(50) ? 0 : r.between(-1, 2));
     int64_t n = least(size);
-    if (n < 1 ||
-        (n - 1) * inputDilations.back() + 1 + low.back() + high.back() < dilations.back() * (kernel.back() - 1) + 1)
+    if (isWhole && n > 0 && low.back() + high.back() >= 0 && dilations.back() == 1)
+      kernel.back() = size;
+    else if (n < 1 || (n - 1) * inputDilations.back() + 1 + low.back() + high.back() <
+                          dilations.back() * (*getConstant(kernel.back()) - 1) + 1)
       return false;
     result.push_back(size * inputDilations.back() + low.back() + high.back());
   }
   result.push_back(constant(outputs));
-  Shape weight;
-  for (int64_t size : kernel)
-    weight.push_back(constant(size));
+  Shape weight = kernel;
   AffineExpr inputs = constant(channels / groups), out = constant(outputs);
   weight.insert(last ? weight.end() : weight.begin(), last ? inputs : out);
   weight.insert(last ? weight.end() : weight.begin() + 1, last ? out : inputs);
