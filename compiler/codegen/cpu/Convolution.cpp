@@ -107,7 +107,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
                     strided(b, vectors, plan.width), b.getInt64(plan.panel)};
     emitProducts(b, tile, sums, lhs, rhs, inputs, active);
   };
-  auto rowOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
+  auto sumOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
     Accumulators sums{tile.rows, tile.vectors, SmallVector<Value *>(carried)};
     if (!pixels.active.empty()) {
       for (int64_t tap = 0; tap < taps; ++tap)
@@ -123,6 +123,16 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
       products(outerTap, inputRow, tap, inner, {});
       return inner.values;
     });
+  };
+  // As in emitProducts: rounding errors grow with the number of terms of one sum, so many are summed row by row.
+  bool isLong = tile.accumulator->isFloatTy() && taps * plan.groupInputs >= 128;
+  auto rowOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
+    if (!isLong)
+      return sumOfTaps(outerTap, inputRow, carried);
+    SmallVector<Value *> sums = sumOfTaps(outerTap, inputRow, zeroAccumulators(tile).values);
+    for (auto [sum, before] : zip_equal(sums, carried))
+      sum = b.CreateFAdd(before, sum);
+    return sums;
   };
   acc.values = walk.forEachOuterTap(row, acc.values, rowOfTaps);
 
