@@ -3,6 +3,7 @@
 #include "compiler/schedule/PackWeights.h"
 
 #include "compiler/import/Weights.h"
+#include "compiler/schedule/Winograd.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/StridedAccess.h"
 
@@ -138,7 +139,10 @@ private:
   void packConvolution(loop::ConvolutionOp op);
   void packComputedWeight(loop::ConvolutionOp op, int64_t panel);
   BlockArgument weightArgument(Value value);
+  bool packWinograd(loop::ConvolutionOp op, int64_t panel);
   void replaceWeight(OpOperand &use, const Source &source, int64_t panel, ArrayRef<int64_t> shape);
+  void replaceWeight(OpOperand &use, StringRef suffix, ArrayRef<int64_t> shape,
+                     llvm::function_ref<std::vector<char>()> pack);
 
   /// Two registers of columns to a tile.
   int64_t panelOf(Type element) const { return 2 * vectorBytes / (element.isF64() ? 8 : 4); }
@@ -172,20 +176,26 @@ BlockArgument PackWeightsPass::weightArgument(Value value) {
   return argument;
 }
 
-/// Adds the packed weight as an argument of the function and makes `use` read it.
 void PackWeightsPass::replaceWeight(OpOperand &use, const Source &source, int64_t panel, ArrayRef<int64_t> shape) {
+  // The name says what it holds: uses that pack alike share it.
+  std::string suffix = "packed";
+  llvm::raw_string_ostream stream(suffix);
+  for (auto sizes : {ArrayRef(source.columnStrides), ArrayRef(source.kStrides), ArrayRef(source.batchStrides)})
+    for (int64_t stride : sizes)
+      stream << '.' << stride;
+  stream << '.' << source.offset << '.' << panel;
+  replaceWeight(use, suffix, shape, [&] { return pack(source, panel); });
+}
+
+/// Adds the packed weight as an argument of the function and makes `use` read it.
+void PackWeightsPass::replaceWeight(OpOperand &use, StringRef suffix, ArrayRef<int64_t> shape,
+                                    llvm::function_ref<std::vector<char>()> pack) {
   BlockArgument argument = weightArgument(use.get());
   auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
   StringRef key = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue();
   Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
   auto type = RankedTensorType::get(shape, element);
-  // The name says what it holds: uses that pack alike share it.
-  std::string name = (key + ".packed").str();
-  llvm::raw_string_ostream stream(name);
-  for (auto sizes : {ArrayRef(source.columnStrides), ArrayRef(source.kStrides), ArrayRef(source.batchStrides)})
-    for (int64_t stride : sizes)
-      stream << '.' << stride;
-  stream << '.' << source.offset << '.' << panel;
+  std::string name = (key + "." + suffix).str();
   BlockArgument packed;
   for (BlockArgument other : function.getArguments()) {
     auto attr = function.getArgAttrOfType<StringAttr>(other.getArgNumber(), "ptc.weight");
@@ -193,7 +203,7 @@ void PackWeightsPass::replaceWeight(OpOperand &use, const Source &source, int64_
       packed = other;
   }
   if (!packed) {
-    weights.add(name, type, pack(source, panel));
+    weights.add(name, type, pack());
     unsigned index = function.getNumArguments();
     Builder builder(&getContext());
     auto attrs = builder.getDictionaryAttr(builder.getNamedAttr("ptc.weight", builder.getStringAttr(name)));
@@ -282,6 +292,8 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
     op.emitError() << "weight '" << key << "' is missing";
     return signalPassFailure();
   }
+  if (packWinograd(op, panel))
+    return;
   Source source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
   source.elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
   int64_t stride = type.getShape().back();
@@ -291,6 +303,38 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   }
   replaceWeight(op.getWMutable(), source, panel, packedShape(type, groups, panel));
   op.setWPanel(panel);
+}
+
+/// Whether the convolution becomes one by minimal filtering.
+bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
+  auto type = llvm::cast<RankedTensorType>(op.getW().getType()), x = llvm::cast<RankedTensorType>(op.getX().getType());
+  auto y = llvm::cast<RankedTensorType>(op.getResult(0).getType());
+  auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_of(list, [&](int64_t i) { return i == value; }); };
+  if (op.getKernel().size() != 2 || !all(op.getKernel(), 3) || !all(op.getStrides(), 1) || !all(op.getDilations(), 1) ||
+      op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() || !y.hasStaticShape())
+    return false;
+  int64_t inputs = type.getDimSize(2), outputs = type.getDimSize(3), lanes = vectorBytes / 4;
+  int64_t m = chooseWinograd(y.getDimSize(0), y.getShape().slice(1, 2), inputs, outputs);
+  if (!m || inputs % lanes || outputs % lanes)
+    return false;
+  BlockArgument argument = weightArgument(op.getW());
+  auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  const Weight *weight =
+      weights.find(function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue());
+  const Winograd &winograd = Winograd::get(m);
+  auto transform = [&] {
+    // Bytes of a file may lie anywhere.
+    std::vector<float> values(type.getNumElements());
+    std::memcpy(values.data(), weight->bytes.data(), values.size() * sizeof(float));
+    std::vector<float> packed = transformWeights(winograd, values.data(), inputs, outputs, panel);
+    const char *bytes = reinterpret_cast<const char *>(packed.data());
+    return std::vector<char>(bytes, bytes + packed.size() * sizeof(float));
+  };
+  SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), inputs, panel};
+  replaceWeight(op.getWMutable(), "winograd." + std::to_string(m) + "." + std::to_string(panel), shape, transform);
+  op.setWPanel(panel);
+  op.setWinograd(m);
+  return true;
 }
 
 /// A weight that the model computes, or is given, is packed by a kernel of its own.

@@ -192,11 +192,13 @@ def ConvolutionOp : Template<"convolution"> {
   let description = [{
     The domain is [N, spatial..., O]. Attributes as in prims.convolution (input dilation is gone).
     `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p]. For depthwise
-    (C/groups == 1 and O == groups) w stays [kernel..., 1, O].
+    (C/groups == 1 and O == groups) w stays [kernel..., 1, O]. `winograd` m > 0: w is packed as
+    [(m + 2) (m + 2), ceil(O/p), C, p], transformed for tiles of m x m outputs (compiler/schedule/Winograd.h).
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       DenseI64ArrayAttr:$kernel, DefaultValuedAttr<I64Attr, "0">:$w_panel);
+                       DenseI64ArrayAttr:$kernel, DefaultValuedAttr<I64Attr, "0">:$w_panel,
+                       DefaultValuedAttr<I64Attr, "0">:$winograd);
   let assemblyFormat = "$x `,` $w $epilogue attr-dict `:` type($x) `,` type($w) `->` type($results)";
 }
 

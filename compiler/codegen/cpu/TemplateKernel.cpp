@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/Contraction.h"
 #include "compiler/codegen/cpu/Convolution.h"
+#include "compiler/codegen/cpu/WinogradConvolution.h"
 
 namespace ptc::cpu {
 
@@ -17,6 +18,12 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile reg
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile registers) {
+  if (op.getWinograd() > 0) {
+    WinogradPlan plan = planWinograd(op, registers);
+    auto constant = [&](int64_t value) { return mlir::getAffineConstantExpr(value, op.getContext()); };
+    return TemplateKernel{constant(plan.tasks()), constant(plan.scratchBytes()),
+                          [op, plan](KernelFrame &frame) { emitWinograd(frame, op, plan); }};
+  }
   ConvolutionPlan plan = planConvolution(op, registers);
   return TemplateKernel{plan.tasks, mlir::getAffineConstantExpr(0, op.getContext()), [op, plan](KernelFrame &frame) {
                           plan.isDepthwise ? emitDepthwiseConvolution(frame, op, plan)

@@ -1,0 +1,277 @@
+//===- WinogradConvolution.cpp --------------------------------------------===//
+
+#include "compiler/codegen/cpu/WinogradConvolution.h"
+
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+static constexpr int64_t kTaskFlops = 1 << 20;
+static constexpr int64_t kTasksWanted = 16;
+// What a task keeps in L2 of its transformed inputs, besides weights and products.
+static constexpr int64_t kInputBytes = 256 << 10;
+
+WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
+  WinogradPlan plan;
+  plan.winograd = &Winograd::get(op.getWinograd());
+  auto sizes = [](mlir::Value tensor) {
+    return map_to_vector<4>(getShape(tensor), [](mlir::AffineExpr size) { return *getConstant(size); });
+  };
+  SmallVector<int64_t, 4> x = sizes(op.getX()), y = sizes(op.getResult(0));
+  plan.height = x[1], plan.width = x[2], plan.inputs = x[3];
+  plan.outputHeight = y[1], plan.outputWidth = y[2], plan.outputs = y[3];
+  plan.low[0] = op.getLow()[0], plan.low[1] = op.getLow()[1];
+  int64_t m = plan.winograd->m, points = plan.winograd->points();
+  plan.tilesDown = divideCeil(y[1], m), plan.tilesAcross = divideCeil(y[2], m);
+  plan.tiles = x[0] * plan.tilesDown * plan.tilesAcross;
+  plan.lanes = registers.bytes / 4;
+  plan.panel = op.getWPanel();
+  plan.panels = divideCeil(plan.outputs, plan.panel);
+
+  // Register tiles are cut evenly, so that the last one has little to spare.
+  int64_t vectors = plan.panel / plan.lanes, most = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
+  int64_t registerTiles = divideCeil(plan.tiles, most);
+  plan.tileRows = divideCeil(plan.tiles, registerTiles);
+  int64_t rowBytes = 4 * points * plan.tileRows * plan.inputs;
+  plan.blockTiles = plan.tileRows * std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(2, registerTiles));
+  plan.blocks = divideCeil(plan.tiles, plan.blockTiles);
+  int64_t panelFlops = 2 * points * plan.blockTiles * plan.inputs * plan.panel;
+  plan.panelsPerTask = plan.panels;
+  while (plan.panelsPerTask > 1 && plan.panelsPerTask * panelFlops > 2 * kTaskFlops &&
+         plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < kTasksWanted)
+    plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
+  plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
+  return plan;
+}
+
+namespace {
+
+/// Where a tile of outputs lies.
+struct OutputTile {
+  Value *image, *row, *column; ///< of its first output
+};
+
+class WinogradEmitter {
+public:
+  WinogradEmitter(KernelFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan)
+      : f(frame), b(frame.b), plan(plan), winograd(*plan.winograd), epilogue(frame, op, 1, plan.lanes),
+        element(b.getFloatTy()), vector(FixedVectorType::get(element, plan.lanes)), x(f.pointers.lookup(op.getX())),
+        w(f.pointers.lookup(op.getW())), transformed(f.scratch),
+        products(emitAddress(b, element, f.scratch, b.getInt64(plan.inputFloats()))) {}
+
+  void emit() {
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+  }
+
+private:
+  void emitTask(Value *task);
+  OutputTile findTile(Value *tile);
+  void transformInput(Value *place, const OutputTile &tile);
+  void loadAndTransform(Value *place, const OutputTile &tile, bool isInside);
+  void multiply(Value *panel, unsigned vectors, Value *count);
+  void transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors);
+
+  /// left [rows][n] times values [n][columns] times the transpose of left.
+  SmallVector<Value *> sandwich(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> values);
+  Value *combine(ArrayRef<double> factors, ArrayRef<Value *> values);
+
+  Value *number(int64_t value) { return b.getInt64(value); }
+  Value *atMost(Value *value, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, value, most); }
+
+  KernelFrame &f;
+  Ir &b;
+  const WinogradPlan &plan;
+  const Winograd &winograd;
+  TileEpilogue epilogue;
+  Type *element, *vector;
+  Value *x, *w, *transformed, *products;
+};
+
+} // namespace
+
+void WinogradEmitter::emitTask(Value *task) {
+  // Blocks innermost: neighbouring tasks of a thread share their panels of weights.
+  Value *block = b.CreateURem(task, number(plan.blocks)), *panelBlock = b.CreateUDiv(task, number(plan.blocks));
+  Value *first = b.CreateMul(block, number(plan.blockTiles));
+  Value *count = atMost(number(plan.blockTiles), b.CreateSub(number(plan.tiles), first));
+  emitLoop(b, number(0), count, 1, [&](Value *i) { transformInput(i, findTile(b.CreateAdd(first, i))); });
+
+  Value *firstPanel = b.CreateMul(panelBlock, number(plan.panelsPerTask));
+  Value *lastPanel = atMost(b.CreateAdd(firstPanel, number(plan.panelsPerTask)), number(plan.panels));
+  auto emitPanel = [&](Value *panel, unsigned vectors) {
+    multiply(panel, vectors, count);
+    emitLoop(b, number(0), count, 1,
+             [&](Value *i) { transformOutput(i, findTile(b.CreateAdd(first, i)), panel, vectors); });
+  };
+  int64_t whole = plan.outputs / plan.panel, rest = plan.outputs % plan.panel;
+  emitLoop(b, firstPanel, atMost(lastPanel, number(whole)), 1,
+           [&](Value *panel) { emitPanel(panel, plan.panel / plan.lanes); });
+  if (rest)
+    emitIf(b, b.CreateICmpSGT(lastPanel, number(whole)), [&] { emitPanel(number(whole), rest / plan.lanes); });
+}
+
+OutputTile WinogradEmitter::findTile(Value *tile) {
+  Value *across = number(plan.tilesAcross), *down = number(plan.tilesDown), *m = number(winograd.m);
+  Value *row = b.CreateUDiv(tile, across);
+  return {b.CreateUDiv(row, down), b.CreateMul(b.CreateURem(row, down), m),
+          b.CreateMul(b.CreateURem(tile, across), m)};
+}
+
+//===----------------------------------------------------------------------===//
+// Transforms
+//===----------------------------------------------------------------------===//
+
+Value *WinogradEmitter::combine(ArrayRef<double> factors, ArrayRef<Value *> values) {
+  Value *sum = nullptr;
+  for (auto [factor, value] : zip_equal(factors, values)) {
+    if (factor == 0)
+      continue;
+    if (!sum)
+      sum = factor == 1 ? value : b.CreateFMul(value, ConstantFP::get(vector, factor));
+    else if (factor == 1)
+      sum = b.CreateFAdd(sum, value);
+    else if (factor == -1)
+      sum = b.CreateFSub(sum, value);
+    else
+      sum = b.CreateIntrinsic(Intrinsic::fma, {vector}, {value, ConstantFP::get(vector, factor), sum});
+  }
+  return sum;
+}
+
+SmallVector<Value *> WinogradEmitter::sandwich(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> values) {
+  int64_t n = winograd.size();
+  SmallVector<Value *> half(rows * n), result;
+  for (int64_t j = 0; j < n; ++j) {
+    SmallVector<Value *> column;
+    for (int64_t k = 0; k < n; ++k)
+      column.push_back(values[k * n + j]);
+    for (int64_t i = 0; i < rows; ++i)
+      half[i * n + j] = combine(left.slice(i * n, n), column);
+  }
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < rows; ++j)
+      result.push_back(combine(left.slice(j * n, n), ArrayRef(half).slice(i * n, n)));
+  return result;
+}
+
+/// The inputs of most tiles lie inside the image; only those of the others are checked one by one.
+void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
+  auto isWithin = [&](Value *first, int64_t low, int64_t size) {
+    Value *start = b.CreateSub(first, number(low));
+    return b.CreateAnd(b.CreateICmpSGE(start, number(0)),
+                       b.CreateICmpSLE(start, number(size - winograd.size())));
+  };
+  Value *isInside =
+      b.CreateAnd(isWithin(tile.row, plan.low[0], plan.height), isWithin(tile.column, plan.low[1], plan.width));
+  emitIf(b, isInside, [&] { loadAndTransform(place, tile, true); });
+  emitIf(b, b.CreateNot(isInside), [&] { loadAndTransform(place, tile, false); });
+}
+
+void WinogradEmitter::loadAndTransform(Value *place, const OutputTile &tile, bool isInside) {
+  int64_t n = winograd.size();
+  Value *top = b.CreateSub(tile.row, number(plan.low[0])), *left = b.CreateSub(tile.column, number(plan.low[1]));
+  auto isWithin = [&](Value *at, int64_t size) {
+    return b.CreateAnd(b.CreateICmpSGE(at, number(0)), b.CreateICmpSLT(at, number(size)));
+  };
+  SmallVector<Value *> offsets, masks;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      Value *row = b.CreateAdd(top, number(i)), *column = b.CreateAdd(left, number(j));
+      Value *pixel = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(tile.image, number(plan.height)), row),
+                                             number(plan.width)), column);
+      offsets.push_back(b.CreateMul(pixel, number(plan.inputs)));
+      if (!isInside)
+        masks.push_back(b.CreateVectorSplat(
+            plan.lanes, b.CreateAnd(isWithin(row, plan.height), isWithin(column, plan.width))));
+    }
+  emitLoop(b, number(0), number(plan.inputs), plan.lanes, [&](Value *channel) {
+    SmallVector<Value *> values;
+    for (int64_t i = 0; i < n * n; ++i) {
+      Value *address = emitAddress(b, element, x, b.CreateAdd(offsets[i], channel));
+      values.push_back(isInside ? static_cast<Value *>(b.CreateAlignedLoad(vector, address, Align(4)))
+                                : b.CreateMaskedLoad(vector, address, Align(4), masks[i], Constant::getNullValue(vector)));
+    }
+    for (auto [point, value] : enumerate(sandwich(winograd.bt, n, values))) {
+      Value *row = b.CreateAdd(number(point * plan.blockTiles), place);
+      Value *to = b.CreateAdd(b.CreateMul(row, number(plan.inputs)), channel);
+      b.CreateAlignedStore(value, emitAddress(b, element, transformed, to), Align(4));
+    }
+  });
+}
+
+void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors) {
+  int64_t m = winograd.m;
+  TileType type{unsigned(m * m), vectors, plan.lanes, element, element};
+  Accumulators outputs = zeroAccumulators(type);
+  for (unsigned j = 0; j < vectors; ++j) {
+    SmallVector<Value *> values;
+    for (int64_t point = 0; point < winograd.points(); ++point) {
+      Value *row = b.CreateAdd(number(point * plan.blockTiles), place);
+      Value *from = b.CreateAdd(b.CreateMul(row, number(plan.panel)), number(j * plan.lanes));
+      values.push_back(b.CreateAlignedLoad(vector, emitAddress(b, element, products, from), Align(4)));
+    }
+    for (auto [i, value] : enumerate(sandwich(winograd.at, m, values)))
+      outputs.at(i, j) = value;
+  }
+  Value *column = b.CreateMul(panel, number(plan.panel));
+  auto outer = [&](Value *i) {
+    Value *row = b.CreateAdd(tile.row, b.CreateUDiv(i, number(m)));
+    return SmallVector<Value *>{tile.image, row, b.CreateAdd(tile.column, b.CreateURem(i, number(m)))};
+  };
+  auto storeAll = [&] { epilogue.storeTile(type, outputs, column, {}, outer); };
+  if (plan.outputHeight % m == 0 && plan.outputWidth % m == 0)
+    return storeAll();
+  // The last tiles of a row or a column reach past the output.
+  Value *isWhole = b.CreateAnd(b.CreateICmpSLE(tile.row, number(plan.outputHeight - m)),
+                               b.CreateICmpSLE(tile.column, number(plan.outputWidth - m)));
+  emitIf(b, isWhole, storeAll);
+  emitIf(b, b.CreateNot(isWhole), [&] {
+    for (int64_t i = 0; i < m * m; ++i) {
+      SmallVector<Value *> indices = outer(number(i));
+      Value *exists = b.CreateAnd(b.CreateICmpSLT(indices[1], number(plan.outputHeight)),
+                                  b.CreateICmpSLT(indices[2], number(plan.outputWidth)));
+      emitIf(b, exists, [&] {
+        for (unsigned j = 0; j < vectors; ++j)
+          epilogue.store(indices, b.CreateAdd(column, number(j * plan.lanes)), outputs.at(i, j), nullptr);
+      });
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// A block's last register tile may have rows that are none: they are computed from what lies in scratch, for nobody.
+void WinogradEmitter::multiply(Value *panel, unsigned vectors, Value *count) {
+  TileType tile{unsigned(plan.tileRows), vectors, plan.lanes, element, element};
+  emitLoop(b, number(0), number(winograd.points()), 1, [&](Value *point) {
+    Value *panelIndex = b.CreateAdd(b.CreateMul(point, number(plan.panels)), panel);
+    Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, number(plan.inputs * plan.panel)));
+    Value *firstRow = b.CreateMul(point, number(plan.blockTiles));
+    emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
+      Value *row = b.CreateAdd(firstRow, tileRow);
+      TileOperand lhs{emitAddress(b, element, transformed, b.CreateMul(row, number(plan.inputs))),
+                      strided(b, tile.rows, plan.inputs), number(1)};
+      TileOperand rhs{weights, strided(b, vectors, plan.lanes), number(plan.panel)};
+      Accumulators sums = zeroAccumulators(tile);
+      emitProducts(b, tile, sums, lhs, rhs, number(plan.inputs));
+      Value *to = emitAddress(b, element, products, b.CreateMul(row, number(plan.panel)));
+      for (unsigned i = 0; i < tile.rows; ++i)
+        for (unsigned j = 0; j < vectors; ++j)
+          b.CreateAlignedStore(sums.at(i, j), emitAddress(b, element, to, number(i * plan.panel + j * plan.lanes)),
+                               Align(4));
+    });
+  });
+}
+
+void emitWinograd(KernelFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan) {
+  WinogradEmitter(frame, op, plan).emit();
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,33 @@
+//===- WinogradConvolution.h - loop.convolution by minimal filtering ------===//
+#pragma once
+
+#include "compiler/codegen/cpu/ContractionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/schedule/Winograd.h"
+
+namespace ptc::cpu {
+
+/// Tiles of m x m outputs, counted over all images, are cut into blocks. A task transforms the inputs of its block to
+/// scratch, [point][tile][channel]; then for each of its panels it multiplies them by the transformed weights, point by
+/// point, and turns the products, [point][tile][output], into outputs.
+struct WinogradPlan {
+  const Winograd *winograd;
+  int64_t height, width, inputs;                    ///< of x
+  int64_t outputHeight, outputWidth, outputs;
+  int64_t low[2];
+  int64_t tilesDown, tilesAcross, tiles;            ///< of an image in each direction; of all images
+  unsigned lanes;
+  int64_t panel, panels;                            ///< output channels of a panel
+  int64_t tileRows, blockTiles;                     ///< tiles in a register tile, in a block
+  int64_t blocks, panelsPerTask, panelBlocks;
+
+  int64_t tasks() const { return blocks * panelBlocks; }
+  int64_t inputFloats() const { return winograd->points() * blockTiles * inputs; }
+  int64_t scratchBytes() const { return 4 * (inputFloats() + winograd->points() * blockTiles * panel); }
+};
+
+WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers);
+
+void emitWinograd(KernelFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan);
+
+} // namespace ptc::cpu

@@ -1,0 +1,44 @@
+//===- Winograd.h - minimal filtering of 3 x 3 kernels --------------------===//
+//
+// Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016): a
+// tile of m x m outputs of a 3 x 3 convolution with stride 1 is
+//
+//   Y = A^T [(G g G^T) * (B^T d B)] A        d: (m + 2) x (m + 2) inputs
+//
+// where * is elementwise, and summed over the input channels before A is
+// applied. The sums are (m + 2)^2 matrix products, with (m + 2)^2 / (9 m^2) of
+// the direct form's multiplications.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ptc {
+
+/// F(m x m, 3 x 3). Matrices are row-major.
+struct Winograd {
+  int64_t m;
+  llvm::ArrayRef<double> bt; ///< [m + 2][m + 2]
+  llvm::ArrayRef<double> g;  ///< [m + 2][3]
+  llvm::ArrayRef<double> at; ///< [m][m + 2]
+
+  int64_t size() const { return m + 2; }
+  int64_t points() const { return size() * size(); }
+
+  /// m is 2 or 4.
+  static const Winograd &get(int64_t m);
+};
+
+/// G g G^T of weights [3][3][C][O], in panels: [points][ceil(O / panel)][C][panel].
+std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t inputs, int64_t outputs,
+                                    int64_t panel);
+
+/// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time, 0 for the direct form.
+/// `pixels`: of one image's output, in height and width.
+int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs);
+
+} // namespace ptc
