@@ -81,6 +81,27 @@ Expression SymbolTable::wrap(AffineExpr expr) {
   return Expression::makeSymbol(kWrappedMark + std::to_string(wrapped.size() - 1));
 }
 
+Expression SymbolTable::express(AffineExpr expr) const {
+  if (auto value = getConstant(expr))
+    return Expression(*value);
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
+    return Expression::makeSymbol(symbols[symbol.getPosition()].name);
+  auto pair = llvm::cast<AffineBinaryOpExpr>(expr);
+  Expression left = express(pair.getLHS()), right = express(pair.getRHS());
+  switch (pair.getKind()) {
+  case AffineExprKind::Add:
+    return Expression::makeCall("Add", {left, right});
+  case AffineExprKind::Mul:
+    return Expression::makeCall("Mul", {left, right});
+  case AffineExprKind::Mod:
+    return Expression::makeCall("Mod", {left, right});
+  case AffineExprKind::FloorDiv:
+    return Expression::makeCall("FloorDiv", {left, right});
+  default:
+    return Expression::makeCall("Ceil", {Expression::makeCall("TrueDiv", {left, right})});
+  }
+}
+
 llvm::Expected<unsigned> SymbolTable::bind(const Expression &expression) {
   auto expr = toAffine(expression);
   if (!expr)

@@ -39,6 +39,9 @@ public:
   /// whose types were derived here can take part in arithmetic.
   Expression wrap(mlir::AffineExpr expr);
 
+  /// The same with the symbols' names, as a condition should be told.
+  Expression express(mlir::AffineExpr expr) const;
+
   /// Sets `ptc.symbols` to those met so far.
   void publish(mlir::ModuleOp module) const;
 

@@ -48,6 +48,48 @@ Value Builder::call(StringRef name, llvm::ArrayRef<Arg> args, RankedTensorType t
   return results.empty() ? none() : results.front();
 }
 
+void Builder::require(AffineExpr a, AffineExpr b) {
+  if (hasFailed() || isEqual(a, b))
+    return;
+  auto x = getConstant(a), y = getConstant(b);
+  bool isData = llvm::any_of(sizesMade, [&](AffineExpr made) {
+    unsigned position = cast<AffineSymbolExpr>(made).getPosition();
+    return a.isFunctionOfSymbol(position) || b.isFunctionOfSymbol(position);
+  });
+  if (x && y)
+    fail("sizes of " + llvm::Twine(*x) + " and " + llvm::Twine(*y) + " that must be equal");
+  else if (isData)
+    fail("sizes that data decide, and that must be equal to others");
+  else
+    symbols.addGuard(Expression::makeCall("Eq", {symbols.express(a), symbols.express(b)}));
+}
+
+/// Symbolic sizes that the operator takes to be equal are so, or a call is refused.
+void Builder::requireFits(const aten::Schema &schema, llvm::ArrayRef<mlir::Value> operands) {
+  StringRef name = schema.baseName();
+  auto broadcast = [&](ShapeRef x, ShapeRef y) {
+    for (auto [a, b] : llvm::zip(llvm::reverse(x), llvm::reverse(y)))
+      if (getConstant(a) != 1 && getConstant(b) != 1)
+        require(a, b);
+  };
+  for (size_t i = 1; i < operands.size(); ++i) {
+    if (!operands[0] || !operands[i])
+      continue;
+    Shape x = getShape(operands[0]), y = getShape(operands[i]);
+    if (schema.has(aten::Mark::Pointwise)) {
+      for (size_t k = 0; k < i; ++k)
+        if (operands[k])
+          broadcast(getShape(operands[k]), y);
+    } else if (name == "matmul" && !x.empty() && !y.empty()) {
+      require(x.back(), y.size() > 1 ? y[y.size() - 2] : y.back());
+      if (x.size() > 2 && y.size() > 2)
+        broadcast(ShapeRef(x).drop_back(2), ShapeRef(y).drop_back(2));
+    } else if (name == "linear" && i == 1 && !x.empty() && !y.empty()) {
+      require(x.back(), y.back());
+    }
+  }
+}
+
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<Type> types) {
@@ -63,6 +105,7 @@ Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<T
   aten::Call call(*schema);
   RankedTensorType first;
   bool saysType = false;
+  llvm::SmallVector<mlir::Value> all;
   for (auto [i, arg] : llvm::enumerate(args)) {
     int index = arg.name.empty() ? int(i) : schema->indexOf(arg.name);
     if (index < 0 || size_t(index) >= schema->arguments.size()) {
@@ -84,6 +127,7 @@ Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<T
       }
       if (hasFailed())
         return none;
+      llvm::append_range(all, operands);
       if (argument.isTensor() && argument.isList)
         call.set(argument.name, operands);
       else if (argument.isTensor() && !operands.empty())
@@ -97,6 +141,9 @@ Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<T
     }
     call.set(argument.name, attr);
   }
+  requireFits(*schema, all);
+  if (hasFailed())
+    return none;
   // What the table computes replaces the guess.
   llvm::SmallVector<Type> guess(types);
   Type anything = first ? first : RankedTensorType::get({}, f32());
@@ -360,8 +407,10 @@ AffineExpr Builder::affine(const Expression &expression) {
   return constant(0);
 }
 
-AffineExpr Builder::freshSize(AffineExpr most) {
-  return affine(Expression::makeSymbol("u" + std::to_string(sizesMade++)));
+AffineExpr Builder::freshSize() {
+  sizesMade.push_back(affine(Expression::makeSymbol("data." + std::to_string(sizesMade.size()))));
+  symbols.publish(module);
+  return sizesMade.back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -381,9 +430,10 @@ Value Builder::to(const Value &x, Type element) {
 Value Builder::reshape(const Value &x, ShapeRef sizes) {
   if (shape(x) == sizes)
     return x;
-  auto has = getConstant(product(shape(x), context)), wants = getConstant(product(sizes, context));
-  if (has && wants && *has != *wants)
-    return fail(llvm::Twine(*has) + " elements in the shape of " + llvm::Twine(*wants));
+  AffineExpr has = product(shape(x), context), wants = product(sizes, context);
+  if (getConstant(has) && getConstant(wants) && has != wants)
+    return fail(llvm::Twine(*getConstant(has)) + " elements in the shape of " + llvm::Twine(*getConstant(wants)));
+  require(affine(symbols.wrap(has)), affine(symbols.wrap(wants)));
   for (AffineExpr size : sizes)
     if (getConstant(size).value_or(0) < 0)
       return fail("a size of " + llvm::Twine(*getConstant(size)));
@@ -394,12 +444,13 @@ Value Builder::expand(const Value &x, ShapeRef sizes) {
   if (shape(x) == sizes)
     return x;
   Shape has = shape(x);
-  size_t skipped = sizes.size() - has.size();
-  for (size_t i = 0; i < has.size(); ++i) {
-    auto from = getConstant(has[i]), to = i + skipped < sizes.size() ? getConstant(sizes[i + skipped]) : std::optional<int64_t>(-1);
-    if (from != 1 && ((from && to && *from != *to) || to.value_or(0) < 0))
-      return fail("a size of " + llvm::Twine(from.value_or(-1)) + " is expanded to " + llvm::Twine(*to));
-  }
+  if (has.size() > sizes.size())
+    return fail("a tensor of " + llvm::Twine(has.size()) + " dimensions is expanded to " + llvm::Twine(sizes.size()));
+  for (auto [from, to] : llvm::zip(has, llvm::drop_begin(sizes, sizes.size() - has.size())))
+    if (getConstant(from) != 1)
+      require(from, to);
+  if (hasFailed())
+    return x;
   for (AffineExpr size : sizes)
     if (getConstant(size).value_or(0) < 0)
       return fail("a size of " + llvm::Twine(*getConstant(size)));
@@ -463,7 +514,18 @@ Value Builder::select(const Value &x, int64_t d, int64_t index) {
 }
 
 Value Builder::cat(Values values, int64_t dim) {
-  return values.size() == 1 ? values.front() : call("cat.default", {values, dim});
+  if (values.size() == 1)
+    return values.front();
+  for (size_t i = 1; i < values.size() && !hasFailed(); ++i) {
+    Shape x = shape(values[0]), y = shape(values[i]);
+    int64_t along = this->dim(dim, x.size());
+    if (x.size() != y.size())
+      return fail("tensors of " + llvm::Twine(x.size()) + " and " + llvm::Twine(y.size()) + " dimensions");
+    for (size_t d = 0; d < x.size(); ++d)
+      if (int64_t(d) != along)
+        require(x[d], y[d]);
+  }
+  return call("cat.default", {values, dim});
 }
 
 Value Builder::where(const Value &condition, const Value &yes, const Value &no) {
@@ -501,9 +563,9 @@ Shape Builder::broadcastShape(llvm::ArrayRef<Value> values) {
     for (auto [to, from] : llvm::zip(llvm::reverse(result), llvm::reverse(sizes))) {
       if (getConstant(to) == 1)
         to = from;
-      else if (getConstant(from) != 1 && getConstant(to) && getConstant(from) && to != from)
-        fail("operands of sizes " + llvm::Twine(*getConstant(to)) + " and " + llvm::Twine(*getConstant(from)));
-      else if (getConstant(from).value_or(1) != 1)
+      else if (getConstant(from) != 1)
+        require(to, from);
+      if (getConstant(from).value_or(1) != 1)
         to = from;
     }
   }

@@ -109,8 +109,11 @@ public:
   mlir::AffineExpr constant(int64_t value) { return mlir::getAffineConstantExpr(value, context); }
   Shape staticShape(IntsRef sizes) { return makeShape(sizes, context); }
   mlir::AffineExpr affine(const Expression &expression);
-  /// A symbol for a size that data decide, of at most `most`; the operation that makes it gets it in its result's type.
-  mlir::AffineExpr freshSize(mlir::AffineExpr most);
+  /// A symbol for a size that data decide; the operation that makes it has it in its result's type.
+  mlir::AffineExpr freshSize();
+
+  /// Both sizes are one: proved, or a condition that a call must meet. Fails where they differ.
+  void require(mlir::AffineExpr a, mlir::AffineExpr b);
 
   // What rows need most.
   Value to(const Value &x, mlir::Type element);
@@ -149,12 +152,14 @@ public:
 
 private:
   mlir::Attribute attribute(const aten::Argument &argument, const Arg &arg);
+  void requireFits(const aten::Schema &schema, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value materialise(const Value &x);
   mlir::Value weight(Stored &stored);
 
   FindTypes findTypes;
   std::string error;
-  unsigned literals = 0, sizesMade = 0;
+  unsigned literals = 0;
+  llvm::SmallVector<mlir::AffineExpr> sizesMade; ///< By data.
 };
 
 // Arithmetic as ATen's: operands have one type already, or one is a number.

@@ -62,6 +62,14 @@ public:
     return llvm::map_to_vector(values, [](mlir::Value v) { return v.getType(); });
   }
 
+  /// Whether both regions compute nothing.
+  bool isEmpty() const {
+    return llvm::all_of(holder->getRegions(), [](Region &region) { return llvm::hasSingleElement(region.front()); });
+  }
+  llvm::SmallVector<mlir::Value> answers(unsigned i) {
+    return llvm::to_vector(holder->getRegion(i).front().back().getOperands());
+  }
+
   Values finish(llvm::ArrayRef<mlir::Value> operands, TypeRange results) {
     auto captured = capturesOf({&holder->getRegion(0), &holder->getRegion(1)});
     OperationState state(b.location, name);
@@ -134,6 +142,14 @@ static Value conditionOf(Builder &b, const Value &x) { return b.reshape(b.to(x, 
 // If
 //===----------------------------------------------------------------------===//
 
+/// Of branches that compute nothing.
+static Values chooseBetween(Builder &b, const Value &condition, ValueRange yes, ValueRange no) {
+  Values results;
+  for (auto [x, y] : llvm::zip(yes, no))
+    results.push_back(b.where(conditionOf(b, condition), b.wrap(x), b.wrap(y)));
+  return results;
+}
+
 Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame) {
   const auto *yes = node.find("then_branch"), *no = node.find("else_branch");
   if (!yes || !no)
@@ -156,6 +172,8 @@ Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame
   if (types[0] != types[1])
     return {b.fail("its branches answer tensors of different shapes or types, and which one runs is not known at "
                    "compile time")};
+  if (regions.isEmpty())
+    return chooseBetween(b, node[0], regions.answers(0), regions.answers(1));
   return regions.finish(condition, types[0]);
 }
 

@@ -258,7 +258,12 @@ void addElementwise(Table &t) {
   t.row("CastLike", [](Builder &b, const Node &n) { return b.to(n[0], b.element(n[1])); });
   t.row("BitCast", [](Builder &b, const Node &n) {
     Type to = n.elementType("to");
-    return to ? b.call("view.dtype", {n[0], to}, makeTensorType(b.shape(n[0]), to)) : b.fail("does not say to which type");
+    if (!to)
+      return b.fail("does not say to which type");
+    // A bool is a byte of 0 or 1.
+    if (b.isBool(n[0]) || to.isInteger(1))
+      return b.to(n[0], to);
+    return b.call("view.dtype", {n[0], to}, makeTensorType(b.shape(n[0]), to));
   });
   addActivations(t);
 }

@@ -101,6 +101,12 @@ std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoP
 // Nodes
 //===----------------------------------------------------------------------===//
 
+static bool isElementwise(StringRef type) {
+  return llvm::is_contained({"Identity", "Cast", "CastLike", "Sqrt", "Log", "Exp", "Neg", "Abs", "Not", "Sigmoid",
+                             "Tanh", "Relu"},
+                            type);
+}
+
 bool GraphImporter::build(const proto::GraphProto &graph, Scope &scope, const Frame &frame) {
   if (frame.depth > kMaxDepth)
     return fail("the graph", "graphs are inside each other more than " + llvm::Twine(kMaxDepth) + " deep");
@@ -116,6 +122,11 @@ bool GraphImporter::build(const proto::GraphProto &graph, Scope &scope, const Fr
       if (type.has_shape() && int(sizes.size()) == type.shape().dim_size())
         declared[value.name()] = sizes;
     }
+  // What an operator on each element answers has the sizes of what it takes.
+  for (const proto::NodeProto &node : llvm::reverse(graph.node()))
+    if (node.input_size() && node.output_size() && isElementwise(node.op_type()))
+      if (auto found = declared.find(node.output(0)); found != declared.end())
+        declared.try_emplace(node.input(0), Ints(found->second));
   for (const proto::NodeProto &node : graph.node())
     if (!buildNode(node, scope, frame))
       return false;

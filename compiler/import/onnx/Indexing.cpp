@@ -124,7 +124,7 @@ Value oneHot(Builder &b, const Node &n) {
 Value nonZero(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t rank = std::max<int64_t>(b.rank(x), 1);
-  AffineExpr count = b.freshSize(product(b.shape(x), b.context));
+  AffineExpr count = b.freshSize();
   if (b.rank(x) == 0)
     x = b.reshape(x, b.constant(1));
   Value places = b.call("nonzero.default", {x}, makeTensorType({count, b.constant(rank)}, b.i64()));
@@ -137,38 +137,37 @@ Value compress(Builder &b, const Node &n) {
   if (isFlat)
     x = b.reshape(x, product(b.shape(x), b.context));
   int64_t axis = b.dim(n.integer("axis", 0), b.rank(x));
-  Shape sizes{b.size(condition, 0)};
-  AffineExpr count = b.freshSize(sizes[0]);
+  AffineExpr count = b.freshSize();
   Value places = b.call("nonzero.default", {condition}, makeTensorType({count, b.constant(1)}, b.i64()));
   return b.call("index_select.default", {x, axis, b.reshape(places, count)});
 }
 
 Values unique(Builder &b, const Node &n) {
   Value x = n[0];
-  bool sorted = n.integer("sorted", 1);
-  if (!sorted)
-    return {b.fail("values in the order in which they occur (sorted = 0) are not supported")};
-  bool isFlat = !n.hasAttribute("axis");
-  if (isFlat)
+  if (!n.hasAttribute("axis"))
     x = b.reshape(x, product(b.shape(x), b.context));
   int64_t axis = b.dim(n.integer("axis", 0), b.rank(x));
   if (b.hasFailed())
     return {x};
-  AffineExpr size = b.size(x, axis), count = b.freshSize(size);
+  AffineExpr size = b.size(x, axis), count = b.freshSize();
   Shape sizes = b.shape(x);
   sizes[axis] = count;
   Type values = makeTensorType(sizes, b.element(x)), inverse = makeTensorType(size, b.i64()),
        counts = makeTensorType(count, b.i64());
   Values found = b.calls("unique_dim.default", {x, axis, true, true, true}, {values, inverse, counts});
-  if (b.hasFailed())
-    return found;
-  Value first = b.none();
-  if (n.wants(1)) {
-    // The least place of each value.
-    Value most = b.expand(b.size(size, b.i64()), count);
-    first = b.call("scatter_reduce.two", {most, 0, found[1], b.iota(size, b.i64()), "amin"});
-  }
-  return {found[0], first, found[1], found[2]};
+  bool isSorted = n.integer("sorted", 1);
+  if (b.hasFailed() || (isSorted && !n.wants(1)))
+    return {found[0], b.none(), found[1], found[2]};
+  // The least place of each value.
+  Value most = b.expand(b.size(size, b.i64()), count);
+  Value first = b.call("scatter_reduce.two", {most, 0, found[1], b.iota(size, b.i64()), "amin"});
+  if (isSorted)
+    return {found[0], first, found[1], found[2]};
+  // In the order in which the values occur, which is that of their places.
+  Values sorted = b.calls("sort.default", {first, 0, false});
+  Value order = sorted[1], places = b.calls("sort.default", {order, 0, false})[1];
+  auto pick = [&](const Value &v, int64_t dim, const Value &at) { return b.call("index_select.default", {v, dim, at}); };
+  return {pick(found[0], axis, order), sorted[0], pick(places, 0, found[1]), pick(found[2], 0, order)};
 }
 
 /// The first lengths[i] steps of batch i turned around.

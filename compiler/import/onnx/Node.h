@@ -60,4 +60,7 @@ private:
   const Attributes &given;
 };
 
+/// What is computed along a dimension that data choose: along every one, all of one shape.
+Value alongDataAxis(Builder &b, const Value &axis, int64_t rank, llvm::function_ref<Value(int64_t)> compute);
+
 } // namespace ptc::import::onnx

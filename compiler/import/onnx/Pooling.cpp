@@ -210,7 +210,7 @@ Value maxUnpool(Builder &b, const Node &n) {
     sizes.push_back(b.staticSize(x, i));
   for (int64_t i = 2; i < rank; ++i)
     sizes[i] = (sizes[i] - 1) * w.strides[i - 2] - w.before[i - 2] - w.after[i - 2] + w.kernel[i - 2];
-  // The places are of a tensor of the size that is inferred, or of the one that is given.
+  // The places are of a tensor of the size that is inferred; one that is given has zeros behind it.
   Shape inferred = b.staticShape(sizes), wanted = inferred;
   Value places = b.reshape(n[1], product(b.shape(n[1]), b.context));
   if (n.has(2)) {
@@ -224,9 +224,15 @@ Value maxUnpool(Builder &b, const Node &n) {
   }
   if (b.hasFailed() || wanted.size() != inferred.size())
     return b.fail("output_shape has another number of dimensions");
-  Value zeros = b.full(product(wanted, b.context), 0, b.element(x));
+  Value zeros = b.full(product(inferred, b.context), 0, b.element(x));
   Value flat = b.call("scatter.src", {zeros, 0, places, b.reshape(x, product(b.shape(x), b.context))});
-  return b.reshape(flat, wanted);
+  Shape more;
+  for (int64_t i = rank; i-- > 0;) {
+    more.push_back(b.constant(0));
+    more.push_back(wanted[i] - inferred[i]);
+  }
+  Value result = b.reshape(flat, inferred);
+  return wanted == inferred ? result : b.call("constant_pad_nd.default", {result, more});
 }
 
 } // namespace

@@ -16,26 +16,7 @@ std::optional<Ints> axesOf(Builder &b, const Node &n, int64_t rank) {
   Ints all;
   for (int64_t i = 0; i < rank; ++i)
     all.push_back(i);
-  std::optional<Ints> axes;
-  bool isUnknown = n.has(1) && !b.knownInts(n[1]);
-  // Axes that are data: the result's declared sizes say which ones, if every dimension is kept.
-  if (isUnknown && b.staticSize(n[1], 0) == 0)
-    axes = Ints();
-  else if (isUnknown && !n.declared.empty() && n.declared[0] && int64_t(n.declared[0]->size()) == rank) {
-    axes = Ints();
-    for (int64_t i = 0; i < rank; ++i) {
-      int64_t size = b.staticSize(n[0], i);
-      if (size != (*n.declared[0])[i])
-        axes->push_back(i);
-      else if (size == 1)
-        b.fail("axes must be known at compile time");
-    }
-    return axes;
-  } else if (isUnknown && b.staticSize(n[1], 0) == rank) {
-    return all;
-  } else {
-    axes = n.intsOrInput("axes", 1);
-  }
+  auto axes = n.has(1) && b.shape(n[1]) == Shape{b.constant(0)} ? std::optional(Ints()) : n.intsOrInput("axes", 1);
   if (axes && !axes->empty())
     return b.dims(*axes, rank);
   if (n.integer("noop_with_empty_axes", 0))
@@ -43,11 +24,51 @@ std::optional<Ints> axesOf(Builder &b, const Node &n, int64_t rank) {
   return all;
 }
 
+/// Axes that are data: each choice of as many dimensions that gives the result the size that the model declares is
+/// computed, and the data choose.
+Value reduceAnywhere(Builder &b, const Node &n, const Reduce &reduce, bool keeps) {
+  Value x = n[0];
+  int64_t rank = b.rank(x), count = b.staticSize(n[1], 0);
+  if (b.hasFailed() || n.declared.empty() || !n.declared[0] || count > rank || rank > 8)
+    return b.fail("axes must be known at compile time, or the result's shape");
+  Shape sizes = b.shape(x), wanted = b.staticShape(*n.declared[0]);
+  Value axes = b.to(n[1], b.i64());
+  axes = b.where(b.call("lt.Scalar", {axes, 0}), axes + double(rank), axes);
+  Value result;
+  for (unsigned set = 0; set < 1u << rank && !b.hasFailed(); ++set) {
+    Ints dims;
+    Shape reduced;
+    for (int64_t d = 0; d < rank; ++d) {
+      bool isIn = set >> d & 1;
+      if (isIn)
+        dims.push_back(d);
+      if (!isIn || keeps)
+        reduced.push_back(isIn ? b.constant(1) : sizes[d]);
+    }
+    if (int64_t(dims.size()) != count || reduced != wanted)
+      continue;
+    Value value = reduce(b, x, dims, keeps);
+    if (!result) {
+      result = value;
+      continue;
+    }
+    Value isThis;
+    for (int64_t d : dims) {
+      Value has = b.call("any.dim", {b.call("eq.Scalar", {axes, d}), 0, false});
+      isThis = isThis ? isThis & has : has;
+    }
+    result = b.where(isThis, value, result);
+  }
+  return result ? result : b.fail("no choice of axes gives the result the shape that the model declares");
+}
+
 void reduction(Table &t, llvm::StringRef name, Reduce reduce, Reduce nothing = nullptr) {
   t.row(name, [=](Builder &b, const Node &n) {
     Value x = n[0];
-    auto dims = axesOf(b, n, b.rank(x));
     bool keeps = n.integer("keepdims", 1);
+    if (n.has(1) && !b.knownInts(n[1]) && b.staticSize(n[1], 0) != 0 && b.rank(x) != 0)
+      return b.to(reduceAnywhere(b, n, reduce, keeps), b.element(x));
+    auto dims = axesOf(b, n, b.rank(x));
     if (b.hasFailed())
       return x;
     if (!dims || b.rank(x) == 0)
@@ -88,7 +109,11 @@ Value meanOf(Builder &b, const Value &x, const Ints &dims, bool keeps) {
 
 Value logSumExp(Builder &b, const Value &x, const Ints &dims, bool keeps) {
   Value wide = b.isFloat(x) ? x : b.to(x, b.f64());
-  return b.call("logsumexp.default", {wide, dims, keeps});
+  Shape sizes;
+  for (auto [i, size] : llvm::enumerate(b.shape(x)))
+    if (!llvm::is_contained(dims, int64_t(i)) || keeps)
+      sizes.push_back(llvm::is_contained(dims, int64_t(i)) ? b.constant(1) : size);
+  return b.call("logsumexp.default", {wide, dims, keeps}, makeTensorType(sizes, b.element(wide)));
 }
 
 /// Of equal values the first one, or the last.
@@ -102,26 +127,28 @@ Value argExtreme(Builder &b, const Node &n, const char *aten) {
   return b.size(b.size(x, axis) - 1, b.i64()) - place;
 }
 
-Value cumulative(Builder &b, const Node &n, const char *aten, double first) {
+Value cumulativeAlong(Builder &b, const Node &n, int64_t axis, const char *aten, double first) {
   Value x = n[0];
-  auto known = b.knownInts(n[1]);
-  int64_t rank = b.rank(x);
-  if (!known && rank != 1)
-    return b.fail("the axis must be known at compile time");
-  int64_t axis = b.dim(known && known->size() == 1 ? known->front() : 0, rank);
   bool isReverse = n.integer("reverse", 0);
   if (isReverse)
     x = b.call("flip.default", {x, Ints{axis}});
   Value result = b.call(aten, {x, axis, named("dtype", b.element(x))});
   if (n.integer("exclusive", 0)) {
     Shape sizes = b.shape(x);
-    if (b.hasFailed())
-      return x;
     sizes[axis] = b.constant(1);
-    result = b.cat({b.full(sizes, first, b.element(x)),
-                    b.slice(result, axis, b.constant(0), b.size(x, axis) - 1)}, axis);
+    Value head = b.full(sizes, first, b.element(x));
+    result = b.cat({head, b.slice(result, axis, b.constant(0), b.size(x, axis) - 1)}, axis);
   }
   return isReverse ? b.call("flip.default", {result, Ints{axis}}) : result;
+}
+
+Value cumulative(Builder &b, const Node &n, const char *aten, double first) {
+  int64_t rank = b.rank(n[0]);
+  if (auto known = b.knownInts(n[1]); known && known->size() == 1) {
+    int64_t axis = b.dim(known->front(), rank);
+    return b.hasFailed() ? n[0] : cumulativeAlong(b, n, axis, aten, first);
+  }
+  return alongDataAxis(b, n[1], rank, [&](int64_t axis) { return cumulativeAlong(b, n, axis, aten, first); });
 }
 
 Values topK(Builder &b, const Node &n) {
@@ -143,6 +170,16 @@ Values topK(Builder &b, const Node &n) {
 }
 
 } // namespace
+
+Value alongDataAxis(Builder &b, const Value &axis, int64_t rank, llvm::function_ref<Value(int64_t)> compute) {
+  Value place = b.reshape(b.to(axis, b.i64()), {}), result;
+  place = b.where(b.call("lt.Scalar", {place, 0}), place + double(rank), place);
+  for (int64_t d = 0; d < rank && !b.hasFailed(); ++d) {
+    Value value = compute(d);
+    result = d == 0 ? value : b.where(b.call("eq.Scalar", {place, d}), value, result);
+  }
+  return result ? result : b.fail("needs a dimension");
+}
 
 void addReduction(Table &t) {
   reduction(t, "ReduceSum", sumOf);

@@ -358,7 +358,9 @@ Value spaceToDepth(Builder &b, const Node &n) {
   if (s.size() != 4 || block <= 0)
     return b.fail("needs four dimensions and a positive blocksize");
   AffineExpr k = b.constant(block), rows = quotient(b, s[2], k), columns = quotient(b, s[3], k);
-  Value x = b.permute(b.reshape(n[0], {s[0], s[1], rows, k, columns, k}), {0, 3, 5, 1, 2, 4});
+  bool isRows = n.text("mode", "DCR") == "CRD";
+  Value x = b.reshape(n[0], {s[0], s[1], rows, k, columns, k});
+  x = isRows ? b.permute(x, {0, 1, 3, 5, 2, 4}) : b.permute(x, {0, 3, 5, 1, 2, 4});
   return b.reshape(x, {s[0], s[1] * (block * block), rows, columns});
 }
 

@@ -47,40 +47,67 @@ Value toParts(Builder &b, const Value &x, Type part) {
   return b.call("view_as_real.default", {x}, makeTensorType(sizes, part));
 }
 
-Value fourier(Builder &b, const Node &n) {
+Value fourierAlong(Builder &b, const Node &n, int64_t axis) {
   Value x = n[0];
   Type element = b.element(x);
-  int64_t rank = b.rank(x), axis = n.integer("axis", 1);
-  if (n.opset >= 20)
-    axis = n.has(2) ? (b.ints(n[2], "the axis").empty() ? -2 : b.ints(n[2], "the axis").front()) : -2;
-  axis = b.dim(axis, rank);
   bool isOneSided = n.integer("onesided", 0), isInverse = n.integer("inverse", 0), isReal;
   x = fromParts(b, x, isReal);
-  if (b.hasFailed() || axis >= rank - 1)
-    return b.fail("the axis must not be that of the parts");
+  if (b.hasFailed())
+    return x;
+  bool isRealResult = isInverse && isOneSided;
   int64_t length = n.has(1) ? 0 : b.staticSize(x, axis);
+  if (!n.has(1) && isRealResult)
+    length = 2 * (length - 1);
   if (n.has(1)) {
     auto known = b.knownInts(n[1]);
     if (known && known->size() == 1)
       length = known->front();
-    else if (!n.declared.empty() && n.declared[0] && !isOneSided && int64_t(n.declared[0]->size()) == rank)
+    else if (!n.declared.empty() && n.declared[0] && (isRealResult || !isOneSided) &&
+             int64_t(n.declared[0]->size()) == b.rank(n[0]))
       length = (*n.declared[0])[axis];
     else
       return b.fail("dft_length must be known at compile time");
   }
+  if (length <= 0)
+    return b.fail("a length of " + llvm::Twine(length));
   Shape sizes = b.shape(x);
-  sizes[axis] = b.constant(length);
-  if (isInverse && isOneSided) {
+  sizes[axis] = b.constant(isOneSided && !isInverse ? length / 2 + 1 : length);
+  if (isRealResult) {
     Value real = b.call("fft_irfft.default", {x, length, axis}, makeTensorType(sizes, element));
     sizes.push_back(b.constant(1));
     return b.reshape(real, sizes);
   }
-  if (isOneSided)
-    sizes[axis] = b.constant(length / 2 + 1);
   if (isOneSided && !isReal)
     return b.fail("a one-sided transform of complex numbers");
   const char *name = isInverse ? "fft_ifft.default" : isOneSided ? "fft_rfft.default" : "fft_fft.default";
-  return toParts(b, b.call(name, {x, length, axis}, makeTensorType(sizes, complexOf(element))), element);
+  Value result = b.call(name, {x, length, axis}, makeTensorType(sizes, complexOf(element)));
+  return toParts(b, result, element);
+}
+
+Value fourier(Builder &b, const Node &n) {
+  int64_t rank = b.rank(n[0]), axis = n.opset >= 20 ? -2 : n.integer("axis", 1);
+  if (n.opset >= 20 && n.has(2)) {
+    auto known = b.knownInts(n[2]);
+    bool keepsSize = !n.integer("onesided", 0) && !n.has(1);
+    if (!known && !keepsSize && !n.declared.empty() && n.declared[0] && int64_t(n.declared[0]->size()) == rank) {
+      // The one dimension whose size changes is the axis.
+      Ints changed;
+      for (int64_t i = 0; i + 1 < rank; ++i)
+        if (b.staticSize(n[0], i) != (*n.declared[0])[i])
+          changed.push_back(i);
+      if (changed.size() == 1)
+        known = changed;
+    }
+    if (!known && keepsSize)
+      return alongDataAxis(b, n[2], rank - 1, [&](int64_t d) { return fourierAlong(b, n, d); });
+    if (!known || known->size() != 1)
+      return b.fail("the axis must be known at compile time");
+    axis = known->front();
+  }
+  axis = b.dim(axis, rank);
+  if (b.hasFailed() || axis >= rank - 1)
+    return b.fail("the axis must not be that of the parts");
+  return fourierAlong(b, n, axis);
 }
 
 /// Frames that overlap, windowed and transformed.
