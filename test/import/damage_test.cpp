@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -54,7 +55,7 @@ Outcome tryImport(const std::string &path) {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
-  auto model = ptc::importModel(path, {}, context);
+  auto model = ptc::importModel(path, {"", ptc::findResultTypes}, context);
   std::string message;
   if (!model)
     message = llvm::toString(model.takeError());
@@ -71,12 +72,44 @@ Outcome tryImport(const std::string &path) {
 }
 
 constexpr const char *kDigits = "examples/digits/model";
+/// A loop, a branch, a function, and weights that stay mapped (test/onnx/sample.py).
+constexpr const char *kOnnx = "test/onnx/sample.onnx";
 
 } // namespace
 
 TEST_CASE("the undamaged model imports in both forms") {
   CHECK(tryImport(std::string(kDigits) + ".pt2") == Outcome::Imported);
   CHECK(tryImport(std::string(kDigits) + ".graph") == Outcome::Imported);
+}
+
+TEST_CASE("ONNX that is undamaged imports, and cut off is refused") {
+  CHECK(tryImport(kOnnx) == Outcome::Imported);
+  Sandbox sandbox;
+  std::string file = readFile(kOnnx);
+  for (int i = 0; i < 50; ++i) {
+    CAPTURE(i);
+    CHECK(tryImport(sandbox.write("a.onnx", file.substr(0, file.size() * i / 50))) == Outcome::Refused);
+  }
+}
+
+TEST_CASE("changed bytes of ONNX never crash") {
+  Sandbox sandbox;
+  std::string original = readFile(kOnnx);
+  // Weights are most of the file, and damage to them is no damage: half of the changes are elsewhere.
+  size_t weights = original.find(std::string(64, '\x3f'));
+  std::mt19937 random(13);
+  for (int i = 0; i < 1500; ++i) {
+    std::string damaged = original;
+    for (int changes = 1 + random() % 4; changes > 0; --changes) {
+      size_t at = random() % damaged.size();
+      if (at > weights && at < weights + 4000)
+        at = random() % weights;
+      damaged[at] = char(random());
+    }
+    if (i % 5 == 0)
+      damaged.erase(random() % weights, 1 + random() % 8);
+    tryImport(sandbox.write("x.onnx", damaged));
+  }
 }
 
 TEST_CASE("files cut at every 1/50 of their length are refused") {

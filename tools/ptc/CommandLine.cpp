@@ -30,7 +30,7 @@ CLI::Validator onlySoFar(std::string name) {
 
 /// Options of every command that reads a model.
 void addModelOptions(CLI::App &command, Options &options) {
-  command.add_option("MODEL", options.model, "A .pt2, .graph or .mlir file")->required();
+  command.add_option("MODEL", options.model, "A .pt2, .graph, .onnx or .mlir file")->required();
   command.add_option("--weights", options.weights, "Weights of a .graph or .mlir model (safetensors)");
   command
       .add_option("--march", options.march,
@@ -93,6 +93,7 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
 void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("ops", "List PyTorch's operators that compile, or tell about one");
   command.add_option("NAME", options.name, "An operator such as add or add.Tensor");
+  command.add_flag("--onnx", options.onnx, "ONNX's operators instead");
   command.add_flag("--json", options.json, "JSON on stdout; of all operators, supported or not, with the reason");
   command.callback([&] { action = [&options] { return ops(options); }; });
 }

@@ -33,6 +33,7 @@ struct ExplainOptions {
 
 struct OpsOptions {
   std::string name; ///< Empty: all.
+  bool onnx = false;
   bool json = false;
 };
 

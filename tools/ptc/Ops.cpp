@@ -1,6 +1,7 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/explain/Operators.h"
+#include "compiler/import/onnx/ImportOnnx.h"
 #include "tools/ptc/Commands.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -24,7 +25,25 @@ static int listOperators(bool json) {
   return kDone;
 }
 
+static int listOnnx(bool json) {
+  llvm::json::Array array;
+  for (llvm::StringRef name : import::onnxOperators())
+    array.push_back(name);
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(array))) << '\n';
+  else
+    for (const llvm::json::Value &name : array)
+      llvm::outs() << *name.getAsString() << '\n';
+  return kDone;
+}
+
 int ops(const OpsOptions &options) {
+  if (options.onnx && !options.name.empty()) {
+    printError("command line: --onnx lists all of ONNX's operators and takes no name");
+    return kUsage;
+  }
+  if (options.onnx)
+    return listOnnx(options.json);
   if (options.name.empty())
     return listOperators(options.json);
   auto operators = findOperators(options.name);

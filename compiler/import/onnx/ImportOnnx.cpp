@@ -88,12 +88,20 @@ bool ModelImporter::buildOutputs(const Scope &scope) {
   return true;
 }
 
+/// Names in a file may be anything.
+std::string inOneLine(std::string text) {
+  for (char &c : text)
+    if (uint8_t(c) < ' ' || c == 0x7f)
+      c = '?';
+  return text;
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>> ModelImporter::run() {
   b.builder.setInsertionPointToEnd(&function.getBody().front());
   Scope scope;
   Frame frame{model.opset(), {}};
   if (!buildInputs(scope) || !graph.build(model.graph(), scope, frame) || !buildOutputs(scope))
-    return llvm::createStringError(graph.message());
+    return llvm::createStringError(inOneLine(graph.message()));
   symbols.annotate(*module);
   return std::move(module);
 }

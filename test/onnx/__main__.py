@@ -1,0 +1,85 @@
+"""ONNX models against ONNX's own evaluator: what the node tests of the onnx package leave out (sizes that a call decides,
+functions, control flow, external data), and errors.
+
+python test/onnx --ptc PATH [PATTERN ...]      rows whose name contains a pattern; all without one
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+from safetensors.numpy import load_file, save_file
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from rows import ERRORS, ROWS, Row  # noqa: E402
+
+
+def call(ptc: str, *arguments: object) -> str:
+    """What went wrong, in one line."""
+    done = subprocess.run([ptc, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return "" if done.returncode == 0 else f"exit status {done.returncode}: {done.stderr.strip()}"
+
+
+def check(ptc: str, row: Row, folder: Path) -> str:
+    path, library = folder / "model.onnx", folder / "model.so"
+    onnx.save(row.model, path, save_as_external_data=row.external, size_threshold=0, location="model.data")
+    if problem := call(ptc, "compile", path, "-o", library):
+        return problem
+    evaluator = ReferenceEvaluator(str(path))
+    for feed in row.feeds:
+        save_file({name: np.ascontiguousarray(array) for name, array in feed.items()}, folder / "in.safetensors")
+        if problem := call(ptc, "run", library, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors"):
+            return problem
+        results = load_file(folder / "out.safetensors")
+        for i, expected in enumerate(evaluator.run(None, dict(feed))):
+            got = results[str(i)]
+            if got.shape != expected.shape or got.dtype != expected.dtype:
+                return f"output {i} is {got.dtype}{got.shape}, not {expected.dtype}{expected.shape}"
+            if not np.allclose(got, expected, rtol=1e-4, atol=1e-5, equal_nan=True):
+                return f"output {i} differs by {np.abs(got.astype(float) - expected).max()}"
+    if row.violates:
+        save_file({name: np.ascontiguousarray(array) for name, array in row.violates.items()}, folder / "in.safetensors")
+        if not call(ptc, "run", library, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors"):
+            return "a call with sizes that do not fit was not refused"
+    return ""
+
+
+def check_error(ptc: str, model: onnx.ModelProto | bytes, words: list[str], folder: Path) -> str:
+    path = folder / "model.onnx"
+    path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+    problem = call(ptc, "compile", path, "-o", folder / "model.so")
+    missing = [word for word in ["exit status 1: ptc: error: ", *words] if word not in problem]
+    return f"{missing} not in: {problem}" if missing else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
+    parser.add_argument("patterns", nargs="*", help="names, or parts of names, of rows")
+    args = parser.parse_args()
+    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in ROWS]
+    checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder)) for name, model, words in ERRORS]
+    failed = passed = 0
+    for name, run in checks:
+        if args.patterns and not any(pattern in name for pattern in args.patterns):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            problem = run(Path(folder))
+        failed, passed = failed + bool(problem), passed + (not problem)
+        if problem:
+            print(f"FAIL {name}: {problem}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""The models that __main__.py checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+import sample
+from onnx import TensorProto, helper, numpy_helper
+
+node, value = helper.make_node, helper.make_tensor_value_info
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+random = np.random.default_rng(0)
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return random.standard_normal(shape).astype(np.float32)
+
+
+@dataclass
+class Row:
+    """A model, calls of it, and maybe one that it must refuse."""
+
+    name: str
+    model: onnx.ModelProto
+    feeds: list[dict[str, np.ndarray]]
+    external: bool = False
+    violates: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def model(nodes: Sequence, inputs: dict, outputs: Sequence[str], constants: dict | None = None, opset: int = 17, **more):
+    """Inputs are float32 unless a pair says otherwise; outputs say nothing of their shapes."""
+    typed = [(name, *(s if isinstance(s, tuple) else (FLOAT, s))) for name, s in inputs.items()]
+    graph = helper.make_graph(
+        list(nodes),
+        "graph",
+        [value(name, kind, sizes) for name, kind, sizes in typed],
+        [o if isinstance(o, onnx.ValueInfoProto) else value(o, FLOAT, None) for o in outputs],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in (constants or {}).items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], **more)
+    made.ir_version = 8 if opset < 19 else 10
+    return made
+
+
+def int64(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def while_body() -> onnx.GraphProto:
+    """Doubles until the sum is large: data say how often."""
+    return helper.make_graph(
+        [
+            node("Add", ["v", "v"], ["w"]),
+            node("ReduceSum", ["w"], ["sum"], keepdims=0),
+            node("Less", ["sum", "limit"], ["more"]),
+        ],
+        "body",
+        [value("i", INT64, []), value("c", BOOL, []), value("v", FLOAT, [3])],
+        [value("more", BOOL, []), value("w", FLOAT, [3])],
+    )
+
+
+def growing_body() -> onnx.GraphProto:
+    """A state that grows with every trip."""
+    return helper.make_graph(
+        [node("Concat", ["v", "x"], ["w"], axis=0), node("Identity", ["c"], ["more"]), node("Neg", ["x"], ["row"])],
+        "body",
+        [value("i", INT64, []), value("c", BOOL, []), value("v", FLOAT, None)],
+        [value("more", BOOL, []), value("w", FLOAT, None), value("row", FLOAT, [2])],
+    )
+
+
+SIZES = [
+    node("Shape", ["x"], ["s"]),
+    node("Gather", ["s", "zero"], ["b"]),
+    node("Gather", ["s", "one"], ["n"]),
+    node("Concat", ["b", "n", "two", "minus"], ["t"], axis=0),
+    node("Reshape", ["x", "t"], ["r"]),
+    node("Transpose", ["r"], ["q"], perm=[0, 2, 1, 3]),
+    node("Squeeze", ["n", "zero"], ["k"]),
+    node("Range", ["start", "k", "step"], ["range"]),
+    node("Cast", ["range"], ["places"], to=FLOAT),
+    node("Unsqueeze", ["places", "one"], ["column"]),
+    node("Add", ["q", "column"], ["y"]),
+]
+SIZE_CONSTANTS = {
+    "zero": int64(0), "one": int64(1), "two": int64(2), "minus": int64(-1), "start": np.int64(0), "step": np.int64(1),
+}
+
+ROWS = [
+    Row("sample", sample.make(), [{"x": numbers(n, 4), "image": numbers(1, 1, h, 6)} for n, h in ((2, 5), (5, 8))]),
+    Row("external-data", model([node("MatMul", ["x", "w"], ["y"])], {"x": ["n", 64]}, ["y"], {"w": numbers(64, 32)}),
+        [{"x": numbers(3, 64)}], external=True),
+    Row("shape-arithmetic", model(SIZES, {"x": ["b", "n", 8]}, ["y"], SIZE_CONSTANTS),
+        [{"x": numbers(2, 3, 8)}, {"x": numbers(1, 7, 8)}]),
+    Row("sizes-that-must-be-equal",
+        model([node("Concat", ["p", "x"], ["k"], axis=1), node("Add", ["k", "m"], ["y"])],
+              {"p": ["b", "p", 4], "x": ["b", "s", 4], "m": ["b", "t", 4]}, ["y"]),
+        [{"p": numbers(2, 3, 4), "x": numbers(2, 2, 4), "m": numbers(2, 5, 4)}],
+        violates={"p": numbers(2, 3, 4), "x": numbers(2, 2, 4), "m": numbers(2, 3, 4)}),
+    Row("sizes-of-a-reshape",
+        model([node("Reshape", ["x", "t"], ["y"])], {"x": ["n"]}, ["y"], {"t": int64(2, 3)}),
+        [{"x": numbers(6)}], violates={"x": numbers(8)}),
+    Row("loop-by-data", model([node("Loop", ["", "true", "x"], ["y"], body=while_body())], {"x": [3]}, ["y"],
+                              {"true": np.array(True), "limit": np.float32(100)}),
+        [{"x": np.abs(numbers(3)) + 0.1}, {"x": np.full(3, 90, np.float32)}]),
+    Row("loop-that-grows", model([node("Loop", ["three", "true", "x"], ["y", "rows"], body=growing_body())], {"x": [2]},
+                                 ["y", "rows"], {"three": np.int64(3), "true": np.array(True)}), [{"x": numbers(2)}]),
+    Row("nonzero", model([node("NonZero", ["x"], ["i"]), node("Transpose", ["i"], ["t"]), node("GatherND", ["x", "t"], ["y"])],
+                         {"x": ["n", 3]}, ["y"]), [{"x": np.maximum(numbers(4, 3), 0)}, {"x": np.zeros((2, 3), np.float32)}]),
+    Row("quantized",
+        model([node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+               node("MatMul", ["d", "w"], ["y"])], {"x": ["n", 8]}, ["y"],
+              {"s": np.float32(0.05), "z": np.uint8(128), "w": numbers(8, 4)}, opset=21), [{"x": numbers(3, 8)}]),
+]
+
+ERRORS = [
+    ("empty-graph", b"\x08\x08\x3a\x00", ["model.onnx: "]),
+    ("unknown-operator", model([node("Mystery", ["x"], ["y"], name="who")], {"x": [2]}, ["y"]),
+     ["node 'who' (Mystery)", "operator Mystery is not supported"]),
+    ("classical", helper.make_model(
+        helper.make_graph([node("Binarizer", ["x"], ["y"], domain="ai.onnx.ml")], "g", [value("x", FLOAT, [2])], [value("y", FLOAT, [2])]),
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]), ["Binarizer", "ai.onnx.ml"]),
+    ("newer-opset", model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"], opset=99), ["uses opset 99"]),
+    ("undefined", model([node("Relu", ["nobody"], ["y"])], {"x": [2]}, ["y"]), ["'nobody' is not defined"]),
+    ("shape-by-data", model([node("Reshape", ["x", "t"], ["y"])], {"x": [6], "t": (INT64, [2])}, ["y"]),
+     ["Reshape", "known at compile time"]),
+    ("shapes-that-differ", model([node("Add", ["x", "z"], ["y"])], {"x": [2], "z": [3]}, ["y"]), ["(Add)", "2 and 3"]),
+    ("text", model([node("Identity", ["x"], ["y"])], {"x": (TensorProto.STRING, [2])}, ["y"]), ["string"]),
+]

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Writes docs/onnx.md: what of ONNX compiles, with the operators that `ptc ops --onnx` lists.
+
+    generate_onnx_docs.py --ptc PTC docs/onnx.md           # writes the file
+    generate_onnx_docs.py --ptc PTC --check docs/onnx.md   # exit status 1 when it is not what would be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+TEXT = """# ONNX
+
+Made by `tools/python/generate_onnx_docs.py`; do not edit.
+
+`ptc compile model.onnx -o model.so` takes models of any exporter: opsets 7 to 28 (and 6, as far as PyTorch's old exporter
+wrote it), IR versions since 3, data inside the file or beside it, functions, `If`, `Loop` and `Scan`. `ptc explain` and
+`ptc run --reference` take them too. Inputs and outputs have the names of the model's graph.
+
+## How it is read
+
+- The messages are those of Debian's `libonnx-dev`, read by protobuf's library without reflection. Bytes of weights are not:
+  every large `raw_data` is taken out first and stays mapped (`MappedTensors`), as external data does. External files are
+  looked for in the model's folder and nowhere else.
+- Every operator is said with ATen's, in one row of a table (`compiler/import/onnx/Table.h`); what ATen's operators are
+  in prims is the decomposition table's business, for ONNX as for PyTorch. The types of results are those that the
+  decomposition table computes: the file's own `value_info` is not needed.
+- What a graph computes from sizes (`Shape`, `Gather`, `Concat`, `Range`, …) is known while importing: `Reshape`, `Expand`
+  or `Slice` get expressions over the model's symbols. A named dimension (`dim_param`) is a symbol; one without a name is
+  a symbol of its own. Sizes that an operator needs to be equal are conditions, which a call is checked against.
+- A shape, a place or a number of elements that only data say is served where the model declares the result's static
+  shape (`value_info` or the graph's outputs), which is believed; else the error says what must be known.
+- Functions are inlined. A branch whose condition is known is inlined; a loop whose trips are known and few is written
+  out, so that sequences and shapes may change from trip to trip. Others become `cond` and `while_loop`.
+- Random operators draw ptc's own numbers: their `seed` is of no consequence.
+
+## Outside
+
+The error names the node, its operator and the file.
+
+- Text and what makes it, images as files (`ImageDecoder`), `TfIdfVectorizer`; the domain `ai.onnx.ml` and every other
+  domain for which the model brings no function; training (`ai.onnx.preview.training`).
+- Element types of less than eight bits, eight-bit floats, text; sparse tensors. Sequences and optional values as inputs
+  or outputs of the model: inside they are known while importing.
+- Sizes by data beyond the above, among them a `Loop` that collects a number of values which nobody knows; `Resize` with
+  `antialias` by a scale that is data; `RoiAlign` with `sampling_ratio` 0.
+- {missing}.
+
+## Operators ({count})
+
+{names}
+"""
+
+# ONNX's own operators that nobody has written yet.
+MISSING = ("DeformConv", "MaxRoiPool", "NonMaxSuppression")
+
+
+def document(names: list[str]) -> str:
+    missing = ", ".join(f"`{name}`" for name in MISSING if name not in names)
+    return TEXT.format(count=len(names), names=", ".join(f"`{name}`" for name in names), missing=missing)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptc", required=True)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("file", type=Path)
+    args = parser.parse_args()
+    listed = subprocess.run([args.ptc, "ops", "--onnx", "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    text = document(json.loads(listed))
+    if not args.check:
+        args.file.write_text(text)
+    elif args.file.read_text() != text:
+        sys.exit(f"{args.file} is out of date: run tools/python/generate_onnx_docs.py --ptc PTC {args.file}")
+
+
+if __name__ == "__main__":
+    main()
