@@ -1,0 +1,60 @@
+"""tools/bench with one tiny network against eager: runs, agrees, and writes what it says.
+
+bench_test.py BENCH PTC PEAK
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+from pathlib import Path
+
+import torch
+
+bench, ptc, peak = (str(Path(argument).resolve()) for argument in sys.argv[1:])
+passed = failed = 0
+
+
+def check(what: str, holds: bool) -> None:
+    global passed, failed
+    passed, failed = passed + holds, failed + (not holds)
+    if not holds:
+        print(f"FAIL {what}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    module = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 8)).eval()
+    torch.export.save(torch.export.export(module, (torch.randn(16, 64),)), f"{folder}/tiny.pt2")
+    # A package that is not there.
+    Path(folder, "onnxruntime.py").write_text("raise ImportError('No module named onnxruntime')\n")
+    command = [sys.executable, bench, "--ptc", ptc, "--peak", peak, "--threads", "1", "--blocks", "2", "--seconds", "0.05"]
+    environment = dict(os.environ, PYTHONPATH=folder)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([*command, *arguments], capture_output=True, text=True, env=environment)
+
+    done = run(f"{folder}/tiny.pt2", "--against", "eager,onnxruntime", "--write", folder)
+    print(done.stderr, end="")
+    check("it ends well", done.returncode == 0)
+    check("what is missing is left out with a word", "tiny: without onnxruntime: " in done.stderr)
+    check("the table has both", "ptc | PyTorch eager |" in done.stdout and "| tiny |" in done.stdout)
+    results = json.loads(Path(folder, "benchmarks.json").read_text())
+    tiny = results["models"]["tiny"]
+    check("the contenders are ptc and eager", list(tiny["contenders"]) == ["eager", "ptc"])
+    check("every block has a time", all(len(c["blocks_ms"]) == 2 and min(c["blocks_ms"]) > 0 for c in tiny["contenders"].values()))
+    check("the machine was measured", results["machine"]["gflops"] > 1 and results["machine"]["gbytes"] > 0.1)
+    kernels = tiny["roofline"]["kernels"]
+    check("kernels have their part of the roofline", len(kernels) > 0 and all(k["fraction"] > 0 for k in kernels))
+    check("the flops are the network's", sum(k["flops"] * k["count"] for k in kernels) >= 2 * 16 * (64 * 128 + 128 * 8))
+    chart = xml.etree.ElementTree.parse(f"{folder}/benchmarks.svg")
+    check("the chart names the network", "tiny" in "".join(chart.getroot().itertext()))
+    check("the page has the table", "| tiny |" in Path(folder, "benchmarks.md").read_text())
+
+    done = run("no_such_network")
+    check("an unknown network is an error", done.returncode == 1 and "no network 'no_such_network'" in done.stderr)
+    check("an unknown contender is an error", run("--against", "magic").returncode == 2)
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,180 @@
+"""Tables and a chart of results."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from pathlib import Path
+
+LABELS = {"ptc": "ptc", "eager": "PyTorch eager", "inductor": "inductor", "inductor-freezing": "inductor, freezing",
+          "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
+COLOURS = {"ptc": "#d62728", "eager": "#7f7f7f", "inductor": "#1f77b4", "inductor-freezing": "#17becf",
+           "onnxruntime": "#2ca02c", "openvino": "#9467bd"}
+
+
+def present(results: dict) -> list[str]:
+    return [name for name in LABELS if any(name in model["contenders"] for model in results["models"].values())]
+
+
+def median_ms(model: dict, contender: str) -> float | None:
+    return model["contenders"].get(contender, {}).get("median_ms")
+
+
+def geomean_ratio(results: dict, contender: str) -> float | None:
+    """Of its times to ptc's, over the networks that both ran."""
+    pairs = [(median_ms(model, contender), median_ms(model, "ptc")) for model in results["models"].values()]
+    logs = [math.log(theirs / ours) for theirs, ours in pairs if theirs and ours]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def table(results: dict) -> str:
+    names = present(results)
+    lines = ["| ms, median (lowest..highest block) | " + " | ".join(LABELS[name] for name in names) + " |",
+             "| --- |" + " ---: |" * len(names)]
+    for title, model in results["models"].items():
+        cells = []
+        for name in names:
+            found = model["contenders"].get(name)
+            cells.append(f"{found['median_ms']:.2f} ({min(found['blocks_ms']):.2f}..{max(found['blocks_ms']):.2f})" if found else "-")
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    ratios = [geomean_ratio(results, name) for name in names]
+    if "ptc" in names and len(names) > 1:
+        lines.append("| **time / ptc's, geometric mean** | " + " | ".join(f"**{r:.2f}**" if r else "-" for r in ratios) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def preparation(results: dict) -> str:
+    names = [name for name in present(results) if name != "eager"]
+    lines = ["| seconds to compile | " + " | ".join(LABELS[name] for name in names) + " |", "| --- |" + " ---: |" * len(names)]
+    for title, model in results["models"].items():
+        cells = [f"{model['contenders'][name]['seconds']:.1f}" if name in model["contenders"] else "-" for name in names]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def roofline(model: dict, rows: int = 8) -> str:
+    found = model["roofline"]
+    lines = ["| kernel | times | us | share | limit | of the roofline |", "| --- | ---: | ---: | ---: | --- | ---: |"]
+    for row in found["kernels"][:rows]:
+        lines.append(f"| {row['kernel']} | {row['count']} | {row['us']:.0f} | {row['us'] / found['call_us']:.0%} | "
+                     f"{row['limit']} | {row['fraction']:.0%} |")
+    rest = found["kernels"][rows:]
+    if rest:
+        time, best = sum(row["us"] for row in rest), sum(row["best_us"] for row in rest)
+        count = sum(row["count"] for row in rest)
+        lines.append(f"| others | {count} | {time:.0f} | {time / found['call_us']:.0%} | | {best / time:.0%} |")
+    waiting = max(found["call_us"] - found["busy_us"], 0)
+    lines.append(f"| threads waiting | | {waiting:.0f} | {waiting / found['call_us']:.0%} | | |")
+    lines.append(f"| **a call** | | **{found['call_us']:.0f}** | | | **{found['best_us'] / found['call_us']:.0%}** |")
+    return "\n".join(lines) + "\n"
+
+
+def document(results: dict, command: str) -> str:
+    machine = results["machine"]
+    parts = [f"""# Benchmarks
+
+Written by `{command}`.
+
+![times](benchmarks.svg)
+
+{machine['cpu']}, {machine['threads']} threads, all pinned to the same processors; f32; random weights. Each contender is a process of its own,
+is ready before the first measurement, and runs in {results['blocks']} blocks of {results['seconds']} s that take turns with the others'. A
+contender that answers something else than PyTorch's eager mode is no contender. Versions: {', '.join(f'{k} {v}' for k, v in results['versions'].items())}.
+
+{table(results)}
+{preparation(results)}
+Compiling is `ptc compile`, `InferenceSession(...)`, `convert_model` and `compile_model`, and for inductor everything until the first answer;
+`torch.export` and `torch.onnx.export` are not counted.
+
+## Of the roofline
+
+Measured in the same run: {machine['gflops']:.0f} GFLOP/s of multiply-adds in registers, {machine['gbytes']:.1f} GB/s of copies between
+buffers that no cache holds (bytes read and written). A kernel's best time is the larger of its operations by the one and the bytes of
+its tensors by the other; more than 100 % of a limit by memory says that they came from a cache.
+"""]
+    for title, model in results["models"].items():
+        if "roofline" in model:
+            parts.append(f"\n### {title}\n\n{roofline(model)}")
+    parts.append("""
+## Running it
+
+```
+bazel build //:ptc //tools/bench:peak
+python tools/bench                                  # the networks above, against all that is installed
+python tools/bench resnet50 timm/resnet18 my.pt2 --against eager,onnxruntime --threads 4 --write docs
+```
+
+A network is a name of torchvision, timm or transformers (a class, with its default configuration) or a `.pt2` that was exported with
+example inputs. Contenders whose packages are not there are left out, with a word about it. `--write DIR` writes this page, the chart
+(`benchmarks.svg`; `benchmarks.png` too where matplotlib is there) and the numbers (`benchmarks.json`) to DIR. Networks that are not
+measured again keep their numbers as long as the machine and the settings are the same.
+""")
+    return "".join(parts)
+
+
+def bars(results: dict) -> list[tuple[str, list[tuple[str, float]]]]:
+    """For each network the speed of all relative to eager's (or the slowest's)."""
+    groups = []
+    for title, model in results["models"].items():
+        times = {name: median_ms(model, name) for name in present(results) if median_ms(model, name)}
+        base = times.get("eager", max(times.values()))
+        groups.append((title, [(name, base / time) for name, time in times.items()]))
+    return groups
+
+
+def svg(results: dict) -> str:
+    groups, names = bars(results), present(results)
+    bar, gap, left, top, height = 14, 24, 48, 64, 220
+    highest = max(value for _, group in groups for _, value in group)
+    width = left + sum(bar * len(group) + gap for _, group in groups) + gap
+    width = max(width, 640)
+    scale = height / (highest * 1.1)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top + height + 44}" font-family="sans-serif" font-size="11">',
+           f'<rect width="{width}" height="{top + height + 44}" fill="white"/>',
+           f'<text x="{left}" y="18" font-size="14">Speed relative to PyTorch eager (more is better)</text>']
+    x = left
+    for name in names:
+        out.append(f'<rect x="{x}" y="30" width="10" height="10" fill="{COLOURS[name]}"/><text x="{x + 14}" y="39">{escape(LABELS[name])}</text>')
+        x += 26 + 6.2 * len(LABELS[name])
+    step = max(1, math.ceil(highest / 6))
+    for tick in range(0, math.ceil(highest) + 1, step):
+        y = top + height - tick * scale
+        if y >= top:
+            out.append(f'<line x1="{left}" x2="{width - 8}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/><text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick}</text>')
+    x = left + gap / 2
+    for title, group in groups:
+        start = x
+        for name, value in group:
+            y = top + height - value * scale
+            out.append(f'<rect x="{x}" y="{y:.1f}" width="{bar - 2}" height="{value * scale:.1f}" fill="{COLOURS[name]}">'
+                       f'<title>{escape(title)}, {escape(LABELS[name])}: {value:.2f}</title></rect>')
+            if name == "ptc":
+                out.append(f'<text x="{x + bar / 2 - 1}" y="{y - 3:.1f}" text-anchor="middle" font-size="9">{value:.1f}</text>')
+            x += bar
+        out.append(f'<text x="{(start + x) / 2:.1f}" y="{top + height + 16}" text-anchor="middle" font-size="10">{escape(title)}</text>')
+        x += gap
+    machine = results["machine"]
+    out.append(f'<text x="{left}" y="{top + height + 36}" fill="#555">{escape(machine["cpu"])}, {machine["threads"]} threads, f32, batch {results["batch"]}</text></svg>')
+    return "\n".join(out) + "\n"
+
+
+def png(results: dict, path: Path) -> bool:
+    """False without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        return False
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    groups = bars(results)
+    figure, axes = pyplot.subplots(figsize=(2 + 1.6 * len(groups), 4))
+    for index, (_, group) in enumerate(groups):
+        for at, (name, value) in enumerate(group):
+            axes.bar(index + 0.13 * at, value, 0.12, color=COLOURS[name], label=LABELS[name] if index == 0 else None)
+    axes.set_xticks([i + 0.13 * (len(g) - 1) / 2 for i, (_, g) in enumerate(groups)], [title for title, _ in groups])
+    axes.set_ylabel("speed relative to PyTorch eager")
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=144)
+    return True

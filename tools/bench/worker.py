@@ -1,0 +1,164 @@
+"""One contender with one network, in a process of its own.
+
+python worker.py CONTENDER NETWORK FOLDER THREADS BATCH IMAGE TOKENS PTC
+
+Prepares, writes its results to FOLDER/CONTENDER.safetensors and says so in a line of JSON on stdout; then, for every line
+"SECONDS" that it reads, runs for that long and answers the times of the calls in milliseconds. Ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+CONTENDERS = ["ptc", "eager", "inductor", "inductor-freezing", "onnxruntime", "openvino"]
+
+
+def pin(threads: int) -> None:
+    """The same processors and thread counts for all; before anything starts threads."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(threads)
+
+
+def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callable[[], list]:
+    import subprocess
+
+    import torch
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+    from ptc import Model
+
+    library = folder / "model.so"
+    export(module, inputs, folder)
+    start = time.perf_counter()
+    subprocess.run([ptc, "compile", folder / "model.pt2", "-o", library], check=True, stderr=subprocess.PIPE, text=True)
+    prepare_ptc.seconds = time.perf_counter() - start
+    model = Model(library, threads=threads)
+    buffers = [torch.from_dlpack(result).clone() for result in model(*inputs)]
+
+    def profile() -> None:
+        with model.profile(folder / "trace.json"):
+            for _ in range(50):
+                model(*inputs, out=buffers)
+
+    prepare_ptc.profile = profile
+    prepare_ptc.machine = model.machine
+    return lambda: model(*inputs, out=buffers)
+
+
+def export(module, inputs, folder: Path):
+    import torch
+
+    program = torch.export.export(module, inputs)
+    if not (folder / "model.pt2").exists():
+        torch.export.save(program, folder / "model.pt2")
+    return program
+
+
+def prepare_eager(module, inputs, *_) -> Callable[[], list]:
+    return lambda: module(*inputs)
+
+
+def prepare_inductor(module, inputs, *_) -> Callable[[], list]:
+    import torch
+
+    compiled = torch.compile(module)
+    return lambda: compiled(*inputs)
+
+
+def prepare_inductor_freezing(module, inputs, *_) -> Callable[[], list]:
+    import torch._inductor.config
+
+    torch._inductor.config.freezing = True
+    return prepare_inductor(module, inputs)
+
+
+def prepare_onnxruntime(module, inputs, folder: Path, threads: int, _) -> Callable[[], list]:
+    import onnxruntime
+    import torch
+
+    torch.onnx.export(module, inputs, folder / "model.onnx", dynamo=True, verbose=False)
+    start = time.perf_counter()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = onnxruntime.InferenceSession(folder / "model.onnx", options, providers=["CPUExecutionProvider"])
+    prepare_onnxruntime.seconds = time.perf_counter() - start
+    given = {spec.name: value.numpy() for spec, value in zip(session.get_inputs(), inputs, strict=True)}
+    return lambda: session.run(None, given)
+
+
+def prepare_openvino(module, inputs, folder: Path, threads: int, _) -> Callable[[], list]:
+    import openvino
+
+    program = export(module, inputs, folder)
+    start = time.perf_counter()
+    # f32 like all others: where there are instructions for bf16 it would take these.
+    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    compiled = openvino.compile_model(openvino.convert_model(program, example_input=inputs), "CPU", settings)
+    prepare_openvino.seconds = time.perf_counter() - start
+    request, given = compiled.create_infer_request(), [value.numpy() for value in inputs]
+    return lambda: list(request.infer(given, share_inputs=True, share_outputs=True).values())
+
+
+PREPARE = {name: globals()["prepare_" + name.replace("-", "_")] for name in CONTENDERS}
+
+
+def tensors(results) -> dict:
+    import torch
+
+    leaves = torch.utils._pytree.tree_leaves(results if isinstance(results, (tuple, list)) else [results])
+    return {str(i): torch.as_tensor(leaf).contiguous().clone() for i, leaf in enumerate(leaves)}
+
+
+def run_for(call: Callable[[], list], seconds: float) -> list[float]:
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while not times or (start := time.perf_counter()) < end:
+        start = time.perf_counter()
+        call()
+        times.append(1e3 * (time.perf_counter() - start))
+    return times
+
+
+def main() -> None:
+    contender, network, folder, threads, *sizes, ptc = sys.argv[1:]
+    pin(int(threads))
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{folder}/{contender}-cache"  # compiles, and finds nothing
+    warnings.filterwarnings("ignore")
+    # What packages print must not come between our lines.
+    answers, sys.stdout = os.fdopen(os.dup(1), "w"), sys.stderr
+    os.dup2(2, 1)
+
+    import torch
+    from safetensors.torch import save_file
+
+    import models
+
+    torch.set_num_threads(int(threads))
+    with torch.no_grad():
+        module, inputs = models.load(network, models.Sizes(*map(int, sizes)))
+        prepare = PREPARE[contender]
+        start = time.perf_counter()
+        call = prepare(module, inputs, Path(folder), int(threads), ptc)
+        results = call()
+        seconds = getattr(prepare, "seconds", time.perf_counter() - start)
+        save_file(tensors(results), Path(folder, f"{contender}.safetensors"))
+        run_for(call, 0.2)
+        print(json.dumps({"seconds": seconds, "machine": getattr(prepare, "machine", None)}), file=answers, flush=True)
+        for line in sys.stdin:
+            if line.strip() == "profile":
+                run_for(call, 0.3)
+                prepare.profile()
+                print("{}", file=answers, flush=True)
+            else:
+                print(json.dumps(run_for(call, float(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
