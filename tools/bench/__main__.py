@@ -72,7 +72,7 @@ def difference(folder: Path, contender: str) -> float:
     return max(((got[k].double() - v.double()).abs().max() / v.double().abs().max().clamp(min=1e-30)).item() for k, v in expected.items())
 
 
-def measure(network: str, contenders: list[str], options: argparse.Namespace, peak: dict | None) -> dict:
+def measure(network: str, contenders: list[str], options: argparse.Namespace, results: dict) -> dict:
     """All contenders with one network."""
     workers: dict[str, Worker] = {}
     model: dict = {"contenders": {}}
@@ -107,16 +107,17 @@ def measure(network: str, contenders: list[str], options: argparse.Namespace, pe
                     model["contenders"][name]["blocks_ms"].append(statistics.median(times))
             for found in model["contenders"].values():
                 found["median_ms"] = statistics.median(found["blocks_ms"])
-            if "ptc" in workers and peak:
+            if "ptc" in workers and results["machine"]["gflops"]:
                 workers["ptc"].ask("profile")
-                model["roofline"] = roofline.kernels(folder / "trace.json", options.threads, peak)
+                model["kernels"] = roofline.kernels(folder / "trace.json", options.threads)
         finally:
             for worker in workers.values():
                 worker.close()
     return model
 
 
-def measure_peak(options: argparse.Namespace) -> dict | None:
+def measure_peak(options: argparse.Namespace, before: dict | None = None) -> dict | None:
+    """The most that was seen so far: another program may have taken part of the machine before."""
     program = ROOT / "bazel-bin/tools/bench/peak"
     program = Path(options.peak) if options.peak else program
     if not program.exists():
@@ -124,7 +125,8 @@ def measure_peak(options: argparse.Namespace) -> dict | None:
         return None
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[: options.threads]))
     done = subprocess.run(["taskset", "-c", cpus, program, str(options.threads)], check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)
+    now = json.loads(done.stdout)
+    return {key: max(now[key], before[key]) if before else now[key] for key in ("gflops", "gbytes")}
 
 
 def cpu_name() -> str:
@@ -168,15 +170,15 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def earlier(options: argparse.Namespace, results: dict) -> dict:
-    """Networks of the last run that was like this one."""
+def earlier(options: argparse.Namespace, results: dict) -> tuple[dict, dict]:
+    """Networks and machine of the last run, if it was like this one."""
     path = options.write / "benchmarks.json" if options.write else None
     if not path or not path.exists():
-        return {}
+        return {}, {}
     old = json.loads(path.read_text())
     same = all(old.get(key) == results[key] for key in ("batch", "blocks", "seconds", "versions"))
     same = same and all(old["machine"].get(key) == results["machine"][key] for key in ("cpu", "threads"))
-    return old["models"] if same else {}
+    return (old["models"], old["machine"]) if same else ({}, {})
 
 
 def main() -> None:
@@ -185,17 +187,21 @@ def main() -> None:
     peak = measure_peak(options)
     results = {"machine": {"cpu": cpu_name(), "threads": options.threads, **(peak or {"gflops": 0.0, "gbytes": 0.0})},
                "batch": options.batch, "blocks": options.blocks, "seconds": options.seconds, "versions": versions(options.ptc)}
-    results["models"] = earlier(options, results)
+    results["models"], machine = earlier(options, results)
     for network in options.networks:
-        results["models"][models.title(network)] = measure(network, contenders, options, peak)
+        results["models"][models.title(network)] = measure(network, contenders, options, results)
+        if peak:
+            peak = measure_peak(options, peak)
+    if peak:
+        results["machine"].update({key: max(peak[key], machine.get(key, 0)) for key in peak})
     if options.json:
         print(json.dumps(results, indent=1))
     else:
         print(report.table(results))
         print(report.preparation(results))
         for title, model in results["models"].items():
-            if "roofline" in model:
-                print(f"{title}: {model['machine']} code\n{report.roofline(model)}")
+            if "kernels" in model:
+                print(f"{title}: {model['machine']} code\n{report.roofline(model, results['machine'])}")
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
         (options.write / "benchmarks.json").write_text(json.dumps(results, indent=1) + "\n")

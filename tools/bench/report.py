@@ -6,6 +6,8 @@ import math
 from html import escape
 from pathlib import Path
 
+from roofline import limits
+
 LABELS = {"ptc": "ptc", "eager": "PyTorch eager", "inductor": "inductor", "inductor-freezing": "inductor, freezing",
           "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 COLOURS = {"ptc": "#d62728", "eager": "#7f7f7f", "inductor": "#1f77b4", "inductor-freezing": "#17becf",
@@ -52,20 +54,22 @@ def preparation(results: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def roofline(model: dict, rows: int = 8) -> str:
-    found = model["roofline"]
+def roofline(model: dict, machine: dict, rows: int = 8) -> str:
+    found = model["kernels"]
     lines = ["| kernel | times | us | share | limit | of the roofline |", "| --- | ---: | ---: | ---: | --- | ---: |"]
-    for row in found["kernels"][:rows]:
+    best = [limits(row, machine) for row in found["rows"]]
+    for row, (ideal, limit) in list(zip(found["rows"], best))[:rows]:
         lines.append(f"| {row['kernel']} | {row['count']} | {row['us']:.0f} | {row['us'] / found['call_us']:.0%} | "
-                     f"{row['limit']} | {row['fraction']:.0%} |")
-    rest = found["kernels"][rows:]
+                     f"{limit} | {ideal / row['us']:.0%} |")
+    rest = found["rows"][rows:]
     if rest:
-        time, best = sum(row["us"] for row in rest), sum(row["best_us"] for row in rest)
-        count = sum(row["count"] for row in rest)
-        lines.append(f"| others | {count} | {time:.0f} | {time / found['call_us']:.0%} | | {best / time:.0%} |")
+        time, count = sum(row["us"] for row in rest), sum(row["count"] for row in rest)
+        ideal = sum(ideal for ideal, _ in best[rows:])
+        lines.append(f"| others | {count} | {time:.0f} | {time / found['call_us']:.0%} | | {ideal / time:.0%} |")
     waiting = max(found["call_us"] - found["busy_us"], 0)
     lines.append(f"| threads waiting | | {waiting:.0f} | {waiting / found['call_us']:.0%} | | |")
-    lines.append(f"| **a call** | | **{found['call_us']:.0f}** | | | **{found['best_us'] / found['call_us']:.0%}** |")
+    whole = sum(ideal for ideal, _ in best) / found["call_us"]
+    lines.append(f"| **a call** | | **{found['call_us']:.0f}** | | | **{whole:.0%}** |")
     return "\n".join(lines) + "\n"
 
 
@@ -93,8 +97,8 @@ buffers that no cache holds (bytes read and written). A kernel's best time is th
 its tensors by the other; more than 100 % of a limit by memory says that they came from a cache.
 """]
     for title, model in results["models"].items():
-        if "roofline" in model:
-            parts.append(f"\n### {title}\n\n{roofline(model)}")
+        if "kernels" in model:
+            parts.append(f"\n### {title}\n\n{roofline(model, machine)}")
     parts.append("""
 ## Running it
 

@@ -10,12 +10,9 @@ from collections import defaultdict
 from pathlib import Path
 
 
-def kernels(trace: Path, threads: int, peak: dict) -> dict:
-    """Kernels that are alike as one row, the longest first: times of one call in microseconds.
-
-    A kernel's time is what its threads spent in it, divided by how many there are; what it would be at best follows from its
-    operations and from the bytes of the tensors that it touches, as if each came from memory once.
-    """
+def kernels(trace: Path, threads: int) -> dict:
+    """Kernels that are alike as one row, the longest first: times of one call in microseconds. A kernel's time is what its
+    threads spent in it, divided by how many there are."""
     events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
     calls = sorted((event["ts"], event["dur"]) for event in events if event["cat"] == "call")
     starts = [start for start, _ in calls]
@@ -33,10 +30,13 @@ def kernels(trace: Path, threads: int, peak: dict) -> dict:
         alike[re.sub(r"^k\d+_", "", name), *costs[name]].append(microseconds)
     rows = []
     for (name, flops, traffic), times in alike.items():
-        best = max(flops / peak["gflops"], traffic / peak["gbytes"]) / 1e3
-        limit = "arithmetic" if flops / peak["gflops"] > traffic / peak["gbytes"] else "memory"
-        rows.append({"kernel": name, "count": len(times), "us": sum(times), "flops": flops, "bytes": traffic,
-                     "best_us": best * len(times), "limit": limit, "fraction": best * len(times) / sum(times)})
+        rows.append({"kernel": name, "count": len(times), "us": sum(times), "flops": flops, "bytes": traffic})
     rows.sort(key=lambda row: -row["us"])
     wall = statistics.median(duration for _, duration in calls)
-    return {"kernels": rows, "call_us": wall, "busy_us": sum(busy.values()), "best_us": sum(row["best_us"] for row in rows)}
+    return {"rows": rows, "call_us": wall, "busy_us": sum(busy.values())}
+
+
+def limits(row: dict, machine: dict) -> tuple[float, str]:
+    """The best time of a row, and what sets it: its operations, or the bytes of its tensors as if all came from memory."""
+    arithmetic, memory = row["flops"] / machine["gflops"] / 1e3, row["bytes"] / machine["gbytes"] / 1e3
+    return row["count"] * max(arithmetic, memory), "arithmetic" if arithmetic > memory else "memory"
