@@ -105,8 +105,6 @@ def measure(network: str, contenders: list[str], options: argparse.Namespace, re
                     if times is None:
                         raise SystemExit(f"bench: error: {name} ended while it was measured: {workers[name].why()}")
                     model["contenders"][name]["blocks_ms"].append(statistics.median(times))
-            for found in model["contenders"].values():
-                found["median_ms"] = statistics.median(found["blocks_ms"])
             if "ptc" in workers and results["machine"]["gflops"]:
                 workers["ptc"].ask("profile")
                 model["kernels"] = roofline.kernels(folder / "trace.json", options.threads)
@@ -155,8 +153,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--image", type=int, default=224, help="width and height of images")
     parser.add_argument("--tokens", type=int, default=128, help="length of texts")
-    parser.add_argument("--blocks", type=int, default=5, help="how often the contenders take turns")
-    parser.add_argument("--seconds", type=float, default=1.0, help="length of a block")
+    parser.add_argument("--blocks", type=int, default=10, help="how often the contenders take turns")
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of a block")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write benchmarks.md, .svg and .json there")
     parser.add_argument("--json", action="store_true", help="the results as JSON on stdout instead of tables")
     parser.add_argument("--ptc", default=str(ROOT / "bazel-bin/tools/ptc/ptc"))
