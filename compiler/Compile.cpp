@@ -48,6 +48,7 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
   for (const cpu::Target &target : targets)
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
+  texts.push_back(options.winograd ? "winograd" : "direct");
   texts.push_back(options.model); // is in what errors and profiles say
   return hashTexts(texts);
 }

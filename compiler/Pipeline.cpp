@@ -40,6 +40,7 @@ namespace ptc {
 namespace {
 struct Pipe {
   WeightStore &weights;
+  const Options &options;
   unsigned vectorBytes = 0; ///< of the target; 0 while there is none
 };
 
@@ -83,7 +84,7 @@ static constexpr Step kSteps[] = {
     // What computes a size that data decide stands before all that has it.
     {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
-    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.vectorBytes); }, true},
+    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.vectorBytes, p.options.winograd); }, true},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };
@@ -95,10 +96,11 @@ void registerDialects(DialectRegistry &registry) {
 
 void registerPasses() {
   static WeightStore weights;
+  static const Options options;
   constexpr unsigned kVectorBytes = 32;
   for (const Step &step : kSteps)
     registerPass([&step] {
-      Pipe pipe{weights, kVectorBytes};
+      Pipe pipe{weights, options, kVectorBytes};
       return step.create(pipe);
     });
 }
@@ -122,7 +124,7 @@ namespace {
 class Pipeline {
 public:
   Pipeline(WeightStore &weights, const Options &options, Times &times)
-      : pipe{weights}, options(options), times(times) {}
+      : pipe{weights, options}, options(options), times(times) {}
 
   /// To the end of stage `to`, but for what needs a target.
   LogicalResult lowerForAll(ModuleOp module, Stage to);

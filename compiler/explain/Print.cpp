@@ -21,6 +21,8 @@ static json::Array toJson(ArrayRef<Report::Tensor> tensors) {
 static json::Value toJson(const Report::Kernel &kernel) {
   json::Object object{{"name", kernel.name},           {"kind", kernel.kind},           {"ops", toJson(kernel.ops)},
                       {"bytes", kernel.bytes.value},   {"flops", kernel.flops.value},   {"source", kernel.source}};
+  if (!kernel.algorithm.empty())
+    object["algorithm"] = kernel.algorithm;
   if (!kernel.bytes.text.empty())
     object["symbolic_bytes"] = kernel.bytes.text;
   if (!kernel.flops.text.empty())
@@ -96,7 +98,7 @@ static void printOperators(const Report &report, raw_ostream &out) {
 static void printKernels(const Report &report, raw_ostream &out) {
   out << "\nkernels: " << report.kernels.size() << '\n';
   for (const Report::Kernel &kernel : report.kernels) {
-    out << "  " << kernel.name << " (" << kernel.kind << "): " << describeBytes(kernel.bytes);
+    out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm) << "): " << describeBytes(kernel.bytes);
     if (kernel.flops.value)
       out << ", " << format("%.3g", static_cast<double>(kernel.flops.value)) << " operations";
     out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';

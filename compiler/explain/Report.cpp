@@ -125,6 +125,15 @@ static llvm::StringRef getKind(loop::KernelOp kernel) {
   return kind == "map" ? "pointwise" : kind;
 }
 
+/// Which of several ways a convolution takes; empty for what has one way.
+static std::string getAlgorithm(loop::KernelOp kernel) {
+  auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(*kernel.getBody().begin()->begin());
+  if (!convolution)
+    return "";
+  std::string m = std::to_string(convolution.getWinograd());
+  return m == "0" ? "direct" : "winograd F(" + m + "x" + m + ", 3x3)";
+}
+
 /// The smallest sizes that a call may bring, and the expression if it depends on them.
 static Quantity describe(AffineExpr expr, ArrayRef<Symbol> symbols) {
   if (!expr)
@@ -183,7 +192,8 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
   ModuleOp module = variant.module;
   module.walk([&](loop::KernelOp kernel) { kernels[kernel.getName()] = kernel; });
   for (const host::LaunchSpec &launch : program->launches) {
-    Report::Kernel entry{launch.name, getKind(kernels.lookup(launch.name)).str(), launch.source, {}, {}, {}};
+    Report::Kernel entry{launch.name, getKind(kernels.lookup(launch.name)).str(), launch.source,
+                         getAlgorithm(kernels.lookup(launch.name)), {}, {}, {}};
     llvm::SmallVector<llvm::StringRef> nodes;
     llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
     entry.ops.assign(nodes.begin(), nodes.end());

@@ -41,6 +41,7 @@ struct Report {
   };
   struct Kernel {
     std::string name, kind, source;
+    std::string algorithm; ///< where the kind alone does not say it
     std::vector<std::string> ops;
     Quantity bytes, flops;
   };

@@ -120,7 +120,8 @@ class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<Module
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
 
-  PackWeightsPass(WeightStore &weights, unsigned vectorBytes) : weights(weights), vectorBytes(vectorBytes) {}
+  PackWeightsPass(WeightStore &weights, unsigned vectorBytes, bool usesWinograd)
+      : weights(weights), vectorBytes(vectorBytes), usesWinograd(usesWinograd) {}
   PackWeightsPass(const PackWeightsPass &) = default;
 
   StringRef getArgument() const override { return "pack-weights"; }
@@ -149,6 +150,7 @@ private:
 
   WeightStore &weights;
   unsigned vectorBytes;
+  bool usesWinograd;
 };
 
 } // namespace
@@ -292,7 +294,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
     op.emitError() << "weight '" << key << "' is missing";
     return signalPassFailure();
   }
-  if (packWinograd(op, panel))
+  if (usesWinograd && packWinograd(op, panel))
     return;
   Source source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
   source.elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
@@ -309,7 +311,9 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
 bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType()), x = llvm::cast<RankedTensorType>(op.getX().getType());
   auto y = llvm::cast<RankedTensorType>(op.getResult(0).getType());
-  auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_of(list, [&](int64_t i) { return i == value; }); };
+  auto all = [](ArrayRef<int64_t> list, int64_t value) {
+    return llvm::all_of(list, [&](int64_t i) { return i == value; });
+  };
   if (op.getKernel().size() != 2 || !all(op.getKernel(), 3) || !all(op.getStrides(), 1) || !all(op.getDilations(), 1) ||
       op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() || !y.hasStaticShape())
     return false;
@@ -381,8 +385,8 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel) 
   op.setWPanel(panel);
 }
 
-std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, unsigned vectorBytes) {
-  return std::make_unique<PackWeightsPass>(weights, vectorBytes);
+std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, unsigned vectorBytes, bool winograd) {
+  return std::make_unique<PackWeightsPass>(weights, vectorBytes, winograd);
 }
 
 } // namespace ptc

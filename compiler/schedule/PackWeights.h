@@ -18,7 +18,7 @@ class Pass;
 namespace ptc {
 class WeightStore;
 
-/// `vectorBytes`: of one vector register of the target.
-std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightStore &weights, unsigned vectorBytes);
+/// `vectorBytes`: of one vector register of the target. `winograd`: whether convolutions may be by minimal filtering.
+std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightStore &weights, unsigned vectorBytes, bool winograd);
 
 } // namespace ptc

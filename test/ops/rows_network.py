@@ -19,6 +19,17 @@ class Recurrent:
         return self.network(a)
 
 
+class Convolved:
+    """A 3 x 3 convolution with fixed weights and something behind it, as a function of its input."""
+
+    def __init__(self, inputs, outputs, padding):
+        torch.manual_seed(0)
+        self.convolution = torch.nn.Conv2d(inputs, outputs, 3, padding=padding).requires_grad_(False)
+
+    def __call__(self, a):
+        return F.gelu(self.convolution(a)) + 1
+
+
 def instance_norm_with_statistics(a, mean, variance):
     mean, variance = mean.clone(), variance.clone()
     return F.instance_norm(a, mean, variance, momentum=0.3), mean, variance
@@ -54,6 +65,8 @@ convolution = [
     op("conv_transpose2d", lambda a, w: F.conv_transpose2d(a, w, stride=2, padding=1, output_padding=1), x(1, 4, 5, 5), x(4, 3, 3, 3)),
     op("conv_transpose2d.grouped", lambda a, w: F.conv_transpose2d(a, w, groups=2), x(1, 4, 5, 5), x(4, 3, 3, 3)),
     op("unfold_fold", lambda a: F.fold(F.unfold(a, 3, padding=1, stride=2), (6, 6), 3, padding=1, stride=2), x(2, 3, 6, 6)),
+    *(op(f"conv2d.weights.{i}.{o}.{h}x{w}.{p}", Convolved(i, o, p), x(n, i, h, w), tolerance=(1e-4, 1e-4))
+      for n, i, o, h, w, p in ((1, 64, 64, 28, 28, 1), (2, 32, 48, 13, 17, 1), (1, 64, 32, 9, 9, 0), (1, 96, 80, 15, 30, 2))),
     op("conv2d.dynamic", lambda a, w: F.conv2d(a, w, padding=1, stride=2), x(1, 3, 8, 8), x(4, 3, 3, 3),
        dynamic=({2: H}, None), other=(x(1, 3, 13, 8), x(4, 3, 3, 3))),
 ]  # fmt: skip

@@ -36,6 +36,8 @@ void addModelOptions(CLI::App &command, Options &options) {
       .add_option("--march", options.march,
                   "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
       ->capture_default_str();
+  command.add_flag("!--no-winograd", options.winograd,
+                   "Only direct convolutions: no other rounding, and smaller weights");
 }
 
 void addCompile(CLI::App &app, Options &options, std::string &emit, std::function<int()> &action) {

@@ -1,0 +1,73 @@
+// Minimal filtering against the direct form, tile by tile.
+
+#include "compiler/schedule/Winograd.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+
+using namespace ptc;
+
+/// left [rows][n] * values [n][columns] * right^T, right [columns' ][columns].
+static std::vector<double> sandwich(llvm::ArrayRef<double> left, int64_t rows, const std::vector<double> &values,
+                                    int64_t n) {
+  std::vector<double> half(rows * n), result(rows * rows);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t k = 0; k < n; ++k)
+        half[i * n + j] += left[i * n + k] * values[k * n + j];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < rows; ++j)
+      for (int64_t k = 0; k < n; ++k)
+        result[i * rows + j] += half[i * n + k] * left[j * n + k];
+  return result;
+}
+
+TEST_CASE("a tile is what the direct convolution gives") {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  int64_t m = GENERATE(2, 4);
+  const Winograd &winograd = Winograd::get(m);
+  const int64_t inputs = 3, outputs = 5, panel = 4, panels = 2, n = winograd.size();
+  REQUIRE(n == m + 2);
+
+  std::vector<float> weights(9 * inputs * outputs);
+  for (float &weight : weights)
+    weight = uniform(random);
+  std::vector<float> packed = transformWeights(winograd, weights.data(), inputs, outputs, panel);
+  REQUIRE(int64_t(packed.size()) == winograd.points() * panels * inputs * panel);
+
+  std::vector<std::vector<double>> tiles(inputs, std::vector<double>(n * n)), transformed;
+  for (auto &tile : tiles) {
+    for (double &value : tile)
+      value = uniform(random);
+    transformed.push_back(sandwich(winograd.bt, n, tile, n));
+  }
+  for (int64_t o = 0; o < outputs; ++o) {
+    std::vector<double> products(n * n);
+    for (int64_t point = 0; point < n * n; ++point)
+      for (int64_t c = 0; c < inputs; ++c)
+        products[point] += transformed[c][point] *
+                           packed[((point * panels + o / panel) * inputs + c) * panel + o % panel];
+    std::vector<double> tile = sandwich(winograd.at, m, products, n);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < m; ++j) {
+        double direct = 0;
+        for (int64_t y = 0; y < 3; ++y)
+          for (int64_t x = 0; x < 3; ++x)
+            for (int64_t c = 0; c < inputs; ++c)
+              direct += tiles[c][(i + y) * n + j + x] * weights[((y * 3 + x) * inputs + c) * outputs + o];
+        CHECK(tile[i * m + j] == Approx(direct).margin(1e-5));
+      }
+  }
+  // Columns beyond the last output.
+  for (int64_t point = 0; point < n * n; ++point)
+    for (int64_t c = 0; c < inputs; ++c)
+      CHECK(packed[((point * panels + 1) * inputs + c) * panel + 3] == 0);
+}
+
+TEST_CASE("the direct form stays where transforms or weights cost more than products save") {
+  CHECK(chooseWinograd(1, {56, 56}, 64, 64) != 0);
+  CHECK(chooseWinograd(1, {56, 56}, 3, 64) == 0);
+  CHECK(chooseWinograd(1, {2, 2}, 512, 512) == 0);
+}
