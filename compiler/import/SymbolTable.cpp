@@ -475,6 +475,13 @@ void SymbolTable::annotate(ModuleOp module) {
   if (!conditions.empty())
     module->setAttr("ptc.guards", b.getArrayAttr(conditions));
 
+  // What only a proof has asked for is no one's size.
+  auto isUnused = [&] {
+    unsigned last = symbols.size() - 1;
+    return symbols[last].extremum && !hasSize(module, [&](AffineExpr size) { return size.isFunctionOfSymbol(last); });
+  };
+  while (!symbols.empty() && isUnused())
+    symbols.pop_back();
   setSymbols(module, symbols);
 }
 

@@ -5,7 +5,6 @@
 #include "dialects/loop/Loop.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/SetVector.h"
@@ -50,26 +49,6 @@ private:
 
 } // namespace
 
-/// Whether a type or an attribute of `op`, or of what is in it, is an expression of the symbol.
-static bool mentions(Operation *op, unsigned symbol, ArrayRef<Symbol> symbols) {
-  bool found = false;
-  AttrTypeWalker walker;
-  walker.addWalk([&](AffineMapAttr attr) {
-    for (AffineExpr expr : attr.getValue().getResults())
-      found |= dependsOn(expr, symbol, symbols);
-  });
-  op->walk([&](Operation *inner) {
-    walker.walk(inner->getAttrDictionary());
-    for (Type type : inner->getResultTypes())
-      walker.walk(type);
-    for (Region &region : inner->getRegions())
-      for (Block &block : region)
-        for (Type type : block.getArgumentTypes())
-          walker.walk(type);
-  });
-  return found;
-}
-
 LogicalResult Order::visit(loop::KernelOp kernel) {
   if (!kernel || done.contains(kernel))
     return success();
@@ -79,7 +58,8 @@ LogicalResult Order::visit(loop::KernelOp kernel) {
     if (failed(visit(input.getDefiningOp<loop::KernelOp>())))
       return failure();
   for (const Definer &definer : definers)
-    if (mentions(kernel, definer.symbol, symbols) && failed(visit(definer.kernel)))
+    if (hasSize(kernel, [&](AffineExpr size) { return dependsOn(size, definer.symbol, symbols); }) &&
+        failed(visit(definer.kernel)))
       return failure();
   done.insert(kernel);
   return success();

@@ -5,6 +5,7 @@
 #include "dialects/core/Polynomial.h"
 
 #include "mlir/IR/AffineMap.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -151,6 +152,22 @@ void setSymbols(ModuleOp module, llvm::ArrayRef<Symbol> symbols) {
     module->removeAttr(kSymbolsAttr);
   else
     module->setAttr(kSymbolsAttr, b.getArrayAttr(entries));
+}
+
+bool hasSize(Operation *op, llvm::function_ref<bool(AffineExpr)> isSuch) {
+  bool found = false;
+  AttrTypeWalker walker;
+  walker.addWalk([&](AffineMapAttr attr) { found |= llvm::any_of(attr.getValue().getResults(), isSuch); });
+  op->walk([&](Operation *inner) {
+    walker.walk(inner->getAttrDictionary());
+    for (Type type : inner->getResultTypes())
+      walker.walk(type);
+    for (Region &region : inner->getRegions())
+      for (Block &block : region)
+        for (Type type : block.getArgumentTypes())
+          walker.walk(type);
+  });
+  return found;
 }
 
 //===----------------------------------------------------------------------===//

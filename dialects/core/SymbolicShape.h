@@ -13,6 +13,7 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <limits>
@@ -88,6 +89,9 @@ mlir::AffineExpr makeExtremum(llvm::SmallVectorImpl<Symbol> &symbols, Extremum e
 
 /// Whether the value of the expression follows from the symbol's, through extrema as well.
 bool dependsOn(mlir::AffineExpr expr, unsigned symbol, llvm::ArrayRef<Symbol> symbols);
+
+/// Whether an expression in the types or attributes of `op`, or of what is in it, is such.
+bool hasSize(mlir::Operation *op, llvm::function_ref<bool(mlir::AffineExpr)> isSuch);
 
 /// Gives the symbols that are extrema their values.
 void evaluateExtrema(llvm::ArrayRef<Symbol> symbols, llvm::MutableArrayRef<int64_t> values);

@@ -103,10 +103,11 @@ def weights_of(program):
 
 
 def normalize(module: str) -> str:
-    """Without guards, and with the maps that only they used: aliases are expanded."""
+    """Without guards, the extrema at the end of the symbols that only they use, and aliases of maps."""
     maps = dict(re.findall(r"^(#\w+) = (affine_map<.*>)$", module, re.M))
     body = re.sub(r"^#\w+ = .*\n", "", module, flags=re.M)
     body = re.sub(r"ptc\.guards = \[(\{[^}]*\}(, )?)*\](, )?", "", body)
+    body = re.sub(r"(, \{args = [^}]*\})+\]", "]", body)
     return re.sub(r"#\w+", lambda m: maps.get(m.group(), m.group()), body).replace(" attributes {}", "")
 
 
