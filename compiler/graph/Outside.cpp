@@ -30,7 +30,7 @@ constexpr Reason kOperators[] = {
 constexpr Reason kFamilies[] = {
     {".*sparse.*|.*coalesced?_?|_?(nnz|values|indices|crow_indices|ccol_indices|row_indices|col_indices)(_copy)?|_dim["
      "IV]|"
-     "_?spdiags|s?s?paddmm|hspmm|smm|_?to_dense.*|_convert_indices.*",
+     "_?spdiags|_spsolve|dense_dim|s?s?paddmm|hspmm|smm|_?to_dense.*|_convert_indices.*",
      "of sparse tensors, which are outside"},
     {".*nested.*|.*jagged.*|.*padded_(dense|tensor)", "of nested tensors, which are outside: pad them and give a mask"},
     {".*quantize.*|.*qparams.*|q_.*|int_repr|qscheme|.*_fq_helper.*|.*rowwise_prune|_saturate_weight.*|_autocast.*",
@@ -42,11 +42,12 @@ constexpr Reason kFamilies[] = {
      "int.*|"
      "_scaled_.*|_mixed_dtypes.*|_wrapped_.*|_dyn_quant.*|_?flash_.*|_efficient_attention.*|_fused_sdp.*|_convert_"
      "weight.*|"
-     "_grouped_mm|slow_conv.*|_triton.*|_int_mm|_use_.*|_lazy_.*|_copy_from.*|_to_cpu|_?pin_memory|record_stream|from_"
+     "_grouped_mm|_?slow_conv.*|_transformer_encoder_layer_fwd|_triton.*|_int_mm|_use_.*|_lazy_.*|_copy_from.*|_to_cpu|_?pin_memory|record_stream|from_"
      "file|"
      "_native_multi_head_attention|_transform_bias_rescale_qkv|batch_norm_(stats|elemt|gather.*|update_stats)",
      "a library's or a device's own: torch.export writes the general operator"},
-    {".*(backward|_jvp|_grad|_helper)(_.*)?|_batch_norm_impl_index.*|_backward|requires_grad_|retain.*",
+    {".*(backward|_jvp|_grad|_helper)(_.*)?|_batch_norm_impl_index.*|_backward|requires_grad_|retain.*|_euclidean_dist|"
+     "_compute_linear_combination|_masked_softmax|_index_put_impl_?|slice_inverse|native_norm",
      "a part of a derivative or of another operator, which a model does not call"},
     {".*_(dual|batch_dim)(_copy)?|_fw_primal.*|_version|is_leaf|output_nr|_is_zerotensor|_new_zeros_with_same.*|_neg_"
      "view.*|"

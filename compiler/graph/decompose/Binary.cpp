@@ -26,6 +26,8 @@ static void addArithmetic(Table &t) {
   t.pointwise("add.Tensor add.Scalar", [](B &, T x, T y, T alpha) { return x + scaled(y, alpha); });
   t.pointwise("sub.Tensor sub.Scalar subtract.Tensor subtract.Scalar",
               [](B &, T x, T y, T alpha) { return x - scaled(y, alpha); });
+  t.pointwise("_add_relu.Tensor _add_relu.Scalar",
+              [](B &b, T x, T y, T alpha) { return b.maximum(x + scaled(y, alpha), 0); });
   t.pointwise("rsub.Tensor rsub.Scalar", [](B &, T x, T y, T alpha) { return y - scaled(x, alpha); });
   t.products("mul.Tensor mul.Scalar multiply.Tensor multiply.Scalar", [](B &b, T x, T y) { return b.mul(x, y); });
   t.products("div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar",

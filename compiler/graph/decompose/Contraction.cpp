@@ -3,6 +3,8 @@
 #include "compiler/graph/decompose/Einsum.h"
 #include "compiler/graph/decompose/Table.h"
 
+#include <cmath>
+
 namespace ptc::decompose {
 
 using mlir::AffineExpr;
@@ -40,6 +42,10 @@ static void addProducts(Table &t) {
   t.def("linear", [](B &b, T x, T w, OptT bias) { return linear(b, x, w, bias); });
   t.def("addmm addmv baddbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
     return b.expand(addScaled(b, addend, b.matmul(x, y), beta, alpha), b.declared());
+  });
+  t.opmath("_addmm_activation", [](B &b, T addend, T x, T y, T beta, T alpha, bool isGelu) {
+    T sum = b.expand(addScaled(b, addend, b.matmul(x, y), beta, alpha), b.declared());
+    return isGelu ? sum * 0.5 * (b.erf(sum * std::sqrt(0.5)) + 1) : b.maximum(sum, 0);
   });
   t.def("addbmm", [](B &b, T addend, T x, T y, T beta, T alpha) {
     return addScaled(b, addend, b.contract(x, y, {}, {}, {0, 2}, {0, 1}), beta, alpha);

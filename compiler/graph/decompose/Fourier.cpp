@@ -259,11 +259,11 @@ static void addShortTime(Table &t) {
 //===----------------------------------------------------------------------===//
 
 static void addParts(Table &t) {
-  t.def("conj _conj _conj_physical conj_physical", [](B &b, T x) { return b.conj(x); });
+  t.def("conj _conj _conj_copy _conj_physical conj_physical", [](B &b, T x) { return b.conj(x); });
   t.def("real", [](B &b, T x) { return b.real(x); });
   t.def("imag", [](B &b, T x) { return b.imag(x); });
-  t.def("view_as_real", [](B &b, T x) { return viewAsReal(b, x); });
-  t.def("view_as_complex", [](B &b, T x) { return viewAsComplex(b, x); });
+  t.def("view_as_real view_as_real_copy", [](B &b, T x) { return viewAsReal(b, x); });
+  t.def("view_as_complex view_as_complex_copy", [](B &b, T x) { return viewAsComplex(b, x); });
   t.def("complex", [](B &b, T re, T im) {
     mlir::Type type = b.promoted({re, im});
     Shape sizes = b.broadcastShapes({re, im});

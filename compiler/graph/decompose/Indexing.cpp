@@ -209,6 +209,11 @@ static void addMasks(Table &t) {
     T found = b.any(b.unsqueeze(x, -1) == b.reshape(among, among.rank() ? among.numel() : b.size(1)), {-1});
     return invert ? b.logicalNot(found) : found;
   });
+  t.def("isin.Tensor_Scalar", [](B &, T x, T among, bool, bool invert) { return invert ? x != among : x == among; });
+  t.def("isin.Scalar_Tensor", [](B &b, T x, T among, bool, bool invert) {
+    T found = b.any(among == x, {});
+    return invert ? b.logicalNot(found) : found;
+  });
 }
 
 void addIndexing(Table &t) {

@@ -30,7 +30,7 @@ static void addJoins(Table &t) {
     }
     return b.stack(inputs, batchFirst ? 0 : 1);
   });
-  t.def("stack", [](B &b, TList inputs, int64_t dim) { return b.stack(inputs, dim); });
+  t.def("stack _stack", [](B &b, TList inputs, int64_t dim) { return b.stack(inputs, dim); });
   t.def("hstack", [](B &b, TList inputs) {
     for (T &x : inputs)
       x = x.rank() ? x : b.unsqueeze(x, 0);

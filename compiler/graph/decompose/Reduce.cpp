@@ -69,14 +69,17 @@ static void addExtremes(Table &t) {
   t.def("amin", [](B &b, T x, Dims dims, bool keepdim) { return extreme(b, x, false, dims, keepdim); });
   t.def("max", [](B &b, T x) { return extreme(b, x, true, {}, false); });
   t.def("min", [](B &b, T x) { return extreme(b, x, false, {}, false); });
-  t.def("aminmax", [](B &b, T x, std::optional<int64_t> dim, bool keepdim) {
+  auto both = [](B &b, T x, std::optional<int64_t> dim, bool keepdim) {
     Dims dims = dim ? Dims{*dim} : Dims();
     keepdim = keepdim && x.rank();
     auto result = [&](unsigned i, bool isMax) {
       return b.hasDeclared(i) ? b.reshape(extreme(b, x, isMax, dims, keepdim), b.declared(i)) : T();
     };
     return TList{result(0, false), result(1, true)};
-  });
+  };
+  t.def("aminmax", both);
+  t.def("_aminmax", [both](B &b, T x) { return both(b, x, {}, false); });
+  t.def("_aminmax.dim", [both](B &b, T x, int64_t dim, bool keepdim) { return both(b, x, dim, keepdim); });
   t.def("max.dim", [](B &b, T x, int64_t dim, bool keepdim) { return extremeAlong(b, x, true, dim, keepdim); });
   t.def("min.dim", [](B &b, T x, int64_t dim, bool keepdim) { return extremeAlong(b, x, false, dim, keepdim); });
   t.def("argmax", [](B &b, T x, std::optional<int64_t> dim, bool keepdim) { return place(b, x, true, dim, keepdim); });
