@@ -215,9 +215,10 @@ void Disturbance::run() {
     double most = 1;
     for (double x : operands[0]->reals)
       most = std::isfinite(x) ? std::max(most, std::fabs(x)) : most;
+    bool cancels = random.chance(20);
     for (double &value : result.reals)
-      if (std::isfinite(value))
-        value += noise() * 16 * epsilon() * most;
+      if (double bound = scale * 16 * epsilon() * most; std::isfinite(value))
+        value = cancels && std::fabs(value) <= bound ? 0 : value + random.uniform(-1, 1) * bound;
   }
   if (name == "attention") {
     // Errors of scores are in proportion to their terms, and multiply the weights. Whether an excluded value that is no
