@@ -3,7 +3,6 @@
 #include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
 
-#include <limits>
 
 namespace ptc::decompose {
 
@@ -18,15 +17,9 @@ static TList running(B &b, llvm::StringRef kind, T x, int64_t dim) {
   return {b.scan(kind, ordered, dim), b.argScan(kind, ordered, dim)};
 }
 
-/// Sums of 2, 4, 8, ... neighbours meet; where nobody says how many there are, one follows the other.
+/// One after the other: which branch of the logarithm a sum is on depends on the order.
 static T logSumsComplex(B &b, T x, int64_t dim) {
-  int64_t most = x.rank() ? b.range(x.size(dim)).max : 1;
-  if (most > INT32_MAX)
-    return b.moveDim(b.matrix("logcumsumexp", {b.moveDim(x, dim, -1)})[0], -1, dim);
-  for (int64_t reach = 1; reach < most; reach *= 2)
-    x = logAddExpComplex(b, x,
-                         b.padDim(x, dim, b.size(reach), b.size(-reach), -std::numeric_limits<double>::infinity()));
-  return x;
+  return x.rank() ? b.moveDim(b.matrix("logcumsumexp", {b.moveDim(x, dim, -1)})[0], -1, dim) : x;
 }
 
 void addScan(Table &t) {
