@@ -1,8 +1,6 @@
 //===- Scan.cpp - running sums and extremes -------------------------------===//
 
-#include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
-
 
 namespace ptc::decompose {
 
