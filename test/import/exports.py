@@ -107,8 +107,13 @@ def normalize(module: str) -> str:
     maps = dict(re.findall(r"^(#\w+) = (affine_map<.*>)$", module, re.M))
     body = re.sub(r"^#\w+ = .*\n", "", module, flags=re.M)
     body = re.sub(r"ptc\.guards = \[(\{[^}]*\}(, )?)*\](, )?", "", body)
-    body = re.sub(r"(, \{args = [^}]*\})+\]", "]", body)
-    return re.sub(r"#\w+", lambda m: maps.get(m.group(), m.group()), body).replace(" attributes {}", "")
+    body = re.sub(r"#\w+", lambda m: maps.get(m.group(), m.group()), body).replace(" attributes {}", "")
+    header, _, rest = body.partition("\n")
+    sizes = " ".join(re.findall(r"affine_map<[^>]*->[^>]*>", rest))
+    used = max((int(symbol) for symbol in re.findall(r"\bs(\d+)\b", sizes)), default=-1)
+    while (count := header.count("name = ")) > used + 1 and (last := re.search(r", \{args = [^}]*\}\]", header)):
+        header = header[: last.start()] + "]" + header[last.end() :]
+    return f"{header}\n{rest}"
 
 
 def check(dump: str, folder: Path, program) -> str | None:
