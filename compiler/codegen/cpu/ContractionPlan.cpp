@@ -115,7 +115,7 @@ AffineExpr ContractionPlan::reductionSize() const {
 static int64_t mostRowsInCache(const ContractionPlan &plan) {
   auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
   bool collide = stride && *stride && *stride * plan.elementBytes % 4096 == 0;
-  return collide ? 7 : 14;
+  return collide ? 7 : 13;
 }
 
 /// Cuts the tiles of m and the panels of n into tasks.

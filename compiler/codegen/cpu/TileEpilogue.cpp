@@ -64,6 +64,8 @@ void TileEpilogue::store(ArrayRef<Value *> outer, Value *column, Value *acc, Val
 void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *column, ArrayRef<Value *> masks,
                              function_ref<SmallVector<Value *>(Value *)> outer) {
   Ir &b = frame.b;
+  // What the epilogue reads must not be hoisted over the products: there every register holds an accumulator.
+  b.CreateFence(AtomicOrdering::AcquireRelease, b.getContext().getOrInsertSyncScopeID("singlethread"));
   auto storeVector = [&](Value *row, unsigned j, Value *value) {
     store(outer(row), b.CreateAdd(column, b.getInt64(j * width)), value, masks.empty() ? nullptr : masks[j]);
   };
