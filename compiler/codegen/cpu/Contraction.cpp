@@ -46,7 +46,8 @@ private:
                   Value *lastPanel);
   void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
                  ArrayRef<Value *> masks);
-  void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
+  void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
+                Value *tileOfTask = nullptr);
   void packRhs(const Block &block, Value *firstPanel, Value *lastPanel);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
@@ -57,6 +58,7 @@ private:
   Value *lhsPlace(const Block &block, Value *row);
   Value *rhsPlace(const Block &block, Value *column);
   Value *rowOfTile(Value *tile);
+  Value *nextPanel(Value *panel, Value *tile);
   /// Lanes of vector `vector` of a panel that hold one of its first `limit` columns.
   Value *lanesBelow(Value *limit, unsigned vector) {
     return emitLanesBelow(b, plan.width, b.CreateSub(limit, b.getInt64(vector * plan.width)));
@@ -168,22 +170,27 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
   if (plan.tiles.extra) {
     Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastTile, longer);
     emitLoop(b, firstTile, end, 1, [&](Value *tile) {
-      emitTile(block, rowOfTile(tile), plan.tiles.rows + 1, panel, vectors, masks);
+      emitTile(block, rowOfTile(tile), plan.tiles.rows + 1, panel, vectors, masks, b.CreateSub(tile, firstTile));
     });
   }
   emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1,
-           [&](Value *tile) { emitTile(block, rowOfTile(tile), plan.tiles.rows, panel, vectors, masks); });
+           [&](Value *tile) {
+    emitTile(block, rowOfTile(tile), plan.tiles.rows, panel, vectors, masks, b.CreateSub(tile, firstTile));
+  });
 }
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
-                                  ArrayRef<Value *> masks) {
+                                  ArrayRef<Value *> masks, Value *tileOfTask) {
   TileType tile{rows, vectors, plan.width, element, accumulator};
   Accumulators acc = zeroAccumulators(tile);
   // Panels in scratch and packed weights are padded with zeros; only a tensor
   // read in place must not be read past its end.
   bool inPlace = !plan.rhsIsPacked && !plan.packRhs;
   Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
-  emitReduction(tile, acc, lhsOperand(block, row, rows), rhsOperand(block, panel, vectors), loops, loadMask);
+  TileOperand rhsTile = rhsOperand(block, panel, vectors);
+  if (tileOfTask && plan.rhsIsPacked)
+    rhsTile.ahead = nextPanel(rhsTile.base, tileOfTask);
+  emitReduction(tile, acc, lhsOperand(block, row, rows), rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
     SmallVector<Value *> outer = block.batch;
@@ -247,6 +254,16 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
   Value *place = b.CreateMul(index, b.CreateMul(k, b.getInt64(plan.panel)));
   return {emitAddress(b, element, rhs, place), across, nullptr};
+}
+
+/// What tile `tile` of a task prefetches of the panel that follows: the first tiles bring all of it into L2, in place of
+/// the first tile that needs it, which would wait for memory.
+Value *ContractionEmitter::nextPanel(Value *panel, Value *tile) {
+  int64_t stepBytes = plan.panel * plan.elementBytes;
+  Value *share = b.CreateMul(k, b.getInt64(kAheadBytes));
+  Value *place = b.CreateAdd(b.CreateMul(k, b.getInt64(stepBytes)), b.CreateMul(tile, share));
+  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(stepBytes / kAheadBytes));
+  return emitAddress(b, b.getInt8Ty(), panel, b.CreateSelect(isNeeded, place, b.getInt64(0)));
 }
 
 /// Nested loops over k: body(place in k, offset in rhs).

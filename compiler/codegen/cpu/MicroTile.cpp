@@ -107,6 +107,13 @@ static Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *acc) {
   return b.CreateAdd(acc, b.CreateMul(x, y));
 }
 
+static void emitPrefetch(Ir &b, Value *address, int64_t offset) {
+  constexpr int kRead = 0, kIntoL2 = 2, kData = 1;
+  b.CreateIntrinsic(Intrinsic::prefetch, {address->getType()},
+                    {emitAddress(b, b.getInt8Ty(), address, b.getInt64(offset)), b.getInt32(kRead), b.getInt32(kIntoL2),
+                     b.getInt32(kData)});
+}
+
 /// One step of k.
 static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
                      const TileOperand &rhs, Value *rhsK, ArrayRef<bool> activeRows, Value *lastMask) {
@@ -157,6 +164,8 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
     return emitLoop(b, begin, end, b.getInt64(copies), carriedIn, [&](Value *k, ArrayRef<Value *> carried) {
       SmallVector<Value *> sums(carried);
       for (unsigned u = 0; u < copies; ++u) {
+        if (rhs.ahead && u % 2)
+          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(kAheadBytes))), u / 2 * 64);
         MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
         Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
         step(one, b.CreateNSWAdd(k, b.getInt64(u)));

@@ -61,7 +61,12 @@ struct TileOperand {
   llvm::Value *base;
   llvm::SmallVector<llvm::Value *> across;
   llvm::Value *kStride;
+  /// Null, or what a later tile reads: brought into L2 meanwhile, kAheadBytes a step.
+  llvm::Value *ahead = nullptr;
 };
+
+/// Half a cache line: one prefetch for two steps hides among their loads.
+constexpr int64_t kAheadBytes = 32;
 
 /// A row of constants 0, stride, 2 * stride, ...
 llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, int64_t stride);
