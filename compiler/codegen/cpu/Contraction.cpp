@@ -58,7 +58,6 @@ private:
   Value *lhsPlace(const Block &block, Value *row);
   Value *rhsPlace(const Block &block, Value *column);
   Value *rowOfTile(Value *tile);
-  Value *nextPanel(Value *panel, Value *tile);
   /// Lanes of vector `vector` of a panel that hold one of its first `limit` columns.
   Value *lanesBelow(Value *limit, unsigned vector) {
     return emitLanesBelow(b, plan.width, b.CreateSub(limit, b.getInt64(vector * plan.width)));
@@ -189,7 +188,9 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
   TileOperand rhsTile = rhsOperand(block, panel, vectors);
   if (tileOfTask && plan.rhsIsPacked)
-    rhsTile.ahead = nextPanel(rhsTile.base, tileOfTask);
+    rhsTile.ahead =
+        emitAhead(b, rhsTile.base, emitAddress(b, element, rhsTile.base, b.CreateMul(k, b.getInt64(plan.panel))),
+                  tileOfTask, k, plan.panel * plan.elementBytes);
   emitReduction(tile, acc, lhsOperand(block, row, rows), rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
@@ -254,16 +255,6 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
   Value *place = b.CreateMul(index, b.CreateMul(k, b.getInt64(plan.panel)));
   return {emitAddress(b, element, rhs, place), across, nullptr};
-}
-
-/// What tile `tile` of a task prefetches of the panel that follows: the first tiles bring all of it into L2, in place of
-/// the first tile that needs it, which would wait for memory.
-Value *ContractionEmitter::nextPanel(Value *panel, Value *tile) {
-  int64_t stepBytes = plan.panel * plan.elementBytes;
-  Value *share = b.CreateMul(k, b.getInt64(kAheadBytes));
-  Value *place = b.CreateAdd(b.CreateMul(k, b.getInt64(stepBytes)), b.CreateMul(tile, share));
-  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(stepBytes / kAheadBytes));
-  return emitAddress(b, b.getInt8Ty(), panel, b.CreateSelect(isNeeded, place, b.getInt64(0)));
 }
 
 /// Nested loops over k: body(place in k, offset in rhs).

@@ -95,7 +95,10 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     allTaps *= size;
   Value *panelIndex = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.panels)), panel);
   Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, b.getInt64(allTaps * tapSize)));
+  Value *nextPanel = emitAddress(b, element, weights, b.getInt64(allTaps * tapSize));
   Value *firstChannel = b.CreateMul(group, inputs);
+  Value *allInputs = b.getInt64(allTaps * plan.groupInputs);
+  int64_t stepBytes = plan.panel * element->getScalarSizeInBits() / 8;
   int64_t pixelStride = plan.strides[last] * plan.groups * plan.groupInputs;
 
   auto products = [&](Value *outerTap, Value *inputRow, Value *tap, Accumulators &sums, ArrayRef<bool> active) {
@@ -105,6 +108,9 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride), b.getInt64(1)};
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel)};
+    // All taps of a row of pixels count as one tile.
+    Value *done = b.CreateMul(flatTap, b.getInt64(plan.groupInputs * kAheadBytes));
+    rhs.ahead = emitAddress(b, b.getInt8Ty(), emitAhead(b, weights, nextPanel, row.index, allInputs, stepBytes), done);
     emitProducts(b, tile, sums, lhs, rhs, inputs, active);
   };
   auto sumOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {

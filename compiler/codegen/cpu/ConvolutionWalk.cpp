@@ -32,7 +32,7 @@ void ConvolutionWalk::forEachRow(Value *image, Value *begin, Value *end, functio
   unsigned last = plan.spatialRank() - 1;
   ShapeRef sizes = ShapeRef(plan.output).slice(1, last);
   emitLoop(f.b, begin, end, 1, [&](Value *index) {
-    PixelRow row{image, delinearize(f, index, sizes), {}};
+    PixelRow row{f.b.CreateSub(index, begin), image, delinearize(f, index, sizes), {}};
     for (unsigned dim = 0; dim < last; ++dim)
       row.taps.push_back(tapRange(dim, row.outer[dim]));
     body(row);

@@ -82,6 +82,12 @@ Accumulators zeroAccumulators(const TileType &tile) {
   return acc;
 }
 
+Value *emitAhead(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes) {
+  Value *share = b.CreateMul(tile, b.CreateMul(k, b.getInt64(kAheadBytes)));
+  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(stepBytes / kAheadBytes));
+  return b.CreateSelect(isNeeded, emitAddress(b, b.getInt8Ty(), next, share), weights);
+}
+
 SmallVector<Value *> strided(Ir &b, unsigned count, int64_t stride) { return strided(b, count, b.getInt64(stride)); }
 
 SmallVector<Value *> strided(Ir &b, unsigned count, Value *stride) {

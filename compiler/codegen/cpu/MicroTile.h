@@ -68,6 +68,11 @@ struct TileOperand {
 /// Half a cache line: one prefetch for two steps hides among their loads.
 constexpr int64_t kAheadBytes = 32;
 
+/// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights at
+/// hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
+llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
+                       int64_t stepBytes);
+
 /// A row of constants 0, stride, 2 * stride, ...
 llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, int64_t stride);
 llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, llvm::Value *stride);

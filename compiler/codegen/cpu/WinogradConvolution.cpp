@@ -14,7 +14,7 @@ namespace ptc::cpu {
 static constexpr int64_t kTaskFlops = 1 << 20;
 static constexpr int64_t kTasksWanted = 16;
 // What a task keeps in L2 of its transformed inputs, besides weights and products.
-static constexpr int64_t kInputBytes = 256 << 10;
+static constexpr int64_t kInputBytes = 512 << 10;
 
 WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   WinogradPlan plan;
@@ -38,7 +38,7 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   int64_t registerTiles = divideCeil(plan.tiles, most);
   plan.tileRows = divideCeil(plan.tiles, registerTiles);
   int64_t rowBytes = 4 * points * plan.tileRows * plan.inputs;
-  plan.blockTiles = plan.tileRows * std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(2, registerTiles));
+  plan.blockTiles = plan.tileRows * std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(4, registerTiles));
   plan.blocks = divideCeil(plan.tiles, plan.blockTiles);
   int64_t panelFlops = 2 * points * plan.blockTiles * plan.inputs * plan.panel;
   plan.panelsPerTask = plan.panels;
@@ -62,7 +62,7 @@ public:
       : f(frame), b(frame.b), plan(plan), winograd(*plan.winograd), epilogue(frame, op, 1, plan.lanes),
         element(b.getFloatTy()), vector(FixedVectorType::get(element, plan.lanes)), x(f.pointers.lookup(op.getX())),
         w(f.pointers.lookup(op.getW())), transformed(f.scratch),
-        products(emitAddress(b, element, f.scratch, b.getInt64(plan.inputFloats()))) {}
+        products(emitAddress(b, element, f.scratch, b.getInt64(plan.winograd->points() * plan.inputFloats()))) {}
 
   void emit() {
     emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
@@ -184,10 +184,13 @@ void WinogradEmitter::loadAndTransform(Value *place, const OutputTile &tile, boo
       Value *row = b.CreateAdd(top, number(i)), *column = b.CreateAdd(left, number(j));
       Value *pixel = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(tile.image, number(plan.height)), row),
                                              number(plan.width)), column);
+      if (!isInside) {
+        Value *exists = b.CreateAnd(isWithin(row, plan.height), isWithin(column, plan.width));
+        masks.push_back(b.CreateVectorSplat(plan.lanes, exists));
+        // Nothing is loaded, but an address on no page of ours would cost a suppressed fault.
+        pixel = b.CreateSelect(exists, pixel, number(0));
+      }
       offsets.push_back(b.CreateMul(pixel, number(plan.inputs)));
-      if (!isInside)
-        masks.push_back(b.CreateVectorSplat(
-            plan.lanes, b.CreateAnd(isWithin(row, plan.height), isWithin(column, plan.width))));
     }
   emitLoop(b, number(0), number(plan.inputs), plan.lanes, [&](Value *channel) {
     SmallVector<Value *> values;
@@ -197,8 +200,8 @@ void WinogradEmitter::loadAndTransform(Value *place, const OutputTile &tile, boo
                                 : b.CreateMaskedLoad(vector, address, Align(4), masks[i], Constant::getNullValue(vector)));
     }
     for (auto [point, value] : enumerate(sandwich(winograd.bt, n, values))) {
-      Value *row = b.CreateAdd(number(point * plan.blockTiles), place);
-      Value *to = b.CreateAdd(b.CreateMul(row, number(plan.inputs)), channel);
+      Value *to = b.CreateAdd(b.CreateMul(place, number(plan.inputs)), channel);
+      to = b.CreateAdd(to, number(point * plan.inputFloats()));
       b.CreateAlignedStore(value, emitAddress(b, element, transformed, to), Align(4));
     }
   });
@@ -211,8 +214,8 @@ void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Valu
   for (unsigned j = 0; j < vectors; ++j) {
     SmallVector<Value *> values;
     for (int64_t point = 0; point < winograd.points(); ++point) {
-      Value *row = b.CreateAdd(number(point * plan.blockTiles), place);
-      Value *from = b.CreateAdd(b.CreateMul(row, number(plan.panel)), number(j * plan.lanes));
+      Value *from = b.CreateAdd(b.CreateMul(place, number(plan.panel)), number(j * plan.lanes));
+      from = b.CreateAdd(from, number(point * plan.productFloats()));
       values.push_back(b.CreateAlignedLoad(vector, emitAddress(b, element, products, from), Align(4)));
     }
     for (auto [i, value] : enumerate(sandwich(winograd.at, m, values)))
@@ -253,15 +256,18 @@ void WinogradEmitter::multiply(Value *panel, unsigned vectors, Value *count) {
   emitLoop(b, number(0), number(winograd.points()), 1, [&](Value *point) {
     Value *panelIndex = b.CreateAdd(b.CreateMul(point, number(plan.panels)), panel);
     Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, number(plan.inputs * plan.panel)));
-    Value *firstRow = b.CreateMul(point, number(plan.blockTiles));
+    Value *next = emitAddress(b, element, weights, number(plan.panels * plan.inputs * plan.panel)); // of the next point
+    Value *inputsOfPoint = emitAddress(b, element, transformed, b.CreateMul(point, number(plan.inputFloats())));
+    Value *productsOfPoint = emitAddress(b, element, products, b.CreateMul(point, number(plan.productFloats())));
     emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
-      Value *row = b.CreateAdd(firstRow, tileRow);
-      TileOperand lhs{emitAddress(b, element, transformed, b.CreateMul(row, number(plan.inputs))),
+      TileOperand lhs{emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.inputs))),
                       strided(b, tile.rows, plan.inputs), number(1)};
       TileOperand rhs{weights, strided(b, vectors, plan.lanes), number(plan.panel)};
+      rhs.ahead = emitAhead(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)), number(plan.inputs),
+                            plan.panel * sizeof(float));
       Accumulators sums = zeroAccumulators(tile);
       emitProducts(b, tile, sums, lhs, rhs, number(plan.inputs));
-      Value *to = emitAddress(b, element, products, b.CreateMul(row, number(plan.panel)));
+      Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
       for (unsigned i = 0; i < tile.rows; ++i)
         for (unsigned j = 0; j < vectors; ++j)
           b.CreateAlignedStore(sums.at(i, j), emitAddress(b, element, to, number(i * plan.panel + j * plan.lanes)),

@@ -22,8 +22,10 @@ struct WinogradPlan {
   int64_t blocks, panelsPerTask, panelBlocks;
 
   int64_t tasks() const { return blocks * panelBlocks; }
-  int64_t inputFloats() const { return winograd->points() * blockTiles * inputs; }
-  int64_t scratchBytes() const { return 4 * (inputFloats() + winograd->points() * blockTiles * panel); }
+  /// A line more than a point needs: the points of a tile, written together, do not fall on one set of the cache.
+  int64_t inputFloats() const { return blockTiles * inputs + 16; }   ///< of a point
+  int64_t productFloats() const { return blockTiles * panel + 16; }  ///< of a point
+  int64_t scratchBytes() const { return 4 * winograd->points() * (inputFloats() + productFloats()); }
 };
 
 WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers);
