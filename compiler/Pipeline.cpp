@@ -41,7 +41,7 @@ namespace {
 struct Pipe {
   WeightStore &weights;
   const Options &options;
-  unsigned vectorBytes = 0; ///< of the target; 0 while there is none
+  PackingRules packing; ///< of the target; no vectors while there is none
 };
 
 struct Step {
@@ -84,7 +84,7 @@ static constexpr Step kSteps[] = {
     // What computes a size that data decide stands before all that has it.
     {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
-    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.vectorBytes, p.options.winograd); }, true},
+    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.packing, p.options.winograd); }, true},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };
@@ -97,10 +97,10 @@ void registerDialects(DialectRegistry &registry) {
 void registerPasses() {
   static WeightStore weights;
   static const Options options;
-  constexpr unsigned kVectorBytes = 32;
+  static constexpr PackingRules kAvx2{32};
   for (const Step &step : kSteps)
     registerPass([&step] {
-      Pipe pipe{weights, options, kVectorBytes};
+      Pipe pipe{weights, options, kAvx2};
       return step.create(pipe);
     });
 }
@@ -119,12 +119,14 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
   return error ? LogicalResult(module.emitError(llvm::toString(std::move(error)))) : success();
 }
 
+static PackingRules packingOf(const cpu::Target &target) { return {target.vectorBytes, target.hasBf16Dot() ? 2u : 1u}; }
+
 namespace {
 /// The passes of one compilation.
 class Pipeline {
 public:
   Pipeline(WeightStore &weights, const Options &options, Times &times)
-      : pipe{weights, options}, options(options), times(times) {}
+      : pipe{weights, options, {0}}, options(options), times(times) {}
 
   /// To the end of stage `to`, but for what needs a target.
   LogicalResult lowerForAll(ModuleOp module, Stage to);
@@ -163,7 +165,7 @@ LogicalResult Pipeline::lowerForAll(ModuleOp module, Stage to) {
 }
 
 LogicalResult Pipeline::lowerForTarget(ModuleOp module, const cpu::Target &target) {
-  pipe.vectorBytes = target.vectorBytes;
+  pipe.packing = packingOf(target);
   return failure(failed(run(module, Stage::Loop, true)) || failed(verifyStage(module, Stage::Loop)) ||
                  failed(saveIr(module, Stage::Loop, options)));
 }
@@ -185,7 +187,7 @@ LogicalResult lowerForTargets(ModuleOp module, WeightStore &weights, Stage to, l
   if (to < Stage::Loop)
     return success();
   for (const cpu::Target &target : targets) {
-    auto alike = llvm::find_if(variants, [&](const Variant &v) { return v.target.vectorBytes == target.vectorBytes; });
+    auto alike = llvm::find_if(variants, [&](const Variant &v) { return packingOf(v.target) == packingOf(target); });
     if (alike != variants.end()) {
       variants.push_back({target, alike->module, nullptr});
       continue;

@@ -33,12 +33,17 @@ struct Source {
   SmallVector<int64_t> batchSizes, batchStrides;
   SmallVector<int64_t> kSizes, kStrides;
 
+  int64_t group = 1; ///< elements of the innermost k that lie side by side
+
   int64_t kCount() const {
     int64_t count = 1;
     for (int64_t size : kSizes)
       count *= size;
     return count;
   }
+  int64_t innerSize() const { return kSizes.empty() ? 1 : kSizes.back(); }
+  /// With the innermost k padded to whole groups.
+  int64_t packedCount() const { return kCount() / innerSize() * llvm::alignTo(innerSize(), group); }
 };
 
 int64_t product(ArrayRef<int64_t> sizes) {
@@ -56,7 +61,7 @@ int64_t placeOf(int64_t index, ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride
   return place;
 }
 
-/// Writes panel `panel` of batch `batch`: [k][panelWidth], zeros beyond the last column.
+/// Writes panel `panel` of batch `batch`: [k / group][panelWidth][group], but for zeros beyond the last column and k.
 template <typename Element>
 void packPanel(const Source &source, int64_t batch, int64_t panel, int64_t panelWidth, Element *to) {
   const auto *from = reinterpret_cast<const Element *>(source.bytes);
@@ -67,7 +72,7 @@ void packPanel(const Source &source, int64_t batch, int64_t panel, int64_t panel
     columns[i] = base + placeOf(first + i, source.columnSizes, source.columnStrides);
   // The innermost k is cut so that the lines read down the columns stay in L1.
   constexpr int64_t kBlock = 64;
-  int64_t inner = source.kSizes.empty() ? 1 : source.kSizes.back();
+  int64_t inner = source.innerSize(), group = source.group, groups = llvm::divideCeil(inner, group);
   int64_t innerStride = source.kStrides.empty() ? 0 : source.kStrides.back();
   ArrayRef<int64_t> outerSizes = ArrayRef(source.kSizes).drop_back(source.kSizes.empty() ? 0 : 1);
   ArrayRef<int64_t> outerStrides = ArrayRef(source.kStrides).drop_back(source.kStrides.empty() ? 0 : 1);
@@ -78,13 +83,13 @@ void packPanel(const Source &source, int64_t batch, int64_t panel, int64_t panel
         for (int64_t j = block; j < std::min(inner, block + kBlock); ++j) {
           Element value;
           std::memcpy(&value, from + columns[i] + outerPlace + j * innerStride, sizeof value);
-          to[(outer * inner + j) * panelWidth + i] = value;
+          to[((outer * groups + j / group) * panelWidth + i) * group + j % group] = value;
         }
   }
 }
 
 std::vector<char> pack(const Source &source, int64_t panelWidth) {
-  int64_t panels = llvm::divideCeil(source.columns, panelWidth), panelSize = source.kCount() * panelWidth;
+  int64_t panels = llvm::divideCeil(source.columns, panelWidth), panelSize = source.packedCount() * panelWidth;
   std::vector<char> packed(source.batches * panels * panelSize * source.elementBytes);
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -120,8 +125,8 @@ class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<Module
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
 
-  PackWeightsPass(WeightStore &weights, unsigned vectorBytes, bool usesWinograd)
-      : weights(weights), vectorBytes(vectorBytes), usesWinograd(usesWinograd) {}
+  PackWeightsPass(WeightStore &weights, PackingRules rules, bool usesWinograd)
+      : weights(weights), rules(rules), usesWinograd(usesWinograd) {}
   PackWeightsPass(const PackWeightsPass &) = default;
 
   StringRef getArgument() const override { return "pack-weights"; }
@@ -138,7 +143,7 @@ private:
   void dropUnusedWeights(func::FuncOp function);
   void packContract(loop::ContractOp op);
   void packConvolution(loop::ConvolutionOp op);
-  void packComputedWeight(loop::ConvolutionOp op, int64_t panel);
+  void packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group);
   BlockArgument weightArgument(Value value);
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
   void replaceWeight(OpOperand &use, const Source &source, int64_t panel, ArrayRef<int64_t> shape);
@@ -146,10 +151,14 @@ private:
                      llvm::function_ref<std::vector<char>()> pack);
 
   /// Two registers of columns to a tile.
-  int64_t panelOf(Type element) const { return 2 * vectorBytes / (element.isF64() ? 8 : 4); }
+  int64_t panelOf(Type element) const { return 2 * rules.vectorBytes / (element.isF64() ? 8 : 4); }
+  /// A single k has no neighbour.
+  int64_t groupOf(Type element, int64_t innerSize) const {
+    return element.isBF16() && innerSize > 1 ? rules.bf16Group : 1;
+  }
 
   WeightStore &weights;
-  unsigned vectorBytes;
+  PackingRules rules;
   bool usesWinograd;
 };
 
@@ -186,6 +195,8 @@ void PackWeightsPass::replaceWeight(OpOperand &use, const Source &source, int64_
     for (int64_t stride : sizes)
       stream << '.' << stride;
   stream << '.' << source.offset << '.' << panel;
+  if (source.group > 1)
+    stream << ".by" << source.group;
   replaceWeight(use, suffix, shape, [&] { return pack(source, panel); });
 }
 
@@ -254,6 +265,11 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
     return;
   Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
   source.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  while (!source.kSizes.empty() && source.kSizes.back() == 1) {
+    source.kSizes.pop_back();
+    source.kStrides.pop_back();
+  }
+  source.group = groupOf(element, source.innerSize());
   source.batches = product(source.batchSizes);
   source.columns = product(source.columnSizes);
   int64_t panel = panelOf(element), panels = llvm::divideCeil(source.columns, panel);
@@ -261,17 +277,23 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
   if (source.columns < panel / 4 || source.kCount() == 0)
     return;
   SmallVector<int64_t> shape(source.batchSizes);
-  shape.append({panels, source.kCount(), panel});
+  shape.append({panels, source.packedCount() / source.group, panel});
+  if (source.group > 1)
+    shape.push_back(source.group);
   replaceWeight(op.getRhsMutable(), source, panel, shape);
   op.setRhsPanel(panel);
+  op.setRhsGroup(source.group);
 }
 
 /// Shape of the packed form of a weight [kernel..., C / groups, O].
-static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups, int64_t panel) {
+static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups, int64_t panel, int64_t group) {
   int64_t outputs = weight.getShape().back() / groups;
   SmallVector<int64_t> shape = {groups, int64_t(llvm::divideCeil(outputs, panel))};
   llvm::append_range(shape, weight.getShape().drop_back());
+  shape.back() = llvm::divideCeil(shape.back(), group);
   shape.push_back(panel);
+  if (group > 1)
+    shape.push_back(group);
   return shape;
 }
 
@@ -284,9 +306,10 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   if (isDepthwise)
     return;
   int64_t panel = panelOf(type.getElementType());
+  int64_t group = groupOf(type.getElementType(), type.getShape()[type.getRank() - 2]);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
-    return packComputedWeight(op, panel);
+    return packComputedWeight(op, panel, group);
   auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
   StringRef key = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue();
   const Weight *weight = weights.find(key);
@@ -303,8 +326,10 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
     source.kSizes.insert(source.kSizes.begin(), type.getShape()[i]);
     source.kStrides.insert(source.kStrides.begin(), stride);
   }
-  replaceWeight(op.getWMutable(), source, panel, packedShape(type, groups, panel));
+  source.group = group;
+  replaceWeight(op.getWMutable(), source, panel, packedShape(type, groups, panel, group));
   op.setWPanel(panel);
+  op.setWGroup(group);
 }
 
 /// Whether the convolution becomes one by minimal filtering.
@@ -317,7 +342,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   if (op.getKernel().size() != 2 || !all(op.getKernel(), 3) || !all(op.getStrides(), 1) || !all(op.getDilations(), 1) ||
       op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() || !y.hasStaticShape())
     return false;
-  int64_t inputs = type.getDimSize(2), outputs = type.getDimSize(3), lanes = vectorBytes / 4;
+  int64_t inputs = type.getDimSize(2), outputs = type.getDimSize(3), lanes = rules.vectorBytes / 4;
   int64_t m = chooseWinograd(y.getDimSize(0), y.getShape().slice(1, 2), inputs, outputs);
   if (!m || inputs % lanes || outputs % lanes)
     return false;
@@ -342,11 +367,11 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
 }
 
 /// A weight that the model computes, or is given, is packed by a kernel of its own.
-void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel) {
+void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group) {
   auto kernel = op->getParentOfType<loop::KernelOp>();
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   int64_t groups = op.getGroups(), outputs = type.getShape().back() / groups;
-  auto packed = RankedTensorType::get(packedShape(type, groups, panel), type.getElementType());
+  auto packed = RankedTensorType::get(packedShape(type, groups, panel, group), type.getElementType());
   unsigned taps = type.getRank() - 1; // kernel and input channels
   Location loc = op.getLoc();
   OpBuilder b(kernel);
@@ -363,19 +388,28 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel) 
                      SmallVector<Location>(packed.getRank(), loc));
   loop::YieldOp::create(b, loc, map.getResults());
 
-  // Place (group, panel, taps..., lane) holds column panel * width + lane of the group.
+  // Place (group, panel, taps..., lane) holds column panel * width + lane of the group; with groups of channels,
+  // (group, panel, kernel..., channel / g, lane, channel % g).
   b.setInsertionPointToStart(&point);
-  AffineExpr column = b.getAffineDimExpr(1) * panel + b.getAffineDimExpr(packed.getRank() - 1);
+  AffineExpr column = b.getAffineDimExpr(1) * panel + b.getAffineDimExpr(2 + taps);
   SmallVector<AffineExpr> place;
   for (unsigned i = 0; i < taps; ++i)
     place.push_back(b.getAffineDimExpr(2 + i));
+  if (group > 1)
+    place.back() = place.back() * group + b.getAffineDimExpr(3 + taps);
+  AffineExpr channel = place.back();
   place.push_back(b.getAffineDimExpr(0) * outputs + column);
   auto mapOf = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMapAttr::get(AffineMap::get(packed.getRank(), 0, exprs, &getContext()));
   };
-  Value index = loop::IndexOp::create(b, loc, b.getIndexType(), point.getArguments(), mapOf(column));
-  Value limit = arith::ConstantIndexOp::create(b, loc, outputs);
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, limit);
+  auto below = [&](AffineExpr expr, int64_t size) -> Value {
+    Value index = loop::IndexOp::create(b, loc, b.getIndexType(), point.getArguments(), mapOf(expr));
+    Value limit = arith::ConstantIndexOp::create(b, loc, size);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, limit);
+  };
+  Value inside = below(column, outputs);
+  if (int64_t channels = type.getShape()[taps - 1]; channels % group)
+    inside = arith::AndIOp::create(b, loc, inside, below(channel, channels));
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
   Value read =
       loop::ReadOp::create(b, loc, type.getElementType(), weight, point.getArguments(), inside, zero, mapOf(place));
@@ -383,10 +417,11 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel) 
   kernel.getInputsMutable()[argument.getArgNumber()].set(pack.getResult(0));
   argument.setType(packed);
   op.setWPanel(panel);
+  op.setWGroup(group);
 }
 
-std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, unsigned vectorBytes, bool winograd) {
-  return std::make_unique<PackWeightsPass>(weights, vectorBytes, winograd);
+std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, PackingRules rules, bool winograd) {
+  return std::make_unique<PackWeightsPass>(weights, rules, winograd);
 }
 
 } // namespace ptc

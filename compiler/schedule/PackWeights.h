@@ -3,7 +3,8 @@
 // Before: loop.contract and loop.convolution read constant right-hand sides as
 //         the model stores them.
 // After:  those weights lie in panels of as many columns as a register tile
-//         has (see `rhs_panel` and `w_panel` in Loop.td), in the weight store.
+//         has (see `rhs_panel` and `w_panel` in Loop.td), in the weight store,
+//         in groups along k where an instruction takes several at once.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +19,17 @@ class Pass;
 namespace ptc {
 class WeightStore;
 
-/// `vectorBytes`: of one vector register of the target. `winograd`: whether convolutions may be by minimal filtering.
-std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightStore &weights, unsigned vectorBytes, bool winograd);
+/// What of the target decides the order.
+struct PackingRules {
+  unsigned vectorBytes;   ///< of one vector register
+  unsigned bf16Group = 1; ///< neighbouring k that one instruction multiplies and adds up, of bf16
+
+  bool operator==(const PackingRules &other) const {
+    return vectorBytes == other.vectorBytes && bf16Group == other.bf16Group;
+  }
+};
+
+/// `winograd`: whether convolutions may be by minimal filtering.
+std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightStore &weights, PackingRules rules, bool winograd);
 
 } // namespace ptc

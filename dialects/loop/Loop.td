@@ -176,11 +176,12 @@ def ContractOp : Template<"contract"> {
     The full domain is (b..., m..., n..., k...): the result's shape (batch_rank, m_rank, n_rank
     dimensions) followed by k_sizes. lhs_map does not use n, rhs_map does not use m.
     `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
-    is ignored.
+    is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
+    [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
                        I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,
-                       DefaultValuedAttr<I64Attr, "0">:$rhs_panel);
+                       DefaultValuedAttr<I64Attr, "0">:$rhs_panel, DefaultValuedAttr<I64Attr, "1">:$rhs_group);
   let assemblyFormat = [{
     $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]` `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
     $epilogue attr-dict `:` type($lhs) `,` type($rhs) `->` type($results)
@@ -191,14 +192,15 @@ def ConvolutionOp : Template<"convolution"> {
   let summary = "channels-last convolution: x [N, spatial..., C], w [kernel..., C/groups, O]";
   let description = [{
     The domain is [N, spatial..., O]. Attributes as in prims.convolution (input dilation is gone).
-    `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p]. For depthwise
+    `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p], with `w_group` g > 1 as
+    [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. For depthwise
     (C/groups == 1 and O == groups) w stays [kernel..., 1, O]. `winograd` m > 0: w is packed as
     [(m + 2) (m + 2), ceil(O/p), C, p], transformed for tiles of m x m outputs (compiler/schedule/Winograd.h).
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
                        DenseI64ArrayAttr:$kernel, DefaultValuedAttr<I64Attr, "0">:$w_panel,
-                       DefaultValuedAttr<I64Attr, "0">:$winograd);
+                       DefaultValuedAttr<I64Attr, "0">:$winograd, DefaultValuedAttr<I64Attr, "1">:$w_group);
   let assemblyFormat = "$x `,` $w $epilogue attr-dict `:` type($x) `,` type($w) `->` type($results)";
 }
 

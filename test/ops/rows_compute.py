@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from harness import bools, ints, op, special, x
 
+M, K = torch.export.Dim("m", min=2, max=64), torch.export.Dim("k", min=2, max=64)
+
 
 def written_attention(q, k, v, masked):
     scores = (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(masked, float("-inf"))
@@ -52,6 +54,18 @@ reductions = [
     op("cross", lambda a, b: torch.linalg.cross(a, b), x(4, 3), x(4, 3)),
 ]  # fmt: skip
 
+
+class Multiplied:
+    """A linear layer of bfloat16 with fixed weights, as a function of its first input."""
+
+    def __init__(self, inputs, outputs):
+        torch.manual_seed(0)
+        self.linear = torch.nn.Linear(inputs, outputs, dtype=torch.bfloat16).requires_grad_(False)
+
+    def __call__(self, a, _):
+        return F.gelu(self.linear(a))
+
+
 contractions = [
     op("mm", torch.mm, x(7, 5), x(5, 9)),
     op("bmm", torch.bmm, x(3, 7, 5), x(3, 5, 9)),
@@ -62,6 +76,21 @@ contractions = [
     op("matmul.1d_3d", torch.matmul, x(5), x(3, 5, 9)),
     op("matmul.2d_3d", torch.matmul, x(7, 5), x(3, 5, 9)),
     op("matmul.bf16", torch.matmul, x(7, 32, dtype=torch.bfloat16), x(32, 9, dtype=torch.bfloat16)),
+    # Processors that multiply bf16 take two k at a time: odd ones, other orders, few rows, several dimensions of k.
+    *(op(f"matmul.bf16.{name}", f, x(3, *a, dtype=torch.bfloat16), x(3, *b, dtype=torch.bfloat16)) for name, f, a, b in [
+        ("odd", lambda a, b: a @ b, (37, 45), (45, 29)),
+        ("long", lambda a, b: a @ b, (5, 1101), (1101, 40)),
+        ("few_rows", lambda a, b: a[0] @ b[0], (5, 45), (45, 129)),
+        ("by_columns", lambda a, b: a.mT @ b, (45, 37), (45, 29)),
+        ("by_rows", lambda a, b: a @ b.mT, (37, 45), (29, 45)),
+        ("both", lambda a, b: a.mT @ b.mT, (44, 37), (29, 44)),
+        ("outer", lambda a, b: a @ b, (37, 1), (1, 29)),
+        ("two_k", lambda a, b: torch.einsum("bmk,bkn->mn", a, b), (37, 5), (5, 29)),
+        ("weight", Multiplied(45, 70), (37, 45), (1,)),
+        ("weight.even", Multiplied(64, 64), (37, 64), (1,)),
+    ]),
+    op("matmul.bf16.dynamic", lambda a, b: a @ b.mT, x(7, 6, dtype=torch.bfloat16), x(5, 6, dtype=torch.bfloat16),
+       dynamic=({0: M, 1: K}, {1: K}), other=(x(41, 33, dtype=torch.bfloat16), x(5, 33, dtype=torch.bfloat16))),
     # What the half type loses of the products, which nobody sees who rounds before the addition.
     *(op(f"{name}.bf16", f, x(3, 7, 32, dtype=torch.bfloat16), x(3, 32, 9, dtype=torch.bfloat16)) for name, f in [
         ("linear", lambda a, w: F.linear(a[0, :1], w[0].T, -(a[0, :1] @ w[0])[0])),

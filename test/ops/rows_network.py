@@ -22,9 +22,9 @@ class Recurrent:
 class Convolved:
     """A 3 x 3 convolution with fixed weights and something behind it, as a function of its input."""
 
-    def __init__(self, inputs, outputs, padding):
+    def __init__(self, inputs, outputs, padding, **options):
         torch.manual_seed(0)
-        self.convolution = torch.nn.Conv2d(inputs, outputs, 3, padding=padding).requires_grad_(False)
+        self.convolution = torch.nn.Conv2d(inputs, outputs, 3, padding=padding, **options).requires_grad_(False)
 
     def __call__(self, a):
         return F.gelu(self.convolution(a)) + 1
@@ -57,6 +57,11 @@ convolution = [
     op("conv2d.same", lambda a, w: F.conv2d(a, w, padding="same"), x(1, 3, 6, 6), x(4, 3, 4, 3)),
     *(op(f"conv2d.bf16.{name}", lambda a, w, n=n: F.conv2d(a, w, -F.conv2d(a, w, groups=n).flatten(), groups=n),
          x(1, 4, 3, 3, dtype=torch.bfloat16), x(8, 4 // n, 3, 3, dtype=torch.bfloat16)) for name, n in (("bias", 1), ("grouped", 2))),
+    *(op(f"conv2d.bf16.{i}.{o}.{g}", lambda a, w, g=g, s=s: F.conv2d(a, w, padding=1, groups=g, stride=s),
+         x(2, i, 9, 11, dtype=torch.bfloat16), x(o, i // g, 3, 3, dtype=torch.bfloat16))
+      for i, o, g, s in ((3, 40, 1, 2), (32, 33, 1, 1), (10, 6, 2, 1), (4, 8, 4, 1))),
+    *(op(f"conv2d.bf16.weights.{i}.{o}.{g}", Convolved(i, o, 1, groups=g, dtype=torch.bfloat16), x(1, i, 9, 17, dtype=torch.bfloat16))
+      for i, o, g in ((3, 40, 1), (32, 33, 1), (10, 6, 2))),
     op("conv2d.int", lambda a, w, b: F.conv2d(a, w, b, stride=2, padding=1, groups=2), ints(1, 4, 6, 7), ints(6, 2, 3, 3), ints(6)),
     op("conv_transpose2d.int", lambda a, w: F.conv_transpose2d(a, w, stride=2), ints(1, 3, 4, 4), ints(3, 2, 3, 3)),
     op("conv2d.unbatched", lambda a, w: F.conv2d(a, w), x(3, 6, 6), x(4, 3, 3, 3)),

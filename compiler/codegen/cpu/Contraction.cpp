@@ -31,7 +31,7 @@ public:
     rhs = f.pointers.lookup(op.getRhs());
     m = emitSize(f, plan.mSize);
     n = emitSize(f, plan.nSize);
-    k = emitSize(f, plan.reductionSize());
+    packedK = emitSize(f, plan.packedReductionSize());
     loops = loopsOverScratch();
   }
 
@@ -70,7 +70,7 @@ private:
   TileEpilogue epilogue;
   SmallVector<ReductionLoop> loops;
   Type *element, *accumulator;
-  Value *lhs, *rhs, *m, *n, *k;
+  Value *lhs, *rhs, *m, *n, *packedK;
 };
 
 } // namespace
@@ -83,7 +83,8 @@ SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
   for (ReductionLoop &loop : reverse(result)) {
     if (plan.packRhs)
       loop.rhsStride = place * plan.panel;
-    place = place * loop.size;
+    bool isInnermost = &loop == &result.back();
+    place = place * (isInnermost ? loop.size.ceilDiv(plan.group) * plan.group : loop.size);
   }
   return collapseLoops(result);
 }
@@ -180,17 +181,18 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
                                   ArrayRef<Value *> masks, Value *tileOfTask) {
-  TileType tile{rows, vectors, plan.width, element, accumulator};
+  TileType tile{rows, vectors, plan.width, element, accumulator, plan.group};
   Accumulators acc = zeroAccumulators(tile);
   // Panels in scratch and packed weights are padded with zeros; only a tensor
   // read in place must not be read past its end.
   bool inPlace = !plan.rhsIsPacked && !plan.packRhs;
   Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
   TileOperand rhsTile = rhsOperand(block, panel, vectors);
-  if (tileOfTask && plan.rhsIsPacked)
-    rhsTile.ahead =
-        emitAhead(b, rhsTile.base, emitAddress(b, element, rhsTile.base, b.CreateMul(k, b.getInt64(plan.panel))),
-                  tileOfTask, k, plan.panel * plan.elementBytes);
+  if (tileOfTask && plan.rhsIsPacked) {
+    Value *next = emitAddress(b, element, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
+    Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
+    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, plan.group * plan.panel * plan.elementBytes);
+  }
   emitReduction(tile, acc, lhsOperand(block, row, rows), rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
@@ -247,49 +249,63 @@ TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsig
 TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, unsigned vectors) {
   SmallVector<Value *> across = strided(b, vectors, plan.width);
   if (plan.packRhs) {
-    Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(k, b.getInt64(plan.panel)));
-    return {emitAddress(b, element, f.scratch, place), across, nullptr};
+    Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
+    return {emitAddress(b, element, f.scratch, place), across, nullptr, plan.group > 1};
   }
   if (!plan.rhsIsPacked)
     return {emitAddress(b, element, rhs, rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)))), across, nullptr};
   Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
-  Value *place = b.CreateMul(index, b.CreateMul(k, b.getInt64(plan.panel)));
-  return {emitAddress(b, element, rhs, place), across, nullptr};
+  Value *place = b.CreateMul(index, b.CreateMul(packedK, b.getInt64(plan.panel)));
+  return {emitAddress(b, element, rhs, place), across, nullptr, plan.group > 1};
 }
 
-/// Nested loops over k: body(place in k, offset in rhs).
-static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, Value *place, Value *offset,
-                     function_ref<void(Value *, Value *)> body) {
-  if (loops.empty())
-    return body(place, offset);
+/// Nested loops over k in steps of `group`: body(place in packed k, offset in rhs, how many of the step are there; null:
+/// all).
+static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned group, Value *place, Value *offset,
+                     function_ref<void(Value *, Value *, Value *)> body) {
   Ir &b = f.b;
-  Value *size = emitSize(f, loops.front().size);
+  bool isInnermost = loops.size() == 1;
+  Value *size = emitSize(f, loops.front().size), *packed = size;
+  if (isInnermost)
+    packed = emitSize(f, loops.front().size.ceilDiv(group) * group);
   Value *stride = emitSize(f, loops.front().rhsStride);
-  emitLoop(b, b.getInt64(0), size, 1, [&](Value *i) {
-    forEachK(f, loops.drop_front(), b.CreateAdd(b.CreateMul(place, size), i),
-             b.CreateAdd(offset, b.CreateMul(i, stride)), body);
+  emitLoop(b, b.getInt64(0), size, isInnermost ? group : 1, [&](Value *i) {
+    Value *at = b.CreateAdd(b.CreateMul(place, packed), i), *from = b.CreateAdd(offset, b.CreateMul(i, stride));
+    if (isInnermost)
+      body(at, from, packed == size ? nullptr : b.CreateSub(size, i));
+    else
+      forEachK(f, loops.drop_front(), group, at, from, body);
   });
 }
 
-/// Copies panels of rhs to scratch as [panel][k][column], zeros beyond n. The
-/// panels of one k are copied together: they lie on one page of memory.
+/// Copies panels of rhs to scratch as [panel][k][column], or with groups of k as [panel][k / g][column][g], zeros beyond
+/// n and k. The panels of one k are copied together: they lie on one page of memory.
 void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *lastPanel) {
   Align align(element->getScalarSizeInBits() / 8);
-  Value *width = b.getInt64(plan.panel), *first = b.CreateMul(firstPanel, width);
-  Value *panelSize = b.CreateMul(k, width), *count = b.CreateSub(lastPanel, firstPanel);
+  Value *width = b.getInt64(plan.panel), *first = b.CreateMul(firstPanel, width), *zero = b.getInt64(0);
+  Value *panelSize = b.CreateMul(packedK, width), *count = b.CreateSub(lastPanel, firstPanel);
+  Value *kStride = emitSize(f, plan.k.back().rhsStride);
   if (plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1) {
     Value *from = emitAddress(b, element, rhs, rhsPlace(block, first));
-    forEachK(f, plan.k, b.getInt64(0), b.getInt64(0), [&](Value *place, Value *offset) {
-      emitLoop(b, b.getInt64(0), count, 1, [&](Value *panel) {
+    forEachK(f, plan.k, plan.group, zero, zero, [&](Value *place, Value *offset, Value *there) {
+      emitLoop(b, zero, count, 1, [&](Value *panel) {
         Value *column = b.CreateMul(panel, width), *left = b.CreateSub(n, b.CreateAdd(first, column));
         Value *source = emitAddress(b, element, from, b.CreateAdd(offset, column));
         Value *to = b.CreateAdd(b.CreateMul(panel, panelSize), b.CreateMul(place, width));
+        auto *type = FixedVectorType::get(element, plan.width);
+        auto load = [&](Value *address, Value *mask) {
+          return b.CreateMaskedLoad(type, address, align, mask, Constant::getNullValue(type));
+        };
         for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
-          auto *type = FixedVectorType::get(element, plan.width);
-          Value *at = b.getInt64(j * plan.width);
-          Value *value = b.CreateMaskedLoad(type, emitAddress(b, element, source, at), align, lanesBelow(left, j),
-                                            Constant::getNullValue(type));
-          b.CreateAlignedStore(value, emitAddress(b, element, f.scratch, b.CreateAdd(to, at)), align);
+          Value *address = emitAddress(b, element, source, b.getInt64(j * plan.width)), *mask = lanesBelow(left, j);
+          Value *value = load(address, mask);
+          if (plan.group == 2) {
+            if (there)
+              mask = b.CreateAnd(mask, b.CreateVectorSplat(plan.width, b.CreateICmpSGT(there, b.getInt64(1))));
+            value = emitInterleave(b, value, load(emitAddress(b, element, address, kStride), mask));
+          }
+          Value *at = b.CreateAdd(to, b.getInt64(j * plan.width * plan.group));
+          b.CreateAlignedStore(value, emitAddress(b, element, f.scratch, at), align);
         }
       });
     });
@@ -297,22 +313,23 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
   }
   // k is contiguous, as in q k^T: a column at a time.
   Value *columns = b.CreateMul(count, width);
-  emitLoop(b, b.getInt64(0), columns, 1, [&](Value *column) {
+  emitLoop(b, zero, columns, 1, [&](Value *column) {
     Value *place = b.CreateMul(b.CreateUDiv(column, width), panelSize);
-    Value *to = emitAddress(b, element, f.scratch, b.CreateAdd(place, b.CreateURem(column, width)));
+    Value *inPanel = b.CreateMul(b.CreateURem(column, width), b.getInt64(plan.group));
+    Value *to = emitAddress(b, element, f.scratch, b.CreateAdd(place, inPanel));
+    auto store = [&](Value *at, Value *value) {
+      b.CreateAlignedStore(value, emitAddress(b, element, to, b.CreateMul(at, width)), align);
+    };
     Value *inside = b.CreateICmpSLT(b.CreateAdd(first, column), n);
     emitIf(b, inside, [&] {
       Value *from = emitAddress(b, element, rhs, rhsPlace(block, b.CreateAdd(first, column)));
-      forEachK(f, plan.k, b.getInt64(0), b.getInt64(0), [&](Value *at, Value *offset) {
-        Value *value = b.CreateAlignedLoad(element, emitAddress(b, element, from, offset), align);
-        b.CreateAlignedStore(value, emitAddress(b, element, to, b.CreateMul(at, width)), align);
+      forEachK(f, plan.k, plan.group, zero, zero, [&](Value *at, Value *offset, Value *there) {
+        store(at, emitLoadGroup(b, element, plan.group, emitAddress(b, element, from, offset), kStride, there));
       });
     });
     emitIf(b, b.CreateNot(inside), [&] {
-      emitLoop(b, b.getInt64(0), k, 1, [&](Value *at) {
-        b.CreateAlignedStore(Constant::getNullValue(element), emitAddress(b, element, to, b.CreateMul(at, width)),
-                             align);
-      });
+      Type *type = plan.group > 1 ? FixedVectorType::get(element, plan.group) : element;
+      emitLoop(b, zero, packedK, plan.group, [&](Value *at) { store(at, Constant::getNullValue(type)); });
     });
   });
 }

@@ -110,6 +110,13 @@ AffineExpr ContractionPlan::reductionSize() const {
   return size;
 }
 
+AffineExpr ContractionPlan::packedReductionSize() const {
+  AffineExpr size = k.back().size.ceilDiv(group) * group;
+  for (const ReductionLoop &loop : ArrayRef<ReductionLoop>(k).drop_back())
+    size = size * loop.size;
+  return size;
+}
+
 /// The most rows of a tile whose lines of lhs stay in L1 over all of k. Rows a
 /// multiple of 4 KiB apart share one set, of 8 ways or more; rhs needs one.
 static int64_t mostRowsInCache(const ContractionPlan &plan) {
@@ -166,6 +173,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
   plan.width = registers.bytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;
+  plan.group = plan.rhsIsPacked ? op.getRhsGroup() : registers.groupOf(element);
   plan.panel = plan.rhsIsPacked ? op.getRhsPanel() : 2 * plan.width;
   plan.panels = plan.nSize.ceilDiv(plan.panel);
 
@@ -179,8 +187,14 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   plan.lhsRowStride = collapsedStride(lhs->start, outer, batchRank, plan.m);
   SmallVector<ReductionLoop> loops;
   AffineExpr packed = getAffineConstantExpr(plan.panel, context);
-  for (unsigned i = kSizes.size(); i-- > 0; packed = packed * kSizes[i])
+  bool isInnermost = true;
+  for (unsigned i = kSizes.size(); i-- > 0;) {
     loops.insert(loops.begin(), {kSizes[i], lhs->strides[i], rhs ? rhs->strides[i] : packed});
+    if (getConstant(kSizes[i]) == 1)
+      continue;
+    packed = packed * (isInnermost ? kSizes[i].ceilDiv(plan.group) * plan.group : kSizes[i]);
+    isInnermost = false;
+  }
   if (loops.empty())
     loops.push_back(
         {getAffineConstantExpr(1, context), getAffineConstantExpr(0, context), getAffineConstantExpr(0, context)});
@@ -204,7 +218,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   plan.panelsPerPack = std::clamp<int64_t>(kPackedRhsBytes / panelBytes, 1, plan.panelsPerTask);
   plan.scratchBytes = getAffineConstantExpr(0, context);
   if (plan.packRhs)
-    plan.scratchBytes = plan.reductionSize() * (plan.panelsPerPack * plan.panel * plan.elementBytes);
+    plan.scratchBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.elementBytes);
   return plan;
 }
 

@@ -17,6 +17,10 @@ namespace ptc::cpu {
 struct RegisterFile {
   unsigned bytes;  ///< of one vector register
   unsigned count;  ///< of vector registers
+  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32
+
+  /// How many products of neighbouring k one instruction adds to an accumulator.
+  unsigned groupOf(mlir::Type element) const { return bf16Dot && element.isBF16() ? 2 : 1; }
 };
 
 /// One loop over k, with the strides (in elements) it moves lhs and rhs by.
@@ -49,6 +53,7 @@ struct ContractionPlan {
   RowTiles tiles;           ///< of m
   bool packRhs;             ///< copied to scratch by each task
   bool rhsIsPacked;         ///< a weight already in panels
+  unsigned group;           ///< of k: multiplied and added up by one instruction; side by side where rhs is packed
 
   int64_t tilesPerTask, panelsPerTask;
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
@@ -56,6 +61,8 @@ struct ContractionPlan {
   mlir::AffineExpr tasks, scratchBytes;
 
   mlir::AffineExpr reductionSize() const;
+  /// With the innermost k in whole groups: what packed panels have.
+  mlir::AffineExpr packedReductionSize() const;
   int64_t elementBytes;
 };
 

@@ -87,18 +87,19 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
                                   unsigned vectors, ArrayRef<Value *> masks) {
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last];
-  TileType tile{pixels.rows, vectors, plan.width, element, accumulatorType(element)};
+  TileType tile{pixels.rows, vectors, plan.width, element, accumulatorType(element), plan.group};
   Accumulators acc = zeroAccumulators(tile);
   Value *inputs = b.getInt64(plan.groupInputs), *width = emitSize(f, plan.input[1 + last]);
-  int64_t tapSize = plan.groupInputs * plan.panel, allTaps = 1;
+  int64_t tapSize = alignTo(plan.groupInputs, plan.group) * plan.panel, allTaps = 1;
   for (int64_t size : plan.kernel)
     allTaps *= size;
   Value *panelIndex = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.panels)), panel);
   Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, b.getInt64(allTaps * tapSize)));
   Value *nextPanel = emitAddress(b, element, weights, b.getInt64(allTaps * tapSize));
   Value *firstChannel = b.CreateMul(group, inputs);
-  Value *allInputs = b.getInt64(allTaps * plan.groupInputs);
-  int64_t stepBytes = plan.panel * element->getScalarSizeInBits() / 8;
+  int64_t tapSteps = divideCeil(plan.groupInputs, plan.group);
+  Value *allSteps = b.getInt64(allTaps * tapSteps);
+  int64_t stepBytes = plan.group * plan.panel * element->getScalarSizeInBits() / 8;
   int64_t pixelStride = plan.strides[last] * plan.groups * plan.groupInputs;
 
   auto products = [&](Value *outerTap, Value *inputRow, Value *tap, Accumulators &sums, ArrayRef<bool> active) {
@@ -107,10 +108,10 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     Value *flatTap = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
     TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride), b.getInt64(1)};
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
-                    strided(b, vectors, plan.width), b.getInt64(plan.panel)};
+                    strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
     // All taps of a row of pixels count as one tile.
-    Value *done = b.CreateMul(flatTap, b.getInt64(plan.groupInputs * kAheadBytes));
-    rhs.ahead = emitAddress(b, b.getInt8Ty(), emitAhead(b, weights, nextPanel, row.index, allInputs, stepBytes), done);
+    Value *done = b.CreateMul(flatTap, b.getInt64(tapSteps * kAheadBytes));
+    rhs.ahead = emitAddress(b, b.getInt8Ty(), emitAhead(b, weights, nextPanel, row.index, allSteps, stepBytes), done);
     emitProducts(b, tile, sums, lhs, rhs, inputs, active);
   };
   auto sumOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {

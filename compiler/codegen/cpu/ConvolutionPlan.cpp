@@ -84,6 +84,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
   plan.width = registers.bytes / (element.isF64() ? 8 : 4);
+  plan.group = op.getWGroup();
   unsigned last = plan.spatialRank() - 1;
   if (plan.isDepthwise) {
     plan.panel = plan.width;

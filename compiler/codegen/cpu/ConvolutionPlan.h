@@ -32,6 +32,7 @@ struct ConvolutionPlan {
 
   unsigned width;  ///< lanes of a vector
   unsigned panel;  ///< output channels of a panel
+  unsigned group;  ///< input channels of one step, which lie side by side in each column of w
   int64_t panels;  ///< of a group
   int64_t tileRows; ///< pixels a tile has at most
   /// The tiles of one row of pixels; empty when the row's length is dynamic.

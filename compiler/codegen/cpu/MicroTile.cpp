@@ -2,8 +2,11 @@
 
 #include "compiler/codegen/cpu/MicroTile.h"
 
+#include "compiler/codegen/cpu/Loops.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 #include <algorithm>
 
@@ -120,20 +123,102 @@ static void emitPrefetch(Ir &b, Value *address, int64_t offset) {
                      b.getInt32(kData)});
 }
 
+Value *emitLoadGroup(Ir &b, Type *element, unsigned group, Value *address, Value *stride, Value *left) {
+  Align align(element->getScalarSizeInBits() / 8);
+  if (group == 1)
+    return b.CreateAlignedLoad(element, address, align);
+  auto *type = FixedVectorType::get(element, group);
+  auto *unit = dyn_cast<ConstantInt>(stride);
+  if (unit && unit->isOne()) {
+    if (!left)
+      return b.CreateAlignedLoad(type, address, align);
+    return b.CreateMaskedLoad(type, address, align, emitLanesBelow(b, group, left), Constant::getNullValue(type));
+  }
+  auto *single = FixedVectorType::get(element, 1);
+  Value *result = Constant::getNullValue(type);
+  for (unsigned i = 0; i < group; ++i) {
+    Value *at = emitAddress(b, element, address, b.CreateMul(b.getInt64(i), stride)), *value;
+    if (left && i > 0) {
+      Value *inside = b.CreateVectorSplat(1, b.CreateICmpSLT(b.getInt64(i), left));
+      value = b.CreateMaskedLoad(single, at, align, inside, Constant::getNullValue(single));
+      value = b.CreateExtractElement(value, uint64_t(0));
+    } else {
+      value = b.CreateAlignedLoad(element, at, align);
+    }
+    result = b.CreateInsertElement(result, value, uint64_t(i));
+  }
+  return result;
+}
+
+Value *emitInterleave(Ir &b, Value *first, Value *second) {
+  // Halves of 32-bit lanes: two operations that every vector unit has.
+  auto *type = cast<FixedVectorType>(first->getType());
+  unsigned width = type->getNumElements();
+  auto *narrow = FixedVectorType::get(b.getInt16Ty(), width), *wide = FixedVectorType::get(b.getInt32Ty(), width);
+  auto asLanes = [&](Value *value) { return b.CreateZExt(b.CreateBitCast(value, narrow), wide); };
+  Value *pairs = asLanes(first);
+  if (second)
+    pairs = b.CreateOr(pairs, b.CreateShl(asLanes(second), 16));
+  return b.CreateBitCast(pairs, FixedVectorType::get(type->getElementType(), 2 * width));
+}
+
+/// acc + x[0] * y[0] + x[1] * y[1] in every lane.
+static Value *multiplyAddPairs(Ir &b, Value *x, Value *y, Value *acc) {
+  return b.CreateIntrinsic(Intrinsic::x86_avx512bf16_dpbf16ps_512, {acc, x, y});
+}
+
+/// A row of vectors of rhs; `lastMask` as in emitProducts.
+static SmallVector<Value *> loadColumns(Ir &b, const TileType &tile, const TileOperand &rhs, Value *base,
+                                        Value *lastMask) {
+  unsigned lanes = rhs.grouped ? tile.width * tile.group : tile.width;
+  Type *memory = FixedVectorType::get(tile.element, lanes);
+  Align align(tile.element->getScalarSizeInBits() / 8);
+  SmallVector<Value *> columns;
+  for (unsigned j = 0; j < tile.vectors; ++j) {
+    Value *place = rhs.grouped ? b.CreateMul(rhs.across[j], b.getInt64(tile.group)) : rhs.across[j];
+    Value *address = emitAddress(b, tile.element, base, place);
+    bool masked = lastMask && j + 1 == tile.vectors;
+    columns.push_back(masked ? b.CreateMaskedLoad(memory, address, align, lastMask, Constant::getNullValue(memory))
+                             : static_cast<Value *>(b.CreateAlignedLoad(memory, address, align)));
+  }
+  return columns;
+}
+
+/// A step of pairs; with `isHalf` only the first of the two is there.
+static void emitPairStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
+                         const TileOperand &rhs, Value *rhsK, bool isHalf, ArrayRef<bool> activeRows,
+                         Value *lastMask) {
+  Value *rhsBase = emitAddress(b, tile.element, rhs.base, rhsK);
+  SmallVector<Value *> columns = loadColumns(b, tile, rhs, rhsBase, lastMask);
+  if (!rhs.grouped) {
+    SmallVector<Value *> second(columns.size(), nullptr);
+    if (!isHalf)
+      second = loadColumns(b, tile, rhs, emitAddress(b, tile.element, rhsBase, rhs.kStride), lastMask);
+    for (auto [column, next] : zip_equal(columns, second))
+      column = emitInterleave(b, column, next);
+  }
+  Value *lhsBase = emitAddress(b, tile.element, lhs.base, lhsK);
+  Type *pairs = FixedVectorType::get(tile.element, 2 * tile.width);
+  for (unsigned i = 0; i < tile.rows; ++i) {
+    if (!activeRows.empty() && !activeRows[i])
+      continue;
+    Value *address = emitAddress(b, tile.element, lhsBase, lhs.across[i]);
+    Value *pair = emitLoadGroup(b, tile.element, 2, address, lhs.kStride, isHalf ? b.getInt64(1) : nullptr);
+    Value *splat = b.CreateVectorSplat(tile.width, b.CreateBitCast(pair, b.getInt32Ty()));
+    splat = b.CreateBitCast(splat, pairs);
+    for (unsigned j = 0; j < tile.vectors; ++j)
+      acc.at(i, j) = multiplyAddPairs(b, splat, columns[j], acc.at(i, j));
+  }
+}
+
 /// One step of k.
 static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
                      const TileOperand &rhs, Value *rhsK, ArrayRef<bool> activeRows, Value *lastMask) {
-  Type *memory = FixedVectorType::get(tile.element, tile.width);
   Align align(tile.element->getScalarSizeInBits() / 8);
   Value *rhsBase = emitAddress(b, tile.element, rhs.base, rhsK);
-  SmallVector<Value *> columns;
-  for (unsigned j = 0; j < tile.vectors; ++j) {
-    Value *address = emitAddress(b, tile.element, rhsBase, rhs.across[j]);
-    bool masked = lastMask && j + 1 == tile.vectors;
-    Value *loaded = masked ? b.CreateMaskedLoad(memory, address, align, lastMask, Constant::getNullValue(memory))
-                           : static_cast<Value *>(b.CreateAlignedLoad(memory, address, align));
-    columns.push_back(widen(b, loaded, tile.accumulator));
-  }
+  SmallVector<Value *> columns = loadColumns(b, tile, rhs, rhsBase, lastMask);
+  for (Value *&column : columns)
+    column = widen(b, column, tile.accumulator);
   Value *lhsBase = emitAddress(b, tile.element, lhs.base, lhsK);
   for (unsigned i = 0; i < tile.rows; ++i) {
     if (!activeRows.empty() && !activeRows[i])
@@ -146,11 +231,36 @@ static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileO
   }
 }
 
+static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, Value *ahead,
+                      function_ref<void(Accumulators &, Value *)> step);
+
 void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, const TileOperand &rhs,
                   Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
-  auto step = [&](Accumulators &sums, Value *k) {
-    emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows, lastMask);
+  if (tile.group == 1) {
+    emitSteps(b, tile, acc, size, rhs.ahead, [&](Accumulators &sums, Value *k) {
+      emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows,
+               lastMask);
+    });
+    return;
+  }
+  auto step = [&](Accumulators &sums, Value *k, bool isHalf) {
+    emitPairStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), isHalf, activeRows,
+                 lastMask);
   };
+  Value *pairs = b.CreateLShr(size, 1);
+  emitSteps(b, tile, acc, pairs, rhs.ahead,
+            [&](Accumulators &sums, Value *pair) { step(sums, b.CreateMul(pair, b.getInt64(2)), false); });
+  Value *whole = b.CreateMul(pairs, b.getInt64(2));
+  acc.values = forEach(b, whole, size, 2, acc.values, [&](Value *k, ArrayRef<Value *> values) {
+    Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(values)};
+    step(sums, k, true);
+    return sums.values;
+  });
+}
+
+/// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies `ahead` (or null).
+static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, Value *ahead,
+                      function_ref<void(Accumulators &, Value *)> step) {
   auto *constant = dyn_cast<ConstantInt>(size);
   // Few steps are written out: no loop, and every address a displacement.
   constexpr unsigned kStraightLine = 8;
@@ -170,8 +280,8 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
     return emitLoop(b, begin, end, b.getInt64(copies), carriedIn, [&](Value *k, ArrayRef<Value *> carried) {
       SmallVector<Value *> sums(carried);
       for (unsigned u = 0; u < copies; ++u) {
-        if (rhs.ahead && u % 2)
-          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(kAheadBytes))), u / 2 * 64);
+        if (ahead && u % 2)
+          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), ahead, b.CreateMul(k, b.getInt64(kAheadBytes))), u / 2 * 64);
         MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
         Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
         step(one, b.CreateNSWAdd(k, b.getInt64(u)));
@@ -194,7 +304,7 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
   };
   bool hasRest = !constant || constant->getZExtValue() % unroll;
   // Rounding errors grow with the number of terms that a sum takes up one by one: a long k is summed in blocks.
-  constexpr int64_t kBlock = 512;
+  const int64_t kBlock = 512 / tile.group;
   bool isLong = tile.accumulator->isFloatTy() && (!constant || constant->getSExtValue() >= 2 * kBlock);
   if (!isLong) {
     acc.values = sum(b.getInt64(0), size, hasRest, acc.values);

@@ -5,6 +5,10 @@
 //
 //   acc[i][j] += splat(a[i, k]) * b[k, j]      (j counts vectors of `width` lanes)
 //
+// or, where the machine adds up products of neighbouring k in one instruction,
+//
+//   acc[i][j] += splat(a[i, k]) * b[k, j] + splat(a[i, k + 1]) * b[k + 1, j]
+//
 // Addresses are affine in i, j and k. Constant strides become displacements of
 // one base register, which is why static shapes need no packing of `a`.
 //
@@ -44,11 +48,12 @@ struct Accumulators {
 };
 
 /// How a tile is shaped and typed. `element` is what memory holds; products are
-/// accumulated in `accumulator` (float for bf16, f16 and f32).
+/// accumulated in `accumulator` (float for bf16, f16 and f32). A step takes `group` k: 2 is of bf16 only.
 struct TileType {
   unsigned rows, vectors, width;
   llvm::Type *element;
   llvm::Type *accumulator;
+  unsigned group = 1;
 
   llvm::Type *vector() const;
 };
@@ -57,10 +62,12 @@ Accumulators zeroAccumulators(const TileType &tile);
 
 /// One operand: `base` points at its element for row (or vector) 0 and k = 0;
 /// the strides count elements. `across[i]` is the place of row i (of vector j).
+/// `grouped`, of the second operand: the k of a step lie side by side in each column; those beyond the last are zeros.
 struct TileOperand {
   llvm::Value *base;
   llvm::SmallVector<llvm::Value *> across;
   llvm::Value *kStride;
+  bool grouped = false;
   /// Null, or what a later tile reads: brought into L2 meanwhile, kAheadBytes a step.
   llvm::Value *ahead = nullptr;
 };
@@ -72,6 +79,14 @@ constexpr int64_t kAheadBytes = 32;
 /// hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
 llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
                        int64_t stepBytes);
+
+/// The elements of a step: `group` of them, `stride` apart, as a vector (a scalar, if one). Behind the first `left`
+/// (null: all are there) are zeros, and nothing is read.
+llvm::Value *emitLoadGroup(Ir &b, llvm::Type *element, unsigned group, llvm::Value *address, llvm::Value *stride,
+                           llvm::Value *left);
+
+/// Two rows of columns, column by column side by side (`second` null: zeros).
+llvm::Value *emitInterleave(Ir &b, llvm::Value *first, llvm::Value *second);
 
 /// A row of constants 0, stride, 2 * stride, ...
 llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, int64_t stride);

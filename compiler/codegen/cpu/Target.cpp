@@ -111,6 +111,8 @@ Expected<std::vector<Target>> getTargets(StringRef marchs) {
   return targets;
 }
 
+bool Target::hasBf16Dot() const { return vectorBytes == 64 && is_contained(features, "avx512bf16"); }
+
 Target getBaseline() { return {"x86_64-unknown-linux-gnu", "x86-64", {}, {}, 16, 16}; }
 
 bool runsHere(const Target &target) {

@@ -21,6 +21,9 @@ struct Target {
   std::vector<std::string> disabled; ///< those of the CPU that the runtime does not know how to ask for
   unsigned vectorBytes;              ///< of one vector register
   unsigned vectorRegisters;
+
+  /// Products of pairs of bf16, added up in f32, in whole registers.
+  bool hasBf16Dot() const;
 };
 
 /// `march`: native, x86-64-v3, x86-64-v4 or a CPU's name in LLVM. At least AVX2 and FMA.
