@@ -123,6 +123,17 @@ contractions = [
     op("attention.written_out", written_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), first_row),
     op("attention.written_out.added", lambda q, k, v, m: torch.softmax(q @ k.mT * 0.3 + m, -1) @ v,
        x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), x(7, 9)),
+    # Weights are rounded to bf16, here and there; so that this does not count twice, values have one sign.
+    *(op(f"attention.bf16.{name}", f, x(*q, dtype=torch.bfloat16), x(*k, dtype=torch.bfloat16), x(*v, dtype=torch.bfloat16, low=1))
+      for name, f, q, k, v in [
+        ("even", F.scaled_dot_product_attention, (2, 4, 7, 8), (2, 4, 10, 8), (2, 4, 10, 8)),
+        ("odd", F.scaled_dot_product_attention, (2, 4, 7, 5), (2, 4, 9, 5), (2, 4, 9, 19)),
+        ("long", F.scaled_dot_product_attention, (1, 2, 130, 64), (1, 2, 301, 64), (1, 2, 301, 64)),
+        ("causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), (1, 2, 99, 32), (1, 2, 99, 32), (1, 2, 99, 32)),
+        ("heads_inside", lambda q, k, v: F.scaled_dot_product_attention(q.mT, k.mT, v.mT), (1, 2, 8, 33), (1, 2, 8, 35), (1, 2, 20, 35)),
+        ("heads_last", lambda q, k, v: F.scaled_dot_product_attention(*(t.transpose(1, 2) for t in (q, k, v))),
+         (1, 33, 3, 16), (1, 35, 3, 16), (1, 35, 3, 16)),
+      ]),
     op("attention", F.scaled_dot_product_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8)),
     op("attention.causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), x(2, 4, 7, 8), x(2, 4, 7, 8), x(2, 4, 7, 8)),
     op("attention.mask", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m), x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), x(7, 9)),

@@ -29,6 +29,7 @@ public:
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getQ().getType());
     score = accumulatorType(element);
+    factor = plan.group > 1 ? element : score;
     vector = FixedVectorType::get(score, plan.width);
     keys = emitSize(f, plan.keys);
     queries = emitSize(f, plan.queries);
@@ -43,6 +44,8 @@ private:
   void emitTask(Value *task);
   void emitKeyBlock(const QueryBlock &block, Value *firstKey);
   void packKeys(const QueryBlock &block, Value *firstKey, Value *count);
+  Value *gatherPairs(Value *tensor, Value *places, Value *stride, Value *mask, bool isHalf);
+  void pairValues(Value *origin, Value *count);
   void copyRows(Value *from, Value *place, Value *rowStride, Value *featureStride, Value *rows, int64_t features,
                 Value *to, int64_t toStride);
   void emitScores(const QueryBlock &block, Value *firstKey, Value *count);
@@ -77,6 +80,7 @@ private:
   const AttentionPlan &plan;
   TileEpilogue epilogue;
   Type *element, *score;
+  Type *factor; ///< of what is multiplied
   FixedVectorType *vector;
   Value *keys, *queries;
   Align align;
@@ -142,7 +146,7 @@ void AttentionEmitter::emitKeyBlock(const QueryBlock &block, Value *firstKey) {
   emitValues(block, firstKey, count);
 }
 
-/// Keys as panels [feature][lanes], zeros beyond the last.
+/// Keys as panels [feature][lanes], or [feature / 2][lanes][2], zeros beyond the last.
 void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value *count) {
   int64_t lanes = plan.panelVectors * plan.width;
   Value *k = f.pointers.lookup(op.getK()), *keyStride = stride(plan.k, 1), *featureStride = stride(plan.k, 0);
@@ -158,12 +162,27 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
     Value *offsets = b.CreateAdd(b.CreateMul(index, b.CreateVectorSplat(plan.width, keyStride)),
                                  b.CreateVectorSplat(plan.width, origin));
     Value *panel = b.CreateUDiv(key, b.getInt64(lanes)), *lane = b.CreateURem(key, b.getInt64(lanes));
-    Value *to = b.CreateAdd(b.CreateMul(panel, b.getInt64(lanes * plan.featureCount)), lane);
+    Value *to = b.CreateAdd(b.CreateMul(panel, b.getInt64(lanes * plan.packedFeatures)),
+                            b.CreateMul(lane, b.getInt64(plan.group)));
+    auto placesOf = [&](Value *e) {
+      return b.CreateAdd(offsets, b.CreateVectorSplat(plan.width, b.CreateMul(e, featureStride)));
+    };
+    if (plan.group > 1) {
+      auto pack = [&](Value *e, bool isHalf) {
+        Value *pairs = gatherPairs(k, placesOf(e), featureStride, inside, isHalf);
+        Value *at = b.CreateAdd(to, b.CreateMul(e, b.getInt64(lanes)));
+        b.CreateAlignedStore(pairs, emitAddress(b, factor, scratch(plan.keysAt), at), narrow);
+      };
+      int64_t whole = plan.featureCount - plan.featureCount % 2;
+      emitLoop(b, b.getInt64(0), b.getInt64(whole), 2, [&](Value *e) { pack(e, false); });
+      if (whole < plan.featureCount)
+        pack(b.getInt64(whole), true);
+      return;
+    }
     emitLoop(b, b.getInt64(0), b.getInt64(plan.featureCount), 1, [&](Value *e) {
-      Value *places = b.CreateAdd(offsets, b.CreateVectorSplat(plan.width, b.CreateMul(e, featureStride)));
+      Value *places = placesOf(e);
       auto *type = FixedVectorType::get(element, plan.width);
-      Value *loaded = b.CreateMaskedGather(type, b.CreateGEP(element, k, places), narrow, inside,
-                                           Constant::getNullValue(type));
+      Value *loaded = emitMaskedGather(b, type, b.CreateGEP(element, k, places), narrow, inside);
       if (element != score)
         loaded = b.CreateFPExt(loaded, vector);
       b.CreateAlignedStore(loaded, inScratch(plan.keysAt, b.CreateAdd(to, b.CreateMul(e, b.getInt64(lanes)))), align);
@@ -171,7 +190,48 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   });
 }
 
-/// Copies rows to scratch in the scores' type.
+/// The elements at `places` and `stride` behind them, side by side; with `isHalf` zeros instead of the latter.
+Value *AttentionEmitter::gatherPairs(Value *tensor, Value *places, Value *stride, Value *mask, bool isHalf) {
+  Align narrow(element->getScalarSizeInBits() / 8);
+  auto gather = [&](Type *lane, Value *at) {
+    auto *type = FixedVectorType::get(lane, plan.width);
+    return emitMaskedGather(b, type, b.CreateGEP(element, tensor, at), narrow, mask);
+  };
+  auto *unit = dyn_cast<ConstantInt>(stride);
+  if (!isHalf && unit && unit->isOne())
+    return b.CreateBitCast(gather(b.getInt32Ty(), places), FixedVectorType::get(element, 2 * plan.width));
+  Value *second = isHalf ? nullptr
+                         : gather(element, b.CreateAdd(places, b.CreateVectorSplat(plan.width, stride)));
+  return emitInterleave(b, gather(element, places), second);
+}
+
+/// Values as [key / 2][feature][2] in scratch, zeros beyond the last key and feature.
+void AttentionEmitter::pairValues(Value *origin, Value *count) {
+  Value *values = f.pointers.lookup(op.getV()), *rowStride = stride(plan.v, 1), *featureStride = stride(plan.v, 0);
+  bool isUnit = getConstant(plan.v.strides.back()) == 1;
+  Align narrow(element->getScalarSizeInBits() / 8);
+  auto *type = FixedVectorType::get(element, plan.width);
+  auto load = [&](Value *row, Value *e, Value *mask) -> Value * {
+    Value *from = b.CreateAdd(b.CreateAdd(origin, b.CreateMul(row, rowStride)), b.CreateMul(e, featureStride));
+    if (isUnit)
+      return emitMaskedLoad(b, type, emitAddress(b, element, values, from), narrow, mask);
+    Value *steps = b.CreateMul(lanesFrom(b.getInt64(0)), b.CreateVectorSplat(plan.width, featureStride));
+    Value *places = b.CreateAdd(steps, b.CreateVectorSplat(plan.width, from));
+    return emitMaskedGather(b, type, b.CreateGEP(element, values, places), narrow, mask);
+  };
+  emitLoop(b, b.getInt64(0), count, 2, [&](Value *row) {
+    Value *next = b.CreateAdd(row, b.getInt64(1));
+    Value *hasNext = b.CreateVectorSplat(plan.width, b.CreateICmpSLT(next, count));
+    emitLoop(b, b.getInt64(0), b.getInt64(plan.valueStride), plan.width, [&](Value *e) {
+      Value *mask = emitLanesBelow(b, plan.width, b.CreateSub(b.getInt64(plan.valueFeatureCount), e));
+      Value *pairs = emitInterleave(b, load(row, e, mask), load(next, e, b.CreateAnd(mask, hasNext)));
+      Value *at = b.CreateAdd(b.CreateMul(row, b.getInt64(plan.valueStride)), b.CreateMul(e, b.getInt64(2)));
+      b.CreateAlignedStore(pairs, emitAddress(b, element, scratch(plan.valuesAt), at), narrow);
+    });
+  });
+}
+
+/// Copies rows to scratch in the type of factors.
 void AttentionEmitter::copyRows(Value *from, Value *place, Value *rowStride, Value *featureStride, Value *rows,
                                 int64_t features, Value *to, int64_t toStride) {
   emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
@@ -179,10 +239,10 @@ void AttentionEmitter::copyRows(Value *from, Value *place, Value *rowStride, Val
     emitLoop(b, b.getInt64(0), b.getInt64(features), 1, [&](Value *e) {
       Value *address = emitAddress(b, element, from, b.CreateAdd(origin, b.CreateMul(e, featureStride)));
       Value *value = b.CreateAlignedLoad(element, address, Align(element->getScalarSizeInBits() / 8));
-      if (element != score)
-        value = b.CreateFPExt(value, score);
+      if (element != factor)
+        value = b.CreateFPExt(value, factor);
       Value *at = b.CreateAdd(b.CreateMul(row, b.getInt64(toStride)), e);
-      b.CreateAlignedStore(value, emitAddress(b, score, to, at), align);
+      b.CreateAlignedStore(value, emitAddress(b, factor, to, at), Align(factor->getScalarSizeInBits() / 8));
     });
   });
 }
@@ -199,19 +259,20 @@ void AttentionEmitter::emitScores(const QueryBlock &block, Value *firstKey, Valu
 void AttentionEmitter::emitScoreTile(const QueryBlock &block, Value *firstKey, Value *row, unsigned rows,
                                      Value *panel) {
   int64_t lanes = plan.panelVectors * plan.width;
-  TileType tile{rows, plan.panelVectors, plan.width, score, score};
+  TileType tile{rows, plan.panelVectors, plan.width, factor, score, plan.group};
   Accumulators acc = zeroAccumulators(tile);
   TileOperand lhs;
   if (plan.copyQueries) {
-    lhs = {inScratch(plan.queriesAt, b.CreateMul(row, b.getInt64(plan.featureCount))),
+    lhs = {emitAddress(b, factor, scratch(plan.queriesAt), b.CreateMul(row, b.getInt64(plan.featureCount))),
            strided(b, rows, plan.featureCount), b.getInt64(1)};
   } else {
     Value *origin = b.CreateAdd(block.q, b.CreateMul(row, stride(plan.q, 1)));
-    lhs = {emitAddress(b, score, f.pointers.lookup(op.getQ()), origin), strided(b, rows, stride(plan.q, 1)),
+    lhs = {emitAddress(b, factor, f.pointers.lookup(op.getQ()), origin), strided(b, rows, stride(plan.q, 1)),
            stride(plan.q, 0)};
   }
-  TileOperand rhs{inScratch(plan.keysAt, b.CreateMul(panel, b.getInt64(lanes * plan.featureCount))),
-                  strided(b, plan.panelVectors, plan.width), b.getInt64(lanes)};
+  Value *keysOfPanel = b.CreateMul(panel, b.getInt64(lanes * plan.packedFeatures));
+  TileOperand rhs{emitAddress(b, factor, scratch(plan.keysAt), keysOfPanel),
+                  strided(b, plan.panelVectors, plan.width), b.getInt64(lanes), plan.group > 1};
   emitProducts(b, tile, acc, lhs, rhs, b.getInt64(plan.featureCount));
   Value *scale = splat(constant(op.getScale().convertToDouble()));
   for (unsigned i = 0; i < rows; ++i) {
@@ -256,13 +317,11 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
   if (unit == 0) {
     loaded = splat(b.CreateAlignedLoad(memory, emitAddress(b, memory, base, origin), byElement));
   } else if (unit == 1) {
-    loaded = b.CreateMaskedLoad(type, emitAddress(b, memory, base, first), byElement, inside,
-                                Constant::getNullValue(type));
+    loaded = emitMaskedLoad(b, type, emitAddress(b, memory, base, first), byElement, inside);
   } else {
     Value *places = b.CreateAdd(b.CreateMul(lanesFrom(key), b.CreateVectorSplat(plan.width, keyStride)),
                                 b.CreateVectorSplat(plan.width, origin));
-    loaded = b.CreateMaskedGather(type, b.CreateGEP(memory, base, places), byElement, inside,
-                                  Constant::getNullValue(type));
+    loaded = emitMaskedGather(b, type, b.CreateGEP(memory, base, places), byElement, inside);
   }
   if (isBool)
     return b.CreateICmpNE(loaded, Constant::getNullValue(type));
@@ -271,7 +330,7 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
   return b.CreateFPCast(loaded, vector);
 }
 
-/// One row of scores becomes exp(score - maximum); what was summed before is
+/// One row of scores becomes exp(score - maximum), in the type of factors; what was summed before is
 /// scaled to the new maximum.
 void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
   Value *scores = scoreRow(row), *end = count;
@@ -292,7 +351,10 @@ void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
   Value *sums =
       emitLoop(b, zero, end, step, {Constant::getNullValue(vector)}, [&](Value *column, ArrayRef<Value *> values) {
         Value *weights = emitExp(b, b.CreateFSub(load(column), originLanes));
-        b.CreateAlignedStore(weights, emitAddress(b, score, scores, column), align);
+        // Narrower weights lie before what is still to be read.
+        Value *stored = factor == score ? weights : b.CreateFPTrunc(weights, vector->getWithNewType(factor));
+        b.CreateAlignedStore(stored, emitAddress(b, factor, scores, column),
+                             Align(factor->getScalarSizeInBits() / 8));
         return SmallVector<Value *>{b.CreateFAdd(values[0], weights)};
       })[0];
   Value *sum = b.CreateFAddReduce(constant(0), sums);
@@ -313,7 +375,12 @@ void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
 void AttentionEmitter::emitValues(const QueryBlock &block, Value *firstKey, Value *count) {
   Value *values = f.pointers.lookup(op.getV()), *rowStride = stride(plan.v, 1);
   Value *origin = b.CreateAdd(block.v, b.CreateMul(firstKey, rowStride));
-  if (plan.copyValues) {
+  if (plan.group > 1) {
+    pairValues(origin, count);
+    values = scratch(plan.valuesAt);
+    origin = b.getInt64(0);
+    rowStride = b.getInt64(plan.valueStride);
+  } else if (plan.copyValues) {
     copyRows(values, origin, rowStride, stride(plan.v, 0), count, plan.valueFeatureCount, scratch(plan.valuesAt),
              plan.valueStride);
     values = scratch(plan.valuesAt);
@@ -328,7 +395,7 @@ void AttentionEmitter::emitValues(const QueryBlock &block, Value *firstKey, Valu
     if (isLast && tail && !plan.copyValues)
       mask = b.CreateICmpSLT(lanesFrom(b.getInt64(0)), b.CreateVectorSplat(plan.width, b.getInt64(tail)));
     forEachTile(block.count, plan.valueRows, [&](Value *row, unsigned rows) {
-      TileType tile{rows, used, plan.width, score, score};
+      TileType tile{rows, used, plan.width, factor, score, plan.group};
       Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(plan.valueStride)), b.getInt64(first * plan.width));
       auto address = [&](unsigned i, unsigned j) {
         return inScratch(plan.outputAt, b.CreateAdd(place, b.getInt64(i * plan.valueStride + j * plan.width)));
@@ -337,9 +404,11 @@ void AttentionEmitter::emitValues(const QueryBlock &block, Value *firstKey, Valu
       for (unsigned i = 0; i < rows; ++i)
         for (unsigned j = 0; j < used; ++j)
           acc.at(i, j) = b.CreateAlignedLoad(vector, address(i, j), align);
-      TileOperand lhs{scoreRow(row), strided(b, rows, scoreStride()), b.getInt64(1)};
-      TileOperand rhs{emitAddress(b, score, values, b.CreateAdd(origin, b.getInt64(first * plan.width))),
-                      strided(b, used, plan.width), rowStride};
+      int64_t rowOfFactors = scoreStride() * plan.scoreBytes * 8 / factor->getScalarSizeInBits();
+      TileOperand lhs{scoreRow(row), strided(b, rows, rowOfFactors), b.getInt64(1)};
+      Value *column = b.getInt64(first * plan.width * plan.group);
+      TileOperand rhs{emitAddress(b, factor, values, b.CreateAdd(origin, column)),
+                      strided(b, used, plan.width), rowStride, plan.group > 1};
       emitProducts(b, tile, acc, lhs, rhs, count, {}, mask);
       for (unsigned i = 0; i < rows; ++i)
         for (unsigned j = 0; j < used; ++j)

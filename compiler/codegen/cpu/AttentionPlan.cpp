@@ -11,12 +11,12 @@ namespace ptc::cpu {
 /// Lays out scratch: each part starts at a multiple of 64 bytes.
 static void planScratch(AttentionPlan &plan) {
   int64_t size = 0;
-  auto place = [&](int64_t elements) {
+  auto place = [&](int64_t elements) { // of the scores' type, which no other is larger than
     int64_t at = size;
     size += llvm::alignTo(elements * plan.scoreBytes, 64);
     return at;
   };
-  plan.keysAt = place(plan.keyBlock * plan.featureCount);
+  plan.keysAt = place(plan.keyBlock * plan.packedFeatures);
   plan.scoresAt = place(plan.queryBlock * (plan.keyBlock + plan.width));
   plan.outputAt = place(plan.queryBlock * plan.valueStride);
   plan.maximumAt = place(plan.queryBlock);
@@ -61,8 +61,10 @@ llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, RegisterFile r
   plan.valueVectors = std::min<int64_t>(valueVectors, registers.count >= 32 ? 4 : 2);
   plan.valueRows = std::clamp<int64_t>((registers.count - plan.valueVectors - 1) / plan.valueVectors, 1, 12);
   plan.valueStride = llvm::alignTo(plan.valueFeatureCount, plan.width);
+  plan.group = registers.groupOf(element);
+  plan.packedFeatures = llvm::alignTo(plan.featureCount, plan.group);
   bool narrow = element.isBF16() || element.isF16();
-  plan.copyQueries = narrow;
+  plan.copyQueries = plan.group > 1 ? getConstant(plan.q.strides.back()) != 1 : narrow;
   plan.copyValues = narrow || getConstant(plan.v.strides.back()) != 1;
 
   // A block of keys and its scores stay in L2; a short sequence is one block.

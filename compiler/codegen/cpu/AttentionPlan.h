@@ -23,13 +23,15 @@ struct AttentionPlan {
   int64_t tileRows;            ///< of scores
   int64_t valueVectors;        ///< vectors of a value tile, and its rows
   int64_t valueRows;
-  bool copyQueries, copyValues; ///< converted to the scores' type in scratch
+  unsigned group;              ///< features or keys that one instruction multiplies and adds up: 2 of bf16
+  bool copyQueries, copyValues; ///< to scratch; in the scores' type, but for groups
 
   loop::StridedAccess q, k, v, mask; ///< over (outer..., position, feature or key)
 
   /// Places in scratch, in bytes.
   int64_t keysAt, scoresAt, outputAt, maximumAt, sumAt, queriesAt, valuesAt, scratchSize;
   int64_t featureCount, valueFeatureCount, valueStride, scoreBytes;
+  int64_t packedFeatures; ///< of a key in scratch: whole groups
   mlir::AffineExpr blocks, tasks;
 };
 

@@ -259,8 +259,8 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   return {emitAddress(b, element, rhs, place), across, nullptr, plan.group > 1};
 }
 
-/// Nested loops over k in steps of `group`: body(place in packed k, offset in rhs, how many of the step are there; null:
-/// all).
+/// Nested loops over k in steps of `group`: body(place in packed k, offset in rhs, how many of the step are there).
+/// Null stands for all.
 static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned group, Value *place, Value *offset,
                      function_ref<void(Value *, Value *, Value *)> body) {
   Ir &b = f.b;
@@ -278,8 +278,8 @@ static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned gro
   });
 }
 
-/// Copies panels of rhs to scratch as [panel][k][column], or with groups of k as [panel][k / g][column][g], zeros beyond
-/// n and k. The panels of one k are copied together: they lie on one page of memory.
+/// Copies panels of rhs to scratch as [panel][k][column], or with groups of k as [panel][k / g][column][g], zeros
+/// beyond n and k. The panels of one k are copied together: they lie on one page of memory.
 void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *lastPanel) {
   Align align(element->getScalarSizeInBits() / 8);
   Value *width = b.getInt64(plan.panel), *first = b.CreateMul(firstPanel, width), *zero = b.getInt64(0);
@@ -294,7 +294,7 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
         Value *to = b.CreateAdd(b.CreateMul(panel, panelSize), b.CreateMul(place, width));
         auto *type = FixedVectorType::get(element, plan.width);
         auto load = [&](Value *address, Value *mask) {
-          return b.CreateMaskedLoad(type, address, align, mask, Constant::getNullValue(type));
+          return emitMaskedLoad(b, type, address, align, mask);
         };
         for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
           Value *address = emitAddress(b, element, source, b.getInt64(j * plan.width)), *mask = lanesBelow(left, j);

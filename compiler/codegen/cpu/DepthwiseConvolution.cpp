@@ -55,7 +55,7 @@ private:
     auto *type = FixedVectorType::get(element, plan.width);
     Value *address = emitAddress(b, element, base, place);
     Align align(element->getScalarSizeInBits() / 8);
-    Value *value = mask ? b.CreateMaskedLoad(type, address, align, mask, Constant::getNullValue(type))
+    Value *value = mask ? emitMaskedLoad(b, type, address, align, mask)
                         : static_cast<Value *>(b.CreateAlignedLoad(type, address, align));
     Type *wide = FixedVectorType::get(accumulatorType(element), plan.width);
     return value->getType() == wide ? value : b.CreateFPExt(value, wide);

@@ -77,6 +77,21 @@ Value *emitAddress(Ir &b, Type *element, Value *base, Value *offset) {
   return b.CreateGEP(element, base, offset);
 }
 
+/// Masked accesses to bf16 are calls of a library where the machine has no such type; to integers they never are.
+static Type *asIntegers(Ir &b, Type *type) {
+  return type->getScalarType()->isBFloatTy() ? type->getWithNewType(b.getInt16Ty()) : type;
+}
+
+Value *emitMaskedLoad(Ir &b, VectorType *type, Value *address, Align align, Value *mask) {
+  Type *memory = asIntegers(b, type);
+  return b.CreateBitCast(b.CreateMaskedLoad(memory, address, align, mask, Constant::getNullValue(memory)), type);
+}
+
+Value *emitMaskedGather(Ir &b, VectorType *type, Value *addresses, Align align, Value *mask) {
+  Type *memory = asIntegers(b, type);
+  return b.CreateBitCast(b.CreateMaskedGather(memory, addresses, align, mask, Constant::getNullValue(memory)), type);
+}
+
 Type *TileType::vector() const { return FixedVectorType::get(accumulator, width); }
 
 Accumulators zeroAccumulators(const TileType &tile) {
@@ -132,7 +147,7 @@ Value *emitLoadGroup(Ir &b, Type *element, unsigned group, Value *address, Value
   if (unit && unit->isOne()) {
     if (!left)
       return b.CreateAlignedLoad(type, address, align);
-    return b.CreateMaskedLoad(type, address, align, emitLanesBelow(b, group, left), Constant::getNullValue(type));
+    return emitMaskedLoad(b, type, address, align, emitLanesBelow(b, group, left));
   }
   auto *single = FixedVectorType::get(element, 1);
   Value *result = Constant::getNullValue(type);
@@ -140,7 +155,7 @@ Value *emitLoadGroup(Ir &b, Type *element, unsigned group, Value *address, Value
     Value *at = emitAddress(b, element, address, b.CreateMul(b.getInt64(i), stride)), *value;
     if (left && i > 0) {
       Value *inside = b.CreateVectorSplat(1, b.CreateICmpSLT(b.getInt64(i), left));
-      value = b.CreateMaskedLoad(single, at, align, inside, Constant::getNullValue(single));
+      value = emitMaskedLoad(b, single, at, align, inside);
       value = b.CreateExtractElement(value, uint64_t(0));
     } else {
       value = b.CreateAlignedLoad(element, at, align);
@@ -171,14 +186,14 @@ static Value *multiplyAddPairs(Ir &b, Value *x, Value *y, Value *acc) {
 static SmallVector<Value *> loadColumns(Ir &b, const TileType &tile, const TileOperand &rhs, Value *base,
                                         Value *lastMask) {
   unsigned lanes = rhs.grouped ? tile.width * tile.group : tile.width;
-  Type *memory = FixedVectorType::get(tile.element, lanes);
+  auto *memory = FixedVectorType::get(tile.element, lanes);
   Align align(tile.element->getScalarSizeInBits() / 8);
   SmallVector<Value *> columns;
   for (unsigned j = 0; j < tile.vectors; ++j) {
     Value *place = rhs.grouped ? b.CreateMul(rhs.across[j], b.getInt64(tile.group)) : rhs.across[j];
     Value *address = emitAddress(b, tile.element, base, place);
     bool masked = lastMask && j + 1 == tile.vectors;
-    columns.push_back(masked ? b.CreateMaskedLoad(memory, address, align, lastMask, Constant::getNullValue(memory))
+    columns.push_back(masked ? emitMaskedLoad(b, memory, address, align, lastMask)
                              : static_cast<Value *>(b.CreateAlignedLoad(memory, address, align)));
   }
   return columns;

@@ -39,6 +39,11 @@ void emitIf(Ir &b, llvm::Value *condition, llvm::function_ref<void()> then);
 /// base[offset], offset counted in elements.
 llvm::Value *emitAddress(Ir &b, llvm::Type *element, llvm::Value *base, llvm::Value *offset);
 
+/// What lies at `address`, or at each of `addresses`, where `mask` is set; zeros elsewhere.
+llvm::Value *emitMaskedLoad(Ir &b, llvm::VectorType *type, llvm::Value *address, llvm::Align align, llvm::Value *mask);
+llvm::Value *emitMaskedGather(Ir &b, llvm::VectorType *type, llvm::Value *addresses, llvm::Align align,
+                              llvm::Value *mask);
+
 /// The accumulators of one tile, row by row.
 struct Accumulators {
   unsigned rows, vectors;
