@@ -115,12 +115,16 @@ void Disturbance::relative(double units) {
 }
 
 void Disturbance::sums() {
+  // Instructions that multiply bf16 take numbers below the normal ones for zeros, operands and results.
+  bool isBf16 = operands[0]->element.isBF16() && is({"contract", "convolution"});
+  if (isBf16 && random.chance(40))
+    result.reals = evaluateOn([&](double x) { return std::fabs(x) < smallest() ? std::copysign(0.0, x) : x; });
   std::vector<double> magnitudes = evaluateOn([](double x) { return std::isfinite(x) ? std::fabs(x) : 0; });
   // Updates come one after the other: many alike are all rounded the same way.
   double units = name == "scatter" ? std::max(2.0, operands[1]->count() / 16.0) : 2;
   bool cancels = random.chance(20); // what may be nothing is nothing
   for (auto [value, magnitude] : llvm::zip(result.reals, magnitudes)) {
-    double bound = scale * units * (epsilon() * magnitude + (magnitude < smallest() ? 0x1p-149 : 0));
+    double bound = scale * units * (epsilon() * magnitude + (isBf16 ? smallest() : magnitude < smallest() ? 0x1p-149 : 0));
     if (!(magnitude < largest() * 0.99)) // a partial sum may be infinite
       value = anything(value);
     else if (std::isfinite(value))
@@ -229,9 +233,11 @@ void Disturbance::run() {
         most[i] = std::isnan(x) ? std::numeric_limits<double>::infinity() : std::max(most[i], std::fabs(x));
     double scores =
         most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
+    double weights = operands[2]->element.isBF16() ? 0x1p-9 : 0; // rounded, as PyTorch's are
     for (double &value : result.reals)
-      value = most[0] + most[1] + most[2] + scores < largest() ? value + noise() * epsilon() * (8 + scores) * most[2]
-                                                               : anything(value);
+      value = most[0] + most[1] + most[2] + scores < largest()
+                  ? value + noise() * (epsilon() * (8 + scores) + weights) * most[2]
+                  : anything(value);
   }
 }
 
