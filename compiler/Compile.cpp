@@ -48,6 +48,7 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
   for (const cpu::Target &target : targets)
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
+  texts.push_back(options.amp ? "amp" : "");
   texts.push_back(options.winograd ? "winograd" : "direct");
   texts.push_back(options.model); // is in what errors and profiles say
   return hashTexts(texts);
@@ -79,6 +80,14 @@ private:
 };
 } // namespace
 
+/// Correct there too, and half the memory; but not what one asks for mixed precision for.
+static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets) {
+  for (const cpu::Target &target : targets)
+    if (!target.hasBf16Dot())
+      llvm::errs() << "ptc: warning: '" << target.cpu << "' has no instructions for bfloat16 (AVX512-BF16): there "
+                   << "--amp bf16 is slower than float32\n";
+}
+
 LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
   llvm::Expected<ImportedModel> model = import(options, context, times);
   if (!model)
@@ -100,6 +109,8 @@ LogicalResult Compilation::run() {
   if (targets->size() > 1 && (options.emit < Stage::Obj || options.saveTemps))
     return check(llvm::createStringError("code for several machines is a library or an object, and no text (name one "
                                          "with --march)"));
+  if (options.amp)
+    warnOfSlowness(*targets);
   if (options.cache.empty())
     return compile(*targets);
   llvm::Expected<Cache> opened = Cache::open(options.cache);

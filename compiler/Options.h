@@ -21,6 +21,7 @@ struct Options {
   Stage emit = Stage::So;
 
   bool time = false;        ///< A table of where the time went, on stderr.
+  bool amp = false;         ///< Mixed precision with bfloat16, as torch.autocast does it.
   bool winograd = true;     ///< 3 x 3 convolutions by minimal filtering, where it is faster.
   bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;   ///< Keep what every stage made beside the output.

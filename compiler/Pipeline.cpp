@@ -4,6 +4,7 @@
 #include "compiler/PassTrace.h"
 #include "compiler/Times.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/graph/Autocast.h"
 #include "compiler/graph/ChooseLayout.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/graph/FoldBatchNorm.h"
@@ -48,6 +49,7 @@ struct Step {
   Stage stage;
   std::unique_ptr<Pass> (*create)(Pipe &);
   bool isForTarget = false; ///< and with it all that follow
+  bool Options::*isWanted = nullptr; ///< null: always
 };
 } // namespace
 
@@ -59,6 +61,8 @@ static constexpr Step kSteps[] = {
     {Stage::Aten, [](Pipe &) { return createFunctionalizePass(); }},
     // What a model spells out is the operator that it means.
     {Stage::Aten, [](Pipe &) { return createPatternsPass(); }},
+    // Products take bfloat16, as torch.autocast would have it.
+    {Stage::Aten, [](Pipe &) { return createAutocastPass(); }, false, &Options::amp},
 
     // Every operation is a prim; no broadcasting, promotion or scalar arguments.
     {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights); }},
@@ -149,7 +153,7 @@ LogicalResult Pipeline::run(ModuleOp module, Stage stage, bool isForTarget) {
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
   for (const Step &step : kSteps)
-    if (step.stage == stage && step.isForTarget == isForTarget)
+    if (step.stage == stage && step.isForTarget == isForTarget && (!step.isWanted || options.*step.isWanted))
       manager.addPass(step.create(pipe));
   return manager.run(module);
 }

@@ -23,6 +23,8 @@ static json::Value toJson(const Report::Kernel &kernel) {
                       {"bytes", kernel.bytes.value},   {"flops", kernel.flops.value},   {"source", kernel.source}};
   if (!kernel.algorithm.empty())
     object["algorithm"] = kernel.algorithm;
+  if (!kernel.elements.empty())
+    object["elements"] = kernel.elements;
   if (!kernel.bytes.text.empty())
     object["symbolic_bytes"] = kernel.bytes.text;
   if (!kernel.flops.text.empty())
@@ -31,9 +33,11 @@ static json::Value toJson(const Report::Kernel &kernel) {
 }
 
 json::Value toJson(const Report &report) {
-  json::Object ops;
+  json::Object ops, lowered;
   for (const auto &[name, count] : report.ops)
     ops[name] = count;
+  for (const auto &[name, count] : report.lowered)
+    lowered[name] = count;
   json::Array breaks, unsupported, kernels;
   for (const Report::Break &item : report.breaks)
     breaks.push_back(json::Object{{"reason", item.reason}, {"node", item.node}, {"source", item.source}});
@@ -50,6 +54,7 @@ json::Value toJson(const Report &report) {
                       {"breaks", static_cast<int64_t>(report.breaks.size())},
                       {"break_reasons", std::move(breaks)},
                       {"ops", std::move(ops)},
+                      {"bfloat16_ops", std::move(lowered)},
                       {"unsupported", std::move(unsupported)},
                       {"inputs", toJson(report.inputs)},
                       {"outputs", toJson(report.outputs)},
@@ -82,15 +87,15 @@ static void printTensors(StringRef title, ArrayRef<Report::Tensor> tensors, raw_
     out << (index ? std::string(title.size(), ' ') : title.str()) << "  " << tensor.name << ": " << tensor.type << '\n';
 }
 
-static void printOperators(const Report &report, raw_ostream &out) {
+static void printOperators(StringRef title, const std::map<std::string, int64_t> &ops, raw_ostream &out) {
   int64_t total = 0;
   std::vector<std::pair<int64_t, StringRef>> ordered;
-  for (const auto &[name, count] : report.ops) {
+  for (const auto &[name, count] : ops) {
     total += count;
     ordered.push_back({-count, name});
   }
   llvm::sort(ordered);
-  out << "\noperators: " << total << " of " << ordered.size() << " kinds\n";
+  out << '\n' << title << ": " << total << " of " << ordered.size() << " kinds\n";
   for (auto [count, name] : ordered)
     out << format("  %5" PRId64 "  ", -count) << name << '\n';
 }
@@ -98,7 +103,8 @@ static void printOperators(const Report &report, raw_ostream &out) {
 static void printKernels(const Report &report, raw_ostream &out) {
   out << "\nkernels: " << report.kernels.size() << '\n';
   for (const Report::Kernel &kernel : report.kernels) {
-    out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm) << "): " << describeBytes(kernel.bytes);
+    out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm)
+        << (kernel.elements.empty() ? "" : ", " + kernel.elements) << "): " << describeBytes(kernel.bytes);
     if (kernel.flops.value)
       out << ", " << format("%.3g", static_cast<double>(kernel.flops.value)) << " operations";
     out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';
@@ -120,7 +126,9 @@ void print(const Report &report, raw_ostream &out) {
   for (const std::string &guard : report.guards)
     out << "guard:    " << guard << '\n';
   out << "weights:  " << report.weightCount << ", " << describeBytes({report.weightBytes, ""}) << '\n';
-  printOperators(report, out);
+  printOperators("operators", report.ops, out);
+  if (!report.lowered.empty())
+    printOperators("operators on bfloat16", report.lowered, out);
 
   for (const Report::Unsupported &item : report.unsupported)
     out << "\nunsupported: " << item.op << "\n  at " << join(item.sources, "\n  at ") << '\n';

@@ -24,22 +24,22 @@ using namespace mlir;
 namespace ptc {
 
 /// "float32[s0, 8]", dtypes as PyTorch spells them.
+static std::string describeElement(Type element) {
+  if (element.isBF16())
+    return "bfloat16";
+  if (llvm::isa<ComplexType>(element))
+    return "complex64";
+  if (element.isInteger(1))
+    return "bool";
+  return (llvm::isa<FloatType>(element) ? "float" : element.isUnsignedInteger() ? "uint" : "int") +
+         std::to_string(element.getIntOrFloatBitWidth());
+}
+
 static std::string describeType(Type type, ArrayRef<Symbol> symbols) {
   std::vector<std::string> sizes;
   for (AffineExpr size : getShape(type))
     sizes.push_back(toString(size, symbols));
-  Type element = llvm::cast<RankedTensorType>(type).getElementType();
-  std::string name;
-  if (element.isBF16())
-    name = "bfloat16";
-  else if (llvm::isa<ComplexType>(element))
-    name = "complex64";
-  else if (element.isInteger(1))
-    name = "bool";
-  else
-    name = (llvm::isa<FloatType>(element) ? "float" : element.isUnsignedInteger() ? "uint" : "int") +
-           std::to_string(element.getIntOrFloatBitWidth());
-  return name + "[" + llvm::join(sizes, ", ") + "]";
+  return describeElement(getElementTypeOrSelf(type)) + "[" + llvm::join(sizes, ", ") + "]";
 }
 
 static llvm::StringRef getRole(DictionaryAttr roles, llvm::StringRef role) {
@@ -91,6 +91,16 @@ static void countOperators(ModuleOp module, Report &report) {
   });
 }
 
+static void countLowered(ModuleOp module, Report &report) {
+  module.walk([&](Operation *op) {
+    auto isBf16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+    StringRef name = op->getName().getStringRef();
+    if (op->getName().getDialectNamespace() == "aten" && name != "aten._to_copy.default" &&
+        llvm::any_of(op->getOperandTypes(), isBf16))
+      ++report.lowered[name.str()];
+  });
+}
+
 /// Relations between sizes that the exporter found.
 static void describeGuards(ModuleOp module, Report &report) {
   auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
@@ -132,6 +142,15 @@ static std::string getAlgorithm(loop::KernelOp kernel) {
     return "";
   std::string m = std::to_string(convolution.getWinograd());
   return m == "0" ? "direct" : "winograd F(" + m + "x" + m + ", 3x3)";
+}
+
+/// What a template multiplies; empty for float32 and for what is no template.
+static std::string getElements(loop::KernelOp kernel) {
+  Operation *first = &*kernel.getBody().begin()->begin();
+  if (!loop::isTemplate(first))
+    return "";
+  Type element = getElementTypeOrSelf(first->getOperand(0).getType());
+  return element.isF32() ? "" : describeElement(element);
 }
 
 /// The smallest sizes that a call may bring, and the expression if it depends on them.
@@ -193,7 +212,8 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
   module.walk([&](loop::KernelOp kernel) { kernels[kernel.getName()] = kernel; });
   for (const host::LaunchSpec &launch : program->launches) {
     Report::Kernel entry{launch.name, getKind(kernels.lookup(launch.name)).str(), launch.source,
-                         getAlgorithm(kernels.lookup(launch.name)), {}, {}, {}};
+                         getAlgorithm(kernels.lookup(launch.name)), getElements(kernels.lookup(launch.name)),
+                         {}, {}, {}};
     llvm::SmallVector<llvm::StringRef> nodes;
     llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
     entry.ops.assign(nodes.begin(), nodes.end());
@@ -216,6 +236,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   if (failed(lower(module, weights, Stage::Aten, targets->front(), options)))
     return;
   describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
+  countLowered(module, report);
   module.walk([&](Operation *op) {
     if (aten::AtenOp::isAten(op) && !isSupported(op->getName().stripDialect()))
       addUnsupported(op, report);

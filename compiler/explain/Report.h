@@ -42,6 +42,7 @@ struct Report {
   struct Kernel {
     std::string name, kind, source;
     std::string algorithm; ///< where the kind alone does not say it
+    std::string elements;  ///< that products are of, where they are not float32
     std::vector<std::string> ops;
     Quantity bytes, flops;
   };
@@ -61,6 +62,7 @@ struct Report {
   std::vector<std::string> mutations; ///< inputs and states that a call updates
   int64_t weightCount = 0, weightBytes = 0;
   std::map<std::string, int64_t> ops;
+  std::map<std::string, int64_t> lowered; ///< operators that take bfloat16
   std::vector<Break> breaks;
   std::vector<Unsupported> unsupported;
   std::vector<std::string> guards;

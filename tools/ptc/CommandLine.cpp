@@ -36,6 +36,10 @@ void addModelOptions(CLI::App &command, Options &options) {
       .add_option("--march", options.march,
                   "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
       ->capture_default_str();
+  command.add_option_function<std::string>(
+             "--amp", [&options](const std::string &) { options.amp = true; },
+             "Mixed precision as torch.autocast's on the CPU: products in bf16, the model's inputs and outputs as they are")
+      ->check(onlySoFar("bf16"));
   command.add_flag("!--no-winograd", options.winograd,
                    "Only direct convolutions: no other rounding, and smaller weights");
 }
