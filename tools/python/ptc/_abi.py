@@ -7,6 +7,9 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uin
 from typing import Any
 
 VERSION = 1
+INVALID_ARGUMENT = 1
+MISMATCH = 2
+INDEX_ERROR = 3
 UNSUPPORTED = 5
 
 

@@ -1,0 +1,17 @@
+"""`python -m ptc ...` and the command `ptc` of the wheel: the compiler's command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._compiler import executable
+
+
+def main() -> None:
+    program = executable()
+    os.execv(program, ["ptc", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

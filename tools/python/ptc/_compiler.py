@@ -1,0 +1,92 @@
+"""The compiler as a program: where it is, and how it is called."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from ._errors import CompileError
+
+_HERE = Path(__file__).resolve().parent
+
+
+def executable() -> Path:
+    """The program `ptc`: what PTC_EXECUTABLE names, else the one in this package, else the one on the PATH."""
+    if named := os.environ.get("PTC_EXECUTABLE"):
+        return Path(named)
+    packaged = _HERE / "bin" / "ptc"
+    if packaged.exists():
+        return packaged
+    if found := shutil.which("ptc"):
+        return Path(found)
+    raise FileNotFoundError(
+        "the program ptc is not in this package and not on the PATH (install the wheel, or set PTC_EXECUTABLE)"
+    )
+
+
+def include_directory() -> Path:
+    """The folder with ptc/ptc.h, ptc/ptc.hpp and dlpack/dlpack.h, for programs in C and C++."""
+    packaged = _HERE / "include"
+    return packaged if packaged.exists() else _HERE.parents[2] / "runtime" / "include"
+
+
+def compile(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    weights: str | os.PathLike[str] | None = None,
+    march: str = "native",
+    cache: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Compiles a .pt2, .graph, .onnx or .mlir file to a library; the arguments are those of `ptc compile`.
+
+    Raises CompileError with ptc's message when the model cannot be compiled; then nothing is written.
+    """
+    command = [executable(), "compile", model, "-o", output, "--march", march]
+    for name, value in (("--weights", weights), ("--cache", cache)):
+        if value is not None:
+            command += [name, value]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        message = done.stderr.strip().removeprefix("ptc: error: ") or f"ptc ended with {done.returncode}"
+        raise CompileError(done.returncode, message)
+    return Path(output)
+
+
+@functools.cache
+def machine() -> str:
+    """What code for `--march native` depends on: the processor's name and extensions."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+    found = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in wanted:
+            found.setdefault(name.strip(), value.strip())
+    return repr(sorted(found.items()))
+
+
+def build() -> str:
+    """Tells builds of the program apart, without reading it."""
+    status = executable().stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def cache_directory() -> Path:
+    """PTC_CACHE_DIR, else ptc in the user's cache folder."""
+    if named := os.environ.get("PTC_CACHE_DIR"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ptc"
+
+
+def digest(*parts: bytes | memoryview) -> str:
+    """A name for these bytes in a cache."""
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()[:32]

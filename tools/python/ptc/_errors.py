@@ -1,0 +1,32 @@
+"""What goes wrong, as exceptions."""
+
+from __future__ import annotations
+
+from . import _abi as abi
+
+
+class Error(RuntimeError):
+    """A call that the model refused; `status` is its ptc_status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class MismatchError(Error, ValueError):
+    """An input that does not fit what the model was compiled for: its rank, type, a size, or a condition on sizes."""
+
+
+class OutOfRangeError(Error, IndexError):
+    """An index in the data that was out of range."""
+
+
+class CompileError(Error):
+    """A model that `ptc compile` refused. `status` is its exit status: 1 is the model's fault, 2 the command line's, 3 ours."""
+
+
+_KINDS = {abi.MISMATCH: MismatchError, abi.INDEX_ERROR: OutOfRangeError}
+
+
+def error_for(status: int, message: str) -> Error:
+    return _KINDS.get(status, Error)(status, message)

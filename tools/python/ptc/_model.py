@@ -1,0 +1,215 @@
+"""A compiled model as a Python object: its signature, calls, states and settings."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi as abi
+from ._errors import Error, error_for
+from ._tensor import Borrowed, Tensor, borrow, dtype_name
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A size: `text` is "8" or "2*s0 + 1"; `max` is None when unbounded."""
+
+    text: str
+    min: int
+    max: int | None
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A size that calls choose, with its range; `max` is None when unbounded."""
+
+    name: str
+    min: int
+    max: int | None
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input, output or state as the model was compiled for it."""
+
+    name: str
+    dtype: str
+    shape: tuple[Dim, ...]
+    is_written: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(dim.text for dim in self.shape)}]"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes, as ptc_memory has them."""
+
+    weights: int
+    states: int
+    arena: int
+    reserved: int
+    peak: int
+
+
+def _describe(tensors: Any, count: int) -> list[TensorInfo]:
+    found = []
+    for tensor in tensors[:count]:
+        dims = tuple(Dim(d.text.decode(), d.min, None if d.max < 0 else d.max) for d in tensor.dims[: tensor.ndim])
+        found.append(TensorInfo(tensor.name.decode(), dtype_name(tensor.dtype), dims, bool(tensor.flags & 1)))
+    return found
+
+
+class Model:
+    """A compiled model with a context of its own: states, working memory, number of threads."""
+
+    def __init__(self, path: str | os.PathLike[str], threads: int = 0) -> None:
+        try:
+            self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+            self._library.ptc_get_api.restype = ctypes.POINTER(abi.Api)
+        except (OSError, AttributeError) as error:
+            raise Error(abi.INVALID_ARGUMENT, f"{path}: no library that ptc compiled ({error})") from None
+        table = self._library.ptc_get_api(ctypes.c_uint32(abi.VERSION))
+        if not table:
+            raise Error(abi.UNSUPPORTED, f"{path}: speaks another version of the interface than {abi.VERSION}")
+        self._api = table.contents
+        self._context = ctypes.c_void_p()
+        if status := self._api.context_create(ctypes.byref(self._context)):
+            raise error_for(status, f"{path}: {(self._api.last_error(None) or b'').decode()}")
+        signature = self._api.signature().contents
+        self.name = signature.model.decode()
+        self.target = signature.target.decode()
+        # Whose code runs here, as "x86-64-v4"; libraries of earlier versions do not say.
+        self.machine = self._api.machine().decode() if self._api.size > abi.Api.machine.offset else None
+        self.inputs = _describe(signature.inputs, signature.input_count)
+        self.outputs = _describe(signature.outputs, signature.output_count)
+        self.states = _describe(signature.states, signature.state_count)
+        self.symbols = [
+            Symbol(s.name.decode(), s.min, None if s.max < 0 else s.max)
+            for s in signature.symbols[: signature.symbol_count]
+        ]
+        self.threads = threads
+
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
+        return f"ptc.Model({self.name}: ({inputs}) -> ({outputs}))"
+
+    def __del__(self) -> None:
+        if getattr(self, "_context", None):
+            self._api.context_destroy(self._context)
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise error_for(status, self._api.last_error(self._context).decode())
+
+    def _arrange(self, positional: tuple[Any, ...], named: dict[str, Any]) -> list[Borrowed]:
+        values = list(positional)
+        for info in self.inputs[len(values) :]:
+            if info.name not in named:
+                raise TypeError(f"input '{info.name}' is missing")
+            values.append(named.pop(info.name))
+        if named or len(values) > len(self.inputs):
+            raise TypeError(f"the model takes {[info.name for info in self.inputs]}")
+        return [borrow(value, info.dtype) for value, info in zip(values, self.inputs)]
+
+    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
+        """Runs the model. `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
+        given = self._arrange(inputs, named)
+        pointers = abi.pointer_array([value.address for value in given])
+        if out is not None:
+            targets = [borrow(value, info.dtype) for value, info in zip(out, self.outputs)]
+            self._check(
+                self._api.call(
+                    self._context, pointers, len(given), abi.pointer_array([t.address for t in targets]), len(out)
+                )
+            )
+            return out
+        made = (ctypes.c_void_p * max(len(self.outputs), 1))()
+        self._check(self._api.call_new(self._context, pointers, len(given), made, len(self.outputs)))
+        # Each result keeps the library loaded: its memory is freed by code in there.
+        return [Tensor(address, self) for address in made[: len(self.outputs)]]
+
+    def _state(self, name: str) -> int:
+        for index, info in enumerate(self.states):
+            if info.name == name:
+                return index
+        raise KeyError(name)
+
+    def get_state(self, name: str) -> Any:
+        """A copy of a state as a NumPy array."""
+        import numpy
+
+        index = self._state(name)
+        info = self.states[index]
+        value = numpy.empty([dim.min for dim in info.shape], info.dtype)
+        target = borrow(value, info.dtype)
+        self._check(self._api.state_get(self._context, index, target.address))
+        return value
+
+    def set_state(self, name: str, value: Any) -> None:
+        index = self._state(name)
+        given = borrow(value, self.states[index].dtype)
+        self._check(self._api.state_set(self._context, index, given.address))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of all states (the buffers that the model updates), by name, as NumPy arrays."""
+        return {info.name: self.get_state(info.name) for info in self.states}
+
+    def load_state_dict(self, states: Mapping[str, Any], strict: bool = True) -> None:
+        """Sets the states; `strict`: these names must be the model's, all of them and no others."""
+        known = {info.name for info in self.states}
+        wrong = sorted(known.symmetric_difference(states))
+        if strict and wrong:
+            raise KeyError(f"states that are missing or not the model's: {wrong} (its states: {sorted(known)})")
+        for name in known.intersection(states):
+            self.set_state(name, states[name])
+
+    def reset_states(self) -> None:
+        self._check(self._api.state_reset(self._context))
+
+    def seed(self, value: int) -> None:
+        """Starts the model's random numbers anew: the same calls draw the same again."""
+        self._check(self._api.set_seed(self._context, value))
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call may use; set 0 for what OpenMP says."""
+        return self._threading().threads
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        self._check(self._api.set_threads(self._context, count))
+
+    @property
+    def openmp(self) -> str | None:
+        """Path of the OpenMP runtime in use; None: calls run on one thread."""
+        path = self._threading().library
+        return path.decode() if path else None
+
+    def _threading(self) -> abi.Threading:
+        threading = abi.Threading()
+        self._check(self._api.threading(self._context, ctypes.byref(threading)))
+        return threading
+
+    @property
+    def memory(self) -> Memory:
+        memory = abi.Memory()
+        self._check(self._api.memory(self._context, ctypes.byref(memory)))
+        return Memory(memory.weights, memory.states, memory.arena, memory.reserved, memory.peak)
+
+    def trim(self) -> None:
+        """Gives working memory back to the system."""
+        self._check(self._api.trim(self._context))
+
+    @contextlib.contextmanager
+    def profile(self, path: str | os.PathLike[str]) -> Iterator[None]:
+        """Writes a trace of the calls inside, for chrome://tracing or ui.perfetto.dev."""
+        self._check(self._api.profile_start(self._context))
+        try:
+            yield
+        finally:
+            self._check(self._api.profile_stop(self._context, os.fsencode(path)))

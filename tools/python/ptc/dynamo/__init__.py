@@ -1,0 +1,97 @@
+"""The backend of torch.compile: `torch.compile(module, backend="ptc")`, for inference.
+
+Dynamo hands over a graph; AOTAutograd makes it functional and lays open what it mutates and aliases; its text goes to `ptc
+compile`, and the library is kept on disk under a hash of the text. Calls take and return torch's own memory.
+
+Parameters are inputs of the library, not constants in it: they stay where they are, `load_state_dict` and optimizers may
+change them, and one library serves all layers and models of one structure. `options={"freezing": True}` makes them
+constants, as inductor's option of that name: ptc packs them at compile time, and later changes of them are not seen.
+
+What ptc cannot compile runs in eager mode, one graph at a time, with a FallbackWarning that says why.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import detect_fake_mode
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .._errors import CompileError
+from ._decompose import DECOMPOSITIONS
+from ._graph import Refused, prepare
+from ._library import compile_graph
+from ._run import Runner
+
+__all__ = ["FallbackWarning", "Options", "backend"]
+
+
+class FallbackWarning(UserWarning):
+    """A graph that runs in eager mode. `warnings.simplefilter("error", FallbackWarning)` makes it an error."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `torch.compile(..., options={...})` takes."""
+
+    freezing: bool = False
+    march: str = "native"
+    fallback: bool = True  # False: what ptc cannot compile is an error
+
+    @staticmethod
+    def parse(given: dict[str, Any] | None) -> Options:
+        known = [field.name for field in fields(Options)]
+        for name in given or {}:
+            if name not in known:
+                raise ValueError(f"ptc has no option '{name}' (options: {', '.join(known)})")
+        return Options(**(given or {}))
+
+
+def backend(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Compiles one graph of Dynamo's; the entry point `ptc` of torch_dynamo_backends."""
+    if mode not in (None, "default"):
+        raise ValueError(f"ptc has no mode '{mode}' (only 'default')")
+    settings = Options.parse(options)
+    try:
+        if torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in example_inputs):
+            raise Refused(
+                "gradients would be needed, and ptc compiles inference only "
+                "(call the model under torch.no_grad() or torch.inference_mode())"
+            )
+        frozen = _frozen(gm, example_inputs) if settings.freezing else {}
+
+        def compile_inference(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
+            graph = prepare(module, frozen, len(example_inputs), detect_fake_mode(fakes))
+            with _disable_current_modes():  # AOTAutograd's own, in which there are no real tensors
+                return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None)
+
+        compiler = aot_autograd(
+            fw_compiler=compile_inference, decompositions=DECOMPOSITIONS, keep_inference_input_mutations=True
+        )
+        return compiler(gm, example_inputs)
+    except (Refused, CompileError) as error:
+        if not settings.fallback:
+            raise
+        warnings.warn(f"ptc: this graph runs in eager mode: {error}", FallbackWarning, stacklevel=2)
+        return gm.forward
+
+
+def _frozen(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> dict[int, torch.Tensor]:
+    """The parameters and buffers among a graph's inputs, by position."""
+    found = {}
+    for index, value in enumerate(example_inputs):
+        is_static = isinstance(value, torch.nn.Parameter) or hasattr(value, "_dynamo_static_input_type")
+        if is_static and not isinstance(value, torch._subclasses.FakeTensor):
+            found[index] = value
+    return found

@@ -1,0 +1,104 @@
+"""Operators that stand for whole modules, which modules call in eval mode without gradients: torch's "fast paths"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+
+
+def _masked(scores: Tensor, mask: Tensor | None, mask_type: int | None) -> Tensor:
+    """`mask` says what is left out; its type, whether it is of places (0), of keys (1) or whole (2)."""
+    if mask is None:
+        return scores
+    batch, _, length, keys = scores.shape
+    shape = {0: (1, 1, length, keys), 1: (batch, 1, 1, keys)}.get(mask_type, mask.shape)
+    return scores.masked_fill(mask.to(torch.bool).view(shape), float("-inf"))
+
+
+def multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
+    batch, length, _ = query.shape
+    q, k, v = (
+        F.linear(x, w, b).view(x.shape[0], x.shape[1], num_head, embed_dim // num_head).transpose(1, 2)
+        for x, w, b in zip((query, key, value), weights, biases)
+    )
+    if mask is None and not need_weights:
+        attended, shares = F.scaled_dot_product_attention(q, k, v), None
+    else:
+        scores = (q * (embed_dim // num_head) ** -0.5) @ k.transpose(-2, -1)
+        shares = _masked(scores, mask, mask_type).softmax(-1)
+        attended = shares @ v
+    result = F.linear(attended.transpose(1, 2).reshape(batch, length, embed_dim), proj_weight, proj_bias)
+    if not need_weights:
+        return result, None
+    return result, shares.mean(1) if average_attn_weights else shares
+
+
+def encoder_layer(
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
+    def attend(x: Tensor) -> Tensor:
+        return multi_head_attention(
+            x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type
+        )[0]
+
+    def feed_forward(x: Tensor) -> Tensor:
+        hidden = F.linear(x, ffn_weight_1, ffn_bias_1)
+        return F.linear(F.gelu(hidden) if use_gelu else F.relu(hidden), ffn_weight_2, ffn_bias_2)
+
+    def norm1(x: Tensor) -> Tensor:
+        return F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def norm2(x: Tensor) -> Tensor:
+        return F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+
+    if norm_first:
+        src = src + attend(norm1(src))
+        return src + feed_forward(norm2(src))
+    src = norm1(src + attend(src))
+    return norm2(src + feed_forward(src))
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten._native_multi_head_attention.default: multi_head_attention,
+    aten._transformer_encoder_layer_fwd.default: encoder_layer,
+}

@@ -1,0 +1,211 @@
+"""From AOTAutograd's graph to what ptc is given: its text, its constants, and how a call's results come about."""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import free_symbols
+from torch.utils._sympy.numbers import int_oo
+
+# Operators whose meaning depends on where elements lie in memory: ptc knows values only.
+_BY_MEMORY = {"as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter"}
+
+
+class Refused(RuntimeError):
+    """A graph that this backend does not give to ptc."""
+
+
+@dataclass
+class Output:
+    """One value that the graph returns: `kind` says where it comes from, `index` where there."""
+
+    kind: str  # "result" of the library, "argument" of the call, "constant"
+    index: int = -1
+    constant: Any = None
+    is_number: bool = False
+    fake: torch.Tensor | None = None
+
+
+@dataclass
+class Graph:
+    text: str
+    constants: dict[str, torch.Tensor]
+    inputs: list[int]  # which arguments of a call the library takes
+    fakes: list[Any]  # their types
+    outputs: list[Output]
+    results: list[Output] = field(default_factory=list)  # the outputs that the library computes
+    has_effects: bool = False
+
+    @property
+    def is_computed(self) -> bool:
+        return bool(self.results) or self.has_effects
+
+
+def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: int, fake_mode: Any) -> Graph:
+    """Refuses what ptc has no notion of; makes `frozen` arguments constants."""
+    # The graph is AOTAutograd's to keep; tensors are shared.
+    gm = GraphModule(gm, copy.deepcopy(gm.graph))
+    placeholders = gm.graph.find_nodes(op="placeholder")
+    for node in placeholders:
+        _check_input(node)
+    for node in _calls(gm):
+        _check_call(node)
+    _use_aten(gm)
+    if frozen and len(placeholders) != argument_count:
+        raise Refused("parameters that share memory and are updated cannot be constants (leave options freezing out)")
+
+    outputs, results = _outputs(gm, placeholders)
+    constants = _constants(gm, placeholders, frozen)
+    inputs, fakes = [], []
+    for index, node in enumerate(placeholders):
+        if index in frozen and node.name in constants:
+            continue
+        if not node.users and not _symbols([node.meta["val"]]):
+            gm.graph.erase_node(node)
+            continue
+        inputs.append(index)
+        fakes.append(node.meta["val"])
+    gm.recompile()
+    has_effects = any(_writes(node) for node in _calls(gm))
+    text = _text(gm, constants, fake_mode)
+    return Graph(text, constants, inputs, fakes, outputs, results, has_effects)
+
+
+def _calls(gm: GraphModule) -> list[Node]:
+    return [node for node in gm.graph.nodes if node.op == "call_function"]
+
+
+def _where(node: Node) -> str:
+    """The user's line, as ptc's own messages have it."""
+    for line in reversed((node.meta.get("stack_trace") or "").strip().splitlines()):
+        if line.strip().startswith("File "):
+            parts = line.strip().split(", ")
+            return f"{parts[0].removeprefix('File ').strip(chr(34))}:{parts[1].removeprefix('line ')}, node {node.name}"
+    return f"node {node.name}"
+
+
+def _check_input(node: Node) -> None:
+    value = node.meta["val"]
+    if isinstance(value, torch.Tensor):
+        if value.device.type != "cpu":
+            raise Refused(f"input {node.name} is on device {value.device} (ptc's backend computes on cpu)")
+        if value.layout != torch.strided:
+            raise Refused(f"input {node.name} has the layout {value.layout} (ptc takes torch.strided)")
+    elif not isinstance(value, (torch.SymInt, int)):
+        raise Refused(f"input {node.name} is a {type(value).__name__}, not a tensor or an integer")
+
+
+def _check_call(node: Node) -> None:
+    name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+    for value in _tensors(node.meta.get("val")):
+        if value.device.type not in ("cpu", "meta"):
+            raise Refused(f"{_where(node)}: {node.target} computes on device {value.device} (ptc's backend: cpu)")
+    if name in _BY_MEMORY:
+        base = node.args[0].meta["val"]
+        # Elements outside of a view can be reached as well: ptc has only those inside.
+        if not base.is_contiguous() or base.storage_offset() != 0:
+            raise Refused(f"{_where(node)}: {node.target} of a tensor that is not contiguous")
+
+
+def _use_aten(gm: GraphModule) -> None:
+    """AOTAutograd turns numbers into tensors with operators of torch.ops.prims; ptc knows ATen's of the same meaning."""
+    for node in gm.graph.find_nodes(op="call_function", target=torch.ops.prims.convert_element_type.default):
+        node.target = torch.ops.aten._to_copy.default
+        node.args, node.kwargs = node.args[:1], {"dtype": node.args[1]}
+
+
+def _tensors(value: Any) -> Iterable[torch.Tensor]:
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def _symbols(values: Iterable[Any]) -> set[Any]:
+    found = set()
+    for value in values:
+        if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
+            found |= free_symbols(value)
+    return found
+
+
+def _writes(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
+def _outputs(gm: GraphModule, placeholders: list[Node]) -> tuple[list[Output], list[Output]]:
+    """Leaves the graph only what must be computed, each value once."""
+    (end,) = gm.graph.find_nodes(op="output")
+    places = {node: index for index, node in enumerate(placeholders)}
+    outputs, computed = [], {}
+    for value in end.args[0]:
+        if not isinstance(value, Node):
+            outputs.append(Output("constant", constant=value))
+        elif value in places:
+            outputs.append(Output("argument", places[value]))
+        else:
+            fake = value.meta["val"]
+            is_tensor = isinstance(fake, torch.Tensor)
+            index = computed.setdefault(value, len(computed))
+            outputs.append(Output("result", index, is_number=not is_tensor, fake=fake if is_tensor else None))
+    with gm.graph.inserting_before(end):
+        gm.graph.output(tuple(computed))
+    gm.graph.erase_node(end)
+    results: dict[int, Output] = {}
+    for output in outputs:
+        if output.kind == "result":
+            results.setdefault(output.index, output)
+    return outputs, [results[index] for index in range(len(computed))]
+
+
+def _constants(
+    gm: GraphModule, placeholders: list[Node], frozen: dict[int, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """Tensors by the name of the argument that stands for them: what the graph holds itself, and what is frozen."""
+    first = next(iter(gm.graph.nodes))
+    constants, made = {}, {}
+    for node in gm.graph.find_nodes(op="get_attr"):
+        value = gm
+        for part in node.target.split("."):
+            value = getattr(value, part)
+        if not isinstance(value, torch.Tensor):
+            continue  # the graph of a branch or a loop
+        if node.target not in made:
+            with gm.graph.inserting_before(first):
+                made[node.target] = gm.graph.placeholder(node.name + "_constant")
+            made[node.target].meta = dict(node.meta, val=node.meta.get("val", value))
+            constants[made[node.target].name] = value
+        node.replace_all_uses_with(made[node.target])
+        gm.graph.erase_node(node)
+    for index, value in frozen.items():
+        node = placeholders[index]
+        is_written = any(_writes(user) and user.args[0] is node for user in node.users)
+        if not is_written and not _symbols([node.meta["val"]]):
+            constants[node.name] = value
+    return constants
+
+
+def _text(gm: GraphModule, constants: dict[str, torch.Tensor], fake_mode: Any) -> str:
+    """As str(ExportedProgram) has it: the graph, its signature, the ranges of its symbols."""
+    lines = ["ExportedProgram:", textwrap.indent(gm.print_readable(print_output=False).rstrip(), "    ")]
+    lines += ["", "Graph signature:", "    # inputs"]
+    for node in gm.graph.find_nodes(op="placeholder"):
+        is_constant = node.name in constants
+        lines.append(f"    {node.name}: " + (f"PARAMETER target='{node.name}'" if is_constant else "USER_INPUT"))
+    lines += ["", "    # outputs"]
+    (end,) = gm.graph.find_nodes(op="output")
+    lines += [f"    {node.name}: USER_OUTPUT" for node in end.args[0]]
+    ranges = []
+    if fake_mode is not None and fake_mode.shape_env is not None:
+        values = [leaf for node in gm.graph.nodes for leaf in torch.utils._pytree.tree_leaves(node.meta.get("val"))]
+        for symbol in sorted(_symbols(values), key=str):
+            bounds = fake_mode.shape_env.bound_sympy(symbol)
+            high = "int_oo" if bounds.upper >= 2**62 else bounds.upper
+            low = "-int_oo" if bounds.lower <= -(2**62) or bounds.lower == -int_oo else bounds.lower
+            ranges.append(f"{symbol}: VR[{low}, {high}]")
+    lines += ["", f"Range constraints: {{{', '.join(ranges)}}}", ""]
+    return "\n".join(lines)

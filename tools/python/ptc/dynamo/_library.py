@@ -1,0 +1,80 @@
+"""The libraries that graphs became, on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+
+from .. import _compiler
+from .._model import Model
+from ._graph import Graph, Refused
+
+_NAMES = {
+    torch.bool: "BOOL",
+    torch.uint8: "U8",
+    torch.uint16: "U16",
+    torch.uint32: "U32",
+    torch.uint64: "U64",
+    torch.int8: "I8",
+    torch.int16: "I16",
+    torch.int32: "I32",
+    torch.int64: "I64",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.float32: "F32",
+    torch.float64: "F64",
+    torch.complex64: "C64",
+}
+
+
+def compile_graph(graph: Graph, march: str) -> Model:
+    """Loads the library of a graph, and compiles it when the cache has none."""
+    folder = _compiler.cache_directory() / "dynamo"
+    header, chunks = _safetensors(graph.constants)
+    identity = f"{_compiler.build()}\n{march}\n{_compiler.machine()}"
+    key = _compiler.digest(identity.encode(), graph.text.encode(), header, *chunks)
+    library = folder / f"{key}.so"
+    if not library.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        # The text stays beside the library: messages name it, and it can be compiled and explained by hand.
+        text = folder / f"{key}.graph"
+        _write(text, [graph.text.encode()])
+        weights = folder / f"{key}.safetensors"
+        try:
+            _write(weights, [len(header).to_bytes(8, "little"), header, *chunks])
+            _compiler.compile(text, library, weights=weights, march=march)
+        finally:
+            weights.unlink(missing_ok=True)
+    return Model(library)
+
+
+def _write(path: Path, chunks: list[bytes | memoryview]) -> None:
+    """Whole or not at all: other processes may write the same."""
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+    os.replace(name, path)
+
+
+def _safetensors(tensors: dict[str, torch.Tensor]) -> tuple[bytes, list[memoryview]]:
+    """The header and the bytes of a file with these tensors."""
+    entries, chunks, offset = {}, [], 0
+    for name, tensor in tensors.items():
+        if tensor.dtype not in _NAMES:
+            raise Refused(f"a constant of type {tensor.dtype}")
+        dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        memory = memoryview(dense.reshape(-1).view(torch.uint8).numpy()) if dense.numel() else memoryview(b"")
+        entries[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [offset, offset + len(memory)],
+        }
+        chunks.append(memory)
+        offset += len(memory)
+    header = json.dumps(entries).encode()
+    return header + b" " * (-len(header) % 8), chunks

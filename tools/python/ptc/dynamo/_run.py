@@ -1,0 +1,209 @@
+"""Calls of a compiled graph with torch's tensors: descriptors are filled in place, no element is copied."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._prims_common import make_contiguous_strides_for
+from torch.utils._sympy.printers import PythonPrinter
+
+from .. import _abi as abi
+from .._model import Model
+from .._tensor import Tensor
+from ._graph import Graph, Refused
+
+_TYPES = {
+    torch.bool: (6, 8),
+    torch.uint8: (1, 8),
+    torch.uint16: (1, 16),
+    torch.uint32: (1, 32),
+    torch.uint64: (1, 64),
+    torch.int8: (0, 8),
+    torch.int16: (0, 16),
+    torch.int32: (0, 32),
+    torch.int64: (0, 64),
+    torch.float16: (2, 16),
+    torch.bfloat16: (4, 16),
+    torch.float32: (2, 32),
+    torch.float64: (2, 64),
+    torch.complex64: (5, 64),
+    torch.complex128: (5, 128),
+}
+
+
+class _Slot:
+    """The DLTensor of one input or output, and what was last written into it."""
+
+    def __init__(self, tensor: abi.DLTensor, dtype: torch.dtype, rank: int) -> None:
+        if dtype not in _TYPES:
+            raise Refused(f"tensors of type {dtype}")
+        code, bits = _TYPES[dtype]
+        self.shape = (ctypes.c_int64 * max(rank, 1))()
+        self.strides = (ctypes.c_int64 * max(rank, 1))()
+        self.tensor = tensor
+        tensor.device = abi.Device(1, 0)
+        tensor.dtype = abi.DataType(code, bits, 1)
+        tensor.ndim = rank
+        tensor.shape = ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64))
+        tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
+        self.last: tuple[Any, ...] = (None, None, None)
+
+    def point_to(self, value: torch.Tensor) -> None:
+        now = (value.data_ptr(), value.shape, value.stride())
+        if now == self.last:
+            return
+        rank = self.tensor.ndim
+        self.tensor.data = now[0]
+        self.shape[:rank] = now[1]
+        self.strides[:rank] = now[2]
+        self.last = now
+
+
+class _Frame:
+    """What one call needs; calls at the same time have one each."""
+
+    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
+        self.tensors = (abi.DLTensor * max(len(inputs) + len(outputs), 1))()
+        self.numbers: list[Any] = []
+        self.inputs = [self._slot(index, value) for index, value in enumerate(inputs)]
+        self.outputs = [self._slot(len(inputs) + index, value) for index, value in enumerate(outputs)]
+        size = ctypes.sizeof(abi.DLTensor)
+        base = ctypes.addressof(self.tensors)
+        addresses = [base + index * size for index in range(len(inputs) + len(outputs))]
+        self.input_pointers = abi.pointer_array(addresses[: len(inputs)])
+        self.output_pointers = abi.pointer_array(addresses[len(inputs) :])
+
+    def _slot(self, index: int, value: Any) -> _Slot | ctypes.c_int64:
+        tensor = self.tensors[index]
+        if isinstance(value, torch.Tensor):
+            return _Slot(tensor, value.dtype, value.dim())
+        number = ctypes.c_int64()
+        slot = _Slot(tensor, torch.int64, 0)
+        tensor.data = ctypes.addressof(number)
+        self.numbers.append(slot)
+        return number
+
+
+class Runner:
+    """A compiled graph as AOTAutograd calls it: with a list of arguments, which it empties."""
+
+    _boxed_call = True
+
+    def __init__(self, graph: Graph, model: Model | None) -> None:
+        self._graph = graph
+        self._model = model
+        if model is None:
+            return
+        if len(model.inputs) != len(graph.inputs) or len(model.outputs) != len(graph.results):
+            raise Refused(f"the library has other inputs and outputs than the graph: {model!r}")
+        self._conjugated = [
+            index
+            for index, fake in zip(graph.inputs, graph.fakes)
+            if isinstance(fake, torch.Tensor) and (fake.is_conj() or fake.is_neg())
+        ]
+        self._fakes = [output.fake if output.fake is not None else torch.tensor(0) for output in graph.results]
+        self._allocate = _allocator(graph, model)
+        self._frames: list[_Frame] = [self._frame()]
+        self._is_random = any(state.name == "ptc.random" for state in model.states)
+        self._lock = threading.Lock()
+
+    def __call__(self, arguments: list[Any]) -> list[Any]:
+        results = self._compute(arguments) if self._model is not None else []
+        values = []
+        for output in self._graph.outputs:
+            if output.kind == "result":
+                value = results[output.index]
+                values.append(value.item() if output.is_number else value)
+            else:
+                values.append(arguments[output.index] if output.kind == "argument" else output.constant)
+        arguments.clear()
+        return values
+
+    def _frame(self) -> _Frame:
+        return _Frame(self._graph.fakes, self._fakes)
+
+    def _compute(self, arguments: list[Any]) -> list[torch.Tensor]:
+        for index in self._conjugated:
+            arguments[index] = arguments[index].resolve_conj().resolve_neg()
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = self._frame()
+        for index, slot in zip(self._graph.inputs, frame.inputs):
+            if isinstance(slot, _Slot):
+                slot.point_to(arguments[index])
+            else:
+                slot.value = arguments[index]
+        if self._is_random:
+            # The draws of a call are decided by torch's generator, and so by torch.manual_seed.
+            with self._lock:
+                self._model.seed(int(torch.randint(0, 2**63 - 1, ())))
+                results = self._call(frame, arguments)
+        else:
+            results = self._call(frame, arguments)
+        self._frames.append(frame)
+        return results
+
+    def _call(self, frame: _Frame, arguments: list[Any]) -> list[torch.Tensor]:
+        model, count = self._model, len(frame.inputs)
+        if self._allocate is not None:
+            results = self._allocate(arguments)
+            for slot, result in zip(frame.outputs, results):
+                slot.point_to(result)
+            status = model._api.call(model._context, frame.input_pointers, count, frame.output_pointers, len(results))
+            if status:
+                model._check(status)
+            return results
+        made = (ctypes.c_void_p * max(len(frame.outputs), 1))()
+        status = model._api.call_new(model._context, frame.input_pointers, count, made, len(frame.outputs))
+        model._check(status)
+        return [torch.from_dlpack(Tensor(address, model)) for address in made[: len(frame.outputs)]]
+
+
+def _allocator(graph: Graph, model: Model) -> Callable[[list[Any]], list[torch.Tensor]] | None:
+    """A function that makes the results' tensors, with eager's strides, from the arguments' sizes.
+
+    None where data decide a size: then the library makes them.
+    """
+    printer = PythonPrinter()
+    known: dict[Any, str] = {}
+    for index, fake in zip(graph.inputs, graph.fakes):
+        if isinstance(fake, torch.SymInt):
+            known.setdefault(fake.node.expr, f"arguments[{index}]")
+        elif isinstance(fake, torch.Tensor):
+            for axis, size in enumerate(fake.shape):
+                if isinstance(size, torch.SymInt):
+                    known.setdefault(size.node.expr, f"arguments[{index}].shape[{axis}]")
+    used: set[Any] = set()
+
+    def write(value: Any) -> str:
+        if isinstance(value, torch.SymInt):
+            used.update(value.node.expr.free_symbols)
+            return printer.doprint(value.node.expr)
+        return str(value)
+
+    lines, names = [], {"empty_strided": torch.empty_strided, "math": math}
+    for index, output in enumerate(graph.results):
+        fake = output.fake
+        if fake is None:
+            lines.append("    empty_strided((), (), dtype=int64),")
+            names["int64"] = getattr(torch, model.outputs[index].dtype)
+            continue
+        strides = fake.stride()
+        if any(isinstance(step, int) and step == 0 for step in strides):  # expanded: elements would share memory
+            strides = make_contiguous_strides_for(fake.shape)
+        sizes, steps = (", ".join(map(write, values)) for values in (fake.shape, strides))
+        names[f"type{index}"] = fake.dtype
+        lines.append(f"    empty_strided(({sizes},), ({steps},), dtype=type{index})," if fake.dim() else
+                     f"    empty_strided((), (), dtype=type{index}),")
+    if not used <= known.keys():
+        return None
+    heads = [f"  {symbol} = {known[symbol]}" for symbol in sorted(used, key=str)]
+    source = "\n".join(["def allocate(arguments):", *heads, "  return [", *lines, "  ]"])
+    exec(source, names)
+    return names["allocate"]
