@@ -125,6 +125,17 @@ class BackendTest(unittest.TestCase):
         self.assertEqual(turned.data_ptr(), x.data_ptr())
         self.assertEqual(row.data_ptr(), x.data_ptr())
 
+    def test_views_of_results_share_memory(self) -> None:
+        def function(x):
+            y = x + 1
+            return y[0], y.t(), y.unfold(0, 2, 1)
+
+        compiled = self.check(function, (torch.randn(3, 4),), (torch.randn(5, 4),))
+        row, turned, _ = compiled(torch.randn(3, 4))
+        row.zero_()
+        self.assertEqual(turned[:, 0].tolist(), [0] * 4)
+        self.check(lambda x: x.chunk(4), *((torch.randn(n),) for n in (4, 8, 11, 12)))
+
     def test_strided_and_empty_arguments(self) -> None:
         self.check(lambda x: x * 2 + 1, (torch.randn(6, 8)[::2, ::3],), (torch.randn(4, 3).t(),), (torch.randn(0, 3),))
 
@@ -141,6 +152,20 @@ class BackendTest(unittest.TestCase):
         compiled = torch.compile(lambda x: x[x > 0] * 2, backend=backend, fullgraph=True)
         for x in (torch.tensor([1.0, -1, 2]), torch.tensor([-1.0, -2, -3])):
             torch.testing.assert_close(compiled(x), x[x > 0] * 2)
+
+    def test_sizes_that_data_decide_need_a_bound(self) -> None:
+        self.enterContext(torch._dynamo.config.patch(capture_scalar_outputs=True))
+
+        def function(x, n, most=None):
+            size = n.item()
+            if most is not None:
+                torch._check(size <= most)
+            return torch.cat([x, x.new_ones(size)])
+
+        compiled = torch.compile(function, backend=backend, fullgraph=True)
+        self.assertEqual(compiled(torch.zeros(2), torch.tensor(3), 8).tolist(), [0, 0, 1, 1, 1])
+        with self.assertWarnsRegex(FallbackWarning, r"read from data, at node .*torch\._check"):
+            compiled(torch.zeros(2), torch.tensor(3))
 
     def test_branches(self) -> None:
         def function(x):

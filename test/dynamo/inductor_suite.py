@@ -119,7 +119,7 @@ def run_one(test: unittest.TestCase, reasons: list[str]) -> tuple[str, str]:
     problems = result.errors + result.failures
     if problems:
         text = problems[0][1]
-        if "LooksAtCode" in text:
+        if "LooksAtCode" in text or "GeneratedKernelCount" in text:
             return "code", ""
         lines = [line for line in text.splitlines() if line.strip()]
         said = next((line for line in reversed(lines) if not line.startswith((" ", "To execute", "This message", "Set TORCH"))), "")

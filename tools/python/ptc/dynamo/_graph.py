@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.utils._sympy.numbers import int_oo
+
+from ._views import Views
 
 # Operators whose meaning depends on where elements lie in memory: ptc knows values only.
 _BY_MEMORY = {"as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter"}
@@ -25,7 +27,7 @@ class Refused(RuntimeError):
 class Output:
     """One value that the graph returns: `kind` says where it comes from, `index` where there."""
 
-    kind: str  # "result" of the library, "argument" of the call, "constant"
+    kind: str  # "result" of the library, "argument" of the call, "view", "constant"
     index: int = -1
     constant: Any = None
     is_number: bool = False
@@ -40,6 +42,8 @@ class Graph:
     fakes: list[Any]  # their types
     outputs: list[Output]
     results: list[Output] = field(default_factory=list)  # the outputs that the library computes
+    bases: list[Output] = field(default_factory=list)  # what the views are of
+    make_views: Callable[..., tuple[torch.Tensor, ...]] | None = None
     has_effects: bool = False
 
     @property
@@ -56,11 +60,14 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
         _check_input(node)
     for node in _calls(gm):
         _check_call(node)
+    _check_bounds(gm, fake_mode)
     _use_aten(gm)
     if frozen and len(placeholders) != argument_count:
         raise Refused("parameters that share memory and are updated cannot be constants (leave options freezing out)")
 
-    outputs, results = _outputs(gm, placeholders)
+    views = Views(gm, gm.graph.output_node().args[0])
+    make_views = views.make() if views.views else None
+    outputs, bases, results = _outputs(gm, placeholders, views)
     constants = _constants(gm, placeholders, frozen)
     inputs, fakes = [], []
     for index, node in enumerate(placeholders):
@@ -74,7 +81,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
     gm.recompile()
     has_effects = any(_writes(node) for node in _calls(gm))
     text = _text(gm, constants, fake_mode)
-    return Graph(text, constants, inputs, fakes, outputs, results, has_effects)
+    return Graph(text, constants, inputs, fakes, outputs, results, bases, make_views, has_effects)
 
 
 def _calls(gm: GraphModule) -> list[Node]:
@@ -113,11 +120,31 @@ def _check_call(node: Node) -> None:
             raise Refused(f"{_where(node)}: {node.target} of a tensor that is not contiguous")
 
 
+def _check_bounds(gm: GraphModule, fake_mode: Any) -> None:
+    """ptc plans memory before a call by what sizes can be at most: a number that is read from data says nothing."""
+    free = {}
+    for node in gm.graph.find_nodes(op="call_function", target=torch.ops.aten._local_scalar_dense.default):
+        for symbol in _symbols([node.meta["val"]]):
+            if fake_mode.shape_env.bound_sympy(symbol).upper > 2**40:
+                free[symbol] = node
+    for node in _calls(gm):
+        for symbol in _symbols(_tensors(node.meta.get("val"))).intersection(free):
+            raise Refused(
+                f"{_where(node)}: a size of its result is read from data, at node {free[symbol].name}, and has no bound "
+                "(give one: torch._check(n <= ...))"
+            )
+
+
 def _use_aten(gm: GraphModule) -> None:
-    """AOTAutograd turns numbers into tensors with operators of torch.ops.prims; ptc knows ATen's of the same meaning."""
+    """PyTorch itself writes a few operators of torch.ops.prims; ptc knows ATen's of the same meaning."""
     for node in gm.graph.find_nodes(op="call_function", target=torch.ops.prims.convert_element_type.default):
         node.target = torch.ops.aten._to_copy.default
         node.args, node.kwargs = node.args[:1], {"dtype": node.args[1]}
+    for node in gm.graph.find_nodes(op="call_function", target=torch.ops.prims.iota.default):
+        (length,), start, step = node.args, node.kwargs["start"], node.kwargs["step"]
+        if isinstance(length, int) and isinstance(start, int) and isinstance(step, int):
+            node.target = torch.ops.aten.arange.start_step
+            node.args, node.kwargs = (start, start + length * step, step), {"dtype": node.kwargs["dtype"]}
 
 
 def _tensors(value: Any) -> Iterable[torch.Tensor]:
@@ -137,29 +164,33 @@ def _writes(node: Node) -> bool:
     return schema is not None and schema.is_mutable
 
 
-def _outputs(gm: GraphModule, placeholders: list[Node]) -> tuple[list[Output], list[Output]]:
-    """Leaves the graph only what must be computed, each value once."""
-    (end,) = gm.graph.find_nodes(op="output")
+def _outputs(
+    gm: GraphModule, placeholders: list[Node], views: Views
+) -> tuple[list[Output], list[Output], list[Output]]:
+    """Leaves the graph only what must be computed, each value once; answers outputs, bases of views, and these values."""
+    end = gm.graph.output_node()
     places = {node: index for index, node in enumerate(placeholders)}
-    outputs, computed = [], {}
-    for value in end.args[0]:
+    computed: dict[Node, Output] = {}
+
+    def source(value: Any) -> Output:
         if not isinstance(value, Node):
-            outputs.append(Output("constant", constant=value))
-        elif value in places:
-            outputs.append(Output("argument", places[value]))
-        else:
+            return Output("constant", constant=value)
+        if value in places:
+            return Output("argument", places[value])
+        if value in views.views:
+            return Output("view", views.views.index(value))
+        if value not in computed:
             fake = value.meta["val"]
             is_tensor = isinstance(fake, torch.Tensor)
-            index = computed.setdefault(value, len(computed))
-            outputs.append(Output("result", index, is_number=not is_tensor, fake=fake if is_tensor else None))
+            computed[value] = Output("result", len(computed), is_number=not is_tensor, fake=fake if is_tensor else None)
+        return computed[value]
+
+    outputs, bases = [source(value) for value in end.args[0]], [source(base) for base in views.bases]
     with gm.graph.inserting_before(end):
         gm.graph.output(tuple(computed))
     gm.graph.erase_node(end)
-    results: dict[int, Output] = {}
-    for output in outputs:
-        if output.kind == "result":
-            results.setdefault(output.index, output)
-    return outputs, [results[index] for index in range(len(computed))]
+    gm.graph.eliminate_dead_code()
+    return outputs, bases, list(computed.values())
 
 
 def _constants(
@@ -197,7 +228,7 @@ def _text(gm: GraphModule, constants: dict[str, torch.Tensor], fake_mode: Any) -
         is_constant = node.name in constants
         lines.append(f"    {node.name}: " + (f"PARAMETER target='{node.name}'" if is_constant else "USER_INPUT"))
     lines += ["", "    # outputs"]
-    (end,) = gm.graph.find_nodes(op="output")
+    end = gm.graph.output_node()
     lines += [f"    {node.name}: USER_OUTPUT" for node in end.args[0]]
     ranges = []
     if fake_mode is not None and fake_mode.shape_env is not None:

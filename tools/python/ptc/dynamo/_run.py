@@ -15,7 +15,7 @@ from torch.utils._sympy.printers import PythonPrinter
 from .. import _abi as abi
 from .._model import Model
 from .._tensor import Tensor
-from ._graph import Graph, Refused
+from ._graph import Graph, Output, Refused
 
 _TYPES = {
     torch.bool: (6, 8),
@@ -114,15 +114,20 @@ class Runner:
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         results = self._compute(arguments) if self._model is not None else []
-        values = []
-        for output in self._graph.outputs:
-            if output.kind == "result":
-                value = results[output.index]
-                values.append(value.item() if output.is_number else value)
-            else:
-                values.append(arguments[output.index] if output.kind == "argument" else output.constant)
+        views: tuple[torch.Tensor, ...] = ()
+        if self._graph.make_views is not None:
+            views = self._graph.make_views(*(self._value(base, arguments, results, ()) for base in self._graph.bases))
+        values = [self._value(output, arguments, results, views) for output in self._graph.outputs]
         arguments.clear()
         return values
+
+    @staticmethod
+    def _value(output: Output, arguments: list[Any], results: list[Any], views: tuple[Any, ...]) -> Any:
+        if output.kind == "result":
+            return results[output.index].item() if output.is_number else results[output.index]
+        if output.kind == "constant":
+            return output.constant
+        return (arguments if output.kind == "argument" else views)[output.index]
 
     def _frame(self) -> _Frame:
         return _Frame(self._graph.fakes, self._fakes)
@@ -195,7 +200,7 @@ def _allocator(graph: Graph, model: Model) -> Callable[[list[Any]], list[torch.T
             names["int64"] = getattr(torch, model.outputs[index].dtype)
             continue
         strides = fake.stride()
-        if any(isinstance(step, int) and step == 0 for step in strides):  # expanded: elements would share memory
+        if _overlaps(fake):
             strides = make_contiguous_strides_for(fake.shape)
         sizes, steps = (", ".join(map(write, values)) for values in (fake.shape, strides))
         names[f"type{index}"] = fake.dtype
@@ -207,3 +212,16 @@ def _allocator(graph: Graph, model: Model) -> Callable[[list[Any]], list[torch.T
     source = "\n".join(["def allocate(arguments):", *heads, "  return [", *lines, "  ]"])
     exec(source, names)
     return names["allocate"]
+
+
+def _overlaps(fake: torch.Tensor) -> bool:
+    """Whether elements share memory, as far as sizes that are known tell: of an expanded or an unfolded tensor."""
+    pairs = [(step, size) for step, size in zip(fake.stride(), fake.shape) if not (isinstance(size, int) and size == 1)]
+    if not all(isinstance(number, int) for pair in pairs for number in pair):
+        return any(isinstance(step, int) and step == 0 for step, _ in pairs)
+    reached = 0
+    for step, size in sorted(pairs):
+        if step <= reached:
+            return True
+        reached += step * (size - 1)
+    return False
