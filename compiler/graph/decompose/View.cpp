@@ -17,6 +17,32 @@ using mlir::AffineExpr;
 static T converted(B &b, T x, Rest) { return b.hasDeclared(0) ? b.to(x, b.declaredType()) : x; }
 static T toDeclared(B &b, T x, Rest) { return b.reshape(x, b.declared()); }
 
+/// The bytes of x, little-endian, as numbers of another type; the last dimension becomes as much longer or shorter.
+static T reinterpret(B &b, T x, mlir::Type dtype) {
+  auto isBool = [](mlir::Type type) { return type.isInteger(1); };
+  auto integer = [&](mlir::Type type) {
+    return mlir::IntegerType::get(b.context(), isBool(type) ? 8 : type.getIntOrFloatBitWidth());
+  };
+  mlir::IntegerType from = integer(x.dtype()), to = integer(dtype);
+  int64_t width = std::min(from.getWidth(), to.getWidth());
+  T bits = isBool(x.dtype()) ? b.to(x, from) : x.dtype() == from ? x : b.bitcast(x, from);
+  if (from.getWidth() > to.getWidth()) {
+    TList parts;
+    for (int64_t low = 0; low < from.getWidth(); low += width)
+      parts.push_back(b.to(b.shiftRight(bits, low), to));
+    bits = b.reshape(b.stack(parts, -1), b.declared());
+  } else if (from.getWidth() < to.getWidth()) {
+    Shape sizes = b.declared();
+    sizes.push_back(b.size(to.getWidth() / width));
+    T split = b.reshape(bits, sizes);
+    for (int64_t low = 0; low < to.getWidth(); low += width) {
+      T part = b.to(b.select(split, -1, b.size(low / width)), to) & ((int64_t(1) << width) - 1);
+      bits = low == 0 ? part : bits | b.shiftLeft(part, low);
+    }
+  }
+  return isBool(dtype) ? b.ne(bits, 0) : dtype == to ? bits : b.bitcast(bits, dtype);
+}
+
 static void addReshapes(Table &t) {
   t.def("alias alias_copy detach detach_copy contiguous clone lift lift_fresh lift_fresh_copy to.dtype to.device "
         "to.dtype_layout to.other _to_copy type_as resolve_conj resolve_neg",
@@ -54,9 +80,9 @@ static void addReshapes(Table &t) {
       T split = b.reshape(x, pairs);
       return b.complex(b.select(split, -1, b.size(0)), b.select(split, -1, b.size(1)));
     }
-    if (isFrom || isTo || dtype.getIntOrFloatBitWidth() != x.dtype().getIntOrFloatBitWidth())
-      return b.unsupported("only between types of one width");
-    return b.bitcast(x, dtype);
+    if (isFrom || isTo)
+      return b.unsupported("between complex numbers and numbers of another width");
+    return reinterpret(b, x, dtype);
   });
 }
 
