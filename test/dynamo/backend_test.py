@@ -167,6 +167,25 @@ class BackendTest(unittest.TestCase):
         with self.assertWarnsRegex(FallbackWarning, r"read from data, at node .*torch\._check"):
             compiled(torch.zeros(2), torch.tensor(3))
 
+    def test_sizes_that_data_decide_are_not_taken_as_known(self) -> None:
+        self.enterContext(torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True))
+
+        def function(x, y):
+            chosen = x.nonzero()
+            torch._check(chosen.shape[0] == 4)
+            return chosen + y
+
+        compiled = torch.compile(function, backend=backend, fullgraph=True)
+        with self.assertWarnsRegex(FallbackWarning, "takes what aten.nonzero.default finds in the data as known"):
+            compiled(torch.tensor([0, 1, 1, 1, 1]), torch.zeros(4, 1))
+
+    def test_places_counted_from_either_end(self) -> None:
+        def function(x, n):
+            x[n] = -1
+            return x[n + 1 if n < -1 else n]
+
+        self.check(function, *((torch.zeros(7), n) for n in (2, 3, 5, -7, -5)))
+
     def test_branches(self) -> None:
         def function(x):
             return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))

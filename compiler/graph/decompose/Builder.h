@@ -158,6 +158,8 @@ public:
   T flatten(T x, int64_t first, int64_t last);
   T slice(T x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr limit, int64_t step = 1);
   T select(T x, int64_t dim, mlir::AffineExpr index);
+  /// Whether only a call tells from which end `index`, a number that the user gives, counts.
+  bool mayBeNegative(mlir::AffineExpr index) const;
   T pad(T x, ShapeRef low, ShapeRef high, T value, DimsRef interior = {});
   /// Pads one dimension.
   T padDim(T x, int64_t dim, mlir::AffineExpr low, mlir::AffineExpr high, T value);

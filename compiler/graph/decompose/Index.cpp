@@ -9,6 +9,8 @@ namespace ptc::decompose {
 AffineExpr normaliseIndex(B &b, AffineExpr index, AffineExpr size) {
   if (auto value = getConstant(index); value && *value > std::numeric_limits<int64_t>::max() / 2)
     return size; // `x[2:]`: no end
+  if (b.mayBeNegative(index))
+    b.unsupported("a start that may be negative or not (let it be either: torch._check(start >= 0))");
   if (b.range(index).max < 0)
     index = index + size;
   if (b.range(index).max < 0)

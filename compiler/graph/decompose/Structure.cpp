@@ -83,8 +83,14 @@ T B::slice(T x, int64_t d, AffineExpr start, AffineExpr limit, int64_t step) {
   return T(*this, op.getResult());
 }
 
+bool B::mayBeNegative(AffineExpr index) const {
+  return isa<AffineSymbolExpr>(index) && range(index).min < 0 && range(index).max >= 0;
+}
+
 T B::select(T x, int64_t d, AffineExpr index) {
   d = dim(x, d);
+  if (mayBeNegative(index))
+    return gather(x, {wrap(tensor(index, i64()), x.size(d))}, {d});
   if (range(index).max < 0)
     index = index + x.size(d);
   T one = slice(x, d, index, index + 1);

@@ -51,6 +51,8 @@ void addViewScatter(Table &t) {
   });
   t.def("select_scatter", [](B &b, T x, T source, int64_t dim, Int index) {
     dim = b.dim(x, dim);
+    if (b.mayBeNegative(index))
+      return b.scatter(x, b.to(source, x.dtype()), {b.wrap(b.tensor(index, b.i64()), x.size(dim))}, {dim}, "set");
     if (b.range(index).max < 0)
       index = index + x.size(dim);
     return replaceRun(b, x, b.unsqueeze(source, dim), dim, index, index + 1);

@@ -113,6 +113,10 @@ def _check_call(node: Node) -> None:
     for value in _tensors(node.meta.get("val")):
         if value.device.type not in ("cpu", "meta"):
             raise Refused(f"{_where(node)}: {node.target} computes on device {value.device} (ptc's backend: cpu)")
+    tags = getattr(node.target, "tags", ())
+    is_by_data = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags
+    if is_by_data and not _symbols(torch.utils._pytree.tree_leaves(node.meta.get("val"))):
+        raise Refused(f"{_where(node)}: the graph takes what {node.target} finds in the data as known, and ptc would not check")
     if name in _BY_MEMORY:
         base = node.args[0].meta["val"]
         # Elements outside of a view can be reached as well: ptc has only those inside.
