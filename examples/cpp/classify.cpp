@@ -2,19 +2,14 @@
 //
 //     ptc compile examples/digits/model.pt2 -o digits.so
 //     c++ -std=c++17 -Iruntime/include examples/cpp/classify.cpp -o classify -ldl && ./classify ./digits.so
-#include "Model.h"
-
 #include <algorithm>
 #include <iostream>
-
-static DLTensor view(std::vector<float> &values, std::vector<int64_t> &shape) {
-  return {values.data(), {kDLCPU, 0}, static_cast<int>(shape.size()), {kDLFloat, 32, 1}, shape.data(), nullptr, 0};
-}
+#include <ptc/ptc.hpp>
 
 int main(int argc, char **argv) try {
   if (argc != 2)
     throw std::runtime_error("usage: classify ./digits.so");
-  Model model(argv[1]);
+  ptc::Model model(argv[1]);
   const ptc_signature &signature = model.signature();
   std::cout << signature.model << ": " << signature.inputs[0].name << " ->";
   for (int32_t d = 0; d < signature.outputs[0].ndim; ++d)
@@ -29,18 +24,16 @@ int main(int argc, char **argv) try {
     images[64 + column] = images[64 + 8 + column] = 16;
   for (int row = 2; row < 8; ++row)
     images[64 + row * 8 + 6 - row / 2] = images[64 + row * 8 + 5 - row / 2] = 14;
-  std::vector<int64_t> shape = {2, 1, 8, 8};
-  auto outputs = model({view(images, shape)});
-  const auto *probabilities = static_cast<const float *>(outputs[0]->dl_tensor.data);
+  std::vector<ptc::Tensor> outputs = model({ptc::view(images, {2, 1, 8, 8})});
+  ptc::Span<float> probabilities = outputs[0].values<float>();
   for (int image = 0; image < 2; ++image) {
-    const float *row = probabilities + image * 10;
+    const float *row = probabilities.data() + image * 10;
     std::cout << "image " << image << " is a " << std::max_element(row, row + 10) - row << '\n';
   }
 
-  std::vector<int64_t> wrong = {2, 1, 4, 16};
   try {
-    model({view(images, wrong)});
-  } catch (const std::exception &error) {
+    model({ptc::view(images, {2, 1, 4, 16})});
+  } catch (const ptc::Error &error) {
     std::cout << "refused: " << error.what() << '\n';
   }
   return 0;

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 
-from ._compiler import compile, executable, include_directory
+from ._compiler import compile, executable
 from ._errors import CompileError, Error, MismatchError, OutOfRangeError
 from ._model import Dim, Memory, Model, Symbol, TensorInfo
 from ._tensor import Tensor
@@ -37,7 +37,6 @@ __all__ = [
     "__version__",
     "compile",
     "executable",
-    "include_directory",
     "load",
 ]
 

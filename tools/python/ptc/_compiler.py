@@ -28,12 +28,6 @@ def executable() -> Path:
     )
 
 
-def include_directory() -> Path:
-    """The folder with ptc/ptc.h, ptc/ptc.hpp and dlpack/dlpack.h, for programs in C and C++."""
-    packaged = _HERE / "include"
-    return packaged if packaged.exists() else _HERE.parents[2] / "runtime" / "include"
-
-
 def compile(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str],

@@ -17,6 +17,8 @@ from ._views import Views
 
 # Operators whose meaning depends on where elements lie in memory: ptc knows values only.
 _BY_MEMORY = {"as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter"}
+# Operators that answer what the data say; an exporter may have been told that it is a certain number.
+_BY_DATA = {"nonzero", "_local_scalar_dense", "masked_select"}
 
 
 class Refused(RuntimeError):
@@ -113,9 +115,7 @@ def _check_call(node: Node) -> None:
     for value in _tensors(node.meta.get("val")):
         if value.device.type not in ("cpu", "meta"):
             raise Refused(f"{_where(node)}: {node.target} computes on device {value.device} (ptc's backend: cpu)")
-    tags = getattr(node.target, "tags", ())
-    is_by_data = torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags
-    if is_by_data and not _symbols(torch.utils._pytree.tree_leaves(node.meta.get("val"))):
+    if name in _BY_DATA and not _symbols(torch.utils._pytree.tree_leaves(node.meta.get("val"))):
         raise Refused(f"{_where(node)}: the graph takes what {node.target} finds in the data as known, and ptc would not check")
     if name in _BY_MEMORY:
         base = node.args[0].meta["val"]

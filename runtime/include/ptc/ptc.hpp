@@ -1,0 +1,262 @@
+//===- ptc.hpp - a compiled model as a C++ value ----------------------------===//
+//
+// ptc.h in C++17: models and tensors that free themselves, errors that are
+// exceptions, views of memory with its sizes. This header is all there is.
+//
+//     ptc::Model model("./digits.so");
+//     std::vector<float> images(2 * 64);
+//     std::vector<ptc::Tensor> results = model({ptc::view(images, {2, 1, 8, 8})});
+//     for (float probability : results[0].values<float>()) ...
+//
+// A model may be called from several threads at once. Link with libdl where
+// libc is older than glibc 2.34.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PTC_PTC_HPP
+#define PTC_PTC_HPP
+
+#include <complex>
+#include <cstddef>
+#include <dlfcn.h>
+#include <memory>
+#include <numeric>
+#include <ptc/ptc.h>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ptc {
+
+/// What a function of ptc.h refused.
+class Error : public std::runtime_error {
+public:
+  Error(ptc_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
+  ptc_status status() const { return status_; }
+
+private:
+  ptc_status status_;
+};
+
+/// std::span, which C++17 lacks: elements of somebody else's.
+template <class T> class Span {
+public:
+  Span() = default;
+  Span(T *data, size_t size) : data_(data), size_(size) {}
+  template <class C, class = decltype(std::declval<C &>().data())>
+  Span(C &&container) : data_(container.data()), size_(container.size()) {}
+  T *data() const { return data_; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T *begin() const { return data_; }
+  T *end() const { return data_ + size_; }
+  T &operator[](size_t index) const { return data_[index]; }
+
+private:
+  T *data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// DLPack's type of a C++ type. Types without one (half floats) are given to `View` by hand.
+template <class T> constexpr DLDataType typeOf() {
+  constexpr uint8_t kBits = sizeof(T) * 8;
+  if (std::is_same<T, bool>::value)
+    return {6, 8, 1};
+  if (std::is_same<T, std::complex<float>>::value || std::is_same<T, std::complex<double>>::value)
+    return {kDLComplex, kBits, 1};
+  static_assert(std::is_arithmetic<T>::value || std::is_same<T, std::complex<float>>::value ||
+                    std::is_same<T, std::complex<double>>::value,
+                "DLPack has no type for this one");
+  return {uint8_t(std::is_floating_point<T>::value ? kDLFloat : std::is_signed<T>::value ? kDLInt : kDLUInt), kBits, 1};
+}
+
+inline int64_t elements(Span<const int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), [](int64_t a, int64_t b) { return a * b; });
+}
+
+/// Memory of the caller's, with its type and sizes; strides in elements, none for row-major.
+class View {
+public:
+  View(void *data, DLDataType type, std::vector<int64_t> shape, std::vector<int64_t> strides = {})
+      : shape_(std::move(shape)), strides_(std::move(strides)), tensor_{data, {kDLCPU, 0}, 0, type, nullptr, nullptr, 0} {
+    if (!strides_.empty() && strides_.size() != shape_.size())
+      throw std::invalid_argument("ptc: a view needs as many strides as sizes");
+  }
+
+  /// Points into this object: valid as long as it is.
+  const DLTensor *tensor() const { return const_cast<View *>(this)->tensor(); }
+  DLTensor *tensor() {
+    tensor_.ndim = int32_t(shape_.size());
+    tensor_.shape = shape_.data();
+    tensor_.strides = strides_.empty() ? nullptr : strides_.data();
+    return &tensor_;
+  }
+  Span<const int64_t> shape() const { return {shape_.data(), shape_.size()}; }
+
+private:
+  std::vector<int64_t> shape_, strides_;
+  DLTensor tensor_;
+};
+
+/// `count` elements from `data` on, row-major.
+template <class T> View view(T *data, size_t count, std::vector<int64_t> shape) {
+  using Element = typename std::remove_const<T>::type;
+  if (elements(shape) != int64_t(count))
+    throw std::invalid_argument("ptc: a view of " + std::to_string(count) + " elements whose sizes say " +
+                                std::to_string(elements(shape)));
+  return View(const_cast<Element *>(data), typeOf<Element>(), std::move(shape));
+}
+
+/// All of a vector, an array or a span; without sizes it is one dimension.
+template <class C> auto view(C &container, std::vector<int64_t> shape) -> decltype(view(container.data(), size_t(), {})) {
+  return view(container.data(), container.size(), std::move(shape));
+}
+template <class C> auto view(C &container) -> decltype(view(container.data(), size_t(), {})) {
+  return view(container.data(), container.size(), {int64_t(container.size())});
+}
+
+/// One number, for inputs without dimensions.
+template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>> View scalar(T &value) {
+  return view(&value, 1, {});
+}
+
+/// A result: memory of the model's, freed with this object. It may outlive the model.
+class Tensor {
+public:
+  Tensor(DLManagedTensor *managed, std::shared_ptr<void> library)
+      : library_(std::move(library)), managed_(managed, [](DLManagedTensor *made) { made->deleter(made); }) {}
+
+  const DLTensor &tensor() const { return managed_->dl_tensor; }
+  DLDataType type() const { return tensor().dtype; }
+  Span<const int64_t> shape() const { return {tensor().shape, size_t(tensor().ndim)}; }
+
+  /// The elements, row-major. Throws where T is not their type.
+  template <class T> Span<T> values() const {
+    DLDataType wanted = typeOf<T>(), found = type();
+    if (wanted.code != found.code || wanted.bits != found.bits)
+      throw std::invalid_argument("ptc: a result of DLPack's type " + std::to_string(found.code) + " with " +
+                                  std::to_string(found.bits) + " bits, read as " + std::to_string(wanted.code) +
+                                  " with " + std::to_string(wanted.bits));
+    auto *bytes = static_cast<char *>(tensor().data) + tensor().byte_offset;
+    return {reinterpret_cast<T *>(bytes), size_t(elements(shape()))};
+  }
+
+  /// Gives the tensor away, as DLPack's consumers take it. The library must stay open then: keep a Model.
+  DLManagedTensor *release() { return managed_.release(); }
+
+private:
+  std::shared_ptr<void> library_; // its code frees the memory, so it goes last
+  std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor *)> managed_;
+};
+
+/// A compiled model with a context of its own: states, working memory, number of threads.
+class Model {
+public:
+  /// Opens a library that `ptc compile` wrote.
+  explicit Model(const std::string &path) {
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      throw Error(PTC_INVALID_ARGUMENT, dlerror());
+    library_ = std::shared_ptr<void>(handle, [](void *opened) { dlclose(opened); });
+    auto get = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(handle, "ptc_get_api"));
+    if (!get)
+      throw Error(PTC_INVALID_ARGUMENT, path + ": no library that ptc compiled");
+    start(get(PTC_ABI_VERSION), path);
+  }
+
+  /// The model that the program is linked with: `ptc::Model model(ptc_get_api)`.
+  explicit Model(const ptc_api *(*get)(uint32_t)) { start(get(PTC_ABI_VERSION), "the linked model"); }
+
+  const ptc_signature &signature() const { return *api_->signature(); }
+  Span<const ptc_tensor> inputs() const { return {signature().inputs, size_t(signature().input_count)}; }
+  Span<const ptc_tensor> outputs() const { return {signature().outputs, size_t(signature().output_count)}; }
+  Span<const ptc_tensor> states() const { return {signature().states, size_t(signature().state_count)}; }
+  /// Whose code runs here, as "x86-64-v4"; null in libraries of earlier versions.
+  const char *machine() const { return api_->size > offsetof(ptc_api, machine) ? api_->machine() : nullptr; }
+
+  /// Runs the model into tensors of its own.
+  std::vector<Tensor> operator()(const std::vector<View> &inputs) const {
+    std::vector<const DLTensor *> given = pointers(inputs);
+    std::vector<DLManagedTensor *> made(outputs().size());
+    check(api_->call_new(context_.get(), given.data(), int32_t(given.size()), made.data(), int32_t(made.size())));
+    std::vector<Tensor> results;
+    results.reserve(made.size());
+    for (DLManagedTensor *output : made)
+      results.emplace_back(output, library_);
+    return results;
+  }
+
+  /// Runs the model into memory of the caller's.
+  void run(const std::vector<View> &inputs, std::vector<View> &outputs) const {
+    std::vector<const DLTensor *> given = pointers(inputs);
+    std::vector<DLTensor *> taken;
+    for (View &output : outputs)
+      taken.push_back(output.tensor());
+    check(api_->call(context_.get(), given.data(), int32_t(given.size()), taken.data(), int32_t(taken.size())));
+  }
+
+  /// The sizes that an output will have for these inputs.
+  std::vector<int64_t> outputShape(const std::vector<View> &inputs, int32_t output) const {
+    if (output < 0 || size_t(output) >= outputs().size())
+      throw Error(PTC_INVALID_ARGUMENT, "the model has no output " + std::to_string(output));
+    std::vector<const DLTensor *> given = pointers(inputs);
+    std::vector<int64_t> shape(size_t(outputs()[size_t(output)].ndim));
+    check(api_->output_shape(context_.get(), given.data(), int32_t(given.size()), output, shape.data(),
+                             int32_t(shape.size())));
+    return shape;
+  }
+
+  // States are the buffers that calls update, by their place in states().
+  void getState(int32_t state, View value) const { check(api_->state_get(context_.get(), state, value.tensor())); }
+  void setState(int32_t state, const View &value) { check(api_->state_set(context_.get(), state, value.tensor())); }
+  void resetStates() { check(api_->state_reset(context_.get())); }
+  /// Starts the model's random numbers anew.
+  void seed(uint64_t value) { check(api_->set_seed(context_.get(), value)); }
+
+  /// How many threads a call may use; 0: what the OpenMP runtime says.
+  void setThreads(int32_t count) { check(api_->set_threads(context_.get(), count)); }
+  ptc_memory memory() const {
+    ptc_memory memory;
+    check(api_->memory(context_.get(), &memory));
+    return memory;
+  }
+  /// Gives working memory that no call is using back to the system.
+  void trim() { check(api_->trim(context_.get())); }
+
+  /// Records the calls between the two; the trace is for ui.perfetto.dev.
+  void startProfile() { check(api_->profile_start(context_.get())); }
+  void stopProfile(const std::string &path) { check(api_->profile_stop(context_.get(), path.c_str())); }
+
+private:
+  void start(const ptc_api *api, const std::string &name) {
+    if (!api)
+      throw Error(PTC_UNSUPPORTED, name + ": speaks another version of the interface");
+    api_ = api;
+    ptc_context *created = nullptr;
+    if (ptc_status status = api_->context_create(&created))
+      throw Error(status, name + ": " + api_->last_error(nullptr));
+    // Destroyed before the library is closed, whoever holds that.
+    context_ = {created, [library = library_, api](ptc_context *context) { api->context_destroy(context); }};
+  }
+
+  static std::vector<const DLTensor *> pointers(const std::vector<View> &views) {
+    std::vector<const DLTensor *> found;
+    for (const View &view : views)
+      found.push_back(view.tensor());
+    return found;
+  }
+
+  void check(ptc_status status) const {
+    if (status != PTC_OK)
+      throw Error(status, api_->last_error(context_.get()));
+  }
+
+  std::shared_ptr<void> library_;
+  const ptc_api *api_ = nullptr;
+  std::shared_ptr<ptc_context> context_; // copies of a Model share it
+};
+
+} // namespace ptc
+
+#endif // PTC_PTC_HPP

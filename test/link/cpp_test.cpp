@@ -1,0 +1,94 @@
+// ptc.hpp on models made by hand.
+#include "test/link/TestModel.h"
+
+#include <ptc/ptc.hpp>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <optional>
+
+using Catch::Contains;
+using ptc::view;
+
+static ptc::test::Models &models() {
+  static ptc::test::Models instance;
+  return instance;
+}
+
+/// 2 x 8 numbers, and what the model `affine` makes of them.
+static const std::vector<float> kInput = [] {
+  std::vector<float> x(16);
+  std::iota(x.begin(), x.end(), 0.0f);
+  return x;
+}();
+static float affine(int i) { return kInput[size_t(i)] * float(i % 8 + 1) + 10 * float(i % 8 + 1); }
+
+TEST_CASE("results are tensors of the model's own, and outlive it") {
+  std::optional<ptc::Model> model(ptc::test::build(models().affine()));
+  std::vector<ptc::Tensor> results = (*model)({view(kInput, {2, 8})});
+  model.reset();
+  REQUIRE(results.size() == 1);
+  CHECK((results[0].shape()[0] == 2 && results[0].shape()[1] == 8));
+  ptc::Span<float> values = results[0].values<float>();
+  REQUIRE(values.size() == 16);
+  for (int i = 0; i < 16; ++i)
+    CHECK(values[size_t(i)] == affine(i));
+  CHECK_THROWS_WITH(results[0].values<double>(), Contains("with 32 bits, read as 2 with 64"));
+}
+
+TEST_CASE("a model runs into the caller's memory, strided or not") {
+  ptc::Model model(ptc::test::build(models().affine()));
+  std::array<float, 32> wide{};
+  std::vector<ptc::View> outputs{ptc::View(wide.data(), ptc::typeOf<float>(), {2, 8}, {16, 2})};
+  model.run({view(kInput, {2, 8})}, outputs);
+  for (int i = 0; i < 16; ++i)
+    CHECK((wide[size_t(i) * 2] == affine(i) && wide[size_t(i) * 2 + 1] == 0));
+  CHECK(model.outputShape({view(kInput, {2, 8})}, 0) == std::vector<int64_t>{2, 8});
+}
+
+TEST_CASE("what is refused is an exception with the status and the message") {
+  CHECK_THROWS_WITH(ptc::Model("/nothing.so"), Contains("/nothing.so"));
+  ptc::Model model(ptc::test::build(models().affine()));
+  try {
+    model({view(kInput, {4, 4})});
+    FAIL("no exception");
+  } catch (const ptc::Error &error) {
+    CHECK(error.status() == PTC_MISMATCH);
+    CHECK_THAT(error.what(), Contains("input 'x' (0): dimension 1 has size 4"));
+  }
+  CHECK_THROWS_WITH(view(kInput, {2, 9}), Contains("16 elements whose sizes say 18"));
+  CHECK_THROWS_WITH(model.outputShape({view(kInput, {2, 8})}, 1), Contains("no output 1"));
+}
+
+TEST_CASE("states are read, set and reset") {
+  ptc::Model model(ptc::test::build(models().running()));
+  std::vector<float> ones(4, 1), total(1);
+  model({view(ones)});
+  model.getState(0, view(total));
+  CHECK(total[0] == 104);
+  total[0] = 1;
+  model.setState(0, view(total));
+  CHECK(model({view(ones)})[1].values<float>()[0] == 5);
+  model.resetStates();
+  model.getState(0, view(total));
+  CHECK(total[0] == 100);
+  CHECK(model.states()[0].name == std::string("total"));
+}
+
+TEST_CASE("numbers are inputs without dimensions") {
+  ptc::Model model(ptc::test::build(models().scalar()));
+  std::vector<float> x(5 * 8);
+  int64_t n = 2;
+  CHECK(model({view(x, {5, 8}), ptc::scalar(n)})[0].shape()[0] == 5);
+}
+
+TEST_CASE("moved models and copies of them work on") {
+  ptc::Model first(ptc::test::build(models().affine()));
+  ptc::Model copy = first, moved = std::move(first);
+  moved.setThreads(1);
+  CHECK(copy({view(kInput, {2, 8})})[0].values<float>()[3] == affine(3));
+  CHECK(copy.memory().reserved > 0);
+  moved.trim();
+  CHECK(copy.memory().reserved == 0);
+}

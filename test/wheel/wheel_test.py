@@ -1,0 +1,112 @@
+"""The wheel, as users have it: installed into an empty environment, from Python with NumPy alone, from CMake and pkg-config.
+
+wheel_test.py PTC
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PTC = Path(sys.argv[1]).resolve()
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(tempfile.mkdtemp())
+CLANG = {"CC": "clang-22", "CXX": "clang++-22"}  # what tools/setup installs
+
+PROGRAM = """
+import importlib.metadata, sys
+import numpy, ptc
+ptc.compile(sys.argv[1], "digits.so")
+model = ptc.load("digits.so")
+assert "torch" not in sys.modules
+(probabilities,) = model(numpy.zeros((2, 1, 8, 8), numpy.float32))
+print(probabilities.numpy().shape, [str(tensor) for tensor in model.inputs])
+try:
+    ptc.compile("nothing.pt2", "nothing.so")
+except ptc.CompileError as error:
+    print(error.status, error)
+print([entry.value for entry in importlib.metadata.entry_points(group="torch_dynamo_backends", name="ptc")])
+"""
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(deployed CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(ptc REQUIRED)
+ptc_add_model(digits MODEL {root}/examples/digits/model.pt2)
+add_executable(classify {root}/examples/cpp/classify.cpp)
+target_link_libraries(classify PRIVATE ptc::api)
+"""
+
+
+def run(*command: object, **named) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PTC_", "PYTHON"))}
+    environment.update(named.pop("env", {}))
+    done = subprocess.run(
+        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, **named
+    )
+    if done.returncode:
+        raise AssertionError(f"{command[0]}: exit {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        run(ROOT / "tools/wheel", "--ptc", PTC, "--out", FOLDER)
+        # Debian's NumPy, so that nothing is downloaded.
+        run("/usr/bin/python3", "-m", "venv", "--system-site-packages", FOLDER / "venv")
+        (wheel,) = FOLDER.glob("*.whl")
+        run(FOLDER / "venv/bin/pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
+        cls.python = FOLDER / "venv/bin/python"
+        (cls.packages,) = FOLDER.glob("venv/lib/python3*/site-packages")
+
+    def test_the_same_sources_give_the_same_wheel(self) -> None:
+        (wheel,) = FOLDER.glob("*.whl")
+        before = wheel.read_bytes()
+        run(ROOT / "tools/wheel", "--ptc", PTC, "--out", FOLDER)
+        self.assertEqual(wheel.read_bytes(), before)
+
+    def test_commands(self) -> None:
+        version = run(PTC, "--version")
+        self.assertEqual(run(FOLDER / "venv/bin/ptc", "--version"), version)
+        self.assertEqual(run(self.python, "-m", "ptc", "--version"), version)
+
+    def test_numpy_alone(self) -> None:
+        said = run(self.python, "-c", PROGRAM, ROOT / "examples/digits/model.pt2", cwd=FOLDER)
+        self.assertIn("(2, 10) ['images: float32[s34, 1, 8, 8]']", said)
+        self.assertIn("1 nothing.pt2: ", said)
+        self.assertIn("['ptc.dynamo:backend']", said)
+
+    def test_cmake(self) -> None:
+        source, build = FOLDER / "source", FOLDER / "build"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(CMAKE.format(root=ROOT))
+        cmake = run(self.python, "-m", "ptc.paths", "cmake").strip()
+        run("cmake", "-S", source, "-B", build, f"-Dptc_DIR={cmake}", env=CLANG)
+        run("cmake", "--build", build)
+        self.assertIn("image 1 is a 7", run(build / "classify", build / "digits.so"))
+
+    def test_pkg_config(self) -> None:
+        folder = run(self.python, "-m", "ptc.paths", "pkgconfig").strip()
+        flags = run("pkg-config", "--cflags", "--libs", "ptc", env={"PKG_CONFIG_PATH": folder}).split()
+        run(CLANG["CXX"], "-std=c++17", ROOT / "examples/cpp/classify.cpp", "-o", FOLDER / "classify", *flags)
+        run(CLANG["CC"], "-std=c99", ROOT / "examples/c/classify.c", "-o", FOLDER / "classify_c", *flags)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
+    def test_torch_lists_the_backend(self) -> None:
+        program = "import torch; print(torch._dynamo.list_backends(), torch.compile(lambda x: x + 1, backend='ptc')(torch.ones(2)))"
+        environment = {"PYTHONPATH": str(self.packages), "PTC_CACHE_DIR": str(FOLDER / "cache")}
+        said = run(sys.executable, "-W", "error::UserWarning:ptc", "-c", program, env=environment)
+        self.assertIn("'ptc'", said)
+        self.assertIn("tensor([2., 2.])", said)
+        self.assertEqual(len(list((FOLDER / "cache/dynamo").glob("*.so"))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
