@@ -102,6 +102,12 @@ class BackendTest(unittest.TestCase):
         calls = [(torch.randn(1, 4, 32), torch.arange(4)), *((torch.randn(1, 1, 32), torch.tensor([n])) for n in (4, 5))]
         self.check(Decoder().eval(), *calls)
 
+    def test_updates_count_as_versions(self) -> None:
+        x = torch.ones(3)
+        version = x._version
+        torch.compile(lambda x: x.add_(1), backend=backend)(x)
+        self.assertGreater(x._version, version)
+
     def test_batch_norm_in_training_form(self) -> None:
         self.check(nn.BatchNorm1d(8), (torch.randn(16, 8),), (torch.randn(16, 8),))
 

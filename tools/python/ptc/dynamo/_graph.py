@@ -46,11 +46,11 @@ class Graph:
     results: list[Output] = field(default_factory=list)  # the outputs that the library computes
     bases: list[Output] = field(default_factory=list)  # what the views are of
     make_views: Callable[..., tuple[torch.Tensor, ...]] | None = None
-    has_effects: bool = False
+    written: list[int] = field(default_factory=list)  # which arguments of a call the library updates
 
     @property
     def is_computed(self) -> bool:
-        return bool(self.results) or self.has_effects
+        return bool(self.results) or bool(self.written)
 
 
 def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: int, fake_mode: Any) -> Graph:
@@ -81,9 +81,10 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
         inputs.append(index)
         fakes.append(node.meta["val"])
     gm.recompile()
-    has_effects = any(_writes(node) for node in _calls(gm))
+    updated = {node.args[0] for node in _calls(gm) if _writes(node)}
+    written = [index for index, node in enumerate(placeholders) if node in updated]
     text = _text(gm, constants, fake_mode)
-    return Graph(text, constants, inputs, fakes, outputs, results, bases, make_views, has_effects)
+    return Graph(text, constants, inputs, fakes, outputs, results, bases, make_views, written)
 
 
 def _calls(gm: GraphModule) -> list[Node]:

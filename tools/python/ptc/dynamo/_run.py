@@ -152,6 +152,9 @@ class Runner:
         else:
             results = self._call(frame, arguments)
         self._frames.append(frame)
+        for index in self._graph.written:
+            if not arguments[index].is_inference():
+                torch.autograd.graph.increment_version(arguments[index])
         return results
 
     def _call(self, frame: _Frame, arguments: list[Any]) -> list[torch.Tensor]:
