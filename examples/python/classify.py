@@ -33,7 +33,7 @@ def draw(text: str) -> np.ndarray:
 
 
 def main() -> None:
-    model = ptc.Model(sys.argv[1])
+    model = ptc.load(sys.argv[1])
     print(f"{model.name}: {', '.join(f'{i.name} {i.dtype}' for i in model.inputs)}, on {model.threads} threads")
     images = np.stack([draw(SEVEN), draw(SEVEN)[:, ::-1]])[:, None]
     (probabilities,) = model(images)

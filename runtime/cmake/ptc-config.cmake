@@ -17,12 +17,12 @@ endif()
 
 find_program(PTC_EXECUTABLE ptc HINTS "${_ptc_root}/bin" DOC "The compiler of models")
 
-# ptc_add_model(NAME MODEL FILE [WEIGHTS FILE] [OUTPUT FILE] [MARCH NAME[,NAME...]]): a target that compiles a model; its
-# property OUTPUT is the library, NAME.so in the build folder unless OUTPUT says otherwise.
+# ptc_add_model(NAME MODEL FILE [WEIGHTS FILE] [OUTPUT FILE] [MARCH NAME[,NAME...]]): a target that compiles a model.
+# Its property OUTPUT is the library, NAME.so in the build folder unless OUTPUT says otherwise.
 function(ptc_add_model name)
   cmake_parse_arguments(arg "" "MODEL;WEIGHTS;OUTPUT;MARCH" "" ${ARGN})
   if(NOT arg_MODEL OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "ptc_add_model(${name}): wants MODEL and takes WEIGHTS, OUTPUT and MARCH (${arg_UNPARSED_ARGUMENTS})")
+    message(FATAL_ERROR "ptc_add_model(${name}): wants MODEL, takes WEIGHTS, OUTPUT and MARCH; ${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT PTC_EXECUTABLE)
     message(FATAL_ERROR "ptc_add_model(${name}): the program ptc is not found (set PTC_EXECUTABLE)")

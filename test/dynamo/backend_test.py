@@ -65,14 +65,15 @@ class BackendTest(unittest.TestCase):
         warnings.simplefilter("error", FallbackWarning)
 
     def check(self, module, *calls: tuple, tolerance: float = 2e-5, dynamic: bool | None = None, **options):
-        """Each call as eager does it: results, their strides and types, and what becomes of the arguments and buffers."""
+        """Each call as eager does it: results, their strides and types, and what becomes of arguments and buffers."""
         eager = copy.deepcopy(module)
         compiled = torch.compile(module, backend=backend, dynamic=dynamic, fullgraph=True, options=options or None)
         for arguments in calls:
             ours, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
             got, expected = compiled(*ours), eager(*theirs)
             states = [list(m.buffers()) if isinstance(m, nn.Module) else [] for m in (module, eager)]
-            for a, b in zip(tree_leaves((got, ours, states[0])), tree_leaves((expected, theirs, states[1])), strict=True):
+            values = [tree_leaves((got, ours, states[0])), tree_leaves((expected, theirs, states[1]))]
+            for a, b in zip(*values, strict=True):
                 self.assertIs(type(a), type(b))
                 torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
                 if isinstance(a, torch.Tensor):
@@ -99,7 +100,8 @@ class BackendTest(unittest.TestCase):
         self.check(lambda x, a: x * a + 1, (torch.randn(4), 2.5), (torch.randn(4), 3.25), (torch.randn(4), 0.1))
 
     def test_state_in_place(self) -> None:
-        calls = [(torch.randn(1, 4, 32), torch.arange(4)), *((torch.randn(1, 1, 32), torch.tensor([n])) for n in (4, 5))]
+        calls = [(torch.randn(1, 4, 32), torch.arange(4))]
+        calls += [(torch.randn(1, 1, 32), torch.tensor([n])) for n in (4, 5)]
         self.check(Decoder().eval(), *calls)
 
     def test_updates_count_as_versions(self) -> None:
@@ -114,7 +116,8 @@ class BackendTest(unittest.TestCase):
     def test_encoder_layers_fast_path(self) -> None:
         for norm_first in (False, True):
             torch._dynamo.reset()
-            layer = nn.TransformerEncoderLayer(16, 2, 32, activation="gelu", batch_first=True, norm_first=norm_first).eval()
+            options = {"activation": "gelu", "batch_first": True, "norm_first": norm_first}
+            layer = nn.TransformerEncoderLayer(16, 2, 32, **options).eval()
             padding = torch.arange(5)[None] >= torch.tensor([[5], [3]])
             self.check(layer, (torch.randn(2, 5, 16),))
             self.check(layer, (torch.randn(2, 5, 16), None, padding))
@@ -242,7 +245,8 @@ class BackendTest(unittest.TestCase):
         def work(seed: int) -> None:
             x = torch.randn(8, 8, generator=torch.Generator().manual_seed(seed))
             with torch.no_grad():
-                wrong.extend(1 for _ in range(50) if not torch.allclose(compiled(x), (x @ x.t()).softmax(-1), atol=1e-5))
+                expected = (x @ x.t()).softmax(-1)
+                wrong.extend(1 for _ in range(50) if not torch.allclose(compiled(x), expected, atol=1e-5))
 
         threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
         for thread in threads:

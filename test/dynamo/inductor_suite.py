@@ -1,11 +1,11 @@
 """Runs PyTorch's own tests of inductor with ptc's backend in inductor's place; a yardstick, not a test.
 
-    inductor_suite.py PYTORCH_SOURCE [PATTERN...]           # ptc; the source must fit the torch that is installed
+    inductor_suite.py PYTORCH_SOURCE [PATTERN...]             # ptc; the source must fit the torch that is installed
     inductor_suite.py PYTORCH_SOURCE --baseline [PATTERN...]  # inductor itself: which tests pass on this machine at all
-    inductor_suite.py PYTORCH_SOURCE --baseline --only FILE   # of the tests in a file of results, those that did not pass
+    inductor_suite.py PYTORCH_SOURCE --baseline --only FILE   # of the tests in a file of results, what did not pass
 
-Of test/inductor/test_torchinductor.py the classes CpuTests and SweepInputsCpuTest are run, in processes that are started anew
-when one dies or a test takes too long. Tests that want no gradients run under torch.no_grad(). What becomes of a test:
+Of test/inductor/test_torchinductor.py the classes CpuTests and SweepInputsCpuTest are run, in processes that are started
+anew when one dies or a test takes too long. Tests that want no gradients run under torch.no_grad(). What becomes of a test:
 
     passed   all its graphs were compiled by ptc, and its results are eager's
     eager    it passes, but a graph ran in eager mode (the reason is given)
@@ -122,7 +122,8 @@ def run_one(test: unittest.TestCase, reasons: list[str]) -> tuple[str, str]:
         if "LooksAtCode" in text or "GeneratedKernelCount" in text:
             return "code", ""
         lines = [line for line in text.splitlines() if line.strip()]
-        said = next((line for line in reversed(lines) if not line.startswith((" ", "To execute", "This message", "Set TORCH"))), "")
+        advice = (" ", "To execute", "This message", "Set TORCH")
+        said = next((line for line in reversed(lines) if not line.startswith(advice)), "")
         return ("code" if counts_kernels(test) else "failed"), (said[:300] + " | " + " | ".join(reasons))[:600]
     return ("eager", reasons[0]) if reasons else ("passed", "")
 
@@ -149,7 +150,8 @@ def work(source: Path, baseline: bool) -> None:
 def names_of(source: Path) -> list[str]:
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import inductor_suite, pathlib\n"
     script += f"m = inductor_suite.load(pathlib.Path({str(source)!r}))\n"
-    script += f"print('NAMES', *[c + ' ' + n for c in {CLASSES} for n in dir(getattr(m, c)) if n.startswith('test_')], sep='\\n')"
+    script += f"names = [c + ' ' + n for c in {CLASSES} for n in dir(getattr(m, c)) if n.startswith('test_')]\n"
+    script += "print('NAMES', *names, sep='\\n')"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"the tests cannot be imported:\n{done.stderr[-2000:]}")

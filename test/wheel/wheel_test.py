@@ -1,4 +1,4 @@
-"""The wheel, as users have it: installed into an empty environment, from Python with NumPy alone, from CMake and pkg-config.
+"""The wheel, as users have it: in an environment of its own, with NumPy alone, from CMake and from pkg-config.
 
 wheel_test.py PTC
 """
@@ -48,7 +48,12 @@ def run(*command: object, **named) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PTC_", "PYTHON"))}
     environment.update(named.pop("env", {}))
     done = subprocess.run(
-        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, **named
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        **named,
     )
     if done.returncode:
         raise AssertionError(f"{command[0]}: exit {done.returncode}\n{done.stdout}")
@@ -100,7 +105,8 @@ class WheelTest(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
     def test_torch_lists_the_backend(self) -> None:
-        program = "import torch; print(torch._dynamo.list_backends(), torch.compile(lambda x: x + 1, backend='ptc')(torch.ones(2)))"
+        program = "import torch; print(torch._dynamo.list_backends())\n"
+        program += "print(torch.compile(lambda x: x + 1, backend='ptc')(torch.ones(2)))"
         environment = {"PYTHONPATH": str(self.packages), "PTC_CACHE_DIR": str(FOLDER / "cache")}
         said = run(sys.executable, "-W", "error::UserWarning:ptc", "-c", program, env=environment)
         self.assertIn("'ptc'", said)

@@ -79,7 +79,8 @@ inline int64_t elements(Span<const int64_t> shape) {
 class View {
 public:
   View(void *data, DLDataType type, std::vector<int64_t> shape, std::vector<int64_t> strides = {})
-      : shape_(std::move(shape)), strides_(std::move(strides)), tensor_{data, {kDLCPU, 0}, 0, type, nullptr, nullptr, 0} {
+      : shape_(std::move(shape)),
+        strides_(std::move(strides)), tensor_{data, {kDLCPU, 0}, 0, type, nullptr, nullptr, 0} {
     if (!strides_.empty() && strides_.size() != shape_.size())
       throw std::invalid_argument("ptc: a view needs as many strides as sizes");
   }
@@ -109,7 +110,8 @@ template <class T> View view(T *data, size_t count, std::vector<int64_t> shape) 
 }
 
 /// All of a vector, an array or a span; without sizes it is one dimension.
-template <class C> auto view(C &container, std::vector<int64_t> shape) -> decltype(view(container.data(), size_t(), {})) {
+template <class C>
+auto view(C &container, std::vector<int64_t> shape) -> decltype(view(container.data(), size_t(), {})) {
   return view(container.data(), container.size(), std::move(shape));
 }
 template <class C> auto view(C &container) -> decltype(view(container.data(), size_t(), {})) {

@@ -128,7 +128,7 @@ def _release_export(address: int) -> None:
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _drop_capsule(capsule: int) -> None:
-    """A capsule that nobody consumed (a consumer renames it). The object is being destroyed: no reference may be made."""
+    """A capsule that nobody consumed (a consumer renames it). It is being destroyed: no reference may be made."""
     is_valid = _capsule_is_valid(capsule, _CAPSULE)
     if is_valid:
         _exports.pop(_capsule_pointer(capsule, _CAPSULE), None)

@@ -1,7 +1,7 @@
 """Where the files are that programs in C and C++ need: `python -m ptc.paths include|cmake|pkgconfig`.
 
-    cmake -B build -Dptc_DIR=$(python -m ptc.paths cmake)
-    c++ -std=c++17 -I$(python -m ptc.paths include) program.cpp -o program -ldl
+cmake -B build -Dptc_DIR=$(python -m ptc.paths cmake)
+c++ -std=c++17 -I$(python -m ptc.paths include) program.cpp -o program -ldl
 """
 
 from __future__ import annotations

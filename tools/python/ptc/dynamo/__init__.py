@@ -1,10 +1,10 @@
 """The backend of torch.compile: `torch.compile(module, backend="ptc")`, for inference.
 
-Dynamo hands over a graph; AOTAutograd makes it functional and lays open what it mutates and aliases; its text goes to `ptc
-compile`, and the library is kept on disk under a hash of the text. Calls take and return torch's own memory.
+Dynamo hands over a graph; AOTAutograd makes it functional and lays open what it mutates and aliases; its text goes to
+`ptc compile`, and the library is kept on disk under a hash of the text. Calls take and return torch's own memory.
 
-Parameters are inputs of the library, not constants in it: they stay where they are, `load_state_dict` and optimizers may
-change them, and one library serves all layers and models of one structure. `options={"freezing": True}` makes them
+Parameters are inputs of the library, not constants in it: they stay where they are, `load_state_dict` and optimizers
+may change them, and one library serves all layers and models of one structure. `options={"freezing": True}` makes them
 constants, as inductor's option of that name: ptc packs them at compile time, and later changes of them are not seen.
 
 What ptc cannot compile runs in eager mode, one graph at a time, with a FallbackWarning that says why.

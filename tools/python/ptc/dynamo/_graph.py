@@ -117,7 +117,9 @@ def _check_call(node: Node) -> None:
         if value.device.type not in ("cpu", "meta"):
             raise Refused(f"{_where(node)}: {node.target} computes on device {value.device} (ptc's backend: cpu)")
     if name in _BY_DATA and not _symbols(torch.utils._pytree.tree_leaves(node.meta.get("val"))):
-        raise Refused(f"{_where(node)}: the graph takes what {node.target} finds in the data as known, and ptc would not check")
+        raise Refused(
+            f"{_where(node)}: the graph takes what {node.target} finds in the data as known, and ptc would not check it"
+        )
     if name in _BY_MEMORY:
         base = node.args[0].meta["val"]
         # Elements outside of a view can be reached as well: ptc has only those inside.
@@ -135,8 +137,8 @@ def _check_bounds(gm: GraphModule, fake_mode: Any) -> None:
     for node in _calls(gm):
         for symbol in _symbols(_tensors(node.meta.get("val"))).intersection(free):
             raise Refused(
-                f"{_where(node)}: a size of its result is read from data, at node {free[symbol].name}, and has no bound "
-                "(give one: torch._check(n <= ...))"
+                f"{_where(node)}: a size of its result is read from data, at node {free[symbol].name}, "
+                "and has no bound (give one: torch._check(n <= ...))"
             )
 
 
@@ -172,7 +174,7 @@ def _writes(node: Node) -> bool:
 def _outputs(
     gm: GraphModule, placeholders: list[Node], views: Views
 ) -> tuple[list[Output], list[Output], list[Output]]:
-    """Leaves the graph only what must be computed, each value once; answers outputs, bases of views, and these values."""
+    """Leaves the graph only what must be computed, each value once: outputs, bases of views, and these values."""
     end = gm.graph.output_node()
     places = {node: index for index, node in enumerate(placeholders)}
     computed: dict[Node, Output] = {}
@@ -198,9 +200,7 @@ def _outputs(
     return outputs, bases, list(computed.values())
 
 
-def _constants(
-    gm: GraphModule, placeholders: list[Node], frozen: dict[int, torch.Tensor]
-) -> dict[str, torch.Tensor]:
+def _constants(gm: GraphModule, placeholders: list[Node], frozen: dict[int, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Tensors by the name of the argument that stands for them: what the graph holds itself, and what is frozen."""
     first = next(iter(gm.graph.nodes))
     constants, made = {}, {}

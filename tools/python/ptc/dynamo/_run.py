@@ -207,8 +207,11 @@ def _allocator(graph: Graph, model: Model) -> Callable[[list[Any]], list[torch.T
             strides = make_contiguous_strides_for(fake.shape)
         sizes, steps = (", ".join(map(write, values)) for values in (fake.shape, strides))
         names[f"type{index}"] = fake.dtype
-        lines.append(f"    empty_strided(({sizes},), ({steps},), dtype=type{index})," if fake.dim() else
-                     f"    empty_strided((), (), dtype=type{index}),")
+        lines.append(
+            f"    empty_strided(({sizes},), ({steps},), dtype=type{index}),"
+            if fake.dim()
+            else f"    empty_strided((), (), dtype=type{index}),"
+        )
     if not used <= known.keys():
         return None
     heads = [f"  {symbol} = {known[symbol]}" for symbol in sorted(used, key=str)]

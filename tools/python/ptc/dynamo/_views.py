@@ -1,7 +1,7 @@
 """Results that are views: of arguments, of one another. A library cannot make these; torch does, after the call.
 
-AOTAutograd leaves to its compiler that outputs which share memory do so. `Views` takes from a graph the last view operators
-before its outputs and runs them on what the library computed and on the arguments themselves.
+AOTAutograd leaves to its compiler that outputs which share memory do so. `Views` takes from a graph the last view
+operators before its outputs and runs them on what the library computed and on the arguments themselves.
 """
 
 from __future__ import annotations
