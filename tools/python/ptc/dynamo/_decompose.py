@@ -1,4 +1,4 @@
-"""Operators that stand for whole modules, which modules call in eval mode without gradients: torch's "fast paths"."""
+"""Operators that stand for whole modules, which torch takes in eval mode without gradients: its "fast paths"."""
 
 from __future__ import annotations
 
@@ -98,7 +98,41 @@ def encoder_layer(
     return norm2(src + feed_forward(src))
 
 
+def lstm_layer(
+    x: Tensor,
+    weight_input: Tensor,
+    weight_hidden: Tensor,
+    bias_input: Tensor,
+    bias_hidden: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    reverse: bool,
+    batch_sizes: list[int],
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    train: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """One layer in one direction: torch takes the others apart before. The workspace is nothing that anyone reads."""
+    gates = F.linear(x, weight_input, bias_input if has_biases else None)
+    bias = bias_hidden if has_biases else None
+    hidden, cell = hidden[0], cell[0]
+    results = []
+    for step in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
+        i, f, g, o = (step + F.linear(hidden, weight_hidden, bias)).chunk(4, -1)
+        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        hidden = o.sigmoid() * cell.tanh()
+        results.append(hidden)
+    if reverse:
+        results.reverse()
+    return torch.stack(results), hidden[None], cell[None], x.new_empty(0, dtype=torch.uint8)
+
+
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._native_multi_head_attention.default: multi_head_attention,
     aten._transformer_encoder_layer_fwd.default: encoder_layer,
+    aten.mkldnn_rnn_layer.default: lstm_layer,
 }

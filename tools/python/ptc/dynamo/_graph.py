@@ -64,6 +64,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
         _check_call(node)
     _check_bounds(gm, fake_mode)
     _use_aten(gm)
+    _use_known_numbers(placeholders)
     if frozen and len(placeholders) != argument_count:
         raise Refused("parameters that share memory and are updated cannot be constants (leave options freezing out)")
 
@@ -140,6 +141,17 @@ def _check_bounds(gm: GraphModule, fake_mode: Any) -> None:
                 f"{_where(node)}: a size of its result is read from data, at node {free[symbol].name}, "
                 "and has no bound (give one: torch._check(n <= ...))"
             )
+
+
+def _use_known_numbers(placeholders: list[Node]) -> None:
+    """Numbers that were symbols until a guard said what they are."""
+    for node in placeholders:
+        value = node.meta["val"]
+        if isinstance(value, torch.SymInt) and value.node.expr.is_number:
+            for user in list(node.users):
+                swap = {node: int(value)}
+                user.args = torch.fx.map_arg(user.args, lambda n, swap=swap: swap.get(n, n))
+                user.kwargs = torch.fx.map_arg(user.kwargs, lambda n, swap=swap: swap.get(n, n))
 
 
 def _use_aten(gm: GraphModule) -> None:
