@@ -16,10 +16,10 @@ using namespace mlir;
 
 namespace ptc {
 
-static llvm::Expected<ImportedModel> import(const Options &options, MLIRContext &context, Times &times) {
+static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &context, Times &times) {
   Times::Span span(times, "import");
   setActivity("the import");
-  return importModel(options.model, {options.weights, findResultTypes}, context);
+  return importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
 }
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs.
@@ -50,6 +50,8 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
   texts.push_back(machines);
   texts.push_back(options.amp ? "amp" : "");
   texts.push_back(options.winograd ? "winograd" : "direct");
+  std::string graph = options.graph ? std::to_string(*options.graph) : "";
+  texts.push_back(graph);
   texts.push_back(options.model); // is in what errors and profiles say
   return hashTexts(texts);
 }
@@ -89,7 +91,7 @@ static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets) {
 }
 
 LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
-  llvm::Expected<ImportedModel> model = import(options, context, times);
+  llvm::Expected<ImportedModel> model = readModel(options, context, times);
   if (!model)
     return check(model.takeError());
   ModuleOp module = *model->module;

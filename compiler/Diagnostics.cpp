@@ -74,8 +74,10 @@ static bool isDefect(const Failure &failure) {
   return !failure.saysWhere && what.starts_with("'") && !what.starts_with("'aten.") && !what.starts_with("'func.");
 }
 
+bool Diagnostics::isDefect() const { return found.empty() || ptc::isDefect(found.front()); }
+
 ExitStatus Diagnostics::printFirst() const {
-  if (!found.empty() && !isDefect(found.front())) {
+  if (!isDefect()) {
     printError(found.front().line());
     return kModelAtFault;
   }

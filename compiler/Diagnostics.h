@@ -50,6 +50,9 @@ public:
   /// In the order that they came. What follows the first is mostly its echo.
   const std::vector<Failure> &failures() const { return found; }
 
+  /// The first failure is ours, or none says why.
+  bool isDefect() const;
+
   /// Prints the first failure and answers the exit status: the model's fault,
   /// or, where IR of our own making does not verify, ours.
   ExitStatus printFirst() const;

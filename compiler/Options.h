@@ -8,6 +8,7 @@
 
 #include "compiler/Stage.h"
 
+#include <optional>
 #include <string>
 
 namespace ptc {
@@ -19,6 +20,7 @@ struct Options {
   std::string march = "native";
   std::string cache;   ///< A folder of what was compiled before (Cache.h); empty: none.
   Stage emit = Stage::So;
+  std::optional<unsigned> graph; ///< Of a capture; nothing: it must be one graph without breaks.
 
   bool time = false;        ///< A table of where the time went, on stderr.
   bool amp = false;         ///< Mixed precision with bfloat16, as torch.autocast does it.

@@ -70,8 +70,7 @@ json::Value toJson(const Report &report) {
                       {"fallbacks", json::Array()}};
 }
 
-/// "1.5 MiB"; with symbols, "at least 1.5 MiB: s0*4096".
-static std::string describeBytes(const Quantity &bytes) {
+std::string describeBytes(const Quantity &bytes) {
   static constexpr StringLiteral kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = bytes.value;
   size_t unit = 0;

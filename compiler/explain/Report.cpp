@@ -254,7 +254,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
 }
 
 llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
-  llvm::Expected<ImportedModel> model = importModel(options.model, {options.weights, findResultTypes}, context);
+  llvm::Expected<ImportedModel> model = importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
   if (!model)
     return model.takeError();
   ModuleOp module = *model->module;

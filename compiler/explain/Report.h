@@ -72,6 +72,9 @@ struct Report {
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once
 };
 
+/// "1.5 MiB"; with symbols, "at least 1.5 MiB (s0*4096)".
+std::string describeBytes(const Quantity &bytes);
+
 /// Only a model that cannot be read is an error.
 llvm::Expected<Report> explainModel(const Options &options, mlir::MLIRContext &context);
 

@@ -17,8 +17,8 @@ namespace ptc::import {
 // Tokens
 //===----------------------------------------------------------------------===//
 
-TokenStream::TokenStream(StringRef text) {
-  GraphLexer lexer(text);
+TokenStream::TokenStream(StringRef text, unsigned firstLine) {
+  GraphLexer lexer(text, firstLine);
   do
     tokens.push_back(lexer.next());
   while (tokens.back().kind != Token::End);

@@ -9,7 +9,7 @@ namespace ptc::import {
 /// The tokens of a text, with as much lookahead as one likes.
 class TokenStream {
 public:
-  explicit TokenStream(llvm::StringRef text);
+  explicit TokenStream(llvm::StringRef text, unsigned firstLine = 1);
 
   const Token &peek(size_t ahead = 0) const { return tokens[std::min(position + ahead, tokens.size() - 1)]; }
   Token take();

@@ -23,7 +23,7 @@ struct Token {
 /// no tokens; comments are, where they stand on a line of their own.
 class GraphLexer {
 public:
-  explicit GraphLexer(llvm::StringRef text) : rest(text) {}
+  GraphLexer(llvm::StringRef text, unsigned firstLine) : rest(text), line(firstLine) {}
 
   Token next();
 
@@ -39,7 +39,7 @@ private:
   Token string();
 
   llvm::StringRef rest;
-  unsigned line = 1, column = 1, brackets = 0;
+  unsigned line, column = 1, brackets = 0;
   bool atLineStart = true;
 };
 

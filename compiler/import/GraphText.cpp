@@ -22,7 +22,7 @@ constexpr unsigned kMaxClassDepth = 32;
 
 class GraphParser {
 public:
-  explicit GraphParser(StringRef python) : tokens(python) {}
+  GraphParser(StringRef python, unsigned firstLine) : tokens(python, firstLine) {}
 
   llvm::Error run(ExportedProgram &program);
 
@@ -365,24 +365,24 @@ void markConstants(ExportedProgram &program) {
 
 } // namespace
 
-llvm::Expected<ExportedProgram> readGraphText(StringRef text) {
+llvm::Expected<ExportedProgram> readGraphText(StringRef text, unsigned firstLine) {
   size_t end = text.find("\nGraph signature:");
   StringRef python = text.take_front(end);
   ExportedProgram program;
-  if (llvm::Error error = GraphParser(python).run(program))
+  if (llvm::Error error = GraphParser(python, firstLine).run(program))
     return error;
   if (end == StringRef::npos) {
     if (text.ltrim().starts_with("ExportedProgram"))
-      return llvm::createStringError(llvm::Twine(text.count('\n') + 1) +
+      return llvm::createStringError(llvm::Twine(text.count('\n') + firstLine) +
                                      ":1: expected 'Graph signature:' (is the file cut off?)");
     describeInputs(program);
     return program;
   }
   size_t attributes = program.inputs.size();
   if (attributes)
-    return llvm::createStringError("1:1: a graph with a signature takes attributes of self as well");
+    return llvm::createStringError(llvm::Twine(firstLine) + ":1: a graph with a signature takes attributes of self as well");
   StringRef tail = text.drop_front(end + 1);
-  unsigned line = python.count('\n') + 2;
+  unsigned line = python.count('\n') + firstLine + 1;
   auto [title, rest] = tail.split('\n');
   if (llvm::Error error = readTail(rest, line + 1, program))
     return error;

@@ -9,7 +9,7 @@ namespace ptc::import {
 
 /// Reads what `str(exported_program)` or a GraphModule's `print_readable()`
 /// prints, or a graph written by hand in that manner. An error begins with
-/// "line:column: ".
-llvm::Expected<ExportedProgram> readGraphText(llvm::StringRef text);
+/// "line:column: ", where the text begins with `firstLine`.
+llvm::Expected<ExportedProgram> readGraphText(llvm::StringRef text, unsigned firstLine = 1);
 
 } // namespace ptc::import

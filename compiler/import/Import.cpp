@@ -3,6 +3,7 @@
 #include "compiler/import/Import.h"
 
 #include "compiler/import/BuildAten.h"
+#include "compiler/import/Capture.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/LoadWeight.h"
 #include "compiler/import/Pt2.h"
@@ -101,8 +102,8 @@ llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file
 }
 
 llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, const ImportOptions &options,
-                                              mlir::MLIRContext &context) {
-  auto program = import::readGraphText(text);
+                                              mlir::MLIRContext &context, unsigned firstLine = 1) {
+  auto program = import::readGraphText(text, firstLine);
   if (!program)
     return fail(path + ":" + llvm::toString(program.takeError()));
   ImportedModel model;
@@ -115,6 +116,36 @@ llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, co
     return module.takeError();
   model.module = std::move(*module);
   return model;
+}
+
+/// The first break as an error: why a capture is not one model.
+llvm::Error failAtBreak(const Capture &capture, StringRef path) {
+  StringRef advice = "compile with --no-fullgraph for a library of each graph; `ptc explain` says what to do";
+  if (capture.breaks.empty())
+    return fail(path + ": holds " + llvm::Twine(capture.graphs.size()) + " graphs (" + advice + ")");
+  const Capture::Break &first = capture.breaks.front();
+  return fail((first.place.source.empty() ? path.str() : first.place.source) + ": " + first.reason +
+              (first.place.code.empty() ? "" : " at `" + first.place.code + "`") + " breaks the graph, the first of " +
+              llvm::Twine(capture.breaks.size()) + (capture.breaks.size() == 1 ? " break (" : " breaks (") + advice +
+              ")");
+}
+
+llvm::Expected<ImportedModel> importCapture(StringRef text, StringRef path, const ImportOptions &options,
+                                            mlir::MLIRContext &context) {
+  llvm::Expected<Capture> capture = import::readCapture(text);
+  if (!capture)
+    return fail(path + ":" + llvm::toString(capture.takeError()));
+  if (!options.graph && (capture->graphs.size() != 1 || !capture->breaks.empty()))
+    return failAtBreak(*capture, path);
+  unsigned index = options.graph.value_or(0);
+  if (index >= capture->graphs.size())
+    return fail(path + ": has no graph " + llvm::Twine(index) + " (there are " + llvm::Twine(capture->graphs.size()) +
+                ", from 0)");
+  const Capture::Graph &graph = capture->graphs[index];
+  if (!graph.failure.empty())
+    return fail((graph.end.source.empty() ? path.str() : graph.end.source) + ": graph " + llvm::Twine(index) +
+                " could not be captured: " + graph.failure);
+  return importGraphText(graph.text, path, options, context, graph.line);
 }
 
 llvm::Expected<ImportedModel> importMlir(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
@@ -138,6 +169,8 @@ llvm::Expected<ImportedModel> importMlir(std::unique_ptr<llvm::MemoryBuffer> fil
 ModelKind detectModelKind(StringRef content) {
   if (content.starts_with("PK\x03\x04") || content.starts_with("PK\x05\x06"))
     return ModelKind::Pt2;
+  if (import::isCapture(content))
+    return ModelKind::Capture;
   // ONNX: field 1 (ir_version, a small number), then field 2 or 7 (a string, the graph).
   if (content.size() > 4 && content[0] == '\x08' && content[1] < 32 &&
       (content[2] == '\x12' || content[2] == '\x3a' || content[2] == '\x1a'))
@@ -167,6 +200,18 @@ std::string findWeights(StringRef path, StringRef content, const ImportOptions &
   return detectModelKind(content) == ModelKind::Pt2 ? options.weights : weightsPath(path, options);
 }
 
+llvm::Expected<std::optional<CaptureFile>> openCapture(StringRef path) {
+  auto file = openFile(path);
+  if (!file)
+    return file.takeError();
+  if (!import::isCapture((*file)->getBuffer()))
+    return std::nullopt;
+  llvm::Expected<Capture> capture = import::readCapture((*file)->getBuffer());
+  if (!capture)
+    return fail(path + ":" + llvm::toString(capture.takeError()));
+  return CaptureFile{std::move(*file), std::move(*capture)};
+}
+
 llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
   context.loadDialect<mlir::func::FuncDialect, aten::AtenDialect>();
   auto file = openFile(path);
@@ -175,11 +220,16 @@ llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &o
   StringRef content = (*file)->getBuffer();
   if (content.empty())
     return fail(path + ": is empty");
-  switch (detectModelKind(content)) {
+  ModelKind kind = detectModelKind(content);
+  if (options.graph && kind != ModelKind::Capture)
+    return fail(path + ": is one model and no capture (leave --graph out)");
+  switch (kind) {
   case ModelKind::Pt2:
     return importPt2(std::move(*file), path, options, context);
   case ModelKind::GraphText:
     return importGraphText(content, path, options, context);
+  case ModelKind::Capture:
+    return importCapture(content, path, options, context);
   case ModelKind::Mlir:
     return importMlir(std::move(*file), path, options, context);
   case ModelKind::Onnx:

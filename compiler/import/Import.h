@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/import/Capture.h"
 #include "compiler/import/Weights.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <string>
 
@@ -32,6 +34,8 @@ struct ImportOptions {
   /// ONNX says little of types: those that the decomposition table computes (findResultTypes) are the model's. No
   /// ONNX can be read without it.
   FindTypes findTypes = nullptr;
+  /// Which of a capture's graphs. Without it a capture is a model only if it is one graph without breaks.
+  std::optional<unsigned> graph = std::nullopt;
 };
 
 struct ImportedModel {
@@ -39,13 +43,22 @@ struct ImportedModel {
   WeightStore weights;
 };
 
-enum class ModelKind { Pt2, GraphText, Mlir, Onnx, Unknown };
+enum class ModelKind { Pt2, GraphText, Capture, Mlir, Onnx, Unknown };
 
 /// By what is inside; the file's name is not looked at.
 ModelKind detectModelKind(llvm::StringRef content);
 
 /// The file that importModel reads besides the model's; empty: none.
 std::string findWeights(llvm::StringRef path, llvm::StringRef content, const ImportOptions &options);
+
+/// A capture and the file that its graphs' texts lie in.
+struct CaptureFile {
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  Capture capture;
+};
+
+/// Nothing where the file holds a model of another kind.
+llvm::Expected<std::optional<CaptureFile>> openCapture(llvm::StringRef path);
 
 /// Loads the dialects it needs into `context`.
 llvm::Expected<ImportedModel> importModel(llvm::StringRef path, const ImportOptions &options,

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/import/Capture.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/Pt2.h"
 #include "compiler/import/Pt2Json.h"
@@ -26,6 +27,15 @@ using namespace ptc::import;
 template <typename T> static void ignore(llvm::Expected<T> result) {
   if (!result)
     llvm::consumeError(result.takeError());
+}
+
+/// With the graphs in it, whose places must lie in the file.
+static void parseCapture(llvm::StringRef bytes) {
+  auto capture = readCapture(bytes);
+  if (!capture)
+    return llvm::consumeError(capture.takeError());
+  for (const ptc::Capture::Graph &graph : capture->graphs)
+    ignore(readGraphText(graph.text, graph.line));
 }
 
 static void parseArchive(llvm::StringRef bytes) {
@@ -50,6 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   switch (data[0]) {
   case 'g':
     ignore(readGraphText(bytes));
+    break;
+  case 'c':
+    parseCapture(bytes);
     break;
   case 'j':
     ignore(readProgramJson(bytes));

@@ -72,6 +72,14 @@ const std::string kDigits = "examples/digits/model";
 } // namespace
 
 TEST_CASE("printed graphs") { parseDamaged('g', readFile(kDigits + ".graph"), 500); }
+TEST_CASE("captures") {
+  parseDamaged('c',
+               "ptc capture 1\n{\"target\": \"f\", \"graphs\": [{\"ops\": 2, \"ends\": 0}, {}], \"breaks\": "
+               "[{\"graph\": 0, \"hints\": [\"a\"], \"stack\": [{\"source\": \"n.py:1\"}]}], \"paths\": [{\"steps\": "
+               "[{\"graph\": 1}, {\"branch\": \"n.py:2\"}]}], \"guards\": [{\"graph\": 1}]}\n"
+               "=== graph 0\ndef forward(self, x: \"f32[4]\"):\n    return (x,)\n=== graph 1\n=== end\n",
+               2000);
+}
 TEST_CASE("safetensors") { parseDamaged('s', readFile(kDigits + ".safetensors"), 500); }
 TEST_CASE("archives") { parseDamaged('z', readFile(kDigits + ".pt2"), 500); }
 TEST_CASE("expressions") { parseDamaged('e', "Max(1, ((s0 + 2)*s1)//4) - Mod(s0, 8)**2", 5000); }

@@ -66,6 +66,16 @@ def ptc_tablegen(name, td_file, outs, td_srcs = [], **kwargs):
     native.filegroup(name = name + "_files", srcs = generated)
     native.cc_library(name = name, textual_hdrs = generated, **kwargs)
 
+def ptc_embed(name, src):
+    """`embedded_NAME.cpp`: the file as an array `ptc_embedded_NAME` with its size `ptc_embedded_NAME_size`."""
+    native.genrule(
+        name = "embed_" + name,
+        srcs = [src],
+        outs = ["embedded_%s.cpp" % name],
+        cmd = "$(location //tools/bazel:embed.sh) %s $< > $@" % name,
+        tools = ["//tools/bazel:embed.sh"],
+    )
+
 def ptc_lit_test(name, srcs, tools = ["//tools/ptc-opt"], data = [], size = "small", **kwargs):
     """Runs LLVM's lit over `srcs`: one Bazel test a folder, `%name` and plain names of `tools` on the PATH.
 

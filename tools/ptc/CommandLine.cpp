@@ -44,14 +44,20 @@ void addModelOptions(CLI::App &command, Options &options) {
                    "Only direct convolutions: no other rounding, and smaller weights");
 }
 
-void addCompile(CLI::App &app, Options &options, std::string &emit, std::function<int()> &action) {
+void addGraph(CLI::App &command, Options &options) {
+  command.add_option("--graph", options.graph, "Of a capture, this graph alone (from 0)")->check(CLI::NonNegativeNumber);
+}
+
+void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
   addModelOptions(command, options);
   command.add_option("-o,--output", options.output, "The file to write")->required();
   command.add_option("--emit", emit, "Stop at a stage and write what it made")->check(kStageName);
   command.add_option("--target", "The device to compile for")->check(onlySoFar("cpu"))->default_str("cpu");
   command.add_option("--mode", "How much time to spend for speed")->check(onlySoFar("default"))->default_str("default");
-  command.add_flag("--fullgraph", "Refuse a model that cannot be compiled whole (always so)");
+  command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
+                   "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
+  addGraph(command, options);
   command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here");
   command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
   command.add_flag("--verify-each", options.verifyEach, "Verify the IR after every pass");
@@ -60,7 +66,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, std::functio
   command.callback([&] {
     if (!emit.empty())
       options.emit = *parseStage(emit);
-    action = [&options] { return compile(options); };
+    action = [&options, &fullgraph] { return fullgraph ? compile(options) : compileGraphs(options); };
   });
 }
 
@@ -92,8 +98,27 @@ void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action
 void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("explain", "Report what a model is made of and becomes");
   addModelOptions(command, options.compile);
+  addGraph(command, options.compile);
   command.add_flag("--json", options.json, "One JSON object on stdout");
   command.callback([&] { action = [&options] { return explain(options); }; });
+}
+
+void addCapture(CLI::App &app, CaptureOptions &options, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("capture", "Capture the graphs of Python code, with its breaks and guards");
+  command.add_option("SCRIPT.py:NAME", options.target, "A function or module of a Python script")->required();
+  command.add_option("-o,--output", options.output, "The file to write; weights go beside it")->required();
+  CLI::Option *arguments = command.add_option(
+      "--args", options.arguments, "Its arguments, as in a call; without it the script's example_inputs");
+  command.add_flag("--dynamic", options.dynamic, "Symbolic sizes from the first call on");
+  command.add_option("--paths", options.paths, "At most so many runs to see both ways of branches (16)")
+      ->check(CLI::Range(1, 10000));
+  command.add_flag("--fullgraph", options.fullgraph, "A break is an error");
+  command.add_option("--python", options.python, "The Python that has torch (PTC_PYTHON, else python3)")
+      ->envname("PTC_PYTHON");
+  command.callback([&options, &action, arguments] {
+    options.hasArguments = arguments->count() != 0;
+    action = [&options] { return capture(options); };
+  });
 }
 
 void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
@@ -113,16 +138,19 @@ int runCommandLine(int argc, char **argv) {
 
   Options compileOptions;
   std::string emit;
+  bool fullgraph = true;
   RunOptions runOptions;
   BenchOptions benchOptions;
   ExplainOptions explainOptions;
   OpsOptions opsOptions;
+  CaptureOptions captureOptions;
   std::function<int()> action;
-  addCompile(app, compileOptions, emit, action);
+  addCompile(app, compileOptions, emit, fullgraph, action);
   addRun(app, runOptions, action);
   addBench(app, benchOptions, action);
   addExplain(app, explainOptions, action);
   addOps(app, opsOptions, action);
+  addCapture(app, captureOptions, action);
 
   try {
     app.parse(argc, argv);

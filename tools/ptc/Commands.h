@@ -31,6 +31,12 @@ struct ExplainOptions {
   bool json = false;
 };
 
+struct CaptureOptions {
+  std::string target, output, arguments, python;
+  int paths = 0; ///< 0: the script's default
+  bool dynamic = false, fullgraph = false, hasArguments = false;
+};
+
 struct OpsOptions {
   std::string name; ///< Empty: all.
   bool onnx = false;
@@ -39,10 +45,14 @@ struct OpsOptions {
 
 /// Each answers the exit status, having printed its error.
 int compile(const Options &options);
+/// A library of each graph of a capture; those that do not compile are named in warnings.
+int compileGraphs(const Options &options);
 int run(const RunOptions &options);
 int bench(const BenchOptions &options);
 int explain(const ExplainOptions &options);
 int ops(const OpsOptions &options);
+/// Does not come back where there is a Python: the process becomes it.
+int capture(const CaptureOptions &options);
 
 /// The way of `run` with RunOptions::reference.
 int runReference(const RunOptions &options);

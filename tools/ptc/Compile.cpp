@@ -2,10 +2,13 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
+#include "compiler/import/Import.h"
 #include "tools/ptc/Commands.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace ptc {
 
@@ -18,6 +21,46 @@ int compile(const Options &options) {
   if (llvm::succeeded(compileModel(options, context, diagnostics)))
     return kDone;
   return diagnostics.printFirst();
+}
+
+/// model.so of graph 2 is model-graph2.so.
+static std::string outputOfGraph(llvm::StringRef output, unsigned graph) {
+  llvm::StringRef extension = llvm::sys::path::extension(output);
+  return (output.drop_back(extension.size()) + "-graph" + llvm::Twine(graph) + extension).str();
+}
+
+int compileGraphs(const Options &options) {
+  llvm::Expected<std::optional<CaptureFile>> file = openCapture(options.model);
+  if (!file) {
+    printError(llvm::toString(file.takeError()));
+    return kModelAtFault;
+  }
+  if (!*file || options.graph)
+    return compile(options);
+  unsigned count = (*file)->capture.graphs.size(), done = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    Options one = options;
+    one.graph = i;
+    one.output = outputOfGraph(options.output, i);
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+    Diagnostics diagnostics(&context);
+    if (llvm::succeeded(compileModel(one, context, diagnostics))) {
+      ++done;
+      continue;
+    }
+    if (diagnostics.isDefect())
+      return diagnostics.printFirst();
+    llvm::errs() << "ptc: warning: graph " << i << " has no library: " << diagnostics.failures().front().line() << '\n';
+  }
+  if (done == 0) {
+    printError(options.model + ": none of its " + std::to_string(count) + " graphs compiles");
+    return kModelAtFault;
+  }
+  llvm::errs() << "ptc: " << done << " of " << count << " graphs compiled, to " << outputOfGraph(options.output, 0)
+               << " and so on; Python runs what is between them\n";
+  return kDone;
 }
 
 } // namespace ptc

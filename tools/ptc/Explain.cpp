@@ -1,6 +1,6 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
-#include "compiler/explain/Report.h"
+#include "compiler/explain/CaptureReport.h"
 #include "tools/ptc/Commands.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -9,20 +9,29 @@
 
 namespace ptc {
 
+template <typename T> static int show(const T &report, const ExplainOptions &options) {
+  if (options.json)
+    llvm::outs() << llvm::formatv("{0:2}", toJson(report)) << '\n';
+  else
+    print(report, llvm::outs());
+  return kDone;
+}
+
 int explain(const ExplainOptions &options) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<Report> report = explainModel(options.compile, context);
-  if (!report) {
-    printError(llvm::toString(report.takeError()));
+  auto fail = [](llvm::Error error) {
+    printError(llvm::toString(std::move(error)));
     return kModelAtFault;
-  }
-  if (options.json)
-    llvm::outs() << llvm::formatv("{0:2}", toJson(*report)) << '\n';
-  else
-    print(*report, llvm::outs());
-  return kDone;
+  };
+  llvm::Expected<std::optional<CaptureFile>> capture = openCapture(options.compile.model);
+  if (!capture)
+    return fail(capture.takeError());
+  if (*capture && !options.compile.graph)
+    return show(explainCapture(std::move(**capture), options.compile, context), options);
+  llvm::Expected<Report> report = explainModel(options.compile, context);
+  return report ? show(*report, options) : fail(report.takeError());
 }
 
 } // namespace ptc
