@@ -48,11 +48,12 @@ void Times::print(llvm::raw_ostream &out, const Entry &entry, unsigned depth, do
   double rest = 0;
   size_t restCount = 0;
   for (auto [row, part] : llvm::enumerate(order)) {
-    if (row < kRows && entries[part].milliseconds >= kWorthARow * total) {
-      print(out, entries[part], depth + 1, total);
+    const Entry &inner = entries[part];
+    if (row < kRows && (inner.milliseconds >= kWorthARow * total || !inner.note.empty())) {
+      print(out, inner, depth + 1, total);
       continue;
     }
-    rest += entries[part].milliseconds;
+    rest += inner.milliseconds;
     ++restCount;
   }
   if (restCount && restCount < order.size())

@@ -41,7 +41,8 @@ public:
   /// What there is to say about the open span, behind its name.
   void note(llvm::StringRef text);
 
-  /// A table: milliseconds, share of the whole, name. Of parts that take next to nothing only the sum is told.
+  /// A table: milliseconds, share of the whole, name. Of parts that take next to nothing, and say
+  /// nothing, only the sum is told.
   void print(llvm::raw_ostream &out) const;
 
 private:

@@ -10,8 +10,8 @@
 #include "compiler/import/Import.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/core/SymbolicShape.h"
+#include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
-#include "runtime/ArenaPlanner.h"
 #include "runtime/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,8 +27,8 @@ namespace ptc {
 static std::string describeElement(Type element) {
   if (element.isBF16())
     return "bfloat16";
-  if (llvm::isa<ComplexType>(element))
-    return "complex64";
+  if (auto complex = llvm::dyn_cast<ComplexType>(element))
+    return "complex" + std::to_string(2 * complex.getElementType().getIntOrFloatBitWidth());
   if (element.isInteger(1))
     return "bool";
   return (llvm::isa<FloatType>(element) ? "float" : element.isUnsignedInteger() ? "uint" : "int") +
@@ -86,8 +86,11 @@ static void describeMutations(func::FuncOp forward, Report &report) {
 
 static void countOperators(ModuleOp module, Report &report) {
   module.walk([&](Operation *op) {
-    if (op->getName().getDialectNamespace() == "aten")
-      ++report.ops[op->getName().getStringRef().str()];
+    if (op->getName().getDialectNamespace() != "aten")
+      return;
+    ++report.ops[op->getName().getStringRef().str()];
+    Place place = Place::of(op->getLoc());
+    report.nodes.push_back({place.node, op->getName().getStringRef().str(), place.source});
   });
 }
 
@@ -153,27 +156,59 @@ static std::string getElements(loop::KernelOp kernel) {
   return element.isF32() ? "" : describeElement(element);
 }
 
-/// The smallest sizes that a call may bring, and the expression if it depends on them.
-static Quantity describe(AffineExpr expr, ArrayRef<Symbol> symbols) {
-  if (!expr)
-    return {};
+/// The smallest sizes that a call may bring.
+static llvm::SmallVector<int64_t> getSmallest(ArrayRef<Symbol> symbols) {
   llvm::SmallVector<int64_t> smallest;
   for (const Symbol &symbol : symbols)
     smallest.push_back(symbol.min);
-  return {evaluate(expr, smallest), getConstant(expr) ? "" : toString(expr, symbols)};
+  return smallest;
 }
 
-/// The arena that a call of the smallest sizes needs.
-static int64_t planSmallest(const host::ProgramSpec &program) {
-  if (std::optional<int64_t> bytes = host::staticArenaBytes(program))
-    return *bytes;
-  std::vector<runtime::ArenaItem> items;
-  for (const host::BufferSpec &buffer : program.buffers)
-    if (buffer.storage == host::Storage::Arena && buffer.inPlaceOf < 0)
-      items.push_back({describe(buffer.bytes, program.symbols).value, static_cast<int32_t>(buffer.first),
-                       static_cast<int32_t>(buffer.last), 0});
-  std::vector<int32_t> order(items.size()), neighbours(items.size());
-  return runtime::planArena(items.data(), items.size(), runtime::kAlignment, order.data(), neighbours.data());
+/// For the smallest sizes, and the expression if it depends on them.
+static Quantity describe(AffineExpr expr, ArrayRef<Symbol> symbols) {
+  if (!expr)
+    return {};
+  return {evaluate(expr, getSmallest(symbols)), getConstant(expr) ? "" : toString(expr, symbols)};
+}
+
+static void describeMemory(const host::ProgramSpec &program, Report &report) {
+  host::ArenaPlan plan = host::planArena(program, getSmallest(program.symbols));
+  report.peakBytes.value = plan.bytes;
+  if (!host::staticArenaBytes(program))
+    report.peakBytes.text = "planned when sizes are known";
+  for (const runtime::ArenaItem &item : plan.items)
+    if (item.bytes > 0 && item.first <= item.last)
+      report.buffers.push_back({item.offset, item.bytes, item.first, item.last});
+}
+
+/// Where a kernel's operands come from and its results go; `launches` has the kernels by name.
+static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_t> &launches,
+                             ArrayRef<Symbol> symbols, Report::Kernel &entry) {
+  auto function = kernel->getParentOfType<func::FuncOp>();
+  for (Value value : kernel.getInputs()) {
+    if (auto producer = value.getDefiningOp<loop::KernelOp>()) {
+      auto launch = launches.find(producer.getName());
+      if (launch != launches.end() && !llvm::is_contained(entry.from, launch->second))
+        entry.from.push_back(launch->second);
+      continue;
+    }
+    auto argument = llvm::dyn_cast<BlockArgument>(value);
+    DictionaryAttr roles = argument ? function.getArgAttrDict(argument.getArgNumber()) : DictionaryAttr();
+    for (llvm::StringRef role : {"ptc.input", "ptc.state"})
+      if (llvm::StringRef name = getRole(roles, role); !name.empty())
+        entry.reads.push_back(name.str());
+    if (!getRole(roles, "ptc.weight").empty())
+      entry.weightBytes += describe(loop::getTensorBytes(value.getType()), symbols).value;
+  }
+  if (kernel.getResults().empty())
+    return;
+  entry.type = describeType(kernel.getResult(0).getType(), symbols);
+  for (OpOperand &use : kernel->getUses())
+    if (auto end = llvm::dyn_cast<func::ReturnOp>(use.getOwner()))
+      if (DictionaryAttr roles = function.getResultAttrDict(use.getOperandNumber()))
+        for (llvm::StringRef role : {"ptc.output", "ptc.writes_input", "ptc.writes_state"})
+          if (llvm::StringRef name = getRole(roles, role); !name.empty())
+            entry.writes.push_back(name.str());
 }
 
 /// The program as it would be linked, without generating its code.
@@ -210,10 +245,18 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
   llvm::StringMap<loop::KernelOp> kernels;
   ModuleOp module = variant.module;
   module.walk([&](loop::KernelOp kernel) { kernels[kernel.getName()] = kernel; });
+  llvm::StringMap<int64_t> launches;
+  for (auto [index, launch] : llvm::enumerate(program->launches))
+    launches[launch.name] = index;
   for (const host::LaunchSpec &launch : program->launches) {
-    Report::Kernel entry{launch.name, getKind(kernels.lookup(launch.name)).str(), launch.source,
-                         getAlgorithm(kernels.lookup(launch.name)), getElements(kernels.lookup(launch.name)),
-                         {}, {}, {}};
+    loop::KernelOp kernel = kernels.lookup(launch.name);
+    Report::Kernel entry;
+    entry.name = launch.name;
+    entry.kind = getKind(kernel).str();
+    entry.source = launch.source;
+    entry.algorithm = getAlgorithm(kernel);
+    entry.elements = getElements(kernel);
+    describeDataFlow(kernel, launches, program->symbols, entry);
     llvm::SmallVector<llvm::StringRef> nodes;
     llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
     entry.ops.assign(nodes.begin(), nodes.end());
@@ -221,9 +264,8 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.flops = describe(launch.flops, program->symbols);
     report.kernels.push_back(std::move(entry));
   }
-  report.peakBytes.value = planSmallest(*program);
-  if (!host::staticArenaBytes(*program))
-    report.peakBytes.text = "planned when sizes are known";
+  describeMemory(*program, report);
+  report.vectorBytes = variant.target.vectorBytes;
   return llvm::Error::success();
 }
 

@@ -45,6 +45,18 @@ struct Report {
     std::string elements;  ///< that products are of, where they are not float32
     std::vector<std::string> ops;
     Quantity bytes, flops;
+    std::string type;                       ///< of its first result
+    std::vector<int64_t> from;              ///< kernels whose results it reads
+    std::vector<std::string> reads, writes; ///< the model's inputs and states, its outputs
+    int64_t weightBytes = 0;                ///< that it reads
+  };
+  /// An operator of the graph as it was read.
+  struct Node {
+    std::string name, op, source;
+  };
+  /// A piece of the arena, for the smallest sizes: alive from kernel `first` to kernel `last`, both included.
+  struct Buffer {
+    int64_t offset, bytes, first, last;
   };
   struct Tensor {
     std::string name, type;
@@ -67,6 +79,9 @@ struct Report {
   std::vector<Unsupported> unsupported;
   std::vector<std::string> guards;
   std::vector<Kernel> kernels;
+  std::vector<Node> nodes;
+  std::vector<Buffer> buffers;
+  unsigned vectorBytes = 0; ///< of a register of the first machine
   Quantity peakBytes; ///< of the arena
   std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once

@@ -99,7 +99,15 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   CLI::App &command = *app.add_subcommand("explain", "Report what a model is made of and becomes");
   addModelOptions(command, options.compile);
   addGraph(command, options.compile);
-  command.add_flag("--json", options.json, "One JSON object on stdout");
+  CLI::Option *json = command.add_flag("--json", options.json, "One JSON object on stdout");
+  CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")
+                          ->excludes(json);
+  command.add_option("--peak-gflops", options.gigaflops, "For the page's roofline: operations (10^9/s) at best")
+      ->needs(html)
+      ->check(CLI::PositiveNumber);
+  command.add_option("--peak-gbs", options.gigabytes, "For the page's roofline: bytes (10^9/s) at best")
+      ->needs(html)
+      ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&options] { return explain(options); }; });
 }
 

@@ -28,6 +28,8 @@ struct BenchOptions {
 
 struct ExplainOptions {
   Options compile;
+  std::string html;                    ///< The page to write; empty: none.
+  double gigaflops = 0, gigabytes = 0; ///< For its roofline; 0: of this machine.
   bool json = false;
 };
 

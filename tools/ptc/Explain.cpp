@@ -1,7 +1,9 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
-#include "compiler/explain/CaptureReport.h"
+#include "compiler/OutputFile.h"
+#include "compiler/explain/Html.h"
 #include "tools/ptc/Commands.h"
+#include "tools/ptc/Limits.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -9,7 +11,21 @@
 
 namespace ptc {
 
+static unsigned getVectorBytes(const Report &report) { return report.vectorBytes; }
+static unsigned getVectorBytes(const CaptureReport &report) {
+  return report.graphs.empty() ? 0 : report.graphs.front().vectorBytes;
+}
+
 template <typename T> static int show(const T &report, const ExplainOptions &options) {
+  if (!options.html.empty()) {
+    MachineLimits limits = findLimits(options.gigaflops, options.gigabytes, getVectorBytes(report));
+    llvm::Error error =
+        writeOutputFile(options.html, [&](llvm::raw_ostream &out) { printHtml(report, limits, out); });
+    if (!error)
+      return kDone;
+    printError(llvm::toString(std::move(error)));
+    return kModelAtFault;
+  }
   if (options.json)
     llvm::outs() << llvm::formatv("{0:2}", toJson(report)) << '\n';
   else

@@ -52,14 +52,16 @@ static AffineExpr bytesOf(RankedTensorType type) {
   return product(getShape(type), type.getContext()) * elementBytes(type.getElementType());
 }
 
-/// The planner's item of each buffer that owns arena memory, or nullopt when a size is symbolic.
-static std::optional<std::vector<runtime::ArenaItem>> staticItems(const ProgramSpec &spec) {
+/// The planner's item of each buffer that owns arena memory. `bytesOf` answers nullopt where a size is not known, and
+/// then there is no answer.
+static std::optional<std::vector<runtime::ArenaItem>>
+arenaItems(const ProgramSpec &spec, llvm::function_ref<std::optional<int64_t>(AffineExpr)> bytesOf) {
   std::vector<runtime::ArenaItem> items(spec.buffers.size(), {0, INT32_MAX, -1, 0});
   for (auto [index, buffer] : llvm::enumerate(spec.buffers)) {
     int64_t root = rootOf(spec, index);
     if (buffer.storage != Storage::Arena || spec.buffers[root].storage != Storage::Arena)
       continue;
-    auto bytes = getConstant(buffer.bytes);
+    auto bytes = bytesOf(buffer.bytes);
     if (!bytes)
       return std::nullopt;
     runtime::ArenaItem &item = items[root];
@@ -72,6 +74,10 @@ static std::optional<std::vector<runtime::ArenaItem>> staticItems(const ProgramS
   return items;
 }
 
+static std::optional<std::vector<runtime::ArenaItem>> staticItems(const ProgramSpec &spec) {
+  return arenaItems(spec, [](AffineExpr bytes) { return getConstant(bytes); });
+}
+
 static int64_t planItems(std::vector<runtime::ArenaItem> &items) {
   std::vector<int32_t> order(items.size()), neighbours(items.size());
   return runtime::planArena(items.data(), items.size(), runtime::kAlignment, order.data(), neighbours.data());
@@ -80,6 +86,13 @@ static int64_t planItems(std::vector<runtime::ArenaItem> &items) {
 std::optional<int64_t> staticArenaBytes(const ProgramSpec &spec) {
   auto items = staticItems(spec);
   return items ? std::optional(planItems(*items)) : std::nullopt;
+}
+
+ArenaPlan planArena(const ProgramSpec &spec, llvm::ArrayRef<int64_t> symbols) {
+  ArenaPlan plan;
+  plan.items = *arenaItems(spec, [&](AffineExpr bytes) { return std::optional(evaluate(bytes, symbols)); });
+  plan.bytes = planItems(plan.items);
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//

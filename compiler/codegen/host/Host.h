@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/host/ProgramSpec.h"
+#include "runtime/ArenaPlanner.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -32,6 +33,13 @@ int64_t elementBytes(mlir::Type element);
 
 /// The arena that a program with only static sizes needs; nullopt when sizes are symbolic.
 std::optional<int64_t> staticArenaBytes(const ProgramSpec &spec);
+
+/// The arena of a call in which the symbols have these values.
+struct ArenaPlan {
+  std::vector<runtime::ArenaItem> items; ///< one for each buffer; of one that owns no arena memory, no bytes
+  int64_t bytes = 0;
+};
+ArenaPlan planArena(const ProgramSpec &spec, llvm::ArrayRef<int64_t> symbols);
 
 /// `ptc_programs` of runtime/Program.h with all that it points to: one model for several machines, the most capable
 /// first. Fails when a symbol's value follows from no input, or when a spec contradicts itself.
