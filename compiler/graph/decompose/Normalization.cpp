@@ -30,6 +30,12 @@ static T normaliseFrozen(B &b, T x, OptT weight, OptT bias, T mean, T variance, 
   return x * perChannel(b, x, scale) + perChannel(b, x, shift);
 }
 
+/// Running statistics are there together.
+static void checkStatistics(const OptT &mean, const OptT &variance, bool areNeeded) {
+  if (bool(mean) != bool(variance) || (areNeeded && !mean))
+    throwMisfit("the running mean and variance are missing, or one of them");
+}
+
 struct BatchNorm {
   T y, mean, invStd, runningMean, runningVariance;
 };
@@ -62,6 +68,7 @@ static BatchNorm normaliseBatch(B &b, T x, OptT weight, OptT bias, OptT runningM
 
 static BatchNorm batchNorm(B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, bool training, double momentum,
                            double eps) {
+  checkStatistics(mean, variance, /*areNeeded=*/false);
   if (training || !mean)
     return normaliseBatch(b, x, weight, bias, mean, variance, momentum, eps);
   BatchNorm result;
@@ -102,6 +109,7 @@ static void addBatchNorm(Table &t) {
            });
   t.opmath("instance_norm", [](B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, bool useInput, double,
                                double eps) {
+    checkStatistics(mean, variance, /*areNeeded=*/!useInput);
     if (!useInput)
       return normaliseFrozen(b, x, weight, bias, *mean, *variance, eps);
     Dims spatial(x.rank() - 2);

@@ -10,10 +10,13 @@
 // CHECK: note: a list of 1 numbers is too short
 // CHECK: error: operator aten.relu.default does not fit the graph
 // CHECK: note: result 0 is tensor<4x8xf32>, but the graph says tensor<4x9xf32>
-func.func @forward(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<4x9xf32>) {
+// CHECK: error: operator aten.instance_norm.default does not fit the graph
+// CHECK: note: the running mean and variance are missing, or one of them
+func.func @forward(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<4x9xf32>, tensor<4x8xf32>) {
   %0 = aten.mm.default %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = aten.sum.dim_IntList %x {dim = array<i64: 7>} : (tensor<4x8xf32>) -> tensor<4xf32>
   %2 = aten.rot90.default %x {k = 1, dims = array<i64: 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   %3 = aten.relu.default %x : (tensor<4x8xf32>) -> tensor<4x9xf32>
-  return %0, %1, %2, %3 : tensor<4x8xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<4x9xf32>
+  %4 = aten.instance_norm.default %x {use_input_stats = false, momentum = 0.1, eps = 1.0e-5, cudnn_enabled = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0, %1, %2, %3, %4 : tensor<4x8xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<4x9xf32>, tensor<4x8xf32>
 }
