@@ -75,7 +75,10 @@ static void addTimes(ArrayRef<cpu::KernelTime> kernels, Times &times) {
 static Expected<cpu::KernelCode> emitKernels(const Variant &variant, Stage stage, const Cache *cache, Times &times) {
   Times::Span span(times, "kernels for " + variant.target.cpu);
   setActivity("code generation");
-  Expected<cpu::KernelCode> code = cpu::emitKernels(variant.module, variant.target, getForm(stage), cache);
+  auto show = [&](StringRef kernel, size_t done, size_t all) {
+    times.show(("kernels for " + variant.target.cpu + ": " + Twine(done) + " of " + Twine(all) + ", " + kernel).str());
+  };
+  Expected<cpu::KernelCode> code = cpu::emitKernels(variant.module, variant.target, getForm(stage), cache, show);
   if (code)
     addTimes(code->times, times);
   return code;

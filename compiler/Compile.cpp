@@ -4,6 +4,7 @@
 #include "compiler/Cache.h"
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Progress.h"
 #include "compiler/Times.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"
@@ -139,7 +140,11 @@ LogicalResult Compilation::run() {
 
 LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnostics &diagnostics) {
   Times times;
+  std::optional<Progress> progress;
+  if (options.progress)
+    progress.emplace(times, llvm::errs());
   LogicalResult result = Compilation(options, context, diagnostics, times).run();
+  progress.reset();
   if (options.time)
     times.print(llvm::errs());
   return result;

@@ -85,11 +85,20 @@ ExitStatus Diagnostics::printFirst() const {
   return kDefect;
 }
 
-void printError(llvm::StringRef message) {
+static bool hasColouredErrors = false;
+void setColouredErrors(bool isColoured) { hasColouredErrors = isColoured; }
+
+static void printLine(llvm::StringRef kind, llvm::raw_ostream::Colors color, llvm::StringRef message) {
   std::string line;
   for (char c : message.rtrim())
     line += c == '\n' || c == '\r' ? ' ' : c;
-  llvm::errs() << "ptc: error: " << line << '\n';
+  llvm::errs().enable_colors(hasColouredErrors);
+  llvm::errs() << "ptc: ";
+  llvm::errs().changeColor(color, /*Bold=*/true) << kind << ':';
+  llvm::errs().resetColor() << ' ' << line << '\n';
 }
+
+void printError(llvm::StringRef message) { printLine("error", llvm::raw_ostream::RED, message); }
+void printWarning(llvm::StringRef message) { printLine("warning", llvm::raw_ostream::YELLOW, message); }
 
 } // namespace ptc

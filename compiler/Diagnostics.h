@@ -62,8 +62,14 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// Whether errors and warnings are coloured: not unless this was called.
+void setColouredErrors(bool isColoured);
+
 /// Prints `ptc: error: MESSAGE` with line breaks taken out.
 void printError(llvm::StringRef message);
+
+/// `ptc: warning: MESSAGE`: what was asked for is done, but not as one would expect.
+void printWarning(llvm::StringRef message);
 
 /// Prints the error of a defect of ptc itself, and writes the reproducer that it
 /// names: IR, where there is any (setReproducer), else a script.

@@ -22,6 +22,7 @@ struct Options {
   Stage emit = Stage::So;
   std::optional<unsigned> graph; ///< Of a capture; nothing: it must be one graph without breaks.
 
+  bool progress = false;    ///< A line on stderr that says what a long compilation is at.
   bool time = false;        ///< A table of where the time went, on stderr.
   bool amp = false;         ///< Mixed precision with bfloat16, as torch.autocast does it.
   bool winograd = true;     ///< 3 x 3 convolutions by minimal filtering, where it is faster.

@@ -19,6 +19,7 @@ Times::Span::Span(Times &times, llvm::StringRef name)
   times.entries[times.open.back()].parts.push_back(entry);
   times.entries.push_back({name.str(), "", 0, {}});
   times.open.push_back(entry);
+  times.show(name);
 }
 
 Times::Span::~Span() {

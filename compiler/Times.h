@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,14 @@ public:
   /// What there is to say about the open span, behind its name.
   void note(llvm::StringRef text);
 
+  /// `watcher` is told of what is begun, from here on; null: nobody is.
+  void watch(std::function<void(llvm::StringRef)> watcher) { this->watcher = std::move(watcher); }
+  /// Tells the watcher, from any thread.
+  void show(llvm::StringRef what) const {
+    if (watcher)
+      watcher(what);
+  }
+
   /// A table: milliseconds, share of the whole, name. Of parts that take next to nothing, and say
   /// nothing, only the sum is told.
   void print(llvm::raw_ostream &out) const;
@@ -56,6 +65,7 @@ private:
   std::vector<Entry> entries; ///< the first is the whole
   std::vector<size_t> open{0};
   std::chrono::steady_clock::time_point start;
+  std::function<void(llvm::StringRef)> watcher;
 };
 
 double millisecondsSince(std::chrono::steady_clock::time_point start);

@@ -70,6 +70,11 @@ json::Value toJson(const Report &report) {
                       {"fallbacks", json::Array()}};
 }
 
+void printHeading(StringRef text, raw_ostream &out) {
+  out.changeColor(raw_ostream::SAVEDCOLOR, /*Bold=*/true) << text;
+  out.resetColor();
+}
+
 std::string describeBytes(const Quantity &bytes) {
   static constexpr StringLiteral kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = bytes.value;
@@ -94,13 +99,15 @@ static void printOperators(StringRef title, const std::map<std::string, int64_t>
     ordered.push_back({-count, name});
   }
   llvm::sort(ordered);
-  out << '\n' << title << ": " << total << " of " << ordered.size() << " kinds\n";
+  printHeading(("\n" + title + ": ").str(), out);
+  out << total << " of " << ordered.size() << " kinds\n";
   for (auto [count, name] : ordered)
     out << format("  %5" PRId64 "  ", -count) << name << '\n';
 }
 
 static void printKernels(const Report &report, raw_ostream &out) {
-  out << "\nkernels: " << report.kernels.size() << '\n';
+  printHeading("\nkernels: ", out);
+  out << report.kernels.size() << '\n';
   for (const Report::Kernel &kernel : report.kernels) {
     out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm)
         << (kernel.elements.empty() ? "" : ", " + kernel.elements) << "): " << describeBytes(kernel.bytes);
@@ -129,10 +136,13 @@ void print(const Report &report, raw_ostream &out) {
   if (!report.lowered.empty())
     printOperators("operators on bfloat16", report.lowered, out);
 
-  for (const Report::Unsupported &item : report.unsupported)
-    out << "\nunsupported: " << item.op << "\n  at " << join(item.sources, "\n  at ") << '\n';
+  for (const Report::Unsupported &item : report.unsupported) {
+    printHeading("\nunsupported: ", out);
+    out << item.op << "\n  at " << join(item.sources, "\n  at ") << '\n';
+  }
   if (!report.breaks.empty()) {
-    out << "\ncannot be compiled: " << report.breaks.size() << (report.breaks.size() == 1 ? " reason\n" : " reasons\n");
+    printHeading("\ncannot be compiled: ", out);
+    out << report.breaks.size() << (report.breaks.size() == 1 ? " reason\n" : " reasons\n");
     for (const Report::Break &item : report.breaks)
       out << "  " << (item.source.empty() ? "" : item.source + ": ") << item.reason
           << (item.node.empty() ? "" : " [node " + item.node + "]") << '\n';

@@ -154,7 +154,8 @@ static void printBreaks(const CaptureReport &report, raw_ostream &out) {
   for (const Capture::Break &found : report.capture.breaks)
     groups[found.reason].push_back(&found);
   for (auto &[reason, breaks] : groups) {
-    out << "\nbreak: " << reason << (breaks.size() > 1 ? ", at " + std::to_string(breaks.size()) + " places" : "")
+    printHeading("\nbreak: ", out);
+    out << reason << (breaks.size() > 1 ? ", at " + std::to_string(breaks.size()) + " places" : "")
         << '\n';
     for (const Capture::Break *found : breaks)
       printBreak(*found, report, out);
@@ -190,7 +191,8 @@ static void printGuards(unsigned graph, const Capture &capture, raw_ostream &out
 static void printGraph(unsigned index, const CaptureReport &report, raw_ostream &out) {
   const Capture::Graph &captured = report.capture.graphs[index];
   const Report &graph = report.graphs[index];
-  out << "\ngraph " << index << ": " << captured.end.function
+  printHeading("\ngraph " + std::to_string(index) + ": ", out);
+  out << captured.end.function
       << (captured.breaks ? ", ends at " : ", returns at ") << captured.end.source << "; called "
       << count(captured.calls, "time") << '\n';
   std::vector<std::string> operators;

@@ -90,6 +90,9 @@ struct Report {
 /// "1.5 MiB"; with symbols, "at least 1.5 MiB (s0*4096)".
 std::string describeBytes(const Quantity &bytes);
 
+/// What stands above a part of the report: in bold on a terminal.
+void printHeading(llvm::StringRef text, llvm::raw_ostream &out);
+
 /// Only a model that cannot be read is an error.
 llvm::Expected<Report> explainModel(const Options &options, mlir::MLIRContext &context);
 

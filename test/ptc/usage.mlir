@@ -7,10 +7,10 @@
 // RUN: not ptc compile %s -o %t.so --target cuda 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: ptc --version | FileCheck %s --check-prefix=VERSION
 
-// OUTPUT: ptc: error: command line: --output is required (see ptc --help)
+// OUTPUT: ptc: error: command line: --output is required (see ptc compile --help)
 // STAGE: ptc: error: command line: --emit: one of aten, prims, loop, llvm, asm, obj, so
 // MISSING: ptc: error: {{.*}}: No such file or directory
 // LIBRARY: ptc: error: {{.*}} (expected a library that ptc compile wrote)
 // MODE: ptc: error: command line: --mode: 'max-autotune' is not available in this version (only 'default' is)
 // TARGET: ptc: error: command line: --target: 'cuda' is not available in this version (only 'cpu' is)
-// VERSION: ptc {{[0-9]+\.[0-9]+\.[0-9]+}}
+// VERSION: ptc {{[0-9]+\.[0-9]+\.[0-9]+}} ({{development build|commit [0-9a-f]+\+?}}, LLVM 22.{{[0-9.]+}})

@@ -1,22 +1,28 @@
 // The only file that knows CLI11, and so the only one with exceptions.
 #include "compiler/Diagnostics.h"
+#include "tools/ptc/CommandText.h"
 #include "tools/ptc/Commands.h"
+#include "tools/ptc/Version.h"
+
+#include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
 
 #include <functional>
-#include <iostream>
-
-#ifndef PTC_VERSION
-#define PTC_VERSION "0.1.0"
-#endif
+#include <unistd.h>
 
 namespace ptc {
 namespace {
 
+/// A terminal that can write over a line.
+bool isForPeople(int descriptor) {
+  const char *terminal = getenv("TERM");
+  return isatty(descriptor) && terminal && std::string(terminal) != "dumb";
+}
+
 const CLI::Validator kStageName(
     [](std::string &name) { return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, obj, so"; },
-    "STAGE");
+    ""); // the type's name says the same
 
 /// A name that users may know, of which only one is there so far.
 CLI::Validator onlySoFar(std::string name) {
@@ -25,16 +31,18 @@ CLI::Validator onlySoFar(std::string name) {
         return value == name ? std::string()
                              : "'" + value + "' is not available in this version (only '" + name + "' is)";
       },
-      "NAME");
+      "");
 }
 
 /// Options of every command that reads a model.
 void addModelOptions(CLI::App &command, Options &options) {
-  command.add_option("MODEL", options.model, "A .pt2, .graph, .onnx or .mlir file")->required();
-  command.add_option("--weights", options.weights, "Weights of a .graph or .mlir model (safetensors)");
+  command.add_option("MODEL", options.model, "A .pt2, .graph, .onnx or .mlir file")->required()->type_name("FILE");
+  command.add_option("--weights", options.weights, "Weights of a .graph or .mlir model (safetensors)")
+      ->type_name("FILE");
   command
       .add_option("--march", options.march,
                   "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
+      ->type_name("native|x86-64-v3|x86-64-v4")
       ->capture_default_str();
   command.add_option_function<std::string>(
              "--amp", [&options](const std::string &) { options.amp = true; },
@@ -45,25 +53,42 @@ void addModelOptions(CLI::App &command, Options &options) {
 }
 
 void addGraph(CLI::App &command, Options &options) {
-  command.add_option("--graph", options.graph, "Of a capture, this graph alone (from 0)")->check(CLI::NonNegativeNumber);
+  command.add_option("--graph", options.graph, "Of a capture, this graph alone (from 0)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
 }
 
 void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
   addModelOptions(command, options);
-  command.add_option("-o,--output", options.output, "The file to write")->required();
-  command.add_option("--emit", emit, "Stop at a stage and write what it made")->check(kStageName);
-  command.add_option("--target", "The device to compile for")->check(onlySoFar("cpu"))->default_str("cpu");
-  command.add_option("--mode", "How much time to spend for speed")->check(onlySoFar("default"))->default_str("default");
+  command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+  command.add_option("--emit", emit, "Stop at a stage and write what it made")
+      ->check(kStageName)
+      ->type_name("aten|prims|loop|llvm|asm|obj|so");
+  command.add_option("--target", "The device to compile for")
+      ->check(onlySoFar("cpu"))
+      ->type_name("cpu|cuda")
+      ->default_str("cpu");
+  command.add_option("--mode", "How much time to spend for speed")
+      ->check(onlySoFar("default"))
+      ->type_name("default|reduce-overhead|max-autotune")
+      ->default_str("default");
   command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
   addGraph(command, options);
-  command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here");
+  command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here")->type_name("DIR");
   command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
   command.add_flag("--verify-each", options.verifyEach, "Verify the IR after every pass");
-  command.add_option("--cache", options.cache, "A folder where what is compiled is kept for later compilations");
+  command.add_option("--cache", options.cache, "A folder where what is compiled is kept for later compilations")
+      ->type_name("DIR");
   command.add_flag("-v,--time", options.time, "Print where the time went");
+  command.footer("Examples:\n"
+                 "  ptc compile model.pt2 -o model.so\n"
+                 "  ptc compile model.onnx -o model.so --march x86-64-v3,x86-64-v4\n"
+                 "  ptc compile model.graph -o model.mlir --emit prims\n"
+                 "  ptc compile model.pt2 -o model.so --time --cache ~/.cache/ptc");
   command.callback([&] {
+    options.progress = isForPeople(STDERR_FILENO);
     if (!emit.empty())
       options.emit = *parseStage(emit);
     action = [&options, &fullgraph] { return fullgraph ? compile(options) : compileGraphs(options); };
@@ -72,26 +97,39 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
 
 void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("run", "Run a compiled model once");
-  command.add_option("LIBRARY", options.library, "A compiled model")->required();
-  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")->required();
-  command.add_option("--outputs", options.outputs, "The file to write, outputs by position")->required();
-  command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
-  command.add_option("--profile", options.profile, "Write a Chrome trace of the call");
+  command.add_option("LIBRARY", options.library, "A compiled model")->required()->type_name("FILE");
+  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--outputs", options.outputs, "The file to write, outputs by position")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024))->type_name("N");
+  command.add_option("--profile", options.profile, "Write a Chrome trace of the call")->type_name("FILE");
   command.add_flag("-v,--verbose", options.verbose, "Say which machine's code ran, on how many threads");
   auto *reference =
       command.add_flag("--reference", options.reference, "Evaluate a model (not a library) in double precision");
-  command.add_option("--weights", options.weights, "Weights of that model (safetensors)")->needs(reference);
+  command.add_option("--weights", options.weights, "Weights of that model (safetensors)")
+      ->needs(reference)
+      ->type_name("FILE");
   reference->excludes("--profile");
+  command.footer("Examples:\n"
+                 "  ptc run model.so --inputs in.safetensors --outputs out.safetensors\n"
+                 "  ptc run model.so --inputs in.safetensors --outputs out.safetensors --profile trace.json\n"
+                 "  ptc run --reference model.pt2 --inputs in.safetensors --outputs expected.safetensors");
   command.callback([&] { action = [&options] { return run(options); }; });
 }
 
 void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("bench", "Time a compiled model");
-  command.add_option("LIBRARY", options.library, "A compiled model")->required();
-  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)");
-  command.add_option("--repeat", options.repeat, "Number of timed calls")->check(CLI::Range(1, 1000000000));
-  command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024));
+  command.add_option("LIBRARY", options.library, "A compiled model")->required()->type_name("FILE");
+  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")->type_name("FILE");
+  command.add_option("--repeat", options.repeat, "Number of timed calls")
+      ->check(CLI::Range(1, 1000000000))
+      ->type_name("N");
+  command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024))->type_name("N");
   command.add_flag("--json", options.json, "One JSON object on stdout");
+  command.footer("Examples:\n  ptc bench model.so\n  ptc bench model.so --repeat 1000 --threads 1 --json");
   command.callback([&] { action = [&options] { return bench(options); }; });
 }
 
@@ -101,28 +139,46 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   addGraph(command, options.compile);
   CLI::Option *json = command.add_flag("--json", options.json, "One JSON object on stdout");
   CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")
+                          ->type_name("FILE")
                           ->excludes(json);
   command.add_option("--peak-gflops", options.gigaflops, "For the page's roofline: operations (10^9/s) at best")
       ->needs(html)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command.add_option("--peak-gbs", options.gigabytes, "For the page's roofline: bytes (10^9/s) at best")
       ->needs(html)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command.footer("Examples:\n"
+                 "  ptc explain model.pt2\n"
+                 "  ptc explain model.pt2 --html report.html\n"
+                 "  ptc explain captured.graph --graph 2 --json");
   command.callback([&] { action = [&options] { return explain(options); }; });
 }
 
 void addCapture(CLI::App &app, CaptureOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("capture", "Capture the graphs of Python code, with its breaks and guards");
-  command.add_option("SCRIPT.py:NAME", options.target, "A function or module of a Python script")->required();
-  command.add_option("-o,--output", options.output, "The file to write; weights go beside it")->required();
+  command.add_option("SCRIPT.py:NAME", options.target, "A function or module of a Python script")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("-o,--output", options.output, "The file to write; weights go beside it")
+      ->required()
+      ->type_name("FILE");
   CLI::Option *arguments = command.add_option(
       "--args", options.arguments, "Its arguments, as in a call; without it the script's example_inputs");
+  arguments->type_name("EXPR");
   command.add_flag("--dynamic", options.dynamic, "Symbolic sizes from the first call on");
   command.add_option("--paths", options.paths, "At most so many runs to see both ways of branches (16)")
-      ->check(CLI::Range(1, 10000));
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
   command.add_flag("--fullgraph", options.fullgraph, "A break is an error");
   command.add_option("--python", options.python, "The Python that has torch (PTC_PYTHON, else python3)")
-      ->envname("PTC_PYTHON");
+      ->envname("PTC_PYTHON")
+      ->type_name("FILE");
+  command.footer("Examples:\n"
+                 "  ptc capture script.py:model -o model.graph\n"
+                 "  ptc capture script.py:f -o f.graph --args \"torch.randn(2, 8), flag=True\"\n"
+                 "  ptc explain model.graph");
   command.callback([&options, &action, arguments] {
     options.hasArguments = arguments->count() != 0;
     action = [&options] { return capture(options); };
@@ -134,24 +190,139 @@ void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
   command.add_option("NAME", options.name, "An operator such as add or add.Tensor");
   command.add_flag("--onnx", options.onnx, "ONNX's operators instead");
   command.add_flag("--json", options.json, "JSON on stdout; of all operators, supported or not, with the reason");
+  command.footer("Examples:\n  ptc ops\n  ptc ops softmax\n  ptc ops add.Tensor --json");
   command.callback([&] { action = [&options] { return ops(options); }; });
+}
+
+void addDoctor(CLI::App &app, DoctorOptions &options, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, OpenMP, GPU, cache, Python");
+  command.add_option("--cache", options.cache, "The cache's folder (~/.cache/ptc)")->type_name("DIR");
+  command.add_option("--python", options.python, "The Python that has torch (PTC_PYTHON, else python3)")
+      ->envname("PTC_PYTHON")
+      ->type_name("FILE");
+  command.add_flag("--json", options.json, "One JSON object on stdout");
+  command.footer("Examples:\n  ptc doctor\n  ptc doctor --json");
+  command.callback([&] { action = [&options] { return doctor(options); }; });
+}
+
+//===----------------------------------------------------------------------===//
+// The command line as text
+//===----------------------------------------------------------------------===//
+
+OptionText describe(const CLI::Option &option) {
+  OptionText text;
+  for (const std::string &name : option.get_snames())
+    text.names.push_back("-" + name);
+  for (const std::string &name : option.get_lnames())
+    text.names.push_back("--" + name);
+  if (text.names.empty())
+    text.names.push_back(option.get_name(/*positional=*/true));
+  if (option.get_items_expected_max() > 0)
+    text.argument = option.get_type_name().substr(0, option.get_type_name().find(':')); // without what is checked
+  text.help = option.get_description();
+  text.isRequired = option.get_required();
+  return text;
+}
+
+CommandText describe(const CLI::App &app) {
+  CommandText text{app.get_name(), app.get_description(), app.get_footer(), {}, {}, {}};
+  if (size_t title = text.examples.find('\n'); title != std::string::npos)
+    text.examples.erase(0, title + 1); // "Examples:"
+  for (const CLI::Option *option : app.get_options())
+    (option->get_positional() ? text.operands : text.options).push_back(describe(*option));
+  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+    text.commands.push_back(describe(*command));
+  return text;
+}
+
+/// The option or command that was meant, where one is wrong.
+std::string describeUnknown(const CLI::App &app) {
+  std::vector<CLI::App *> chosen = app.get_subcommands();
+  CommandText program = describe(app), here = chosen.empty() ? program : describe(*chosen.front());
+  for (const std::string &word : app.remaining(/*recurse=*/true)) {
+    bool isOption = word.size() > 1 && word[0] == '-';
+    std::vector<std::string> candidates;
+    if (isOption)
+      for (const std::vector<OptionText> &options : {here.options, program.options})
+        for (const OptionText &option : options)
+          candidates.insert(candidates.end(), option.names.begin(), option.names.end());
+    else if (chosen.empty())
+      for (const CommandText &command : program.commands)
+        candidates.push_back(command.name);
+    else
+      return "'" + word + "' is one argument too many for ptc " + here.name;
+    std::string plain = word.substr(0, word.find('='));
+    std::string near = suggest(plain, candidates);
+    return (isOption ? "unknown option '" : "unknown command '") + plain + "'" +
+           (chosen.empty() ? "" : " of ptc " + here.name) +
+           (near.empty() ? "" : ", did you mean '" + near + "'?");
+  }
+  return "";
+}
+
+void addCompletion(CLI::App &app, std::string &shell, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("completion", "Print a script with which a shell completes ptc's commands");
+  command.add_option("SHELL", shell, "Which shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("bash|zsh|fish");
+  command.footer("Examples:\n"
+                 "  source <(ptc completion bash)\n"
+                 "  ptc completion zsh > ~/.zfunc/_ptc\n"
+                 "  ptc completion fish > ~/.config/fish/completions/ptc.fish");
+  command.callback([&] {
+    action = [&] {
+      printCompletion(describe(app), shell, llvm::outs());
+      return kDone;
+    };
+  });
+}
+
+void addManual(CLI::App &app, std::function<int()> &action) {
+  CLI::App &command = *app.add_subcommand("man", "Print the manual page");
+  command.footer("Examples:\n  ptc man | man -l -");
+  command.callback([&] {
+    action = [&] {
+      printManual(describe(app), describeVersion(), llvm::outs());
+      return kDone;
+    };
+  });
+}
+
+/// NO_COLOR (no-color.org) is a wish, the option an order.
+void chooseColour(const std::string &wish) {
+  const char *noColour = getenv("NO_COLOR");
+  bool isWanted = wish != "never" && !(noColour && *noColour);
+  llvm::outs().enable_colors(wish == "always" || (isWanted && isForPeople(STDOUT_FILENO)));
+  setColouredErrors(wish == "always" || (isWanted && isForPeople(STDERR_FILENO)));
 }
 
 } // namespace
 
 int runCommandLine(int argc, char **argv) {
   CLI::App app("Compiles exported PyTorch models to shared libraries", "ptc");
-  app.set_version_flag("--version", "ptc " PTC_VERSION);
+  app.set_version_flag("--version", describeVersion());
   app.require_subcommand(1);
+  app.footer("Examples:\n"
+             "  ptc compile model.pt2 -o model.so\n"
+             "  ptc run model.so --inputs in.safetensors --outputs out.safetensors\n"
+             "  ptc explain model.pt2 --html report.html\n"
+             "`ptc COMMAND --help` says more of each.");
+  std::string colour = "auto";
+  app.add_option("--color", colour, "Colour on a terminal (auto), always or never; NO_COLOR is heeded")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("auto|always|never");
+  app.fallthrough(); // --color may stand behind the command as well
 
   Options compileOptions;
-  std::string emit;
+  std::string emit, shell;
   bool fullgraph = true;
   RunOptions runOptions;
   BenchOptions benchOptions;
   ExplainOptions explainOptions;
   OpsOptions opsOptions;
   CaptureOptions captureOptions;
+  DoctorOptions doctorOptions;
   std::function<int()> action;
   addCompile(app, compileOptions, emit, fullgraph, action);
   addRun(app, runOptions, action);
@@ -159,15 +330,23 @@ int runCommandLine(int argc, char **argv) {
   addExplain(app, explainOptions, action);
   addOps(app, opsOptions, action);
   addCapture(app, captureOptions, action);
+  addDoctor(app, doctorOptions, action);
+  addCompletion(app, shell, action);
+  addManual(app, action);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error); // --help and --version
-    printError("command line: " + std::string(error.what()) + " (see ptc --help)");
+    chooseColour(colour);
+    std::vector<CLI::App *> chosen = app.get_subcommands();
+    std::string unknown = describeUnknown(app);
+    printError("command line: " + (unknown.empty() ? std::string(error.what()) : unknown) + " (see ptc " +
+               (chosen.empty() ? "" : chosen.front()->get_name() + " ") + "--help)");
     return kUsage;
   }
+  chooseColour(colour);
   return action();
 }
 

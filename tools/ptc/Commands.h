@@ -39,6 +39,11 @@ struct CaptureOptions {
   bool dynamic = false, fullgraph = false, hasArguments = false;
 };
 
+struct DoctorOptions {
+  std::string cache, python; ///< empty: the usual ones
+  bool json = false;
+};
+
 struct OpsOptions {
   std::string name; ///< Empty: all.
   bool onnx = false;
@@ -53,6 +58,7 @@ int run(const RunOptions &options);
 int bench(const BenchOptions &options);
 int explain(const ExplainOptions &options);
 int ops(const OpsOptions &options);
+int doctor(const DoctorOptions &options);
 /// Does not come back where there is a Python: the process becomes it.
 int capture(const CaptureOptions &options);
 

@@ -52,7 +52,7 @@ int compileGraphs(const Options &options) {
     }
     if (diagnostics.isDefect())
       return diagnostics.printFirst();
-    llvm::errs() << "ptc: warning: graph " << i << " has no library: " << diagnostics.failures().front().line() << '\n';
+    printWarning("graph " + std::to_string(i) + " has no library: " + diagnostics.failures().front().line());
   }
   if (done == 0) {
     printError(options.model + ": none of its " + std::to_string(count) + " graphs compiles");

@@ -110,7 +110,8 @@ static size_t guessWork(loop::KernelOp kernel) {
 
 /// Each unit becomes an object of its own, so that it may be found again alone, and so that the objects do not depend
 /// on how many threads there are.
-static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *cache, KernelCode &code) {
+static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *cache, ShowKernel show,
+                       KernelCode &code) {
   code.files.resize(units.size());
   code.times.resize(units.size());
   std::vector<size_t> todo, work;
@@ -127,7 +128,7 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
       todo.push_back(i);
   }
   llvm::stable_sort(todo, [&](size_t a, size_t b) { return work[a] > work[b]; }); // what takes long is not begun last
-  std::atomic<size_t> next = 0;
+  std::atomic<size_t> next = 0, done = 0;
   auto run = [&] {
     std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
     for (size_t at; (at = next++) < todo.size();) {
@@ -135,6 +136,8 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
       code.files[i] = compile(units[i], target, *machine, code.times[i]);
       if (cache)
         cache->store(units[i].key, {code.files[i].data(), code.files[i].size()});
+      if (show)
+        show(units[i].symbol, ++done, todo.size());
     }
   };
   // A few kernels are done before another thread has started.
@@ -149,7 +152,7 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
 }
 
 Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form,
-                                 const Cache *cache) {
+                                 const Cache *cache, ShowKernel show) {
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;
@@ -178,7 +181,7 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
     code.files.push_back(writeText(units, target, form));
     return code;
   }
-  compileAll(units, target, cache, code);
+  compileAll(units, target, cache, show, code);
   return code;
 }
 

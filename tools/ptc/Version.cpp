@@ -1,0 +1,21 @@
+#include "tools/ptc/Version.h"
+
+#include "llvm/Config/llvm-config.h"
+
+namespace ptc {
+
+std::string getCommit() {
+  return
+#include "tools/ptc/Commit.inc"
+      ;
+}
+
+std::string getLlvmVersion() { return LLVM_VERSION_STRING; }
+
+std::string describeVersion() {
+  std::string commit = getCommit();
+  return std::string("ptc ") + kVersion + " (" + (commit.empty() ? "development build" : "commit " + commit) + ", LLVM " +
+         getLlvmVersion() + ")";
+}
+
+} // namespace ptc
