@@ -115,8 +115,7 @@ static void describeGuards(ModuleOp module, Report &report) {
 static void addUnsupported(Operation *op, Report &report) {
   std::string name = op->getName().getStringRef().str();
   Place place = Place::of(op->getLoc());
-  report.breaks.push_back({name + (aten::AtenOp::isKnown(op) ? " is not supported" : " is no operator of PyTorch"),
-                           place.node, place.source});
+  report.breaks.push_back({name + " is not supported: " + explainOperator(name), place.node, place.source});
   auto item = llvm::find_if(report.unsupported, [&](const Report::Unsupported &item) { return item.op == name; });
   if (item == report.unsupported.end())
     item = report.unsupported.insert(item, {name, {}});

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -42,6 +43,13 @@ std::string explainUnsupported(const aten::Schema *schema) {
   if (schema->has(aten::Mark::Composite))
     return "ExportedProgram.run_decompositions() before saving may replace it by supported operators";
   return "it has no decomposition yet";
+}
+
+std::string explainOperator(StringRef name) {
+  if (const aten::Schema *schema = aten::lookup(name))
+    return explainUnsupported(schema);
+  std::vector<StringRef> near = aten::suggest(name);
+  return explainUnsupported(nullptr) + (near.empty() ? "" : "; did you mean " + llvm::join(near, ", ") + "?");
 }
 
 llvm::Expected<SmallVector<Type>> findResultTypes(Operation *op) {
@@ -171,7 +179,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     OpBuilder builder(op);
     const Row *row = aten::AtenOp::isKnown(op) ? decompose::table().find(aten::AtenOp(op).name()) : nullptr;
     if (!row)
-      return report(op, explainUnsupported(aten::lookup(op->getName().getStringRef()))), false;
+      return report(op, explainOperator(op->getName().getStringRef())), false;
     B b(builder, op, scope);
     decompose::TList results = row->apply(b, aten::AtenOp(op));
     if (b.hasMisfit())

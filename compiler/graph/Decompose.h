@@ -41,6 +41,8 @@ bool isSupported(llvm::StringRef operation);
 
 /// Why an operator without a row has none; what the user can do, if anything. Null: PyTorch does not list it either.
 std::string explainUnsupported(const aten::Schema *schema);
+/// The same by its name, with the operators that may have been meant where PyTorch has none of it.
+std::string explainOperator(llvm::StringRef name);
 
 /// The types of what the row of `op` computes, whatever types its results have; an error says why the row refuses the
 /// operands and arguments.
