@@ -1,7 +1,12 @@
 #include "compiler/explain/CaptureReport.h"
 
+#include "compiler/graph/Decompose.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <set>
+#include <tuple>
 
 using namespace llvm;
 
@@ -56,8 +61,9 @@ std::string suggestFix(const Capture::Break &found) {
 /// The ways from graph to graph that the runs have shown.
 static std::vector<Transition> findTransitions(const Capture &capture) {
   std::vector<Transition> transitions;
+  std::set<std::tuple<std::optional<unsigned>, std::optional<unsigned>, std::string, std::string>> known;
   auto add = [&](Transition transition) {
-    if (!is_contained(transitions, transition))
+    if (known.insert({transition.from, transition.to, transition.branch, transition.end}).second)
       transitions.push_back(std::move(transition));
   };
   for (const Capture::Path &path : capture.paths) {
@@ -82,21 +88,22 @@ static std::vector<Transition> findTransitions(const Capture &capture) {
 CaptureReport explainCapture(CaptureFile file, const Options &options, mlir::MLIRContext &context) {
   CaptureReport report;
   report.model = options.model;
-  report.capture = std::move(file.capture);
-  report.transitions = findTransitions(report.capture);
-  for (auto [index, graph] : enumerate(report.capture.graphs)) {
-    Options one = options;
-    one.graph = index;
-    Expected<Report> found = explainModel(one, context);
-    if (found) {
-      report.graphs.push_back(std::move(*found));
+  report.transitions = findTransitions(file.capture);
+  for (auto [index, graph] : enumerate(file.capture.graphs)) {
+    Expected<ImportedModel> model =
+        importGraph(file, index, options.model, {options.weights, findResultTypes}, context);
+    if (model) {
+      report.graphs.push_back(explainImported(std::move(*model), options, context));
       continue;
     }
     Report failed;
     failed.model = options.model;
-    failed.breaks.push_back({toString(found.takeError()), "", graph.end.source});
+    failed.breaks.push_back({toString(model.takeError()), "", graph.end.source});
     report.graphs.push_back(std::move(failed));
   }
+  report.capture = std::move(file.capture);
+  for (Capture::Graph &graph : report.capture.graphs)
+    graph.text = ""; // lay in the file
   return report;
 }
 

@@ -12,10 +12,6 @@ struct Transition {
   std::string branch;               ///< "net.py:4 is true, net.py:9 is false"; empty: no branch between them
   std::string end;                  ///< with no `to`: "returns", "raises ValueError: ..."
   bool isForced = false;            ///< only seen because the branch was answered the other way
-
-  bool operator==(const Transition &other) const {
-    return from == other.from && to == other.to && branch == other.branch && end == other.end;
-  }
 };
 
 struct CaptureReport {

@@ -294,23 +294,28 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
     diagnostics.report(std::move(error));
 }
 
-llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
-  llvm::Expected<ImportedModel> model = importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
-  if (!model)
-    return model.takeError();
-  ModuleOp module = *model->module;
+Report explainImported(ImportedModel model, const Options &options, MLIRContext &context) {
+  ModuleOp module = *model.module;
   Report report;
   report.model = options.model;
   countOperators(module, report);
-  describeSignature(module.lookupSymbol<func::FuncOp>("forward"), model->weights, report);
+  describeSignature(module.lookupSymbol<func::FuncOp>("forward"), model.weights, report);
   describeGuards(module, report);
 
   Diagnostics diagnostics(&context);
-  describeCompilation(module, model->weights, options, diagnostics, report);
+  describeCompilation(module, model.weights, options, diagnostics, report);
   for (const Failure &failure : diagnostics.failures())
     report.breaks.push_back({failure.what + (failure.hint.empty() ? "" : " (" + failure.hint + ")"),
                              failure.place.node, failure.place.source});
   return report;
+}
+
+llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
+  llvm::Expected<ImportedModel> model =
+      importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
+  if (!model)
+    return model.takeError();
+  return explainImported(std::move(*model), options, context);
 }
 
 } // namespace ptc

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compiler/Options.h"
+#include "compiler/import/Import.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -18,10 +19,6 @@
 namespace llvm {
 class raw_ostream;
 }
-namespace mlir {
-class MLIRContext;
-}
-
 namespace ptc {
 
 /// A number that may depend on symbols: `text` is "2*s0 + 1" where `value`, for
@@ -95,6 +92,7 @@ void printHeading(llvm::StringRef text, llvm::raw_ostream &out);
 
 /// Only a model that cannot be read is an error.
 llvm::Expected<Report> explainModel(const Options &options, mlir::MLIRContext &context);
+Report explainImported(ImportedModel model, const Options &options, mlir::MLIRContext &context);
 
 llvm::json::Value toJson(const Report &report);
 void print(const Report &report, llvm::raw_ostream &out);

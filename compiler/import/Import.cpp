@@ -130,6 +130,18 @@ llvm::Error failAtBreak(const Capture &capture, StringRef path) {
               ")");
 }
 
+llvm::Expected<ImportedModel> importGraph(const Capture &capture, unsigned index, StringRef path,
+                                          const ImportOptions &options, mlir::MLIRContext &context) {
+  if (index >= capture.graphs.size())
+    return fail(path + ": has no graph " + llvm::Twine(index) + " (there are " + llvm::Twine(capture.graphs.size()) +
+                ", from 0)");
+  const Capture::Graph &graph = capture.graphs[index];
+  if (!graph.failure.empty())
+    return fail((graph.end.source.empty() ? path.str() : graph.end.source) + ": graph " + llvm::Twine(index) +
+                " could not be captured: " + graph.failure);
+  return importGraphText(graph.text, path, options, context, graph.line);
+}
+
 llvm::Expected<ImportedModel> importCapture(StringRef text, StringRef path, const ImportOptions &options,
                                             mlir::MLIRContext &context) {
   llvm::Expected<Capture> capture = import::readCapture(text);
@@ -137,15 +149,7 @@ llvm::Expected<ImportedModel> importCapture(StringRef text, StringRef path, cons
     return fail(path + ":" + llvm::toString(capture.takeError()));
   if (!options.graph && (capture->graphs.size() != 1 || !capture->breaks.empty()))
     return failAtBreak(*capture, path);
-  unsigned index = options.graph.value_or(0);
-  if (index >= capture->graphs.size())
-    return fail(path + ": has no graph " + llvm::Twine(index) + " (there are " + llvm::Twine(capture->graphs.size()) +
-                ", from 0)");
-  const Capture::Graph &graph = capture->graphs[index];
-  if (!graph.failure.empty())
-    return fail((graph.end.source.empty() ? path.str() : graph.end.source) + ": graph " + llvm::Twine(index) +
-                " could not be captured: " + graph.failure);
-  return importGraphText(graph.text, path, options, context, graph.line);
+  return importGraph(*capture, options.graph.value_or(0), path, options, context);
 }
 
 llvm::Expected<ImportedModel> importMlir(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
@@ -210,6 +214,12 @@ llvm::Expected<std::optional<CaptureFile>> openCapture(StringRef path) {
   if (!capture)
     return fail(path + ":" + llvm::toString(capture.takeError()));
   return CaptureFile{std::move(*file), std::move(*capture)};
+}
+
+llvm::Expected<ImportedModel> importGraph(const CaptureFile &file, unsigned graph, StringRef path,
+                                          const ImportOptions &options, mlir::MLIRContext &context) {
+  context.loadDialect<mlir::func::FuncDialect, aten::AtenDialect>();
+  return importGraph(file.capture, graph, path, options, context);
 }
 
 llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {

@@ -60,6 +60,10 @@ struct CaptureFile {
 /// Nothing where the file holds a model of another kind.
 llvm::Expected<std::optional<CaptureFile>> openCapture(llvm::StringRef path);
 
+/// One of a capture's graphs, without reading the file again.
+llvm::Expected<ImportedModel> importGraph(const CaptureFile &file, unsigned graph, llvm::StringRef path,
+                                          const ImportOptions &options, mlir::MLIRContext &context);
+
 /// Loads the dialects it needs into `context`.
 llvm::Expected<ImportedModel> importModel(llvm::StringRef path, const ImportOptions &options,
                                           mlir::MLIRContext &context);

@@ -463,6 +463,7 @@ class Patches:
 
         capture = self.capture
         self.log = log = InstructionTranslatorBase.log_graph_break
+        self.own = vars(torch.Tensor).get("__bool__")  # mostly the base class's
         ask = torch.Tensor.__bool__
 
         def log_graph_break(self: Any, code_options: Any, reason: str = "", exc: Any = None, **rest: Any) -> Any:
@@ -487,13 +488,29 @@ class Patches:
         from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 
         InstructionTranslatorBase.log_graph_break = self.log
-        del torch.Tensor.__bool__  # the base class has it
+        if self.own is None:
+            del torch.Tensor.__bool__
+        else:
+            torch.Tensor.__bool__ = self.own
 
 
 def state_of(target: Any) -> Any:
     import torch
 
     return copy.deepcopy(target.state_dict()) if isinstance(target, torch.nn.Module) else None
+
+
+def copied(arguments: Any) -> Any:
+    """For one run, which may write to them. A tensor with a history has no deep copy."""
+    import torch
+    from torch.utils._pytree import tree_map
+
+    def copy_one(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and not value.is_leaf:
+            return value.detach().clone().requires_grad_(value.requires_grad)
+        return copy.deepcopy(value)
+
+    return tree_map(copy_one, arguments)
 
 
 def run_paths(capture: Capture, compiled: Any, args: tuple, kwargs: dict, limit: int) -> None:
@@ -507,7 +524,7 @@ def run_paths(capture: Capture, compiled: Any, args: tuple, kwargs: dict, limit:
         generator = torch.random.get_rng_state()
         ends = "returns"
         try:
-            compiled(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+            compiled(*copied(args), **copied(kwargs))
         except TooManyDecisions:
             ends = f"was stopped after {MAX_DECISIONS} branches"
         except Exception as error:
