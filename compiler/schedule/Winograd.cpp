@@ -12,13 +12,15 @@ static const double kBt2[] = {1, 0, -1, 0, /**/ 0, 1, 1, 0, /**/ 0, -1, 1, 0, /*
 static const double kG2[] = {1, 0, 0, /**/ .5, .5, .5, /**/ .5, -.5, .5, /**/ 0, 0, 1};
 static const double kAt2[] = {1, 1, 1, 0, /**/ 0, 1, -1, -1};
 
-// At 0, 1, -1, 2, -2 and infinity.
-static const double kBt4[] = {4, 0, -5, 0, 1, 0, /**/ 0, -4, -4, 1, 1, 0, /**/ 0, 4, -4, -1, 1, 0,
-                              0, -2, -1, 2, 1, 0, /**/ 0, 2, -1, -2, 1, 0, /**/ 0, 4, 0, -5, 0, 1};
-static const double kG4[] = {1. / 4,  0,        0,      -1. / 6,  -1. / 6, -1. / 6, -1. / 6, 1. / 6, -1. / 6,
-                             1. / 24, 1. / 12, 1. / 6, 1. / 24, -1. / 12, 1. / 6,  0,       0,      1};
-static const double kAt4[] = {1, 1, 1,  1, 1,  0, /**/ 0, 1, -1, 2, -2, 0,
-                              0, 1, 1, 4, 4, 0, /**/ 0, 1, -1, 8, -8, 1};
+// At 0, a, -a, b, -b and infinity. With a = 1 and b = 2, as it is usually written, rounding errors are 5 to 6 times those of
+// the direct form and with these points 2.5 times (64 to 256 channels, sums one by one); bt and at are exact in binary.
+static constexpr double a = 5. / 8, b = 3. / 2, a2 = a * a, b2 = b * b, fa = 2 * a2 * (a2 - b2), fb = 2 * b2 * (b2 - a2);
+static const double kBt4[] = {a2 * b2, 0, -a2 - b2, 0, 1, 0, /**/ 0, -a * b2, -b2, a, 1, 0, /**/ 0, a *b2, -b2, -a, 1, 0,
+                              0, -b * a2, -a2, b, 1, 0, /**/ 0, b *a2, -a2, -b, 1, 0, /**/ 0, a2 *b2, 0, -a2 - b2, 0, 1};
+static const double kG4[] = {1 / (a2 * b2), 0, 0, 1 / fa, a / fa, a2 / fa, 1 / fa, -a / fa, a2 / fa,
+                             1 / fb, b / fb, b2 / fb, 1 / fb, -b / fb, b2 / fb, 0, 0, 1};
+static const double kAt4[] = {1, 1, 1, 1, 1, 0, /**/ 0, a, -a, b, -b, 0,
+                              0, a2, a2, b2, b2, 0, /**/ 0, a *a2, -a *a2, b *b2, -b *b2, 1};
 
 const Winograd &Winograd::get(int64_t m) {
   static const Winograd two{2, kBt2, kG2, kAt2}, four{4, kBt4, kG4, kAt4};
@@ -66,7 +68,8 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
     return products * 1.1 + transforms + points * inputs * outputs * 4 / 8;
   };
   double direct = double(images) * pixels[0] * pixels[1] * 9 * inputs * outputs / 32 + 9. * inputs * outputs * 4 / 8;
-  return cost(2) * 1.1 < direct ? 2 : 0;
+  int64_t best = cost(4) < cost(2) ? 4 : 2;
+  return cost(best) * 1.1 < direct ? best : 0;
 }
 
 } // namespace ptc

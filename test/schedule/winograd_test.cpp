@@ -67,7 +67,8 @@ TEST_CASE("a tile is what the direct convolution gives") {
 }
 
 TEST_CASE("the direct form stays where transforms or weights cost more than products save") {
-  CHECK(chooseWinograd(1, {56, 56}, 64, 64) != 0);
+  CHECK(chooseWinograd(1, {56, 56}, 64, 64) == 4);
+  CHECK(chooseWinograd(1, {14, 14}, 512, 512) == 2);
   CHECK(chooseWinograd(1, {56, 56}, 3, 64) == 0);
   CHECK(chooseWinograd(1, {2, 2}, 512, 512) == 0);
 }

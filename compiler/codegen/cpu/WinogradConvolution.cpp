@@ -73,9 +73,10 @@ private:
   OutputTile findTile(Value *tile);
   void transformInput(Value *place, const OutputTile &tile);
   void loadAndTransform(Value *place, const OutputTile &tile, bool isInside);
-  void multiply(Value *panel, unsigned vectors, Value *count);
+  void multiplyPoints(Value *panel, unsigned vectors, Value *count);
   void transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors);
 
+  SmallVector<Value *> multiply(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> column);
   /// left [rows][n] times values [n][columns] times the transpose of left.
   SmallVector<Value *> sandwich(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> values);
   Value *combine(ArrayRef<double> factors, ArrayRef<Value *> values);
@@ -104,7 +105,7 @@ void WinogradEmitter::emitTask(Value *task) {
   Value *firstPanel = b.CreateMul(panelBlock, number(plan.panelsPerTask));
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, number(plan.panelsPerTask)), number(plan.panels));
   auto emitPanel = [&](Value *panel, unsigned vectors) {
-    multiply(panel, vectors, count);
+    multiplyPoints(panel, vectors, count);
     emitLoop(b, number(0), count, 1,
              [&](Value *i) { transformOutput(i, findTile(b.CreateAdd(first, i)), panel, vectors); });
   };
@@ -143,6 +144,31 @@ Value *WinogradEmitter::combine(ArrayRef<double> factors, ArrayRef<Value *> valu
   return sum;
 }
 
+/// left [rows][n] times a column of n values. Rows that belong to a point and its negative differ in the signs of some
+/// columns: what those add and what the others add are computed once.
+SmallVector<Value *> WinogradEmitter::multiply(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> column) {
+  int64_t n = column.size();
+  SmallVector<Value *> result;
+  for (int64_t i = 0; i < rows; ++i) {
+    ArrayRef<double> row = left.slice(i * n, n), next = i + 1 < rows ? left.slice((i + 1) * n, n) : ArrayRef<double>();
+    SmallVector<double> same(n), opposite(n);
+    bool isPair = !next.empty();
+    for (int64_t k = 0; isPair && k < n; ++k) {
+      isPair = std::abs(row[k]) == std::abs(next[k]);
+      (row[k] == next[k] ? same : opposite)[k] = row[k];
+    }
+    Value *even = isPair ? combine(same, column) : nullptr, *odd = isPair ? combine(opposite, column) : nullptr;
+    if (!even || !odd) {
+      result.push_back(combine(row, column));
+      continue;
+    }
+    result.push_back(b.CreateFAdd(even, odd));
+    result.push_back(b.CreateFSub(even, odd));
+    ++i;
+  }
+  return result;
+}
+
 SmallVector<Value *> WinogradEmitter::sandwich(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> values) {
   int64_t n = winograd.size();
   SmallVector<Value *> half(rows * n), result;
@@ -150,12 +176,11 @@ SmallVector<Value *> WinogradEmitter::sandwich(ArrayRef<double> left, int64_t ro
     SmallVector<Value *> column;
     for (int64_t k = 0; k < n; ++k)
       column.push_back(values[k * n + j]);
-    for (int64_t i = 0; i < rows; ++i)
-      half[i * n + j] = combine(left.slice(i * n, n), column);
+    for (auto [i, value] : enumerate(multiply(left, rows, column)))
+      half[i * n + j] = value;
   }
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < rows; ++j)
-      result.push_back(combine(left.slice(j * n, n), ArrayRef(half).slice(i * n, n)));
+    append_range(result, multiply(left, rows, ArrayRef(half).slice(i * n, n)));
   return result;
 }
 
@@ -251,7 +276,7 @@ void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Valu
 //===----------------------------------------------------------------------===//
 
 /// A block's last register tile may have rows that are none: they are computed from what lies in scratch, for nobody.
-void WinogradEmitter::multiply(Value *panel, unsigned vectors, Value *count) {
+void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *count) {
   TileType tile{unsigned(plan.tileRows), vectors, plan.lanes, element, element};
   emitLoop(b, number(0), number(winograd.points()), 1, [&](Value *point) {
     Value *panelIndex = b.CreateAdd(b.CreateMul(point, number(plan.panels)), panel);
