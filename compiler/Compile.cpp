@@ -50,6 +50,8 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
   texts.push_back(options.amp ? "amp" : "");
+  static constexpr llvm::StringLiteral kQuantizations[] = {"none", "weights", "dynamic"};
+  texts.push_back(kQuantizations[int(options.quantization)]);
   texts.push_back(options.winograd ? "winograd" : "direct");
   std::string graph = options.graph ? std::to_string(*options.graph) : "";
   texts.push_back(graph);
@@ -83,12 +85,18 @@ private:
 };
 } // namespace
 
-/// Correct there too, and half the memory; but not what one asks for mixed precision for.
-static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets) {
-  for (const cpu::Target &target : targets)
-    if (!target.hasBf16Dot())
-      llvm::errs() << "ptc: warning: '" << target.cpu << "' has no instructions for bfloat16 (AVX512-BF16): there "
-                   << "--amp bf16 is slower than float32\n";
+/// The result is right there too, but not what one asks for reduced precision for.
+static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets, const Options &options) {
+  auto warn = [](const cpu::Target &target, llvm::StringRef what, llvm::StringRef option) {
+    llvm::errs() << "ptc: warning: '" << target.cpu << "' has no instructions for " << what << ": there " << option
+                 << " is slower than float32\n";
+  };
+  for (const cpu::Target &target : targets) {
+    if (options.amp && !target.hasBf16Dot())
+      warn(target, "bfloat16 (AVX512-BF16)", "--amp bf16");
+    if (options.quantization == Quantization::Dynamic && !target.hasInt8Dot())
+      warn(target, "products of bytes (AVX512-VNNI)", "--quantize int8-dynamic");
+  }
 }
 
 LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
@@ -112,8 +120,7 @@ LogicalResult Compilation::run() {
   if (targets->size() > 1 && (options.emit < Stage::Obj || options.saveTemps))
     return check(llvm::createStringError("code for several machines is a library or an object, and no text (name one "
                                          "with --march)"));
-  if (options.amp)
-    warnOfSlowness(*targets);
+  warnOfSlowness(*targets, options);
   if (options.cache.empty())
     return compile(*targets);
   llvm::Expected<Cache> opened = Cache::open(options.cache);

@@ -13,6 +13,10 @@
 
 namespace ptc {
 
+/// Of the weights of linear layers: as they are; in int8, converted where they are multiplied; or multiplied as bytes
+/// with activations that are quantized when the model runs.
+enum class Quantization { None, Weights, Dynamic };
+
 struct Options {
   std::string model;
   std::string output;
@@ -25,6 +29,7 @@ struct Options {
   bool progress = false;    ///< A line on stderr that says what a long compilation is at.
   bool time = false;        ///< A table of where the time went, on stderr.
   bool amp = false;         ///< Mixed precision with bfloat16, as torch.autocast does it.
+  Quantization quantization = Quantization::None;
   bool winograd = true;     ///< 3 x 3 convolutions by minimal filtering, where it is faster.
   bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;   ///< Keep what every stage made beside the output.

@@ -14,6 +14,7 @@
 #include "compiler/graph/LowerTransposedConvolution.h"
 #include "compiler/graph/OutlineControlFlow.h"
 #include "compiler/graph/Patterns.h"
+#include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
 #include "compiler/schedule/Fuse.h"
@@ -49,7 +50,7 @@ struct Step {
   Stage stage;
   std::unique_ptr<Pass> (*create)(Pipe &);
   bool isForTarget = false; ///< and with it all that follow
-  bool Options::*isWanted = nullptr; ///< null: always
+  bool (*isWanted)(const Options &) = nullptr; ///< null: always
 };
 } // namespace
 
@@ -62,7 +63,7 @@ static constexpr Step kSteps[] = {
     // What a model spells out is the operator that it means.
     {Stage::Aten, [](Pipe &) { return createPatternsPass(); }},
     // Products take bfloat16, as torch.autocast would have it.
-    {Stage::Aten, [](Pipe &) { return createAutocastPass(); }, false, &Options::amp},
+    {Stage::Aten, [](Pipe &) { return createAutocastPass(); }, false, [](const Options &o) { return o.amp; }},
 
     // Every operation is a prim; no broadcasting, promotion or scalar arguments.
     {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights); }},
@@ -80,6 +81,9 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // What weights alone decide is a weight.
     {Stage::Prims, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
+    // Weights of linear layers are int8.
+    {Stage::Prims, [](Pipe &p) { return createQuantizePass(p.weights, p.options.quantization); }, false,
+     [](const Options &o) { return o.quantization != Quantization::None; }},
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
     {Stage::Loop, [](Pipe &p) { return createToLoopPass(p.weights); }},
@@ -123,7 +127,9 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
   return error ? LogicalResult(module.emitError(llvm::toString(std::move(error)))) : success();
 }
 
-static PackingRules packingOf(const cpu::Target &target) { return {target.vectorBytes, target.hasBf16Dot() ? 2u : 1u}; }
+static PackingRules packingOf(const cpu::Target &target) {
+  return {target.vectorBytes, target.hasBf16Dot() ? 2u : 1u, target.hasInt8Dot() ? 4u : 1u};
+}
 
 namespace {
 /// The passes of one compilation.
@@ -153,7 +159,7 @@ LogicalResult Pipeline::run(ModuleOp module, Stage stage, bool isForTarget) {
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
   for (const Step &step : kSteps)
-    if (step.stage == stage && step.isForTarget == isForTarget && (!step.isWanted || options.*step.isWanted))
+    if (step.stage == stage && step.isForTarget == isForTarget && (!step.isWanted || step.isWanted(options)))
       manager.addPass(step.create(pipe));
   return manager.run(module);
 }

@@ -5,6 +5,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace ptc {
@@ -32,6 +34,15 @@ static json::Value toJson(const Report::Kernel &kernel) {
   return object;
 }
 
+/// The ratio of signal to quantization noise, in decibels.
+static double decibels(double error) { return error > 0 ? -20 * std::log10(error) : 0; }
+
+static json::Value toJson(const Report::Quantized &weight) {
+  return json::Object{{"weight", weight.weight}, {"type", weight.type},   {"node", weight.node},
+                      {"bytes", weight.bytes},   {"int8_bytes", weight.quantizedBytes},
+                      {"error", weight.error},   {"sqnr_db", decibels(weight.error)}};
+}
+
 json::Value toJson(const Report &report) {
   json::Object ops, lowered;
   for (const auto &[name, count] : report.ops)
@@ -45,7 +56,9 @@ json::Value toJson(const Report &report) {
     unsupported.push_back(json::Object{{"op", item.op}, {"sources", toJson(item.sources)}});
   for (const Report::Kernel &kernel : report.kernels)
     kernels.push_back(toJson(kernel));
-  json::Array machines;
+  json::Array machines, quantized;
+  for (const Report::Quantized &weight : report.quantized)
+    quantized.push_back(toJson(weight));
   for (const Report::Machine &machine : report.machines)
     machines.push_back(
         json::Object{{"name", machine.name}, {"weight_bytes", machine.weightBytes}, {"chosen", machine.isChosen}});
@@ -62,6 +75,7 @@ json::Value toJson(const Report &report) {
                       {"mutations", toJson(report.mutations)},
                       {"guards", toJson(report.guards)},
                       {"kernels", std::move(kernels)},
+                      {"quantized", std::move(quantized)},
                       {"weights", report.weightCount},
                       {"weight_bytes", report.weightBytes},
                       {"peak_bytes", report.peakBytes.value},
@@ -103,6 +117,21 @@ static void printOperators(StringRef title, const std::map<std::string, int64_t>
   out << total << " of " << ordered.size() << " kinds\n";
   for (auto [count, name] : ordered)
     out << format("  %5" PRId64 "  ", -count) << name << '\n';
+}
+
+static void printQuantized(const Report &report, raw_ostream &out) {
+  int64_t bytes = 0, quantizedBytes = 0;
+  for (const Report::Quantized &weight : report.quantized) {
+    bytes += weight.bytes;
+    quantizedBytes += weight.quantizedBytes;
+  }
+  printHeading("\nquantized: ", out);
+  out << report.quantized.size() << (report.quantized.size() == 1 ? " weight, " : " weights, ")
+      << describeBytes({bytes, ""}) << " as " << describeBytes({quantizedBytes, ""}) << '\n';
+  for (const Report::Quantized &weight : report.quantized)
+    out << "  " << weight.weight << " " << weight.type << ": relative error "
+        << format("%.2e, SQNR %.1f dB", weight.error, decibels(weight.error))
+        << (weight.node.empty() ? "" : " [node " + weight.node + "]") << '\n';
 }
 
 static void printKernels(const Report &report, raw_ostream &out) {
@@ -148,6 +177,8 @@ void print(const Report &report, raw_ostream &out) {
           << (item.node.empty() ? "" : " [node " + item.node + "]") << '\n';
     return;
   }
+  if (!report.quantized.empty())
+    printQuantized(report, out);
   printKernels(report, out);
 }
 

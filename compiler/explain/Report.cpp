@@ -152,6 +152,9 @@ static std::string getElements(loop::KernelOp kernel) {
   if (!loop::isTemplate(first))
     return "";
   Type element = getElementTypeOrSelf(first->getOperand(0).getType());
+  Type other = getElementTypeOrSelf(first->getOperand(1).getType());
+  if (element != other)
+    return describeElement(element) + " by " + describeElement(other);
   return element.isF32() ? "" : describeElement(element);
 }
 
@@ -268,6 +271,19 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
   return llvm::Error::success();
 }
 
+/// What the quantization of each weight lost.
+static void describeQuantization(ModuleOp module, Report &report) {
+  auto records = module->getAttrOfType<ArrayAttr>("ptc.quantized");
+  for (Attribute attribute : records ? records.getValue() : ArrayRef<Attribute>()) {
+    auto record = llvm::cast<DictionaryAttr>(attribute);
+    auto type = llvm::cast<RankedTensorType>(record.getAs<TypeAttr>("type").getValue());
+    report.quantized.push_back({record.getAs<StringAttr>("weight").str(), describeType(type, {}),
+                                Place::of(record.getAs<LocationAttr>("loc")).node, type.getNumElements() * 4,
+                                record.getAs<IntegerAttr>("bytes").getInt(),
+                                record.getAs<FloatAttr>("error").getValueAsDouble()});
+  }
+}
+
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
 static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
                                 Diagnostics &diagnostics, Report &report) {
@@ -288,6 +304,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   if (!report.breaks.empty() ||
       failed(lowerForTargets(module, weights, Stage::Loop, *targets, options, times, variants)))
     return;
+  describeQuantization(module, report);
   if (llvm::Error error = describeKernels(variants.front(), report))
     return diagnostics.report(std::move(error));
   if (llvm::Error error = describeMachines(variants, report))

@@ -59,6 +59,12 @@ struct Report {
     std::string name, type;
   };
 
+  struct Quantized {
+    std::string weight, type, node; ///< one of the nodes that multiply it
+    int64_t bytes, quantizedBytes;
+    double error; ///< of the weight: relative, root of the mean square
+  };
+
   struct Machine {
     std::string name;
     int64_t weightBytes; ///< as its kernels read them
@@ -79,6 +85,7 @@ struct Report {
   std::vector<Node> nodes;
   std::vector<Buffer> buffers;
   unsigned vectorBytes = 0; ///< of a register of the first machine
+  std::vector<Quantized> quantized;
   Quantity peakBytes; ///< of the arena
   std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once

@@ -153,8 +153,9 @@ private:
   /// Two registers of columns to a tile.
   int64_t panelOf(Type element) const { return 2 * rules.vectorBytes / (element.isF64() ? 8 : 4); }
   /// A single k has no neighbour.
-  int64_t groupOf(Type element, int64_t innerSize) const {
-    return element.isBF16() && innerSize > 1 ? rules.bf16Group : 1;
+  int64_t groupOf(Type lhs, Type rhs, int64_t innerSize) const {
+    bool isBytes = lhs.isInteger(8) && rhs.isInteger(8);
+    return innerSize == 1 ? 1 : rhs.isBF16() ? rules.bf16Group : isBytes ? rules.int8Group : 1;
   }
 
   WeightStore &weights;
@@ -269,7 +270,8 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
     source.kSizes.pop_back();
     source.kStrides.pop_back();
   }
-  source.group = groupOf(element, source.innerSize());
+  source.group = groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element,
+                         source.innerSize());
   source.batches = product(source.batchSizes);
   source.columns = product(source.columnSizes);
   int64_t panel = panelOf(element), panels = llvm::divideCeil(source.columns, panel);
@@ -306,7 +308,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   if (isDepthwise)
     return;
   int64_t panel = panelOf(type.getElementType());
-  int64_t group = groupOf(type.getElementType(), type.getShape()[type.getRank() - 2]);
+  int64_t group = groupOf(type.getElementType(), type.getElementType(), type.getShape()[type.getRank() - 2]);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
     return packComputedWeight(op, panel, group);

@@ -23,9 +23,10 @@ class WeightStore;
 struct PackingRules {
   unsigned vectorBytes;   ///< of one vector register
   unsigned bf16Group = 1; ///< neighbouring k that one instruction multiplies and adds up, of bf16
+  unsigned int8Group = 1; ///< the same of bytes
 
   bool operator==(const PackingRules &other) const {
-    return vectorBytes == other.vectorBytes && bf16Group == other.bf16Group;
+    return vectorBytes == other.vectorBytes && bf16Group == other.bf16Group && int8Group == other.int8Group;
   }
 };
 

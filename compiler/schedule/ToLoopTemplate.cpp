@@ -12,7 +12,8 @@ namespace ptc::schedule {
 using Predicate = arith::CmpIPredicate;
 
 static Type accumulatorOf(Builder &b, Value operand) {
-  return elementType(operand).isF64() ? Type(b.getF64Type()) : Type(b.getF32Type());
+  Type element = elementType(operand);
+  return element.isF64() ? Type(b.getF64Type()) : element.isInteger() ? Type(b.getI32Type()) : b.getF32Type();
 }
 
 /// The epilogue that only narrows the accumulated value.
@@ -70,9 +71,38 @@ static Value contractByReduction(Builder &b, prims::ContractOp op, const Contrac
   });
 }
 
+/// The tensor of `element` that `value` is, converted element by element and nothing else; null if it is not.
+static Value convertedFrom(Value value, Type element) {
+  auto map = value.getDefiningOp<loop::MapOp>();
+  if (!map)
+    return {};
+  Block &body = map.getBody().front();
+  auto read = llvm::dyn_cast<loop::ReadOp>(body.front());
+  bool converts = read && llvm::hasNItems(body, 3) &&
+                  llvm::isa<arith::SIToFPOp, arith::ExtSIOp, arith::ExtUIOp>(*std::next(body.begin()));
+  if (!converts || !read.getMap().isIdentity() || read.getWhere() || elementType(read.getTensor()) != element)
+    return {};
+  return read.getTensor();
+}
+
+/// Quantized operands as they lie in memory, where there is a kernel that converts or multiplies them so.
+static void skipConversions(prims::ContractOp op) {
+  MLIRContext *context = op.getContext();
+  Value rhs = convertedFrom(op.getRhs(), IntegerType::get(context, 8));
+  bool isFloat = elementType(op.getLhs()).isF32();
+  Value lhs = isFloat ? op.getLhs() : convertedFrom(op.getLhs(), IntegerType::get(context, 8, IntegerType::Unsigned));
+  if (!rhs || !lhs)
+    return;
+  op.getLhsMutable().set(lhs);
+  op.getRhsMutable().set(rhs);
+}
+
 static Value lowerContract(Builder &b, prims::ContractOp op) {
   ContractDims dims(op);
-  if (!llvm::isa<FloatType>(elementType(op.getLhs())) || dims.n == 0)
+  if (dims.n > 0)
+    skipConversions(op);
+  bool isQuantized = elementType(op.getRhs()) != elementType(op.getLhs());
+  if ((!llvm::isa<FloatType>(elementType(op.getLhs())) && !isQuantized) || dims.n == 0)
     return contractByReduction(b, op, dims);
   unsigned rank = getShape(op.getResult()).size() + dims.kSizes.size();
   auto contract = loop::ContractOp::create(

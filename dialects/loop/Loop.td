@@ -174,7 +174,8 @@ def ContractOp : Template<"contract"> {
   let summary = "acc[b..., m..., n...] = sum over k of lhs[lhs_map] * rhs[rhs_map]";
   let description = [{
     The full domain is (b..., m..., n..., k...): the result's shape (batch_rank, m_rank, n_rank
-    dimensions) followed by k_sizes. lhs_map does not use n, rhs_map does not use m.
+    dimensions) followed by k_sizes. lhs_map does not use n, rhs_map does not use m. Both are of one type; or rhs is i8
+    and lhs f32, and rhs is converted; or rhs is i8 and lhs ui8, and sums are i32.
     `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.

@@ -180,9 +180,11 @@ LogicalResult MatrixOp::verify() {
 static LogicalResult verifyEpilogue(Operation *op, Value operand) {
   if (failed(verifyResultShapes(op)))
     return failure();
-  bool isDouble = getScalarType(operand).isF64();
+  Type element = getScalarType(operand);
   Builder b(op->getContext());
-  Type accumulator = isDouble ? Type(b.getF64Type()) : Type(b.getF32Type());
+  Type accumulator = element.isF64()       ? Type(b.getF64Type())
+                     : element.isInteger() ? Type(b.getI32Type())
+                                           : Type(b.getF32Type());
   size_t rank = getShape(op->getResult(0)).size();
   if (failed(verifyArguments(op, op->getRegion(0), rank, accumulator)))
     return failure();
@@ -198,6 +200,9 @@ static bool usesDims(AffineMap map, int64_t begin, int64_t end) {
 }
 
 LogicalResult ContractOp::verify() {
+  Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
+  if (lhs != rhs && !(rhs.isSignlessInteger(8) && (lhs.isF32() || lhs.isUnsignedInteger(8))))
+    return emitOpError("has no kernel for ") << lhs << " times " << rhs;
   if (failed(verifyEpilogue(*this, getLhs())))
     return failure();
   int64_t b = getBatchRank(), m = getMRank(), n = getNRank();

@@ -1,10 +1,12 @@
-"""Reduced precision against PyTorch: what --amp bf16 loses beside what torch.autocast does.
+"""Reduced precision against PyTorch: what --amp bf16 loses beside what torch.autocast does, what --quantize computes,
+and what it loses beside PyTorch's dynamic quantization.
 
 python precision.py PTC [NAME …]
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import tempfile
@@ -107,7 +109,71 @@ def check_amp(program: Path, folder: Path, model: nn.Module, args: tuple[Tensor,
         raise Failed("explain names nothing that runs in bfloat16")
 
 
-CHECKS: dict[str, Callable[[Path, Path, nn.Module, tuple[Tensor, ...]], None]] = {"amp": check_amp}
+def to_bytes(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows as whole numbers from -127 to 127, and their scales."""
+    scale = x.abs().amax(-1, keepdim=True) / 127
+    return (x / scale.where(scale > 0, 1)).round(), scale
+
+
+class Quantized(nn.Module):
+    """What --quantize makes of a linear layer."""
+
+    def __init__(self, linear: nn.Linear, is_dynamic: bool) -> None:
+        super().__init__()
+        self.weight, self.bias, self.is_dynamic = to_bytes(linear.weight), linear.bias, is_dynamic
+
+    def forward(self, x: Tensor) -> Tensor:
+        values, scale = to_bytes(x) if self.is_dynamic else (x, 1.0)
+        return values @ self.weight[0].T * scale * self.weight[1][:, 0] + self.bias
+
+
+def quantized(model: nn.Module, is_dynamic: bool) -> nn.Module:
+    model = copy.deepcopy(model)
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.Linear) and min(child.weight.shape) >= 16:
+                setattr(module, name, Quantized(child, is_dynamic))
+    return model
+
+
+def check_quantized(program: Path, folder: Path, model: nn.Module, args: tuple[Tensor, ...], kind: str) -> None:
+    """The same as the formula in PyTorch, but for a few values that are rounded the other way."""
+    got = run(program, folder, args, "--quantize", kind)
+    linear = [m for m in model.modules() if isinstance(m, nn.Linear) and min(m.weight.shape) >= 16]
+    report = json.loads(ptc(program, "explain", folder / "model.pt2", "--quantize", kind, "--json"))
+    recurrent = 2 * sum(isinstance(m, nn.LSTM) for m in model.modules())
+    if len(report["quantized"]) != len(linear) + recurrent:
+        raise Failed(f"explain names {len(report['quantized'])} quantized weights, not {len(linear) + recurrent}")
+    if recurrent:
+        return  # the formula knows no recurrent layers
+    for layer, entry in zip(linear, report["quantized"], strict=True):
+        values, scale = to_bytes(layer.weight)
+        error = distance(values * scale, layer.weight)
+        if abs(entry["error"] / error - 1) > 1e-3:
+            raise Failed(f"explain says {entry['error']:.3e} for {entry['weight']}, PyTorch {error:.3e}")
+    is_dynamic = kind == "int8-dynamic"
+    theirs = torch.ao.quantization.quantize_dynamic(copy.deepcopy(model), {nn.Linear}, torch.qint8)(*args)
+    formula, exact = quantized(model, is_dynamic)(*args), model.double()(*(x.double() for x in args))
+    ours, model_loss = tree_leaves(got), distance(formula, exact)
+    if distance(ours[0], formula) > 1e-6 + (0.2 * model_loss if is_dynamic else 0):
+        raise Failed(f"{distance(ours[0], formula):.2e} from the formula, which is {model_loss:.2e} from float64")
+    if linear and not distance(ours[0], exact) < 1.2 * distance(theirs, exact):
+        raise Failed(f"{distance(ours[0], exact):.2e} from float64, PyTorch {distance(theirs, exact):.2e}")
+
+
+def check_int8_weight(program: Path, folder: Path, model: nn.Module, args: tuple[Tensor, ...]) -> None:
+    check_quantized(program, folder, model, args, "int8-weight")
+
+
+def check_int8_dynamic(program: Path, folder: Path, model: nn.Module, args: tuple[Tensor, ...]) -> None:
+    check_quantized(program, folder, model, args, "int8-dynamic")
+
+
+CHECKS: dict[str, Callable[[Path, Path, nn.Module, tuple[Tensor, ...]], None]] = {
+    "amp": check_amp,
+    "int8-weight": check_int8_weight,
+    "int8-dynamic": check_int8_dynamic,
+}
 
 
 def main() -> int:
@@ -116,7 +182,7 @@ def main() -> int:
     for kind, check in CHECKS.items():
         torch.manual_seed(0)
         for name, model, args in models():
-            if chosen and name not in chosen:
+            if (chosen and name not in chosen) or (kind != "amp" and name == "loss"):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 model.eval().requires_grad_(False)

@@ -44,10 +44,20 @@ void addModelOptions(CLI::App &command, Options &options) {
                   "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
       ->type_name("native|x86-64-v3|x86-64-v4")
       ->capture_default_str();
-  command.add_option_function<std::string>(
-             "--amp", [&options](const std::string &) { options.amp = true; },
-             "Mixed precision as torch.autocast's on the CPU: products in bf16, the model's inputs and outputs as they are")
-      ->check(onlySoFar("bf16"));
+  CLI::Option *amp = command.add_option_function<std::string>(
+      "--amp", [&options](const std::string &) { options.amp = true; },
+      "Mixed precision as torch.autocast's on the CPU: products in bf16; inputs and outputs keep their types");
+  amp->check(onlySoFar("bf16"));
+  command
+      .add_option_function<std::string>(
+          "--quantize",
+          [&options](const std::string &name) {
+            options.quantization = name == "int8-weight" ? Quantization::Weights : Quantization::Dynamic;
+          },
+          "Weights of linear layers in int8: int8-weight (converted where they are multiplied) or int8-dynamic "
+          "(multiplied as bytes, with rows quantized when the model runs)")
+      ->check(CLI::IsMember(std::vector<std::string>{"int8-weight", "int8-dynamic"}))
+      ->excludes(amp);
   command.add_flag("!--no-winograd", options.winograd,
                    "Only direct convolutions: no other rounding, and smaller weights");
 }

@@ -26,7 +26,8 @@ public:
   ContractionEmitter(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
     element = memoryType(b.getContext(), op.getLhs().getType());
-    accumulator = accumulatorType(element);
+    rhsElement = memoryType(b.getContext(), op.getRhs().getType());
+    accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
     lhs = f.pointers.lookup(op.getLhs());
     rhs = f.pointers.lookup(op.getRhs());
     m = emitSize(f, plan.mSize);
@@ -69,7 +70,7 @@ private:
   const ContractionPlan &plan;
   TileEpilogue epilogue;
   SmallVector<ReductionLoop> loops;
-  Type *element, *accumulator;
+  Type *element, *rhsElement, *accumulator;
   Value *lhs, *rhs, *m, *n, *packedK;
 };
 
@@ -181,7 +182,7 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
                                   ArrayRef<Value *> masks, Value *tileOfTask) {
-  TileType tile{rows, vectors, plan.width, element, accumulator, plan.group};
+  TileType tile{rows, vectors, plan.width, element, accumulator, plan.group, rhsElement};
   Accumulators acc = zeroAccumulators(tile);
   // Panels in scratch and packed weights are padded with zeros; only a tensor
   // read in place must not be read past its end.
@@ -189,9 +190,9 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
   TileOperand rhsTile = rhsOperand(block, panel, vectors);
   if (tileOfTask && plan.rhsIsPacked) {
-    Value *next = emitAddress(b, element, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
+    Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
-    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, plan.group * plan.panel * plan.elementBytes);
+    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, plan.group * plan.panel * plan.rhsBytes);
   }
   emitReduction(tile, acc, lhsOperand(block, row, rows), rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
@@ -216,7 +217,7 @@ void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, 
     Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(carried)};
     TileOperand innerLhs = lhs, innerRhs = rhs;
     innerLhs.base = emitAddress(b, element, lhs.base, b.CreateMul(i, lhsStride));
-    innerRhs.base = emitAddress(b, element, rhs.base, b.CreateMul(i, rhsStride));
+    innerRhs.base = emitAddress(b, rhsElement, rhs.base, b.CreateMul(i, rhsStride));
     emitReduction(tile, sums, innerLhs, innerRhs, loops.drop_front(), mask);
     return sums.values;
   });
@@ -250,13 +251,15 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   SmallVector<Value *> across = strided(b, vectors, plan.width);
   if (plan.packRhs) {
     Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
-    return {emitAddress(b, element, f.scratch, place), across, nullptr, plan.group > 1};
+    return {emitAddress(b, rhsElement, f.scratch, place), across, nullptr, plan.group > 1};
   }
-  if (!plan.rhsIsPacked)
-    return {emitAddress(b, element, rhs, rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)))), across, nullptr};
+  if (!plan.rhsIsPacked) {
+    Value *place = rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)));
+    return {emitAddress(b, rhsElement, rhs, place), across, nullptr};
+  }
   Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
   Value *place = b.CreateMul(index, b.CreateMul(packedK, b.getInt64(plan.panel)));
-  return {emitAddress(b, element, rhs, place), across, nullptr, plan.group > 1};
+  return {emitAddress(b, rhsElement, rhs, place), across, nullptr, plan.group > 1};
 }
 
 /// Nested loops over k in steps of `group`: body(place in packed k, offset in rhs, how many of the step are there).
@@ -281,6 +284,7 @@ static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned gro
 /// Copies panels of rhs to scratch as [panel][k][column], or with groups of k as [panel][k / g][column][g], zeros
 /// beyond n and k. The panels of one k are copied together: they lie on one page of memory.
 void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *lastPanel) {
+  Type *element = rhsElement;
   Align align(element->getScalarSizeInBits() / 8);
   Value *width = b.getInt64(plan.panel), *first = b.CreateMul(firstPanel, width), *zero = b.getInt64(0);
   Value *panelSize = b.CreateMul(packedK, width), *count = b.CreateSub(lastPanel, firstPanel);

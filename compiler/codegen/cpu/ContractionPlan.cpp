@@ -170,6 +170,8 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
 
   Type element = llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType();
   plan.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  plan.rhsBytes =
+      std::max(1u, llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementTypeBitWidth() / 8);
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
   plan.width = registers.bytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;
@@ -214,11 +216,11 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   planTasks(plan, context);
 
   int64_t k = getConstant(plan.reductionSize()).value_or(256);
-  int64_t panelBytes = std::max<int64_t>(1, k * plan.panel * plan.elementBytes);
+  int64_t panelBytes = std::max<int64_t>(1, k * plan.panel * plan.rhsBytes);
   plan.panelsPerPack = std::clamp<int64_t>(kPackedRhsBytes / panelBytes, 1, plan.panelsPerTask);
   plan.scratchBytes = getAffineConstantExpr(0, context);
   if (plan.packRhs)
-    plan.scratchBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.elementBytes);
+    plan.scratchBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.rhsBytes);
   return plan;
 }
 

@@ -17,7 +17,7 @@ namespace ptc::cpu {
 struct RegisterFile {
   unsigned bytes;  ///< of one vector register
   unsigned count;  ///< of vector registers
-  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32
+  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32; those of bytes come packed in groups
 
   /// How many products of neighbouring k one instruction adds to an accumulator.
   unsigned groupOf(mlir::Type element) const { return bf16Dot && element.isBF16() ? 2 : 1; }
@@ -63,7 +63,7 @@ struct ContractionPlan {
   mlir::AffineExpr reductionSize() const;
   /// With the innermost k in whole groups: what packed panels have.
   mlir::AffineExpr packedReductionSize() const;
-  int64_t elementBytes;
+  int64_t elementBytes, rhsBytes; ///< of an element
 };
 
 /// Merges neighbouring loops that both operands walk as one.

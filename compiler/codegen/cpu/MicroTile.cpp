@@ -116,13 +116,15 @@ SmallVector<Value *> strided(Ir &b, unsigned count, Value *stride) {
 }
 
 /// Widens what memory holds (scalar or vector) to the accumulator's type.
-static Value *widen(Ir &b, Value *value, Type *accumulator) {
-  Type *to = value->getType()->getWithNewType(accumulator);
-  if (value->getType() == to)
+static Value *widen(Ir &b, Value *value, Type *accumulator, bool isSigned) {
+  Type *from = value->getType(), *to = from->getWithNewType(accumulator);
+  if (from == to)
     return value;
-  if (accumulator->isFloatingPointTy())
+  if (from->isFPOrFPVectorTy())
     return b.CreateFPExt(value, to);
-  return b.CreateSExt(value, to);
+  if (accumulator->isFloatingPointTy())
+    return b.CreateSIToFP(value, to);
+  return isSigned ? b.CreateSExt(value, to) : b.CreateZExt(value, to);
 }
 
 static Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *acc) {
@@ -177,21 +179,24 @@ Value *emitInterleave(Ir &b, Value *first, Value *second) {
   return b.CreateBitCast(pairs, FixedVectorType::get(type->getElementType(), 2 * width));
 }
 
-/// acc + x[0] * y[0] + x[1] * y[1] in every lane.
-static Value *multiplyAddPairs(Ir &b, Value *x, Value *y, Value *acc) {
-  return b.CreateIntrinsic(Intrinsic::x86_avx512bf16_dpbf16ps_512, {acc, x, y});
+/// acc + x[0] * y[0] + x[1] * y[1] (+ ...) in every lane; of x's bytes unsigned.
+static Value *multiplyAddGroups(Ir &b, Value *x, Value *y, Value *acc) {
+  bool isBytes = acc->getType()->isIntOrIntVectorTy();
+  auto instruction = isBytes ? Intrinsic::x86_avx512_vpdpbusd_512 : Intrinsic::x86_avx512bf16_dpbf16ps_512;
+  return b.CreateIntrinsic(instruction, {acc, x, y});
 }
 
 /// A row of vectors of rhs; `lastMask` as in emitProducts.
 static SmallVector<Value *> loadColumns(Ir &b, const TileType &tile, const TileOperand &rhs, Value *base,
                                         Value *lastMask) {
   unsigned lanes = rhs.grouped ? tile.width * tile.group : tile.width;
-  auto *memory = FixedVectorType::get(tile.element, lanes);
-  Align align(tile.element->getScalarSizeInBits() / 8);
+  Type *element = tile.columns ? tile.columns : tile.element;
+  auto *memory = FixedVectorType::get(element, lanes);
+  Align align(element->getScalarSizeInBits() / 8);
   SmallVector<Value *> columns;
   for (unsigned j = 0; j < tile.vectors; ++j) {
     Value *place = rhs.grouped ? b.CreateMul(rhs.across[j], b.getInt64(tile.group)) : rhs.across[j];
-    Value *address = emitAddress(b, tile.element, base, place);
+    Value *address = emitAddress(b, element, base, place);
     bool masked = lastMask && j + 1 == tile.vectors;
     columns.push_back(masked ? emitMaskedLoad(b, memory, address, align, lastMask)
                              : static_cast<Value *>(b.CreateAlignedLoad(memory, address, align)));
@@ -199,78 +204,52 @@ static SmallVector<Value *> loadColumns(Ir &b, const TileType &tile, const TileO
   return columns;
 }
 
-/// A step of pairs; with `isHalf` only the first of the two is there.
-static void emitPairStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
-                         const TileOperand &rhs, Value *rhsK, bool isHalf, ArrayRef<bool> activeRows,
-                         Value *lastMask) {
-  Value *rhsBase = emitAddress(b, tile.element, rhs.base, rhsK);
+/// A step of several k, of which `left` (null: all) are there: one at least.
+static void emitGroupStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
+                          const TileOperand &rhs, Value *rhsK, Value *left, ArrayRef<bool> activeRows,
+                          Value *lastMask) {
+  Value *rhsBase = emitAddress(b, tile.columns ? tile.columns : tile.element, rhs.base, rhsK);
   SmallVector<Value *> columns = loadColumns(b, tile, rhs, rhsBase, lastMask);
   if (!rhs.grouped) {
+    assert(tile.group == 2 && "only pairs are made here");
     SmallVector<Value *> second(columns.size(), nullptr);
-    if (!isHalf)
+    if (!left)
       second = loadColumns(b, tile, rhs, emitAddress(b, tile.element, rhsBase, rhs.kStride), lastMask);
     for (auto [column, next] : zip_equal(columns, second))
       column = emitInterleave(b, column, next);
   }
   Value *lhsBase = emitAddress(b, tile.element, lhs.base, lhsK);
-  Type *pairs = FixedVectorType::get(tile.element, 2 * tile.width);
+  Type *groups = FixedVectorType::get(tile.element, tile.group * tile.width);
   for (unsigned i = 0; i < tile.rows; ++i) {
     if (!activeRows.empty() && !activeRows[i])
       continue;
     Value *address = emitAddress(b, tile.element, lhsBase, lhs.across[i]);
-    Value *pair = emitLoadGroup(b, tile.element, 2, address, lhs.kStride, isHalf ? b.getInt64(1) : nullptr);
-    Value *splat = b.CreateVectorSplat(tile.width, b.CreateBitCast(pair, b.getInt32Ty()));
-    splat = b.CreateBitCast(splat, pairs);
+    Value *group = emitLoadGroup(b, tile.element, tile.group, address, lhs.kStride, left);
+    Value *splat = b.CreateVectorSplat(tile.width, b.CreateBitCast(group, b.getInt32Ty()));
+    splat = b.CreateBitCast(splat, groups);
     for (unsigned j = 0; j < tile.vectors; ++j)
-      acc.at(i, j) = multiplyAddPairs(b, splat, columns[j], acc.at(i, j));
+      acc.at(i, j) = multiplyAddGroups(b, splat, columns[j], acc.at(i, j));
   }
 }
 
-/// One step of k.
+/// One step of one k.
 static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, Value *lhsK,
                      const TileOperand &rhs, Value *rhsK, ArrayRef<bool> activeRows, Value *lastMask) {
   Align align(tile.element->getScalarSizeInBits() / 8);
-  Value *rhsBase = emitAddress(b, tile.element, rhs.base, rhsK);
+  Value *rhsBase = emitAddress(b, tile.columns ? tile.columns : tile.element, rhs.base, rhsK);
   SmallVector<Value *> columns = loadColumns(b, tile, rhs, rhsBase, lastMask);
   for (Value *&column : columns)
-    column = widen(b, column, tile.accumulator);
+    column = widen(b, column, tile.accumulator, /*isSigned=*/true);
   Value *lhsBase = emitAddress(b, tile.element, lhs.base, lhsK);
   for (unsigned i = 0; i < tile.rows; ++i) {
     if (!activeRows.empty() && !activeRows[i])
       continue;
     Value *address = emitAddress(b, tile.element, lhsBase, lhs.across[i]);
-    Value *scalar = widen(b, b.CreateAlignedLoad(tile.element, address, align), tile.accumulator);
-    Value *splat = b.CreateVectorSplat(tile.width, scalar);
+    Value *loaded = b.CreateAlignedLoad(tile.element, address, align);
+    Value *splat = b.CreateVectorSplat(tile.width, widen(b, loaded, tile.accumulator, /*isSigned=*/false));
     for (unsigned j = 0; j < tile.vectors; ++j)
       acc.at(i, j) = multiplyAdd(b, splat, columns[j], acc.at(i, j));
   }
-}
-
-static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, Value *ahead,
-                      function_ref<void(Accumulators &, Value *)> step);
-
-void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, const TileOperand &rhs,
-                  Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
-  if (tile.group == 1) {
-    emitSteps(b, tile, acc, size, rhs.ahead, [&](Accumulators &sums, Value *k) {
-      emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows,
-               lastMask);
-    });
-    return;
-  }
-  auto step = [&](Accumulators &sums, Value *k, bool isHalf) {
-    emitPairStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), isHalf, activeRows,
-                 lastMask);
-  };
-  Value *pairs = b.CreateLShr(size, 1);
-  emitSteps(b, tile, acc, pairs, rhs.ahead,
-            [&](Accumulators &sums, Value *pair) { step(sums, b.CreateMul(pair, b.getInt64(2)), false); });
-  Value *whole = b.CreateMul(pairs, b.getInt64(2));
-  acc.values = forEach(b, whole, size, 2, acc.values, [&](Value *k, ArrayRef<Value *> values) {
-    Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(values)};
-    step(sums, k, true);
-    return sums.values;
-  });
 }
 
 /// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies `ahead` (or null).
@@ -332,6 +311,29 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
     for (auto [part, total] : zip_equal(sums, totals))
       part = add(total, part);
     return sums;
+  });
+}
+
+void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, const TileOperand &rhs,
+                  Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
+  if (tile.group == 1) {
+    emitSteps(b, tile, acc, size, rhs.ahead, [&](Accumulators &sums, Value *k) {
+      emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows,
+               lastMask);
+    });
+    return;
+  }
+  Value *group = b.getInt64(tile.group), *groups = b.CreateUDiv(size, group), *whole = b.CreateMul(groups, group);
+  auto step = [&](Accumulators &sums, Value *k, Value *left) {
+    emitGroupStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), left, activeRows,
+                  lastMask);
+  };
+  emitSteps(b, tile, acc, groups, rhs.ahead,
+            [&](Accumulators &sums, Value *index) { step(sums, b.CreateMul(index, group), nullptr); });
+  acc.values = forEach(b, whole, size, tile.group, acc.values, [&](Value *k, ArrayRef<Value *> values) {
+    Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(values)};
+    step(sums, k, b.CreateSub(size, k));
+    return sums.values;
   });
 }
 

@@ -7,7 +7,7 @@
 //
 // or, where the machine adds up products of neighbouring k in one instruction,
 //
-//   acc[i][j] += splat(a[i, k]) * b[k, j] + splat(a[i, k + 1]) * b[k + 1, j]
+//   acc[i][j] += splat(a[i, k]) * b[k, j] + splat(a[i, k + 1]) * b[k + 1, j]  (+ two more, of bytes)
 //
 // Addresses are affine in i, j and k. Constant strides become displacements of
 // one base register, which is why static shapes need no packing of `a`.
@@ -53,12 +53,14 @@ struct Accumulators {
 };
 
 /// How a tile is shaped and typed. `element` is what memory holds; products are
-/// accumulated in `accumulator` (float for bf16, f16 and f32). A step takes `group` k: 2 is of bf16 only.
+/// accumulated in `accumulator` (float for bf16, f16 and f32; of bytes, the first operand's unsigned, i32). A step takes
+/// `group` k: 2 is of bf16 only, 4 of bytes. `columns`, where it is not null, is what memory holds of the second operand.
 struct TileType {
   unsigned rows, vectors, width;
   llvm::Type *element;
   llvm::Type *accumulator;
   unsigned group = 1;
+  llvm::Type *columns = nullptr;
 
   llvm::Type *vector() const;
 };

@@ -113,6 +113,8 @@ Expected<std::vector<Target>> getTargets(StringRef marchs) {
 
 bool Target::hasBf16Dot() const { return vectorBytes == 64 && is_contained(features, "avx512bf16"); }
 
+bool Target::hasInt8Dot() const { return vectorBytes == 64 && is_contained(features, "avx512vnni"); }
+
 Target getBaseline() { return {"x86_64-unknown-linux-gnu", "x86-64", {}, {}, 16, 16}; }
 
 bool runsHere(const Target &target) {

@@ -24,6 +24,8 @@ struct Target {
 
   /// Products of pairs of bf16, added up in f32, in whole registers.
   bool hasBf16Dot() const;
+  /// Products of four unsigned and signed bytes, added up in 32 bits, in whole registers.
+  bool hasInt8Dot() const;
 };
 
 /// `march`: native, x86-64-v3, x86-64-v4 or a CPU's name in LLVM. At least AVX2 and FMA.
