@@ -4,12 +4,14 @@
     inductor_suite.py PYTORCH_SOURCE --baseline [PATTERN...]  # inductor itself: which tests pass on this machine at all
     inductor_suite.py PYTORCH_SOURCE --baseline --only FILE   # of the tests in a file of results, what did not pass
 
-Of test/inductor/test_torchinductor.py the classes CpuTests and SweepInputsCpuTest are run, in processes that are started
-anew when one dies or a test takes too long. Tests that want no gradients run under torch.no_grad(). What becomes of a test:
+Of test/inductor/test_torchinductor.py the classes CpuTests and SweepInputsCpuTest are run, in processes that are
+begun anew when one dies or a test takes too long. Tests that want no gradients run under torch.no_grad(). What becomes
+of a test:
 
     passed   all its graphs were compiled by ptc, and its results are eager's
     eager    it passes, but a graph ran in eager mode (the reason is given)
-    code     it asks for the code that inductor writes, or counts its kernels: nothing for another backend
+    code     it asks for the code that inductor writes, counts its kernels, or calls what only inductor has (its test
+             operators, AOTInductor for single operators): nothing for another backend
     failed, skipped, crashed
 """
 
@@ -41,6 +43,8 @@ LOOKS_AT_CODE = (
     "run_and_get_triton_code",
     "run_fw_bw_and_get_code",
 )
+# What else the failure of a test that is about inductor says.
+OF_INDUCTOR = ("LooksAtCode", "GeneratedKernelCount", "_inductor_test", "aoti_")
 SECONDS = 180
 
 
@@ -119,12 +123,14 @@ def run_one(test: unittest.TestCase, reasons: list[str]) -> tuple[str, str]:
     problems = result.errors + result.failures
     if problems:
         text = problems[0][1]
-        if "LooksAtCode" in text or "GeneratedKernelCount" in text:
+        if any(word in text + " ".join(reasons) for word in OF_INDUCTOR):
             return "code", ""
         lines = [line for line in text.splitlines() if line.strip()]
         advice = (" ", "To execute", "This message", "Set TORCH")
         said = next((line for line in reversed(lines) if not line.startswith(advice)), "")
         return ("code" if counts_kernels(test) else "failed"), (said[:300] + " | " + " | ".join(reasons))[:600]
+    if any("_inductor_test" in reason for reason in reasons):
+        return "code", ""
     return ("eager", reasons[0]) if reasons else ("passed", "")
 
 

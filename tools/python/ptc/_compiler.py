@@ -28,6 +28,15 @@ def executable() -> Path:
     )
 
 
+def run(*arguments: str | os.PathLike[str]) -> str:
+    """What the program prints when it is called with these arguments; its error is a CompileError."""
+    done = subprocess.run([executable(), *arguments], capture_output=True, text=True)
+    if done.returncode:
+        message = done.stderr.strip().removeprefix("ptc: error: ") or f"ptc ended with {done.returncode}"
+        raise CompileError(done.returncode, message)
+    return done.stdout
+
+
 def compile(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -40,14 +49,11 @@ def compile(
 
     Raises CompileError with ptc's message when the model cannot be compiled; then nothing is written.
     """
-    command = [executable(), "compile", model, "-o", output, "--march", march]
+    options: list[str | os.PathLike[str]] = ["--march", march]
     for name, value in (("--weights", weights), ("--cache", cache)):
         if value is not None:
-            command += [name, value]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        message = done.stderr.strip().removeprefix("ptc: error: ") or f"ptc ended with {done.returncode}"
-        raise CompileError(done.returncode, message)
+            options += [name, value]
+    run("compile", model, "-o", output, *options)
     return Path(output)
 
 

@@ -22,7 +22,7 @@ class OutOfRangeError(Error, IndexError):
 
 
 class CompileError(Error):
-    """A model that `ptc compile` refused. `status` is its exit status: 1 the model's fault, 2 the command line's, 3 ours."""
+    """What the program ptc refused. `status` is its exit status: 1 the model's fault, 2 the command line's, 3 ours."""
 
 
 _KINDS = {abi.MISMATCH: MismatchError, abi.INDEX_ERROR: OutOfRangeError}

@@ -23,7 +23,7 @@ from torch._guards import detect_fake_mode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .._errors import CompileError
-from ._decompose import DECOMPOSITIONS
+from ._decompose import decompositions
 from ._graph import Refused, prepare
 from ._library import compile_graph
 from ._run import Runner
@@ -77,7 +77,7 @@ def backend(
                 return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None)
 
         compiler = aot_autograd(
-            fw_compiler=compile_inference, decompositions=DECOMPOSITIONS, keep_inference_input_mutations=True
+            fw_compiler=compile_inference, decompositions=decompositions(), keep_inference_input_mutations=True
         )
         return compiler(gm, example_inputs)
     except (Refused, CompileError) as error:

@@ -1,13 +1,21 @@
-"""Operators that stand for whole modules, which torch takes in eval mode without gradients: its "fast paths"."""
+"""Operators that ptc does not know, in terms of others.
+
+Some stand for whole modules: torch takes them in eval mode without gradients, its "fast paths".
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._decomp
 from torch import Tensor
 from torch.nn import functional as F
+
+from .._compiler import run
 
 aten = torch.ops.aten
 
@@ -131,8 +139,24 @@ def lstm_layer(
     return torch.stack(results), hidden[None], cell[None], x.new_empty(0, dtype=torch.uint8)
 
 
-DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+_MODULES: dict[Any, Callable[..., Any]] = {
     aten._native_multi_head_attention.default: multi_head_attention,
     aten._transformer_encoder_layer_fwd.default: encoder_layer,
     aten.mkldnn_rnn_layer.default: lstm_layer,
 }
+
+
+@functools.cache
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """The above, and PyTorch's own for operators that ptc does not know: parts of derivatives, mostly."""
+    refused = {entry["name"] for entry in json.loads(run("ops", "--json")) if not entry["supported"]}
+    # torch._refs goes on to torch.ops.prims, of which ptc would know no more.
+    return _MODULES | {
+        operator: function
+        for operator, function in torch._decomp.decomposition_table.items()
+        if isinstance(operator, torch._ops.OpOverload)
+        and operator.namespace == "aten"
+        and f"{operator._opname}.{operator._overloadname}" in refused
+        and operator not in _MODULES
+        and not getattr(function, "__module__", "").startswith("torch._refs")
+    }
