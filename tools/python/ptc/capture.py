@@ -50,6 +50,12 @@ class TooManyDecisions(BaseException):
     """Ends a run; no `except Exception` of the user's may keep it."""
 
 
+def one_line(error: BaseException) -> str:
+    """Its type and the first line of what it says."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
 # ======================================================================================================================
 # Places in the user's program
 # ======================================================================================================================
@@ -364,7 +370,7 @@ class Capture:
         try:
             text = graph_text(gm, inputs, values, self.weights)
         except Exception as error:  # whatever tracing cannot do is said in the report
-            entry["failure"] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            entry["failure"] = str(error) if isinstance(error, CaptureError) else one_line(error)
             text = ""
         self.graphs.append(entry)
         self.texts.append(text)
@@ -530,7 +536,7 @@ def run_paths(capture: Capture, compiled: Any, args: tuple, kwargs: dict, limit:
         except Exception as error:
             if not capture.paths:
                 raise
-            ends = f"raises {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            ends = f"raises {one_line(error)}"
         torch.random.set_rng_state(generator)
         if state is not None:
             capture.target.load_state_dict(state)
