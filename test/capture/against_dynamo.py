@@ -155,6 +155,14 @@ def without_breaks(folder: Path) -> None:
     torch.testing.assert_close(load_file(folder / "out.safetensors")["0"], importlib.import_module("net").net(x))
 
 
+def from_the_package(folder: Path) -> None:
+    """`python -m ptc capture` runs the script in the same Python."""
+    environment = {"PATH": "/nowhere", "PYTHONPATH": str(HERE.parents[1] / "tools/python"), "PTC_EXECUTABLE": str(PTC)}
+    command = [sys.executable, "-m", "ptc", "capture", f"{HERE / 'toy.py'}:toy_example", "-o", folder / "m.graph"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0 and "3 graphs, 1 break, 2 runs" in done.stderr, done.stderr
+
+
 def errors(folder: Path) -> None:
     """One line each, and nothing is written."""
     script = folder / "wrong.py"
@@ -178,7 +186,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(HERE))
     passed = failed = 0
-    for test in (toy, items, containers, generating, without_breaks, errors):
+    for test in (toy, items, containers, generating, without_breaks, from_the_package, errors):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 test(Path(folder))

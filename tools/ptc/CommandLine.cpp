@@ -47,7 +47,7 @@ void addModelOptions(CLI::App &command, Options &options) {
   CLI::Option *amp = command.add_option_function<std::string>(
       "--amp", [&options](const std::string &) { options.amp = true; },
       "Mixed precision as torch.autocast's on the CPU: products in bf16; inputs and outputs keep their types");
-  amp->check(onlySoFar("bf16"));
+  amp->check(onlySoFar("bf16"))->type_name("bf16");
   command
       .add_option_function<std::string>(
           "--quantize",
@@ -57,6 +57,7 @@ void addModelOptions(CLI::App &command, Options &options) {
           "Weights of linear layers in int8: int8-weight (converted where they are multiplied) or int8-dynamic "
           "(multiplied as bytes, with rows quantized when the model runs)")
       ->check(CLI::IsMember(std::vector<std::string>{"int8-weight", "int8-dynamic"}))
+      ->type_name("int8-weight|int8-dynamic")
       ->excludes(amp);
   command.add_flag("!--no-winograd", options.winograd,
                    "Only direct convolutions: no other rounding, and smaller weights");

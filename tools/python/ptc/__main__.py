@@ -10,6 +10,7 @@ from ._compiler import executable
 
 def main() -> None:
     program = executable()
+    os.environ.setdefault("PTC_PYTHON", sys.executable)  # `ptc capture` runs the user's script in this Python
     os.execv(program, ["ptc", *sys.argv[1:]])
 
 
