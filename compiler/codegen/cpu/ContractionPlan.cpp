@@ -125,6 +125,11 @@ static int64_t mostRowsInCache(const ContractionPlan &plan) {
   return collide ? 7 : 13;
 }
 
+// In the time of a band of so many rows its weights arrive from memory.
+static constexpr int64_t kBandRows = 64;
+
+int64_t rowBands(int64_t rows) { return rows >= 8 * kBandRows ? 4 : rows >= 2 * kBandRows ? 2 : 1; }
+
 /// Cuts the tiles of m and the panels of n into tasks.
 static void planTasks(ContractionPlan &plan, MLIRContext *context) {
   auto assume = [](AffineExpr e, int64_t otherwise) { return getConstant(e).value_or(otherwise); };
@@ -138,6 +143,8 @@ static void planTasks(ContractionPlan &plan, MLIRContext *context) {
   // First cut m so that its block stays in cache, then n while tasks are few.
   // Each block of m would pack rhs again: then n is cut first.
   plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
+  if (!plan.packRhs && batch == 1)
+    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, rowBands(m)));
   plan.panelsPerTask = panels;
   auto count = [&] {
     return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask);

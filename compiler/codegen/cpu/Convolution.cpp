@@ -49,11 +49,11 @@ private:
 void ConvolutionEmitter::emitTask(Value *task) {
   Value *panelBlocks = b.getInt64(plan.panelBlocks), *groups = b.getInt64(plan.groups);
   Value *rowBlocks = emitSize(f, plan.rowBlocks);
-  // Rows innermost: neighbouring tasks of a thread share a panel of weights.
-  Value *rowBlock = b.CreateURem(task, rowBlocks), *rest = b.CreateUDiv(task, rowBlocks);
-  Value *panelBlock = b.CreateURem(rest, panelBlocks);
-  rest = b.CreateUDiv(rest, panelBlocks);
-  Value *group = b.CreateURem(rest, groups), *image = b.CreateUDiv(rest, groups);
+  // Rows outermost: a thread computes the rows that it has computed in the layer before.
+  Value *panelBlock = b.CreateURem(task, panelBlocks), *rest = b.CreateUDiv(task, panelBlocks);
+  Value *group = b.CreateURem(rest, groups);
+  rest = b.CreateUDiv(rest, groups);
+  Value *rowBlock = b.CreateURem(rest, rowBlocks), *image = b.CreateUDiv(rest, rowBlocks);
 
   auto atMost = [&](Value *v, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, v, most); };
   Value *firstRow = b.CreateMul(rowBlock, b.getInt64(plan.rowsPerTask));

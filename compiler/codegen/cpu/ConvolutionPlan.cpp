@@ -56,8 +56,9 @@ static void planTasks(ConvolutionPlan &plan, MLIRContext *context) {
            int64_t(llvm::divideCeil(rows, plan.rowsPerTask) * llvm::divideCeil(plan.panels, plan.panelsPerTask));
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
-  // Cut rows while that leaves several to each task (they share the weights), then panels.
-  while (plan.rowsPerTask > 4 && count() < kTasksWanted && taskFlops() > kTaskFlops)
+  // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
+  int64_t leastRows = plan.isDepthwise ? 4 : std::max<int64_t>(4, llvm::divideCeil(rows, rowBands(rows * pixels)));
+  while (plan.rowsPerTask > leastRows && count() < kTasksWanted && taskFlops() > kTaskFlops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
   while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < kTasksWanted && taskFlops() > kTaskFlops)
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);

@@ -46,6 +46,7 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
          plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < kTasksWanted)
     plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
   plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
+  plan.bandBlocks = divideCeil(plan.blocks, rowBands(plan.tiles * m * m));
   return plan;
 }
 
@@ -96,8 +97,12 @@ private:
 } // namespace
 
 void WinogradEmitter::emitTask(Value *task) {
-  // Blocks innermost: neighbouring tasks of a thread share their panels of weights.
-  Value *block = b.CreateURem(task, number(plan.blocks)), *panelBlock = b.CreateUDiv(task, number(plan.blocks));
+  // Within a band of the image blocks are innermost: neighbouring tasks of a thread share their panels of weights.
+  Value *band = b.CreateUDiv(task, number(plan.bandBlocks * plan.panelBlocks));
+  Value *firstBlock = b.CreateMul(band, number(plan.bandBlocks));
+  Value *blocks = atMost(number(plan.bandBlocks), b.CreateSub(number(plan.blocks), firstBlock));
+  Value *inBand = b.CreateSub(task, b.CreateMul(firstBlock, number(plan.panelBlocks)));
+  Value *block = b.CreateAdd(firstBlock, b.CreateURem(inBand, blocks)), *panelBlock = b.CreateUDiv(inBand, blocks);
   Value *first = b.CreateMul(block, number(plan.blockTiles));
   Value *count = atMost(number(plan.blockTiles), b.CreateSub(number(plan.tiles), first));
   emitLoop(b, number(0), count, 1, [&](Value *i) { transformInput(i, findTile(b.CreateAdd(first, i))); });

@@ -20,6 +20,7 @@ struct WinogradPlan {
   int64_t panel, panels;                            ///< output channels of a panel
   int64_t tileRows, blockTiles;                     ///< tiles in a register tile, in a block
   int64_t blocks, panelsPerTask, panelBlocks;
+  int64_t bandBlocks;                               ///< neighbours that share panels of weights (rowBands)
 
   int64_t tasks() const { return blocks * panelBlocks; }
   /// A line more than a point needs: the points of a tile, written together, do not fall on one set of the cache.
