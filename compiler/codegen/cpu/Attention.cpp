@@ -65,6 +65,10 @@ private:
   Value *scratch(int64_t at) { return emitAddress(b, b.getInt8Ty(), f.scratch, b.getInt64(at)); }
   Value *inScratch(int64_t at, Value *offset) { return emitAddress(b, score, scratch(at), offset); }
   Value *scoreRow(Value *row) { return inScratch(plan.scoresAt, b.CreateMul(row, b.getInt64(scoreStride()))); }
+  /// What is lost of a row of weights where they become factors: a factor each.
+  Value *lowRow(Value *row) {
+    return emitAddress(b, factor, scratch(plan.lowAt), b.CreateMul(row, b.getInt64(scoreStride())));
+  }
   int64_t scoreStride() const { return plan.keyBlock + plan.width; }
   Value *constant(double value) { return ConstantFP::get(score, value); }
   Value *splat(Value *scalar) { return b.CreateVectorSplat(plan.width, scalar); }
@@ -330,10 +334,10 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
   return b.CreateFPCast(loaded, vector);
 }
 
-/// One row of scores becomes exp(score - maximum), in the type of factors; what was summed before is
+/// One row of scores becomes exp(score - maximum), in the type of factors, the nearest and what is left; what was summed before is
 /// scaled to the new maximum.
 void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
-  Value *scores = scoreRow(row), *end = count;
+  Value *scores = scoreRow(row), *low = lowRow(row), *end = count;
   Value *negativeInfinity = ConstantFP::getInfinity(score, /*Negative=*/true);
   auto load = [&](Value *column) { return b.CreateAlignedLoad(vector, emitAddress(b, score, scores, column), align); };
   Value *step = b.getInt64(plan.width), *zero = b.getInt64(0);
@@ -352,9 +356,14 @@ void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
       emitLoop(b, zero, end, step, {Constant::getNullValue(vector)}, [&](Value *column, ArrayRef<Value *> values) {
         Value *weights = emitExp(b, b.CreateFSub(load(column), originLanes));
         // Narrower weights lie before what is still to be read.
-        Value *stored = factor == score ? weights : b.CreateFPTrunc(weights, vector->getWithNewType(factor));
-        b.CreateAlignedStore(stored, emitAddress(b, factor, scores, column),
-                             Align(factor->getScalarSizeInBits() / 8));
+        Value *stored = weights;
+        Align narrow(factor->getScalarSizeInBits() / 8);
+        if (factor != score) {
+          stored = b.CreateFPTrunc(weights, vector->getWithNewType(factor));
+          Value *rest = b.CreateFSub(weights, b.CreateFPExt(stored, vector));
+          b.CreateAlignedStore(b.CreateFPTrunc(rest, stored->getType()), emitAddress(b, factor, low, column), narrow);
+        }
+        b.CreateAlignedStore(stored, emitAddress(b, factor, scores, column), narrow);
         return SmallVector<Value *>{b.CreateFAdd(values[0], weights)};
       })[0];
   Value *sum = b.CreateFAddReduce(constant(0), sums);
@@ -371,7 +380,8 @@ void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
   });
 }
 
-/// output += weights * values.
+/// output += weights * values: with weights of bf16 once for the nearest and once for what is left of them, since
+/// rounded weights alone would cost more than the output's own rounding.
 void AttentionEmitter::emitValues(const QueryBlock &block, Value *firstKey, Value *count) {
   Value *values = f.pointers.lookup(op.getV()), *rowStride = stride(plan.v, 1);
   Value *origin = b.CreateAdd(block.v, b.CreateMul(firstKey, rowStride));
@@ -410,6 +420,10 @@ void AttentionEmitter::emitValues(const QueryBlock &block, Value *firstKey, Valu
       TileOperand rhs{emitAddress(b, factor, values, b.CreateAdd(origin, column)),
                       strided(b, used, plan.width), rowStride, plan.group > 1};
       emitProducts(b, tile, acc, lhs, rhs, count, {}, mask);
+      if (plan.group > 1) {
+        TileOperand rest{lowRow(row), strided(b, rows, scoreStride()), b.getInt64(1)};
+        emitProducts(b, tile, acc, rest, rhs, count, {}, mask);
+      }
       for (unsigned i = 0; i < rows; ++i)
         for (unsigned j = 0; j < used; ++j)
           b.CreateAlignedStore(acc.at(i, j), address(i, j), align);

@@ -18,6 +18,7 @@ static void planScratch(AttentionPlan &plan) {
   };
   plan.keysAt = place(plan.keyBlock * plan.packedFeatures);
   plan.scoresAt = place(plan.queryBlock * (plan.keyBlock + plan.width));
+  plan.lowAt = place(plan.group > 1 ? llvm::divideCeil(plan.queryBlock * (plan.keyBlock + plan.width), 2) : 0);
   plan.outputAt = place(plan.queryBlock * plan.valueStride);
   plan.maximumAt = place(plan.queryBlock);
   plan.sumAt = place(plan.queryBlock);
