@@ -72,11 +72,17 @@ Value emitNextAfter(Builder &b, Value x, Value y) {
   Value place = arith::BitcastOp::create(b, bits, x);
   Value moved = arith::SelectOp::create(b, grows, arith::AddIOp::create(b, place, one),
                                         arith::SubIOp::create(b, place, one));
-  Value smallest = math::CopySignOp::create(b, arith::BitcastOp::create(b, type, one), y);
-  Value next = arith::SelectOp::create(b, test(arith::CmpFPredicate::OEQ, x, zero), smallest,
-                                       arith::BitcastOp::create(b, type, moved));
-  Value result = arith::SelectOp::create(b, test(arith::CmpFPredicate::OEQ, x, y), y, next);
-  return arith::SelectOp::create(b, test(arith::CmpFPredicate::UNO, x, y), arith::AddFOp::create(b, x, y), result);
+  // All in bits: LLVM 22 widens what it selects of bf16 and flushes numbers below the normal ones, and makes of a f16
+  // copysign with the sign of what was a double a call of __truncdfhf2, which nobody has.
+  auto select = [&](Value condition, Value u, Value v) { return arith::SelectOp::create(b, condition, u, v).getResult(); };
+  auto asBits = [&](Value value) { return arith::BitcastOp::create(b, bits, value).getResult(); };
+  llvm::APInt leastNegative = llvm::APInt::getSignMask(bits.getIntOrFloatBitWidth()) + 1;
+  Value negative = arith::ConstantOp::create(b, b.getIntegerAttr(bits, leastNegative));
+  Value smallest = select(test(arith::CmpFPredicate::OLT, y, zero), negative, one);
+  Value next = select(test(arith::CmpFPredicate::OEQ, x, zero), smallest, moved);
+  Value result = select(test(arith::CmpFPredicate::OEQ, x, y), asBits(y), next);
+  Value noNumber = asBits(arith::AddFOp::create(b, x, y));
+  return arith::BitcastOp::create(b, type, select(test(arith::CmpFPredicate::UNO, x, y), noNumber, result));
 }
 
 } // namespace ptc::schedule
