@@ -41,7 +41,7 @@ llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to,
 /// A module at the end of stage Loop, for one target.
 struct Variant {
   cpu::Target target;
-  mlir::ModuleOp module; ///< targets that read weights alike share it
+  mlir::ModuleOp module;                                    ///< targets that read weights alike share it
   std::unique_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owned; ///< null: somebody else's
 };
 

@@ -9,12 +9,11 @@
 
 namespace ptc {
 
-/// One line for people who wait: `  12.3 s  kernels for x86-64-v4: 40 of 112`. It appears when a compilation takes longer
-/// than `patience`, is written over as it goes on, and is gone when this ends.
+/// One line for people who wait: `  12.3 s  kernels for x86-64-v4: 40 of 112`. It appears when a compilation takes
+/// longer than `patience`, is written over as it goes on, and is gone when this ends.
 class Progress {
 public:
-  Progress(Times &times, llvm::raw_ostream &out,
-           std::chrono::milliseconds patience = std::chrono::milliseconds(700));
+  Progress(Times &times, llvm::raw_ostream &out, std::chrono::milliseconds patience = std::chrono::milliseconds(700));
   ~Progress();
   Progress(const Progress &) = delete;
 

@@ -24,17 +24,16 @@ static constexpr Fix kFixes[] = {
     {"Data-dependent branching",
      "compute both and choose by torch.where(condition, a, b), or keep both branches in one graph by "
      "torch.cond(condition, f, g, operands)"},
-    {"Tensor.item()",
-     "stay with a tensor of no dimensions instead of a Python number (drop .item(), .tolist(), int(), float(), bool()); "
-     "where it must be a number, set torch._dynamo.config.capture_scalar_outputs = True"},
+    {"Tensor.item()", "stay with a tensor of no dimensions instead of a Python number (drop .item(), .tolist(), int(), "
+                      "float(), bool()); "
+                      "where it must be a number, set torch._dynamo.config.capture_scalar_outputs = True"},
     {"torch.compiler.disable()", "remove the decorator, or return what it needs from the model and call it outside"},
     {"torch._dynamo.disable()", "remove the decorator, or return what it needs from the model and call it outside"},
     {"BuiltinVariable(print)", "print outside of the model what it returns"},
     {"builtin operator `print`", "print outside of the model what it returns"},
     {"copy.deepcopy", "make the copy outside of the model, once"},
-    {"ynamic shape operator",
-     "choose by a mask (torch.where, index_fill) so that sizes stay, or set "
-     "torch._dynamo.config.capture_dynamic_output_shape_ops = True"},
+    {"ynamic shape operator", "choose by a mask (torch.where, index_fill) so that sizes stay, or set "
+                              "torch._dynamo.config.capture_dynamic_output_shape_ops = True"},
     {"Data dependent operator", "replace the question about the data's values by one about shapes, or ask it outside"},
     {"logging.", "log outside of the model, or name the method in torch._dynamo.config.ignore_logger_methods"},
     {"warnings.warn", "warn outside of the model"},

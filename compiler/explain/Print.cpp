@@ -38,9 +38,13 @@ static json::Value toJson(const Report::Kernel &kernel) {
 static double decibels(double error) { return error > 0 ? -20 * std::log10(error) : 0; }
 
 static json::Value toJson(const Report::Quantized &weight) {
-  return json::Object{{"weight", weight.weight}, {"type", weight.type},   {"node", weight.node},
-                      {"bytes", weight.bytes},   {"int8_bytes", weight.quantizedBytes},
-                      {"error", weight.error},   {"sqnr_db", decibels(weight.error)}};
+  return json::Object{{"weight", weight.weight},
+                      {"type", weight.type},
+                      {"node", weight.node},
+                      {"bytes", weight.bytes},
+                      {"int8_bytes", weight.quantizedBytes},
+                      {"error", weight.error},
+                      {"sqnr_db", decibels(weight.error)}};
 }
 
 json::Value toJson(const Report &report) {

@@ -26,20 +26,13 @@ static json::Value toJson(const Capture::Break &found) {
   json::Array stack;
   for (const PythonPlace &place : found.stack)
     stack.push_back(toJson(place));
-  return json::Object{{"reason", found.reason},
-                      {"node", ""},
-                      {"source", found.place.source},
-                      {"function", found.place.function},
-                      {"code", found.place.code},
-                      {"python", found.python},
-                      {"torch_reason", found.detail},
-                      {"explanation", found.explanation},
-                      {"fix", suggestFix(found)},
-                      {"hints", json::Array(found.hints)},
-                      {"graph", toJson(found.graph)},
-                      {"run", found.path},
-                      {"times", found.times},
-                      {"skipped", found.isSkipped},
+  return json::Object{{"reason", found.reason},       {"node", ""},
+                      {"source", found.place.source}, {"function", found.place.function},
+                      {"code", found.place.code},     {"python", found.python},
+                      {"torch_reason", found.detail}, {"explanation", found.explanation},
+                      {"fix", suggestFix(found)},     {"hints", json::Array(found.hints)},
+                      {"graph", toJson(found.graph)}, {"run", found.path},
+                      {"times", found.times},         {"skipped", found.isSkipped},
                       {"stack", std::move(stack)}};
 }
 
@@ -155,8 +148,7 @@ static void printBreaks(const CaptureReport &report, raw_ostream &out) {
     groups[found.reason].push_back(&found);
   for (auto &[reason, breaks] : groups) {
     printHeading("\nbreak: ", out);
-    out << reason << (breaks.size() > 1 ? ", at " + std::to_string(breaks.size()) + " places" : "")
-        << '\n';
+    out << reason << (breaks.size() > 1 ? ", at " + std::to_string(breaks.size()) + " places" : "") << '\n';
     for (const Capture::Break *found : breaks)
       printBreak(*found, report, out);
     if (std::string fix = suggestFix(*breaks.front()); !fix.empty())
@@ -192,9 +184,8 @@ static void printGraph(unsigned index, const CaptureReport &report, raw_ostream 
   const Capture::Graph &captured = report.capture.graphs[index];
   const Report &graph = report.graphs[index];
   printHeading("\ngraph " + std::to_string(index) + ": ", out);
-  out << captured.end.function
-      << (captured.breaks ? ", ends at " : ", returns at ") << captured.end.source << "; called "
-      << count(captured.calls, "time") << '\n';
+  out << captured.end.function << (captured.breaks ? ", ends at " : ", returns at ") << captured.end.source
+      << "; called " << count(captured.calls, "time") << '\n';
   std::vector<std::string> operators;
   size_t total = 0;
   for (const auto &[name, number] : graph.ops) {

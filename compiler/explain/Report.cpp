@@ -31,7 +31,9 @@ static std::string describeElement(Type element) {
     return "complex" + std::to_string(2 * complex.getElementType().getIntOrFloatBitWidth());
   if (element.isInteger(1))
     return "bool";
-  return (llvm::isa<FloatType>(element) ? "float" : element.isUnsignedInteger() ? "uint" : "int") +
+  return (llvm::isa<FloatType>(element) ? "float"
+          : element.isUnsignedInteger() ? "uint"
+                                        : "int") +
          std::to_string(element.getIntOrFloatBitWidth());
 }
 
@@ -184,8 +186,8 @@ static void describeMemory(const host::ProgramSpec &program, Report &report) {
 }
 
 /// Where a kernel's operands come from and its results go; `launches` has the kernels by name.
-static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_t> &launches,
-                             ArrayRef<Symbol> symbols, Report::Kernel &entry) {
+static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_t> &launches, ArrayRef<Symbol> symbols,
+                             Report::Kernel &entry) {
   auto function = kernel->getParentOfType<func::FuncOp>();
   for (Value value : kernel.getInputs()) {
     if (auto producer = value.getDefiningOp<loop::KernelOp>()) {

@@ -56,12 +56,32 @@ Policy policyOf(StringRef name) {
       // Made of them, or what they are made of.
       "_adaptive_avg_pool3d", "_cdist_forward", "_ctc_loss", "max_pool3d_with_indices", "nll_loss2d_forward",
       "nll_loss_forward", "nll_loss_nd"};
-  static const llvm::StringSet<> likeFirst = {
-      "_native_batch_norm_legit", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training",
-      "batch_norm", "copy", "diagonal_scatter", "fill", "group_norm", "index_add", "index_fill", "index_put",
-      "index_reduce", "instance_norm", "layer_norm", "masked_fill", "masked_scatter", "native_batch_norm",
-      "native_group_norm", "native_layer_norm", "put", "rms_norm", "scatter", "scatter_add", "scatter_reduce",
-      "select_scatter", "slice_scatter"};
+  static const llvm::StringSet<> likeFirst = {"_native_batch_norm_legit",
+                                              "_native_batch_norm_legit_functional",
+                                              "_native_batch_norm_legit_no_training",
+                                              "batch_norm",
+                                              "copy",
+                                              "diagonal_scatter",
+                                              "fill",
+                                              "group_norm",
+                                              "index_add",
+                                              "index_fill",
+                                              "index_put",
+                                              "index_reduce",
+                                              "instance_norm",
+                                              "layer_norm",
+                                              "masked_fill",
+                                              "masked_scatter",
+                                              "native_batch_norm",
+                                              "native_group_norm",
+                                              "native_layer_norm",
+                                              "put",
+                                              "rms_norm",
+                                              "scatter",
+                                              "scatter_add",
+                                              "scatter_reduce",
+                                              "select_scatter",
+                                              "slice_scatter"};
   if (lower.contains(name))
     return Policy::Lower;
   // Algorithms on matrices and transforms have no kernels of half types.
@@ -220,9 +240,8 @@ void Autocast::run() {
     }
     AtenOp op(&operation);
     Policy policy = policyOf(op);
-    bool isComplex = llvm::any_of(operation.getResultTypes(), [](Type type) {
-      return isa<ComplexType>(getElementTypeOrSelf(type));
-    });
+    bool isComplex = llvm::any_of(operation.getResultTypes(),
+                                  [](Type type) { return isa<ComplexType>(getElementTypeOrSelf(type)); });
     if (op.schema().baseName() == "view" && op.hasArgument("dtype"))
       restore(&operation); // the bits of a number
     else if (policy == Policy::Lower)

@@ -42,8 +42,8 @@ struct QuantizedMatrix {
 /// Symmetric, a scale for each column; `terms` along k with stride `kStride`, columns with `columnStride`.
 QuantizedMatrix quantize(ArrayRef<float> matrix, int64_t terms, int64_t kStride, int64_t columns,
                          int64_t columnStride) {
-  QuantizedMatrix result{std::vector<int8_t>(matrix.size()), std::vector<float>(columns),
-                         std::vector<int32_t>(columns), 0};
+  QuantizedMatrix result{std::vector<int8_t>(matrix.size()), std::vector<float>(columns), std::vector<int32_t>(columns),
+                         0};
   double lost = 0, all = 0;
   for (int64_t column = 0; column < columns; ++column) {
     const float *from = matrix.data() + column * columnStride;
@@ -166,11 +166,11 @@ Arguments Quantizer::argumentsOf(prims::ContractOp op) {
       sum *= 128;
     result.sums = addWeight<int32_t>(name + ".sums", columns, made.sums, b.getI32Type());
   }
-  records.push_back(b.getDictionaryAttr({b.getNamedAttr("weight", b.getStringAttr(key)),
-                                         b.getNamedAttr("type", TypeAttr::get(type)),
-                                         b.getNamedAttr("bytes", b.getI64IntegerAttr(made.bytes())),
-                                         b.getNamedAttr("error", b.getF64FloatAttr(made.error)),
-                                         b.getNamedAttr("loc", cast<Attribute>(LocationAttr(op.getLoc())))}));
+  records.push_back(
+      b.getDictionaryAttr({b.getNamedAttr("weight", b.getStringAttr(key)), b.getNamedAttr("type", TypeAttr::get(type)),
+                           b.getNamedAttr("bytes", b.getI64IntegerAttr(made.bytes())),
+                           b.getNamedAttr("error", b.getF64FloatAttr(made.error)),
+                           b.getNamedAttr("loc", cast<Attribute>(LocationAttr(op.getLoc())))}));
   return result;
 }
 

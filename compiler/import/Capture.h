@@ -24,7 +24,7 @@ struct PythonPlace {
 
 struct Capture {
   struct Graph {
-    PythonPlace end;                ///< where it ends
+    PythonPlace end; ///< where it ends
     int64_t operators = 0, calls = 0;
     int64_t path = 0;               ///< the run that it was first seen in
     std::optional<unsigned> breaks; ///< the break that ends it

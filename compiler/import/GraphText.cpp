@@ -380,7 +380,8 @@ llvm::Expected<ExportedProgram> readGraphText(StringRef text, unsigned firstLine
   }
   size_t attributes = program.inputs.size();
   if (attributes)
-    return llvm::createStringError(llvm::Twine(firstLine) + ":1: a graph with a signature takes attributes of self as well");
+    return llvm::createStringError(llvm::Twine(firstLine) +
+                                   ":1: a graph with a signature takes attributes of self as well");
   StringRef tail = text.drop_front(end + 1);
   unsigned line = python.count('\n') + firstLine + 1;
   auto [title, rest] = tail.split('\n');

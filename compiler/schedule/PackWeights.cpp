@@ -270,8 +270,8 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
     source.kSizes.pop_back();
     source.kStrides.pop_back();
   }
-  source.group = groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element,
-                         source.innerSize());
+  source.group =
+      groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element, source.innerSize());
   source.batches = product(source.batchSizes);
   source.columns = product(source.columnSizes);
   int64_t panel = panelOf(element), panels = llvm::divideCeil(source.columns, panel);

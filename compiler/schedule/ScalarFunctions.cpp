@@ -74,7 +74,9 @@ Value emitNextAfter(Builder &b, Value x, Value y) {
                                         arith::SubIOp::create(b, place, one));
   // All in bits: LLVM 22 widens what it selects of bf16 and flushes numbers below the normal ones, and makes of a f16
   // copysign with the sign of what was a double a call of __truncdfhf2, which nobody has.
-  auto select = [&](Value condition, Value u, Value v) { return arith::SelectOp::create(b, condition, u, v).getResult(); };
+  auto select = [&](Value condition, Value u, Value v) {
+    return arith::SelectOp::create(b, condition, u, v).getResult();
+  };
   auto asBits = [&](Value value) { return arith::BitcastOp::create(b, bits, value).getResult(); };
   llvm::APInt leastNegative = llvm::APInt::getSignMask(bits.getIntOrFloatBitWidth()) + 1;
   Value negative = arith::ConstantOp::create(b, b.getIntegerAttr(bits, leastNegative));

@@ -10,12 +10,14 @@ import logging
 import os
 import subprocess
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from cases import run_cases  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PTC = Path(sys.argv[1]).resolve()
@@ -185,17 +187,7 @@ def main() -> None:
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(HERE))
-    passed = failed = 0
-    for test in (toy, items, containers, generating, without_breaks, from_the_package, errors):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(Path(folder))
-                passed += 1
-            except Exception as error:
-                failed += 1
-                print(f"FAIL {test.__name__}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    run_cases([toy, items, containers, generating, without_breaks, from_the_package, errors])
 
 
 if __name__ == "__main__":

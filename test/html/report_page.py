@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from browser import Browser
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from cases import run_cases  # noqa: E402
 
 PTC, MODEL = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 SECTIONS = ["summary", "kernels", "roofline", "graph", "memory", "source", "operators"]
@@ -130,18 +132,8 @@ def unsupported(browser: Browser, folder: Path) -> None:
 
 
 def main() -> None:
-    passed = failed = 0
     with Browser() as browser:
-        for test in (sections, both_ways, phone, captures, hostile, unsupported):
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    test(browser, Path(folder))
-                    passed += 1
-                except Exception as error:
-                    failed += 1
-                    print(f"FAIL {test.__name__}: {type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+        run_cases([sections, both_ways, phone, captures, hostile, unsupported], browser)
 
 
 if __name__ == "__main__":

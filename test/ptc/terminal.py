@@ -4,8 +4,10 @@ import os
 import pty
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from cases import run_cases  # noqa: E402
 
 PTC = str(Path(sys.argv[1]).resolve())
 ESCAPE = b"\033["
@@ -68,17 +70,7 @@ def progress(folder):
 
 
 def main():
-    passed = failed = 0
-    for test in (colour, progress):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(Path(folder))
-                passed += 1
-            except AssertionError as error:
-                failed += 1
-                print(f"FAIL {test.__name__}: {error!r}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    run_cases([colour, progress])
 
 
 if __name__ == "__main__":

@@ -124,7 +124,10 @@ void Disturbance::sums() {
   double units = name == "scatter" ? std::max(2.0, operands[1]->count() / 16.0) : 2;
   bool cancels = random.chance(20); // what may be nothing is nothing
   for (auto [value, magnitude] : llvm::zip(result.reals, magnitudes)) {
-    double bound = scale * units * (epsilon() * magnitude + (isBf16 ? smallest() : magnitude < smallest() ? 0x1p-149 : 0));
+    double bound = scale * units *
+                   (epsilon() * magnitude + (isBf16                   ? smallest()
+                                             : magnitude < smallest() ? 0x1p-149
+                                                                      : 0));
     if (!(magnitude < largest() * 0.99)) // a partial sum may be infinite
       value = anything(value);
     else if (std::isfinite(value))

@@ -175,8 +175,8 @@ void addCapture(CLI::App &app, CaptureOptions &options, std::function<int()> &ac
   command.add_option("-o,--output", options.output, "The file to write; weights go beside it")
       ->required()
       ->type_name("FILE");
-  CLI::Option *arguments = command.add_option(
-      "--args", options.arguments, "Its arguments, as in a call; without it the script's example_inputs");
+  CLI::Option *arguments = command.add_option("--args", options.arguments,
+                                              "Its arguments, as in a call; without it the script's example_inputs");
   arguments->type_name("EXPR");
   command.add_flag("--dynamic", options.dynamic, "Symbolic sizes from the first call on");
   command.add_option("--paths", options.paths, "At most so many runs to see both ways of branches (16)")
@@ -206,7 +206,8 @@ void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
 }
 
 void addDoctor(CLI::App &app, DoctorOptions &options, std::function<int()> &action) {
-  CLI::App &command = *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, OpenMP, GPU, cache, Python");
+  CLI::App &command =
+      *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, OpenMP, GPU, cache, Python");
   command.add_option("--cache", options.cache, "The cache's folder (~/.cache/ptc)")->type_name("DIR");
   command.add_option("--python", options.python, "The Python that has torch (PTC_PYTHON, else python3)")
       ->envname("PTC_PYTHON")
@@ -265,8 +266,7 @@ std::string describeUnknown(const CLI::App &app) {
     std::string plain = word.substr(0, word.find('='));
     std::string near = suggest(plain, candidates);
     return (isOption ? "unknown option '" : "unknown command '") + plain + "'" +
-           (chosen.empty() ? "" : " of ptc " + here.name) +
-           (near.empty() ? "" : ", did you mean '" + near + "'?");
+           (chosen.empty() ? "" : " of ptc " + here.name) + (near.empty() ? "" : ", did you mean '" + near + "'?");
   }
   return "";
 }

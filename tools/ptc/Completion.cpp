@@ -141,7 +141,8 @@ static void printZsh(const CommandText &program, raw_ostream &out) {
             << quote(name + "[" + escapeZsh(option.help) + "]" +
                      (option.argument.empty() ? "" : ":" + escapeZsh(option.argument) + ":" + zshAction(option)));
     for (const OptionText &operand : command.operands)
-      out << " \\\n      " << quote("*:" + operand.names.front() + ":" + (zshAction(operand).empty() ? "_files" : zshAction(operand)));
+      out << " \\\n      "
+          << quote("*:" + operand.names.front() + ":" + (zshAction(operand).empty() ? "_files" : zshAction(operand)));
     out << "\n    ;;\n";
   }
   out << "  esac\n}\n_ptc \"$@\"\n";
@@ -150,7 +151,8 @@ static void printZsh(const CommandText &program, raw_ostream &out) {
 static void printFish(const CommandText &program, raw_ostream &out) {
   out << "# fish completion of ptc: ptc completion fish > ~/.config/fish/completions/ptc.fish\n";
   for (const CommandText &command : program.commands)
-    out << "complete -c ptc -n __fish_use_subcommand -f -a " << command.name << " -d " << quote(command.summary) << '\n';
+    out << "complete -c ptc -n __fish_use_subcommand -f -a " << command.name << " -d " << quote(command.summary)
+        << '\n';
   for (const CommandText &command : program.commands) {
     std::string here = "complete -c ptc -n '__fish_seen_subcommand_from " + command.name + "'";
     if (std::vector<std::string> words = operandChoices(command); !words.empty())

@@ -88,8 +88,9 @@ Finding checkCache(const std::string &given) {
 
 /// For `ptc capture` alone.
 Finding checkPython(const std::string &given) {
-  std::string command = "'" + (given.empty() ? "python3" : given) +
-                        "' -c 'import importlib.metadata as m, sys; print(sys.executable, m.version(\"torch\"))' 2>/dev/null";
+  std::string command =
+      "'" + (given.empty() ? "python3" : given) +
+      "' -c 'import importlib.metadata as m, sys; print(sys.executable, m.version(\"torch\"))' 2>/dev/null";
   std::string text;
   if (FILE *pipe = popen(command.c_str(), "r")) {
     char buffer[512];
@@ -142,14 +143,15 @@ Error callProbe(const std::string &path, std::vector<Finding> &findings) {
   for (unsigned i = 0; i < 4096; ++i)
     isRight &= y[i] == x[i] + x[i] || std::isnan(x[i]);
   output->deleter(output);
-  findings.push_back({"compile and run", isRight ? Health::Good : Health::Bad,
-                      isRight ? "a model of one operator answers what it should" : "a model of one operator answers wrongly"});
+  findings.push_back(
+      {"compile and run", isRight ? Health::Good : Health::Bad,
+       isRight ? "a model of one operator answers what it should" : "a model of one operator answers wrongly"});
   ptc_threading threading{};
   library->api->threading(library->context, &threading);
-  findings.push_back(threading.library
-                         ? Finding{"openmp", Health::Good, formatv("{0}, {1} threads", threading.library, threading.threads)}
-                         : Finding{"openmp", Health::Note,
-                                   "no runtime is found: calls run on one thread (install libgomp1)"});
+  findings.push_back(
+      threading.library
+          ? Finding{"openmp", Health::Good, formatv("{0}, {1} threads", threading.library, threading.threads)}
+          : Finding{"openmp", Health::Note, "no runtime is found: calls run on one thread (install libgomp1)"});
   return Error::success();
 }
 
@@ -168,9 +170,7 @@ void checkCompiler(std::vector<Finding> &findings) {
     findings.push_back({"compile and run", Health::Bad, toString(std::move(error))});
 }
 
-StringRef toString(Health health) {
-  return health == Health::Good ? "ok" : health == Health::Note ? "note" : "fail";
-}
+StringRef toString(Health health) { return health == Health::Good ? "ok" : health == Health::Note ? "note" : "fail"; }
 
 } // namespace
 
@@ -184,7 +184,8 @@ int doctor(const DoctorOptions &options) {
   if (options.json) {
     json::Array checks;
     for (const Finding &finding : findings)
-      checks.push_back(json::Object{{"name", finding.name}, {"status", toString(finding.health)}, {"text", finding.text}});
+      checks.push_back(
+          json::Object{{"name", finding.name}, {"status", toString(finding.health)}, {"text", finding.text}});
     outs() << formatv("{0:2}", json::Value(json::Object{{"ok", isWell},
                                                         {"version", kVersion},
                                                         {"commit", getCommit()},

@@ -1,6 +1,6 @@
 #include "compiler/Diagnostics.h"
-#include "compiler/Pipeline.h"
 #include "compiler/OutputFile.h"
+#include "compiler/Pipeline.h"
 #include "compiler/explain/Html.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Limits.h"
@@ -19,8 +19,7 @@ static unsigned getVectorBytes(const CaptureReport &report) {
 template <typename T> static int show(const T &report, const ExplainOptions &options) {
   if (!options.html.empty()) {
     MachineLimits limits = findLimits(options.gigaflops, options.gigabytes, getVectorBytes(report));
-    llvm::Error error =
-        writeOutputFile(options.html, [&](llvm::raw_ostream &out) { printHtml(report, limits, out); });
+    llvm::Error error = writeOutputFile(options.html, [&](llvm::raw_ostream &out) { printHtml(report, limits, out); });
     if (!error)
       return kDone;
     printError(llvm::toString(std::move(error)));

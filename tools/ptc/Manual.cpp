@@ -25,7 +25,8 @@ static void printOption(const OptionText &option, raw_ostream &out) {
   std::vector<std::string> names;
   for (const std::string &name : option.names)
     names.push_back(bold(name));
-  out << ".TP\n" << join(names, ", ") << (option.argument.empty() ? "" : " " + italic(option.argument)) << '\n'
+  out << ".TP\n"
+      << join(names, ", ") << (option.argument.empty() ? "" : " " + italic(option.argument)) << '\n'
       << escape(option.help) << (option.isRequired ? " (required)" : "") << '\n';
 }
 
@@ -52,7 +53,8 @@ void printManual(const CommandText &program, StringRef version, raw_ostream &out
   out << ".TH PTC 1 \"\" \"" << escape(version) << "\" \"User Commands\"\n"
       << ".SH NAME\nptc \\- " << escape(program.summary) << '\n'
       << ".SH SYNOPSIS\n.B ptc\n\\fIcommand\\fR [\\fIoptions\\fR]\n"
-      << ".SH DESCRIPTION\nCompiles a model that torch.export or an ONNX exporter wrote to one shared library which needs no "
+      << ".SH DESCRIPTION\nCompiles a model that torch.export or an ONNX exporter wrote to one shared library which "
+         "needs no "
          "Python, no libtorch and no compiler where it runs.\n"
       << ".SH OPTIONS\n";
   for (const OptionText &option : program.options)
@@ -61,7 +63,8 @@ void printManual(const CommandText &program, StringRef version, raw_ostream &out
   for (const CommandText &command : program.commands)
     printCommand(command, out);
   out << ".SH EXIT STATUS\n"
-         ".TP\n0\ndone\n.TP\n1\nthe model or another input is at fault\n.TP\n2\nthe command line is at fault\n.TP\n3\na "
+         ".TP\n0\ndone\n.TP\n1\nthe model or another input is at fault\n.TP\n2\nthe command line is at "
+         "fault\n.TP\n3\na "
          "defect of ptc itself; the message names a file that repeats it\n"
          ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nNo colour, unless \\fB\\-\\-color always\\fR says otherwise.\n"
          ".TP\n\\fBPTC_PYTHON\\fR\nThe Python of \\fBptc capture\\fR.\n";

@@ -14,8 +14,8 @@ std::string getLlvmVersion() { return LLVM_VERSION_STRING; }
 
 std::string describeVersion() {
   std::string commit = getCommit();
-  return std::string("ptc ") + kVersion + " (" + (commit.empty() ? "development build" : "commit " + commit) + ", LLVM " +
-         getLlvmVersion() + ")";
+  return std::string("ptc ") + kVersion + " (" + (commit.empty() ? "development build" : "commit " + commit) +
+         ", LLVM " + getLlvmVersion() + ")";
 }
 
 } // namespace ptc

@@ -204,8 +204,7 @@ Value *AttentionEmitter::gatherPairs(Value *tensor, Value *places, Value *stride
   auto *unit = dyn_cast<ConstantInt>(stride);
   if (!isHalf && unit && unit->isOne())
     return b.CreateBitCast(gather(b.getInt32Ty(), places), FixedVectorType::get(element, 2 * plan.width));
-  Value *second = isHalf ? nullptr
-                         : gather(element, b.CreateAdd(places, b.CreateVectorSplat(plan.width, stride)));
+  Value *second = isHalf ? nullptr : gather(element, b.CreateAdd(places, b.CreateVectorSplat(plan.width, stride)));
   return emitInterleave(b, gather(element, places), second);
 }
 
@@ -275,8 +274,8 @@ void AttentionEmitter::emitScoreTile(const QueryBlock &block, Value *firstKey, V
            stride(plan.q, 0)};
   }
   Value *keysOfPanel = b.CreateMul(panel, b.getInt64(lanes * plan.packedFeatures));
-  TileOperand rhs{emitAddress(b, factor, scratch(plan.keysAt), keysOfPanel),
-                  strided(b, plan.panelVectors, plan.width), b.getInt64(lanes), plan.group > 1};
+  TileOperand rhs{emitAddress(b, factor, scratch(plan.keysAt), keysOfPanel), strided(b, plan.panelVectors, plan.width),
+                  b.getInt64(lanes), plan.group > 1};
   emitProducts(b, tile, acc, lhs, rhs, b.getInt64(plan.featureCount));
   Value *scale = splat(constant(op.getScale().convertToDouble()));
   for (unsigned i = 0; i < rows; ++i) {
@@ -334,8 +333,8 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
   return b.CreateFPCast(loaded, vector);
 }
 
-/// One row of scores becomes exp(score - maximum), in the type of factors, the nearest and what is left; what was summed before is
-/// scaled to the new maximum.
+/// One row of scores becomes exp(score - maximum), in the type of factors, the nearest and what is left; what was
+/// summed before is scaled to the new maximum.
 void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
   Value *scores = scoreRow(row), *low = lowRow(row), *end = count;
   Value *negativeInfinity = ConstantFP::getInfinity(score, /*Negative=*/true);
@@ -417,8 +416,8 @@ void AttentionEmitter::emitValues(const QueryBlock &block, Value *firstKey, Valu
       int64_t rowOfFactors = scoreStride() * plan.scoreBytes * 8 / factor->getScalarSizeInBits();
       TileOperand lhs{scoreRow(row), strided(b, rows, rowOfFactors), b.getInt64(1)};
       Value *column = b.getInt64(first * plan.width * plan.group);
-      TileOperand rhs{emitAddress(b, factor, values, b.CreateAdd(origin, column)),
-                      strided(b, used, plan.width), rowStride, plan.group > 1};
+      TileOperand rhs{emitAddress(b, factor, values, b.CreateAdd(origin, column)), strided(b, used, plan.width),
+                      rowStride, plan.group > 1};
       emitProducts(b, tile, acc, lhs, rhs, count, {}, mask);
       if (plan.group > 1) {
         TileOperand rest{lowRow(row), strided(b, rows, scoreStride()), b.getInt64(1)};

@@ -23,7 +23,7 @@ struct AttentionPlan {
   int64_t tileRows;            ///< of scores
   int64_t valueVectors;        ///< vectors of a value tile, and its rows
   int64_t valueRows;
-  unsigned group;              ///< features or keys that one instruction multiplies and adds up: 2 of bf16
+  unsigned group;               ///< features or keys that one instruction multiplies and adds up: 2 of bf16
   bool copyQueries, copyValues; ///< to scratch; in the scores' type, but for groups
 
   loop::StridedAccess q, k, v, mask; ///< over (outer..., position, feature or key)

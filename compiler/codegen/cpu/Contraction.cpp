@@ -174,8 +174,7 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
       emitTile(block, rowOfTile(tile), plan.tiles.rows + 1, panel, vectors, masks, b.CreateSub(tile, firstTile));
     });
   }
-  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1,
-           [&](Value *tile) {
+  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1, [&](Value *tile) {
     emitTile(block, rowOfTile(tile), plan.tiles.rows, panel, vectors, masks, b.CreateSub(tile, firstTile));
   });
 }
@@ -297,9 +296,7 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
         Value *source = emitAddress(b, element, from, b.CreateAdd(offset, column));
         Value *to = b.CreateAdd(b.CreateMul(panel, panelSize), b.CreateMul(place, width));
         auto *type = FixedVectorType::get(element, plan.width);
-        auto load = [&](Value *address, Value *mask) {
-          return emitMaskedLoad(b, type, address, align, mask);
-        };
+        auto load = [&](Value *address, Value *mask) { return emitMaskedLoad(b, type, address, align, mask); };
         for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
           Value *address = emitAddress(b, element, source, b.getInt64(j * plan.width)), *mask = lanesBelow(left, j);
           Value *value = load(address, mask);

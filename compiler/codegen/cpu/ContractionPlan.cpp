@@ -177,8 +177,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
 
   Type element = llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType();
   plan.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  plan.rhsBytes =
-      std::max(1u, llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementTypeBitWidth() / 8);
+  plan.rhsBytes = std::max(1u, llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementTypeBitWidth() / 8);
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
   plan.width = registers.bytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;

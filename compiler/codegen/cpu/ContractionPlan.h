@@ -67,8 +67,8 @@ struct ContractionPlan {
 };
 
 /// How many bands the rows (of a matrix, or pixels) of a kernel are cut into before its columns are. Tasks run band by
-/// band, and threads take neighbouring tasks: a thread then reads what it wrote in the kernel before, as other layers cut
-/// their rows alike, and not what another core has written. Each band reads all weights, which enough rows hide.
+/// band, and threads take neighbouring tasks: a thread then reads what it wrote in the kernel before, as other layers
+/// cut their rows alike, and not what another core has written. Each band reads all weights, which enough rows hide.
 int64_t rowBands(int64_t rows);
 
 /// Merges neighbouring loops that both operands walk as one.

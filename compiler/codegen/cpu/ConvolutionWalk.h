@@ -13,7 +13,7 @@ struct TapRange {
 
 /// One row of output pixels.
 struct PixelRow {
-  llvm::Value *index;                     ///< counted from the first of the walk
+  llvm::Value *index;                    ///< counted from the first of the walk
   llvm::Value *image;                    ///< index in the batch
   llvm::SmallVector<llvm::Value *> outer; ///< spatial indices but the last
   llvm::SmallVector<TapRange> taps;       ///< of the outer spatial dimensions

@@ -151,8 +151,8 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
     other.join();
 }
 
-Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form,
-                                 const Cache *cache, ShowKernel show) {
+Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form, const Cache *cache,
+                                 ShowKernel show) {
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;

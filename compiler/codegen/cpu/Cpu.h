@@ -50,8 +50,7 @@ struct KernelCode {
 /// name. The files do not depend on the number of cores, nor on what is in the cache (null: none). `show` is told, from
 /// any thread, which kernel is done and how many of how many are.
 using ShowKernel = llvm::function_ref<void(llvm::StringRef kernel, size_t done, size_t all)>;
-llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target,
-                                       CodeForm form = CodeForm::Object, const Cache *cache = nullptr,
-                                       ShowKernel show = nullptr);
+llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form = CodeForm::Object,
+                                       const Cache *cache = nullptr, ShowKernel show = nullptr);
 
 } // namespace ptc::cpu

@@ -318,8 +318,7 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
                   Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
   if (tile.group == 1) {
     emitSteps(b, tile, acc, size, rhs.ahead, [&](Accumulators &sums, Value *k) {
-      emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows,
-               lastMask);
+      emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows, lastMask);
     });
     return;
   }

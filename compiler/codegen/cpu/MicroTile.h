@@ -53,8 +53,9 @@ struct Accumulators {
 };
 
 /// How a tile is shaped and typed. `element` is what memory holds; products are
-/// accumulated in `accumulator` (float for bf16, f16 and f32; of bytes, the first operand's unsigned, i32). A step takes
-/// `group` k: 2 is of bf16 only, 4 of bytes. `columns`, where it is not null, is what memory holds of the second operand.
+/// accumulated in `accumulator` (float for bf16, f16 and f32; of bytes, the first operand's unsigned, i32). A step
+/// takes `group` k: 2 is of bf16 only, 4 of bytes. `columns`, where it is not null, is what memory holds of the second
+/// operand.
 struct TileType {
   unsigned rows, vectors, width;
   llvm::Type *element;
@@ -82,8 +83,8 @@ struct TileOperand {
 /// Half a cache line: one prefetch for two steps hides among their loads.
 constexpr int64_t kAheadBytes = 32;
 
-/// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights at
-/// hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
+/// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights
+/// at hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
 llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
                        int64_t stepBytes);
 

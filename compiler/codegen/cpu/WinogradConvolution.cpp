@@ -90,7 +90,8 @@ private:
   const WinogradPlan &plan;
   const Winograd &winograd;
   TileEpilogue epilogue;
-  Type *element, *vector;
+  Type *element;
+  FixedVectorType *vector;
   Value *x, *w, *transformed, *products;
 };
 
@@ -227,7 +228,7 @@ void WinogradEmitter::loadAndTransform(Value *place, const OutputTile &tile, boo
     for (int64_t i = 0; i < n * n; ++i) {
       Value *address = emitAddress(b, element, x, b.CreateAdd(offsets[i], channel));
       values.push_back(isInside ? static_cast<Value *>(b.CreateAlignedLoad(vector, address, Align(4)))
-                                : b.CreateMaskedLoad(vector, address, Align(4), masks[i], Constant::getNullValue(vector)));
+                                : emitMaskedLoad(b, vector, address, Align(4), masks[i]));
     }
     for (auto [point, value] : enumerate(sandwich(winograd.bt, n, values))) {
       Value *to = b.CreateAdd(b.CreateMul(place, number(plan.inputs)), channel);

@@ -20,12 +20,12 @@ struct WinogradPlan {
   int64_t panel, panels;                            ///< output channels of a panel
   int64_t tileRows, blockTiles;                     ///< tiles in a register tile, in a block
   int64_t blocks, panelsPerTask, panelBlocks;
-  int64_t bandBlocks;                               ///< neighbours that share panels of weights (rowBands)
+  int64_t bandBlocks; ///< neighbours that share panels of weights (rowBands)
 
   int64_t tasks() const { return blocks * panelBlocks; }
   /// A line more than a point needs: the points of a tile, written together, do not fall on one set of the cache.
-  int64_t inputFloats() const { return blockTiles * inputs + 16; }   ///< of a point
-  int64_t productFloats() const { return blockTiles * panel + 16; }  ///< of a point
+  int64_t inputFloats() const { return blockTiles * inputs + 16; }  ///< of a point
+  int64_t productFloats() const { return blockTiles * panel + 16; } ///< of a point
   int64_t scratchBytes() const { return 4 * winograd->points() * (inputFloats() + productFloats()); }
 };
 

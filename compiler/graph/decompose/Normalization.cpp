@@ -107,18 +107,18 @@ static void addBatchNorm(Table &t) {
              T reserve = b.hasDeclared(3) ? b.full(b.declared(3), 0, b.declaredType(3)) : T();
              return TList{r.y, r.mean, r.invStd, reserve, r.runningMean, r.runningVariance};
            });
-  t.opmath("instance_norm", [](B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, bool useInput, double,
-                               double eps) {
-    checkStatistics(mean, variance, /*areNeeded=*/!useInput);
-    if (!useInput)
-      return normaliseFrozen(b, x, weight, bias, *mean, *variance, eps);
-    Dims spatial(x.rank() - 2);
-    std::iota(spatial.begin(), spatial.end(), 2);
-    Moments m = ptc::decompose::variance(b, x, spatial, 0, true);
-    T y = (x - m.mean) * b.rsqrt(m.variance + eps);
-    y = weight ? y * perChannel(b, x, *weight) : y;
-    return bias ? y + perChannel(b, x, *bias) : y;
-  });
+  t.opmath("instance_norm",
+           [](B &b, T x, OptT weight, OptT bias, OptT mean, OptT variance, bool useInput, double, double eps) {
+             checkStatistics(mean, variance, /*areNeeded=*/!useInput);
+             if (!useInput)
+               return normaliseFrozen(b, x, weight, bias, *mean, *variance, eps);
+             Dims spatial(x.rank() - 2);
+             std::iota(spatial.begin(), spatial.end(), 2);
+             Moments m = ptc::decompose::variance(b, x, spatial, 0, true);
+             T y = (x - m.mean) * b.rsqrt(m.variance + eps);
+             y = weight ? y * perChannel(b, x, *weight) : y;
+             return bias ? y + perChannel(b, x, *bias) : y;
+           });
 }
 
 static Dims lastDims(T x, size_t count) {
