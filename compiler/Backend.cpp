@@ -130,8 +130,9 @@ static Error writeFiles(ArrayRef<File> files, Stage stage, StringRef path) {
   return output.commit();
 }
 
+/// `check` is waited for, unless it is null.
 static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> programs, const WeightStore &weights,
-                       WeightCheck &check, const Options &options, Times &times) {
+                       WeightCheck *check, StringRef path, Times &times) {
   Times::Span span(times, "link");
   setActivity("linking");
   host::WeightLayout layout = host::layoutWeights(programs);
@@ -140,7 +141,7 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
     pieces.push_back({offset, weights.find(weight.key)->bytes});
   std::vector<StringRef> objects = asTexts(files);
 
-  OutputFile output(options.output);
+  OutputFile output(path);
   {
     Times::Span span(times, "lld");
     if (Error error = link::linkModel(objects, output.temporary()))
@@ -151,9 +152,11 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
     if (Error error = link::appendWeights(output.temporary(), pieces))
       return error;
   }
-  Times::Span checks(times, "waiting for the weights' checksums");
-  if (Error error = check.wait())
-    return error;
+  if (check) {
+    Times::Span checks(times, "waiting for the weights' checksums");
+    if (Error error = check->wait())
+      return error;
+  }
   return output.commit();
 }
 
@@ -185,7 +188,17 @@ Error emitCode(ArrayRef<Variant> variants, const WeightStore &weights, const Opt
     return programs.takeError();
   if (options.emit != Stage::So)
     return writeFiles(files, options.emit, options.output);
-  return linkFiles(files, *programs, weights, check, options, times);
+  return linkFiles(files, *programs, weights, &check, options.output, times);
+}
+
+Error emitCandidate(const Variant &variant, const WeightStore &weights, const Options &options, StringRef path,
+                    const Cache *cache) {
+  Times times; // of many candidates: only their sum is of interest
+  std::vector<File> files;
+  auto programs = emitFiles(variant, options, Stage::So, cache, times, files);
+  if (!programs)
+    return programs.takeError();
+  return linkFiles(files, *programs, weights, /*check=*/nullptr, path, times);
 }
 
 } // namespace ptc

@@ -13,4 +13,8 @@ class Cache;
 llvm::Error emitCode(llvm::ArrayRef<Variant> variants, const WeightStore &weights, const Options &options,
                      const Cache *cache, Times &times);
 
+/// A library at `path` to be measured: its weights' checksums are left to the one that is kept.
+llvm::Error emitCandidate(const Variant &variant, const WeightStore &weights, const Options &options,
+                          llvm::StringRef path, const Cache *cache);
+
 } // namespace ptc

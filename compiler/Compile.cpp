@@ -6,11 +6,13 @@
 #include "compiler/Pipeline.h"
 #include "compiler/Progress.h"
 #include "compiler/Times.h"
+#include "compiler/TuningSession.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -53,6 +55,9 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
   static constexpr llvm::StringLiteral kQuantizations[] = {"none", "weights", "dynamic"};
   texts.push_back(kQuantizations[int(options.quantization)]);
   texts.push_back(options.winograd ? "winograd" : "direct");
+  texts.push_back(options.mode == Mode::MaxAutotune ? "max-autotune" : "");
+  if (!options.tuningFile.empty() && llvm::sys::fs::exists(options.tuningFile) && !add(options.tuningFile))
+    return "";
   std::string graph = options.graph ? std::to_string(*options.graph) : "";
   texts.push_back(graph);
   texts.push_back(options.model); // is in what errors and profiles say
@@ -63,8 +68,9 @@ namespace {
 /// One call of compileModel.
 class Compilation {
 public:
-  Compilation(const Options &options, MLIRContext &context, Diagnostics &diagnostics, Times &times)
-      : options(options), context(context), diagnostics(diagnostics), times(times) {}
+  Compilation(const Options &options, MLIRContext &context, Diagnostics &diagnostics, const Measurer &measure,
+              Times &times)
+      : options(options), context(context), diagnostics(diagnostics), measure(measure), times(times) {}
 
   LogicalResult run();
 
@@ -80,6 +86,7 @@ private:
   const Options &options;
   MLIRContext &context;
   Diagnostics &diagnostics;
+  const Measurer &measure;
   Times &times;
   std::optional<Cache> cache;
 };
@@ -105,8 +112,17 @@ LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
     return check(model.takeError());
   ModuleOp module = *model->module;
   std::vector<Variant> variants;
+  std::optional<TuningSession> session;
+  auto tune = [&](ModuleOp module, const cpu::Target &target, auto lowerCopy) {
+    return check(session->run(module, target, lowerCopy));
+  };
+  if (options.mode == Mode::MaxAutotune || !options.tuningFile.empty()) {
+    session.emplace(options, model->weights, measure, times);
+    if (failed(check(session->open())))
+      return failure();
+  }
   if (failed(lowerForTargets(module, model->weights, std::min(options.emit, Stage::Loop), targets, options, times,
-                             variants)))
+                             session ? Tune(tune) : Tune(), variants)))
     return failure();
   return check(options.emit <= Stage::Loop
                    ? writeIr(module, options.output)
@@ -145,12 +161,13 @@ LogicalResult Compilation::run() {
   return success();
 }
 
-LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnostics &diagnostics) {
+LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnostics &diagnostics,
+                           const Measurer &measure) {
   Times times;
   std::optional<Progress> progress;
   if (options.progress)
     progress.emplace(times, llvm::errs());
-  LogicalResult result = Compilation(options, context, diagnostics, times).run();
+  LogicalResult result = Compilation(options, context, diagnostics, measure, times).run();
   progress.reset();
   if (options.time)
     times.print(llvm::errs());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Options.h"
+#include "compiler/tune/Measure.h"
 
 #include "llvm/Support/LogicalResult.h"
 
@@ -15,7 +16,8 @@ class Diagnostics;
 
 /// Reads options.model and writes options.output, whole or not at all.
 /// `context` needs the dialects of registerDialects; why it failed is in
-/// `diagnostics`.
-llvm::LogicalResult compileModel(const Options &options, mlir::MLIRContext &context, Diagnostics &diagnostics);
+/// `diagnostics`. `measure` is for Mode::MaxAutotune alone.
+llvm::LogicalResult compileModel(const Options &options, mlir::MLIRContext &context, Diagnostics &diagnostics,
+                                 const Measurer &measure = {});
 
 } // namespace ptc

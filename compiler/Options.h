@@ -17,12 +17,18 @@ namespace ptc {
 /// with activations that are quantized when the model runs.
 enum class Quantization { None, Weights, Dynamic };
 
+/// What time there is to make the model fast: as rules have it, or as measuring on this machine has it.
+enum class Mode { Default, MaxAutotune };
+
 struct Options {
   std::string model;
   std::string output;
   std::string weights; ///< A safetensors file beside the model; empty: by the model's name.
   std::string march = "native";
   std::string cache;   ///< A folder of what was compiled before (Cache.h); empty: none.
+  Mode mode = Mode::Default;
+  std::string tuningFile;   ///< What was measured before (tune/TuningFile.h); MaxAutotune adds to it. Empty: none.
+  std::string tuningInputs; ///< Tensors to measure with (safetensors); empty: random ones of the smallest sizes.
   Stage emit = Stage::So;
   std::optional<unsigned> graph; ///< Of a capture; nothing: it must be one graph without breaks.
 

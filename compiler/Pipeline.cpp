@@ -190,14 +190,15 @@ LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::
 }
 
 LogicalResult lowerForTargets(ModuleOp module, WeightStore &weights, Stage to, llvm::ArrayRef<cpu::Target> targets,
-                              const Options &options, Times &times, std::vector<Variant> &variants) {
+                              const Options &options, Times &times, Tune tune, std::vector<Variant> &variants) {
   Pipeline pipeline(weights, options, times);
   if (failed(pipeline.lowerForAll(module, to)))
     return failure();
   if (to < Stage::Loop)
     return success();
   for (const cpu::Target &target : targets) {
-    auto alike = llvm::find_if(variants, [&](const Variant &v) { return packingOf(v.target) == packingOf(target); });
+    auto isAlike = [&](const Variant &v) { return !tune && packingOf(v.target) == packingOf(target); };
+    auto alike = llvm::find_if(variants, isAlike);
     if (alike != variants.end()) {
       variants.push_back({target, alike->module, nullptr});
       continue;
@@ -208,7 +209,8 @@ LogicalResult lowerForTargets(ModuleOp module, WeightStore &weights, Stage to, l
       auto owned = std::make_unique<OwningOpRef<ModuleOp>>(module.clone());
       variants.push_back({target, **owned, std::move(owned)});
     }
-    if (failed(pipeline.lowerForTarget(variants.back().module, target)))
+    auto lower = [&](ModuleOp module) { return pipeline.lowerForTarget(module, target); };
+    if ((tune && failed(tune(variants.back().module, target, lower))) || failed(lower(variants.back().module)))
       return failure();
   }
   return success();

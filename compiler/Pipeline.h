@@ -45,11 +45,18 @@ struct Variant {
   std::unique_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owned; ///< null: somebody else's
 };
 
+/// Sets the attributes of kernels that somebody has measured for the target (loop::setTuning); a copy of the module is
+/// taken to the end of stage Loop by `lowerCopy`.
+using Tune =
+    llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp module, const cpu::Target &target,
+                                           llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp copy)> lowerCopy)>;
+
 /// The same for several targets at once, where `to` is Loop; only what depends on the target is done for each. With one
-/// target its variant is `module` itself, else there are copies.
+/// target its variant is `module` itself, else there are copies. `tune` is called before what is done for a target
+/// (null: rules decide).
 llvm::LogicalResult lowerForTargets(mlir::ModuleOp module, WeightStore &weights, Stage to,
                                     llvm::ArrayRef<cpu::Target> targets, const Options &options, Times &times,
-                                    std::vector<Variant> &variants);
+                                    Tune tune, std::vector<Variant> &variants);
 
 /// As text with locations, so that IR that is fed back in still knows the user's lines.
 llvm::Error writeIr(mlir::ModuleOp module, llvm::StringRef path);

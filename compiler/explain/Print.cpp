@@ -25,6 +25,8 @@ static json::Value toJson(const Report::Kernel &kernel) {
                       {"bytes", kernel.bytes.value},   {"flops", kernel.flops.value},   {"source", kernel.source}};
   if (!kernel.algorithm.empty())
     object["algorithm"] = kernel.algorithm;
+  if (!kernel.tuning.empty())
+    object["tuning"] = kernel.tuning;
   if (!kernel.elements.empty())
     object["elements"] = kernel.elements;
   if (!kernel.bytes.text.empty())
@@ -143,7 +145,9 @@ static void printKernels(const Report &report, raw_ostream &out) {
   out << report.kernels.size() << '\n';
   for (const Report::Kernel &kernel : report.kernels) {
     out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm)
-        << (kernel.elements.empty() ? "" : ", " + kernel.elements) << "): " << describeBytes(kernel.bytes);
+        << (kernel.elements.empty() ? "" : ", " + kernel.elements)
+        << (kernel.tuning.empty() ? "" : ", measured best with " + kernel.tuning)
+        << "): " << describeBytes(kernel.bytes);
     if (kernel.flops.value)
       out << ", " << format("%.3g", static_cast<double>(kernel.flops.value)) << " operations";
     out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';

@@ -8,6 +8,7 @@
 #include "compiler/codegen/host/Host.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
+#include "compiler/tune/Tune.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/KernelCost.h"
@@ -140,6 +141,16 @@ static llvm::StringRef getKind(loop::KernelOp kernel) {
 }
 
 /// Which of several ways a convolution takes; empty for what has one way.
+static std::string getTuning(loop::KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::ListSeparator comma;
+  for (loop::Knob knob : loop::getKnobs())
+    if (auto value = loop::getTuning(kernel, knob))
+      out << comma << loop::getName(knob) << ' ' << *value;
+  return text;
+}
+
 static std::string getAlgorithm(loop::KernelOp kernel) {
   auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(*kernel.getBody().begin()->begin());
   if (!convolution)
@@ -259,6 +270,7 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.kind = getKind(kernel).str();
     entry.source = launch.source;
     entry.algorithm = getAlgorithm(kernel);
+    entry.tuning = getTuning(kernel);
     entry.elements = getElements(kernel);
     describeDataFlow(kernel, launches, program->symbols, entry);
     llvm::SmallVector<llvm::StringRef> nodes;
@@ -286,6 +298,23 @@ static void describeQuantization(ModuleOp module, Report &report) {
   }
 }
 
+/// As the tuning file has it.
+static llvm::LogicalResult lowerForLoop(ModuleOp module, WeightStore &weights, llvm::ArrayRef<cpu::Target> targets,
+                                        const Options &options, Diagnostics &diagnostics,
+                                        std::vector<Variant> &variants) {
+  Times times;
+  if (options.tuningFile.empty())
+    return lowerForTargets(module, weights, Stage::Loop, targets, options, times, nullptr, variants);
+  llvm::Expected<TuningFile> file = TuningFile::read(options.tuningFile);
+  if (!file)
+    return diagnostics.report(file.takeError()), failure();
+  auto tune = [&](ModuleOp module, const cpu::Target &target, auto) {
+    applyTuning(module, target, *file);
+    return success();
+  };
+  return lowerForTargets(module, weights, Stage::Loop, targets, options, times, tune, variants);
+}
+
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
 static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
                                 Diagnostics &diagnostics, Report &report) {
@@ -301,10 +330,8 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
       addUnsupported(op, report);
   });
   // All unsupported operators are known by now; the pass that stops at them would only say so again.
-  Times times;
   std::vector<Variant> variants;
-  if (!report.breaks.empty() ||
-      failed(lowerForTargets(module, weights, Stage::Loop, *targets, options, times, variants)))
+  if (!report.breaks.empty() || failed(lowerForLoop(module, weights, *targets, options, diagnostics, variants)))
     return;
   describeQuantization(module, report);
   if (llvm::Error error = describeKernels(variants.front(), report))

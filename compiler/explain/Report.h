@@ -39,6 +39,7 @@ struct Report {
   struct Kernel {
     std::string name, kind, source;
     std::string algorithm; ///< where the kind alone does not say it
+    std::string tuning;    ///< what measuring decided: "grain 1, rows 7"
     std::string elements;  ///< that products are of, where they are not float32
     std::vector<std::string> ops;
     Quantity bytes, flops;

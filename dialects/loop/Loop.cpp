@@ -67,4 +67,23 @@ Operation *LoopDialect::materializeConstant(OpBuilder &b, Attribute value, Type 
   return arith::ConstantOp::materialize(b, value, type, loc);
 }
 
+std::string getContent(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  kernel->print(out, OpPrintingFlags().useLocalScope().assumeVerified());
+  text.erase(0, text.find(kernel.getName()) + kernel.getName().size());
+  // Operands have no names here; but one may be passed twice.
+  llvm::DenseMap<Value, size_t> first;
+  for (auto [i, input] : llvm::enumerate(kernel.getInputs()))
+    out << ' ' << first.try_emplace(input, i).first->second;
+  return text;
+}
+
+llvm::StringRef getPlainName(KernelOp kernel) {
+  llvm::StringRef rest = kernel.getName();
+  bool hasNumber = rest.consume_front("k") && !rest.take_while(llvm::isDigit).empty();
+  rest = rest.drop_while(llvm::isDigit);
+  return hasNumber && rest.consume_front("_") ? rest : kernel.getName();
+}
+
 } // namespace ptc::loop

@@ -46,4 +46,9 @@ Shape getDomain(mlir::Operation *member);
 /// finish (null when it has none), a template's epilogue; null for others.
 mlir::Region *getResultRegion(mlir::Operation *member);
 
+/// The kernel as text, without its name: what is alike prints alike.
+std::string getContent(KernelOp kernel);
+/// Its name without the number that tells it from others of this model, which an edit elsewhere changes.
+llvm::StringRef getPlainName(KernelOp kernel);
+
 } // namespace ptc::loop

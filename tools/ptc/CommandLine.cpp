@@ -61,12 +61,34 @@ void addModelOptions(CLI::App &command, Options &options) {
       ->excludes(amp);
   command.add_flag("!--no-winograd", options.winograd,
                    "Only direct convolutions: no other rounding, and smaller weights");
+  command
+      .add_option("--tuning-file", options.tuningFile,
+                  "What was measured: kernels in it are compiled as it says; max-autotune adds those that are not")
+      ->type_name("FILE");
 }
 
 void addGraph(CLI::App &command, Options &options) {
   command.add_option("--graph", options.graph, "Of a capture, this graph alone (from 0)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
+}
+
+void addTuning(CLI::App &command, Options &options) {
+  command
+      .add_option_function<std::string>(
+          "--mode",
+          [&options](const std::string &name) {
+            options.mode = name == "max-autotune" ? Mode::MaxAutotune : Mode::Default;
+          },
+          "How much time to spend for speed: max-autotune measures kernels in several forms on this machine")
+      ->check(CLI::IsMember(std::vector<std::string>{"default", "max-autotune"}))
+      ->type_name("default|max-autotune")
+      ->default_str("default");
+  command
+      .add_option("--tuning-inputs", options.tuningInputs,
+                  "Tensors that max-autotune measures with (safetensors); random ones of the smallest sizes else")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
 }
 
 void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::function<int()> &action) {
@@ -80,10 +102,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       ->check(onlySoFar("cpu"))
       ->type_name("cpu|cuda")
       ->default_str("cpu");
-  command.add_option("--mode", "How much time to spend for speed")
-      ->check(onlySoFar("default"))
-      ->type_name("default|reduce-overhead|max-autotune")
-      ->default_str("default");
+  addTuning(command, options);
   command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
   addGraph(command, options);
@@ -97,6 +116,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
                  "  ptc compile model.pt2 -o model.so\n"
                  "  ptc compile model.onnx -o model.so --march x86-64-v3,x86-64-v4\n"
                  "  ptc compile model.graph -o model.mlir --emit prims\n"
+                 "  ptc compile model.pt2 -o model.so --mode max-autotune --tuning-file model.tuning.json\n"
                  "  ptc compile model.pt2 -o model.so --time --cache ~/.cache/ptc");
   command.callback([&] {
     options.progress = isForPeople(STDERR_FILENO);

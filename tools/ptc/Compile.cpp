@@ -4,6 +4,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
 #include "tools/ptc/Commands.h"
+#include "tools/ptc/Measure.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -18,7 +19,7 @@ int compile(const Options &options) {
   // A model is one function: MLIR's threads would have nothing to do.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(&context);
-  if (llvm::succeeded(compileModel(options, context, diagnostics)))
+  if (llvm::succeeded(compileModel(options, context, diagnostics, createMeasurer(options.tuningInputs))))
     return kDone;
   return diagnostics.printFirst();
 }
@@ -46,7 +47,7 @@ int compileGraphs(const Options &options) {
     registerDialects(registry);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     Diagnostics diagnostics(&context);
-    if (llvm::succeeded(compileModel(one, context, diagnostics))) {
+    if (llvm::succeeded(compileModel(one, context, diagnostics, createMeasurer(one.tuningInputs)))) {
       ++done;
       continue;
     }

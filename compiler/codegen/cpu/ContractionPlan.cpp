@@ -3,17 +3,13 @@
 #include "compiler/codegen/cpu/ContractionPlan.h"
 
 #include "dialects/loop/StridedAccess.h"
+#include "dialects/loop/Tuning.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace ptc::cpu {
 
-// A task should be long against handing it out, and a call have enough of them
-// to balance threads. Both depend on shapes alone, so that results do not
-// depend on the number of threads.
-static constexpr int64_t kTaskFlops = 1 << 20;
-static constexpr int64_t kTasksWanted = 16;
 // The block of lhs that a task keeps in L2 while panels of rhs stream by.
 static constexpr int64_t kLhsBlockBytes = 512 << 10;
 // Panels of rhs that are packed at a time.
@@ -128,10 +124,20 @@ static int64_t mostRowsInCache(const ContractionPlan &plan) {
 // In the time of a band of so many rows its weights arrive from memory.
 static constexpr int64_t kBandRows = 64;
 
-int64_t rowBands(int64_t rows) { return rows >= 8 * kBandRows ? 4 : rows >= 2 * kBandRows ? 2 : 1; }
+int64_t rowBands(Operation *op, int64_t rows) {
+  int64_t byRule = rows >= 8 * kBandRows ? 4 : rows >= 2 * kBandRows ? 2 : 1;
+  return loop::getTuning(op, loop::Knob::Bands).value_or(byRule);
+}
+
+TaskRules TaskRules::of(Operation *op) {
+  constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16;
+  int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
+  return {loop::scaleByGrain(kTaskFlops, grain), loop::scaleByGrain(kTasksWanted, -grain)};
+}
 
 /// Cuts the tiles of m and the panels of n into tasks.
-static void planTasks(ContractionPlan &plan, MLIRContext *context) {
+static void planTasks(ContractionPlan &plan, Operation *op) {
+  TaskRules rules = TaskRules::of(op);
   auto assume = [](AffineExpr e, int64_t otherwise) { return getConstant(e).value_or(otherwise); };
   int64_t k = assume(plan.reductionSize(), 256), m = assume(plan.mSize, 256), n = assume(plan.nSize, 256);
   int64_t batch = assume(plan.batchCount, 8), rows = plan.tiles.rows + (plan.tiles.extra ? 1 : 0);
@@ -144,16 +150,16 @@ static void planTasks(ContractionPlan &plan, MLIRContext *context) {
   // Each block of m would pack rhs again: then n is cut first.
   plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
   if (!plan.packRhs && batch == 1)
-    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, rowBands(m)));
+    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, rowBands(op, m)));
   plan.panelsPerTask = panels;
   auto count = [&] {
     return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask);
   };
-  while (plan.panelsPerTask > 1 && int64_t(count()) < kTasksWanted &&
-         plan.tilesPerTask * plan.panelsPerTask * tileFlops > kTaskFlops)
+  while (plan.panelsPerTask > 1 && int64_t(count()) < rules.wanted &&
+         plan.tilesPerTask * plan.panelsPerTask * tileFlops > rules.flops)
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
-  while (plan.tilesPerTask > 1 && int64_t(count()) < kTasksWanted &&
-         plan.tilesPerTask * plan.panelsPerTask * tileFlops > 2 * kTaskFlops)
+  while (plan.tilesPerTask > 1 && int64_t(count()) < rules.wanted &&
+         plan.tilesPerTask * plan.panelsPerTask * tileFlops > 2 * rules.flops)
     plan.tilesPerTask = llvm::divideCeil(plan.tilesPerTask, 2);
   // A dynamic m has rows left over, which the last block takes.
   plan.taskRows = plan.tiles.count.ceilDiv(plan.tilesPerTask);
@@ -215,11 +221,12 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   // Two registers hold a step's columns, one the splat; the rest accumulates.
   int64_t vectors = plan.panel / plan.width;
   int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  plan.tiles = cutRows(plan.mSize, std::min(mostRows, mostRowsInCache(plan)));
+  mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(mostRowsInCache(plan)));
+  plan.tiles = cutRows(plan.mSize, mostRows);
   auto m = getConstant(plan.mSize);
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);
   plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= 32);
-  planTasks(plan, context);
+  planTasks(plan, op);
 
   int64_t k = getConstant(plan.reductionSize()).value_or(256);
   int64_t panelBytes = std::max<int64_t>(1, k * plan.panel * plan.rhsBytes);

@@ -69,7 +69,16 @@ struct ContractionPlan {
 /// How many bands the rows (of a matrix, or pixels) of a kernel are cut into before its columns are. Tasks run band by
 /// band, and threads take neighbouring tasks: a thread then reads what it wrote in the kernel before, as other layers
 /// cut their rows alike, and not what another core has written. Each band reads all weights, which enough rows hide.
-int64_t rowBands(int64_t rows);
+int64_t rowBands(mlir::Operation *op, int64_t rows);
+
+/// A task should be long against handing it out, and a call have enough of them to balance threads. Both depend on
+/// shapes (and what was measured) alone, so that results do not depend on the number of threads.
+struct TaskRules {
+  int64_t flops;  ///< of a task, at least
+  int64_t wanted; ///< tasks of a kernel
+
+  static TaskRules of(mlir::Operation *op);
+};
 
 /// Merges neighbouring loops that both operands walk as one.
 llvm::SmallVector<ReductionLoop> collapseLoops(llvm::ArrayRef<ReductionLoop> loops);

@@ -2,14 +2,12 @@
 
 #include "compiler/codegen/cpu/ConvolutionPlan.h"
 
+#include "dialects/loop/Tuning.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace ptc::cpu {
-
-static constexpr int64_t kTaskFlops = 1 << 20;
-static constexpr int64_t kTasksWanted = 16;
 
 /// Cuts a row of `size` pixels into tiles, alike neighbours into one run.
 static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t size, int64_t inputSize) {
@@ -39,7 +37,8 @@ static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t si
   return runs;
 }
 
-static void planTasks(ConvolutionPlan &plan, MLIRContext *context) {
+static void planTasks(ConvolutionPlan &plan, Operation *op) {
+  TaskRules rules = TaskRules::of(op);
   int64_t pixels = getConstant(plan.output[plan.spatialRank()]).value_or(64);
   int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
   int64_t batch = getConstant(plan.output[0]).value_or(1);
@@ -57,12 +56,12 @@ static void planTasks(ConvolutionPlan &plan, MLIRContext *context) {
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
-  int64_t leastRows = plan.isDepthwise ? 4 : std::max<int64_t>(4, llvm::divideCeil(rows, rowBands(rows * pixels)));
-  while (plan.rowsPerTask > leastRows && count() < kTasksWanted && taskFlops() > kTaskFlops)
+  int64_t leastRows = plan.isDepthwise ? 4 : std::max<int64_t>(4, llvm::divideCeil(rows, rowBands(op, rows * pixels)));
+  while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
-  while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < kTasksWanted && taskFlops() > kTaskFlops)
+  while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
-  while (plan.rowsPerTask > 1 && count() < kTasksWanted && taskFlops() > kTaskFlops)
+  while (plan.rowsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
   plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
   plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
@@ -96,7 +95,8 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
     plan.panel = op.getWPanel();
     plan.panels = llvm::divideCeil(plan.groupOutputs, plan.panel);
     int64_t vectors = llvm::divideCeil(std::min<int64_t>(plan.panel, plan.groupOutputs), plan.width);
-    plan.tileRows = std::clamp<int64_t>((registers.count - vectors - 1) / vectors, 1, 28);
+    int64_t most = loop::getTuning(op, loop::Knob::Rows).value_or(28);
+    plan.tileRows = std::clamp<int64_t>((registers.count - vectors - 1) / vectors, 1, most);
   }
   plan.rows = getAffineConstantExpr(1, context);
   for (unsigned i = 0; i < last; ++i)
@@ -106,7 +106,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
     plan.tiles = cutPixels(plan, *size, *inputSize);
   else
     plan.tileRows = std::min<int64_t>(plan.tileRows, 8);
-  planTasks(plan, context);
+  planTasks(plan, op);
   return plan;
 }
 

@@ -36,19 +36,6 @@ struct Unit {
 
 } // namespace
 
-/// The kernel as text, without its name: what is alike prints alike.
-static std::string contentOf(loop::KernelOp kernel) {
-  std::string text;
-  raw_string_ostream out(text);
-  kernel->print(out, mlir::OpPrintingFlags().useLocalScope().assumeVerified());
-  text.erase(0, text.find(kernel.getName()) + kernel.getName().size());
-  // Operands have no names here; but one may be passed twice.
-  DenseMap<mlir::Value, size_t> first;
-  for (auto [i, input] : enumerate(kernel.getInputs()))
-    out << ' ' << first.try_emplace(input, i).first->second;
-  return text;
-}
-
 /// Of the target and the module: what decides the code of every kernel.
 static std::string describeSurroundings(mlir::ModuleOp module, const Target &target) {
   std::string text;
@@ -57,14 +44,6 @@ static std::string describeSurroundings(mlir::ModuleOp module, const Target &tar
   if (mlir::Attribute symbols = module->getAttr("ptc.symbols"))
     symbols.print(out);
   return text;
-}
-
-/// Without the number that tells it from others of this model: an edit elsewhere must not rename it.
-static StringRef plainName(StringRef name) {
-  StringRef rest = name;
-  bool hasNumber = rest.consume_front("k") && !rest.take_while(isDigit).empty();
-  rest = rest.drop_while(isDigit);
-  return hasNumber && rest.consume_front("_") ? rest : name;
 }
 
 static SmallVector<char, 0> writeText(ArrayRef<Unit> units, const Target &target, CodeForm form) {
@@ -160,7 +139,7 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
   std::string surroundings = describeSurroundings(module, target);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {
-    auto [entry, isNew] = known.try_emplace(contentOf(kernel), units.size());
+    auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), units.size());
     if (isNew) {
       Expected<KernelPlan> plan = planKernel(kernel, registers);
       if (!plan) {
@@ -168,7 +147,7 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
         return mlir::WalkResult::interrupt();
       }
       std::string hash = hashTexts({surroundings, entry->first()});
-      std::string symbol = ("ptc_kernel_" + plainName(kernel.getName()) + "_" + StringRef(hash).take_front(16)).str();
+      std::string symbol = ("ptc_kernel_" + loop::getPlainName(kernel) + "_" + StringRef(hash).take_front(16)).str();
       units.push_back({kernel, std::move(*plan), symbol, hash + " " + symbol});
     }
     const Unit &unit = units[entry->second];

@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/NestPlan.h"
 
 #include "compiler/codegen/cpu/Stages.h"
+#include "dialects/loop/Tuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -238,7 +239,8 @@ void Planner::widen() {
 /// A task is as many iterations of the innermost shared loops as make a fair piece of work: enough to pay for finding
 /// its place, few enough that threads share evenly.
 void Planner::cutTasks() {
-  constexpr double kPieceOfWork = 16384; // accesses and instructions of a point, times points
+  int64_t grain = loop::getTuning(kernel, loop::Knob::Grain).value_or(0);
+  double pieceOfWork = loop::scaleByGrain(16384, grain); // accesses and instructions of a point, times points
   double work = 0;
   for (const Stage &stage : p.stages)
     work += estimate(stage.parallel) * estimate(stage.reduction) *
@@ -247,12 +249,12 @@ void Planner::cutTasks() {
   p.tasks = one;
   for (unsigned i = p.shared.size(); i-- > 0;) {
     double size = estimate(p.shared[i].size);
-    if (getConstant(p.shared[i].size) && work * size <= kPieceOfWork) {
+    if (getConstant(p.shared[i].size) && work * size <= pieceOfWork) {
       work *= std::max(size, 1.0);
       continue;
     }
     p.blockLoop = i;
-    p.block = std::max<int64_t>(1, kPieceOfWork / std::max(work, 1.0));
+    p.block = std::max<int64_t>(1, pieceOfWork / std::max(work, 1.0));
     bool isVector = p.lanesAlongShared && i + 1 == p.shared.size();
     if (isVector)
       p.block = alignTo(p.block, p.width);

@@ -11,8 +11,6 @@ using namespace llvm;
 
 namespace ptc::cpu {
 
-static constexpr int64_t kTaskFlops = 1 << 20;
-static constexpr int64_t kTasksWanted = 16;
 // What a task keeps in L2 of its transformed inputs, besides weights and products.
 static constexpr int64_t kInputBytes = 512 << 10;
 
@@ -41,12 +39,13 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   plan.blockTiles = plan.tileRows * std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(4, registerTiles));
   plan.blocks = divideCeil(plan.tiles, plan.blockTiles);
   int64_t panelFlops = 2 * points * plan.blockTiles * plan.inputs * plan.panel;
+  TaskRules rules = TaskRules::of(op);
   plan.panelsPerTask = plan.panels;
-  while (plan.panelsPerTask > 1 && plan.panelsPerTask * panelFlops > 2 * kTaskFlops &&
-         plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < kTasksWanted)
+  while (plan.panelsPerTask > 1 && plan.panelsPerTask * panelFlops > 2 * rules.flops &&
+         plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < rules.wanted)
     plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
   plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
-  plan.bandBlocks = divideCeil(plan.blocks, rowBands(plan.tiles * m * m));
+  plan.bandBlocks = divideCeil(plan.blocks, rowBands(op, plan.tiles * m * m));
   return plan;
 }
 

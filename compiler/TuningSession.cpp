@@ -1,0 +1,56 @@
+#include "compiler/TuningSession.h"
+
+#include "compiler/Backend.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace ptc {
+
+TuningSession::~TuningSession() {
+  if (!folder.empty())
+    sys::fs::remove_directories(folder);
+}
+
+Error TuningSession::open() {
+  if (!options.tuningFile.empty()) {
+    Expected<TuningFile> read = TuningFile::read(options.tuningFile);
+    if (!read)
+      return read.takeError();
+    file = std::move(*read);
+  }
+  if (options.mode != Mode::MaxAutotune)
+    return Error::success();
+  // Beside the output: there is room for libraries with all weights.
+  SmallString<128> unique;
+  if (std::error_code error = sys::fs::createUniqueDirectory(options.output + ".tuning", unique))
+    return createStringError("cannot make a folder for tuning: " + error.message());
+  folder = unique.str().str();
+  Expected<Cache> cache = Cache::open(folder + "/objects");
+  if (!cache)
+    return cache.takeError();
+  objects = std::move(*cache);
+  return Error::success();
+}
+
+Error TuningSession::run(mlir::ModuleOp module, const cpu::Target &target,
+                         function_ref<LogicalResult(mlir::ModuleOp copy)> lowerCopy) {
+  if (options.mode == Mode::MaxAutotune) {
+    auto build = [&](mlir::ModuleOp copy, StringRef path) -> Error {
+      if (failed(lowerCopy(copy)))
+        return createStringError("a candidate cannot be compiled");
+      return emitCandidate({target, copy, nullptr}, weights, options, path, &*objects);
+    };
+    if (Error error = tune(module, target, folder, build, measure, times, file))
+      return error;
+    if (!options.tuningFile.empty())
+      if (Error error = file.write(options.tuningFile))
+        return error;
+  }
+  applyTuning(module, target, file);
+  return Error::success();
+}
+
+} // namespace ptc

@@ -1,0 +1,33 @@
+//===- TuningSession.h - one compilation's tuning --------------------------===//
+#pragma once
+
+#include "compiler/Cache.h"
+#include "compiler/Pipeline.h"
+#include "compiler/tune/Tune.h"
+
+namespace ptc {
+
+/// Reads the tuning file, measures what Mode::MaxAutotune wants to know of each target, keeps what was found, and sets
+/// the kernels' attributes.
+class TuningSession {
+public:
+  TuningSession(const Options &options, WeightStore &weights, const Measurer &measure, Times &times)
+      : options(options), weights(weights), measure(measure), times(times) {}
+  ~TuningSession();
+  TuningSession(const TuningSession &) = delete;
+
+  llvm::Error open();
+  llvm::Error run(mlir::ModuleOp module, const cpu::Target &target,
+                  llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp copy)> lowerCopy);
+
+private:
+  const Options &options;
+  WeightStore &weights;
+  const Measurer &measure;
+  Times &times;
+  TuningFile file;
+  std::string folder; ///< of candidates and of their kernels' objects; removed at the end
+  std::optional<Cache> objects;
+};
+
+} // namespace ptc
