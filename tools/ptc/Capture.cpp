@@ -1,9 +1,11 @@
-// The capture itself is Python's to do: the program carries the script and becomes the Python that runs it.
+// The capture itself is Python's to do: the program carries the package, as a zip archive, and becomes the Python that
+// runs it.
 #include "compiler/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 
 #include <cerrno>
 #include <cstring>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -14,9 +16,29 @@ extern const unsigned long ptc_embedded_capture_size;
 
 namespace ptc {
 
+/// A file without a name, in which the Python to come finds the package. -1 and errno where there can be none.
+static int openPackage() {
+  int file = memfd_create("ptc_capture.zip", 0);
+  const unsigned char *next = ptc_embedded_capture, *end = next + ptc_embedded_capture_size;
+  while (file >= 0 && next != end) {
+    ssize_t written = write(file, next, end - next);
+    if (written < 0)
+      return -1;
+    next += written;
+  }
+  return file;
+}
+
 int capture(const CaptureOptions &options) {
   std::string python = options.python.empty() ? "python3" : options.python;
-  std::string script(reinterpret_cast<const char *>(ptc_embedded_capture), ptc_embedded_capture_size);
+  int package = openPackage();
+  if (package < 0) {
+    printError(std::string("capture: ") + std::strerror(errno));
+    return kUsage;
+  }
+  std::string path = "'/proc/self/fd/" + std::to_string(package) + "'";
+  std::string script = "import sys; sys.path.append(" + path + "); from ptc_capture.command import main; sys.path.remove(" +
+                       path + "); sys.exit(main())";
   std::vector<std::string> words = {python, "-c", script, options.target, "--output=" + options.output};
   if (options.hasArguments)
     words.push_back("--args=" + options.arguments);

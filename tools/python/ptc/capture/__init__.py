@@ -1,0 +1,1 @@
+"""Captures what Dynamo makes of ordinary Python (see command.py)."""
