@@ -260,8 +260,8 @@ llvm::Error CallResolver::setNumber(ResolvedCall &resolved, const aten::Argument
 /// A symbolic number as an attribute: an integer expression, a known bool or
 /// float.
 llvm::Expected<Attribute> CallResolver::numberAttribute(const Expression &number) {
-  if (number.kind == Expression::Boolean)
-    return builder.getBoolAttr(number.integer);
+  if (auto known = number.isCondition() ? symbols.prove(number) : std::nullopt)
+    return builder.getBoolAttr(*known);
   if (number.isFloat()) {
     if (auto known = symbols.toConstant(number))
       return builder.getF64FloatAttr(*known);

@@ -354,17 +354,18 @@ llvm::Expected<mlir::Value> NodeBuilder::buildOutput(const Value &value, const S
   return buildNumberOutput(number, loc);
 }
 
-/// A number that the model returns is a tensor without dimensions: int64, bool,
-/// or float64, as Python's numbers are.
+/// A number that the model returns, or chooses by, is a tensor without
+/// dimensions: int64, bool, or float64, as Python's numbers are.
 llvm::Expected<mlir::Value> NodeBuilder::buildNumberOutput(const Expression &number, Location loc) {
   if (number.isFloat())
     return buildNumberTensor(number, symbols, builder, loc);
   Attribute attr;
   Type element = builder.getI64Type();
-  auto known = number.kind == Expression::Integer ? std::nullopt : symbols.prove(number);
+  if (number.isCondition())
+    element = builder.getI1Type();
+  auto known = number.isCondition() ? symbols.prove(number) : std::nullopt;
   if (known) {
     attr = builder.getBoolAttr(*known);
-    element = builder.getI1Type();
   } else {
     auto integer = symbols.toAffine(number);
     if (!integer)

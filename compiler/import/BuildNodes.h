@@ -33,7 +33,6 @@ private:
   bool isNumber(const Node &node, const Scope &scope) const;
   llvm::Error buildNumber(const Node &node, Scope &scope);
   llvm::Error buildUnknown(const Node &node, Scope &scope);
-  llvm::Expected<mlir::Value> buildCondition(const Expression &condition, mlir::Location loc);
   llvm::Error buildRegion(const Graph &graph, mlir::OperationState &state);
   llvm::Error inlineSubgraph(const Node &node, Scope &scope, size_t subgraphIndex);
   llvm::Error checkAutocast(const Node &node) const;

@@ -2,7 +2,6 @@
 
 #include "compiler/import/BuildNodes.h"
 
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using llvm::StringRef;
@@ -85,47 +84,6 @@ llvm::Error NodeBuilder::buildRegion(const Graph &graph, OperationState &state) 
   return llvm::Error::success();
 }
 
-/// A condition on sizes, which runs choose by, as a tensor of one bool.
-llvm::Expected<mlir::Value> NodeBuilder::buildCondition(const Expression &condition, Location loc) {
-  Type boolean = RankedTensorType::get({}, builder.getI1Type()),
-       number = RankedTensorType::get({}, builder.getI64Type());
-  auto create = [&](aten::Call call, Type type) { return call.create(builder, loc, type)->getResult(0); };
-  auto full = [&](Attribute value, Type type) {
-    Type element = llvm::cast<RankedTensorType>(type).getElementType();
-    return create(aten::Call("full.default").set("size", ShapeRef(), builder.getContext()).set("fill_value", value)
-                      .set("dtype", TypeAttr::get(element)), type);
-  };
-  if (std::optional<bool> known = symbols.prove(condition))
-    return full(builder.getBoolAttr(*known), boolean);
-  llvm::StringRef name = llvm::StringSwitch<llvm::StringRef>(condition.name)
-                             .Case("Eq", "eq.Tensor").Case("Ne", "ne.Tensor").Case("Lt", "lt.Tensor")
-                             .Case("Le", "le.Tensor").Case("Gt", "gt.Tensor").Case("Ge", "ge.Tensor")
-                             .Case("And", "logical_and.default").Case("Or", "logical_or.default")
-                             .Case("Not", "logical_not.default").Default("");
-  bool isCall = condition.kind == Expression::Call && !name.empty();
-  if (!isCall || condition.arguments.size() != (condition.name == "Not" ? 1 : 2))
-    return fail("the condition '" + condition.str() + "' is not one on sizes that ptc can compute");
-  llvm::SmallVector<mlir::Value> sides;
-  for (const Expression &side : condition.arguments) {
-    if (name.starts_with("logical")) {
-      auto value = buildCondition(side, loc);
-      if (!value)
-        return value.takeError();
-      sides.push_back(*value);
-    } else {
-      auto size = symbols.toAffine(side);
-      if (!size)
-        return size.takeError();
-      sides.push_back(full(makeSizeAttr(*size), number));
-    }
-  }
-  aten::Call call(name);
-  call.set("self", sides[0]);
-  if (sides.size() == 2)
-    call.set("other", sides[1]);
-  return create(std::move(call), boolean);
-}
-
 /// Kept as it is, so that `explain` can name it with its line: an operator of
 /// another library, of a newer torch, or one that takes graphs.
 llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
@@ -147,7 +105,7 @@ llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
     // What chooses between graphs may be a condition on sizes.
     if (const Binding *binding = input.value.kind == Value::Reference ? scope.find(input.value.text) : nullptr;
         target == "higher_order.cond" && i == 0 && binding && binding->number) {
-      auto condition = buildCondition(*binding->number, loc);
+      auto condition = buildNumberOutput(*binding->number, loc);
       if (!condition)
         return condition.takeError();
       operands.push_back(*condition);

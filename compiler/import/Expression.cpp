@@ -49,12 +49,17 @@ bool Expression::isFloat() const {
     return true;
   if (kind != Call || name == "Floor" || name == "Ceil" || name == "Trunc")
     return false;
-  if (name == "ToFloat" || name == "TrueDiv" || name == "Sqrt")
+  if (name == "ToFloat" || name == "TrueDiv" || name == "Sqrt" || name == "RoundDecimal")
     return true;
   // Of a condition's values only; comparing floats gives no float.
   bool isArithmetic = name == "Add" || name == "Sub" || name == "Mul" || name == "Pow" || name == "Max" ||
                       name == "Min" || name == "Abs" || name == "Identity" || name == "Where";
   return isArithmetic && llvm::any_of(arguments, [](const Expression &e) { return e.isFloat(); });
+}
+
+bool Expression::isCondition() const {
+  static const StringRef kConditions[] = {"Eq", "Ne", "Lt", "Le", "Gt", "Ge", "And", "Or", "Not"};
+  return kind == Boolean || (kind == Call && llvm::is_contained(kConditions, name));
 }
 
 static StringRef infix(StringRef call) {

@@ -36,6 +36,8 @@ struct Expression {
 
   /// A float in Python, whatever its value.
   bool isFloat() const;
+  /// A bool in Python, whatever its value.
+  bool isCondition() const;
   bool operator==(const Expression &other) const;
 
   /// As Python, for messages.

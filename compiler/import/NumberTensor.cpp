@@ -53,6 +53,15 @@ llvm::Expected<mlir::Value> buildNumberTensor(const Expression &number, SymbolTa
     return constant(makeSizeAttr(*integer));
   llvm::consumeError(integer.takeError());
 
+  if (number.name == "RoundDecimal" && number.arguments.size() == 2 &&
+      number.arguments[1].kind == Expression::Integer) {
+    auto operand = buildNumberTensor(number.arguments[0], symbols, builder, loc);
+    if (!operand)
+      return operand;
+    aten::Call call("round.decimals");
+    call.set("self", *operand).set("decimals", Attribute(builder.getI64IntegerAttr(number.arguments[1].integer)));
+    return call.create(builder, loc, type)->getResult(0);
+  }
   llvm::SmallVector<mlir::Value, 2> operands;
   for (const Expression &argument : number.arguments) {
     auto operand = buildNumberTensor(argument, symbols, builder, loc);

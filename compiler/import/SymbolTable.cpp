@@ -267,19 +267,33 @@ llvm::Expected<AffineExpr> SymbolTable::round(const Quotient &value, StringRef h
   return how == "Floor" ? floorDivide(a, b) : -floorDivide(-a, b);
 }
 
+/// Python's round: half a unit is added, and taken back where that makes an odd number of a half.
+AffineExpr SymbolTable::roundToEven(AffineExpr value, int64_t divisor) {
+  AffineExpr twice = simplify(value * 2 + divisor), rounded = floorDivide(twice, constant(2 * divisor));
+  if (divisor % 2)
+    return rounded; // there are no halves
+  AffineExpr isHalf = constant(1) - makeExtremum(symbols, {false, twice % (2 * divisor), constant(1)});
+  return rounded - isHalf * (rounded % 2);
+}
+
 llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression &call) {
   StringRef name = call.name;
-  llvm::SmallVector<Quotient, 3> arguments;
-  if (name != "Where" && name != "sym_ite")
-    for (const Expression &argument : call.arguments) {
-      if (name == "Pow" && !arguments.empty())
-        break;
-      auto value = evaluate(argument);
-      if (!value)
-        return value;
-      arguments.push_back(*value);
-    }
   auto whole = [&](AffineExpr expr) { return Quotient{expr, constant(1)}; };
+  if (call.isCondition()) {
+    auto holds = evaluateCondition(call);
+    return holds ? llvm::Expected<Quotient>(whole(*holds)) : holds.takeError();
+  }
+  if (name == "Where" || name == "sym_ite")
+    return evaluateChoice(call);
+  llvm::SmallVector<Quotient, 3> arguments;
+  for (const Expression &argument : call.arguments) {
+    if (name == "Pow" && !arguments.empty())
+      break;
+    auto value = evaluate(argument);
+    if (!value)
+      return value;
+    arguments.push_back(*value);
+  }
   auto unknown = [&] { return llvm::createStringError("sizes cannot hold '" + call.str() + "'"); };
 
   if (call.arguments.size() == 3) {
@@ -289,8 +303,6 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
         return divided.takeError();
       return whole(*divided % arguments[2].numerator);
     }
-    if (auto holds = name == "Where" || name == "sym_ite" ? prove(call.arguments[0]) : std::nullopt)
-      return evaluate(call.arguments[*holds ? 1 : 2]);
     return unknown();
   }
   if (call.arguments.size() == 1) {
@@ -301,6 +313,8 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
       auto rounded = round(a, name);
       return rounded ? llvm::Expected<Quotient>(whole(*rounded)) : rounded.takeError();
     }
+    if (auto divisor = getConstant(simplify(a.denominator)); name == "RoundToInt" && divisor && *divisor > 0)
+      return whole(roundToEven(a.numerator, *divisor));
     if (name == "Abs" && (range(simplify(a.numerator)).min >= 0 || range(simplify(a.numerator)).max <= 0))
       return range(simplify(a.numerator)).min >= 0 ? a : Quotient{-a.numerator, a.denominator};
     return unknown();
@@ -436,6 +450,58 @@ void SymbolTable::addGuard(const Expression &condition) {
   } else if (prove(condition) != true && !llvm::is_contained(guards, condition)) {
     guards.push_back(condition);
   }
+}
+
+/// As Python has it in arithmetic: 1 where it holds, 0 where it does not.
+llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &condition) {
+  if (auto known = prove(condition))
+    return constant(*known);
+  StringRef name = condition.name;
+  bool isRelation = !relation(name).empty();
+  auto unknown = [&] { return llvm::createStringError("sizes cannot hold '" + condition.str() + "'"); };
+  if (condition.arguments.size() != (name == "Not" ? 1 : 2))
+    return unknown();
+  if (!isRelation) {
+    llvm::SmallVector<AffineExpr, 2> parts;
+    for (const Expression &argument : condition.arguments) {
+      auto part = toAffine(argument);
+      if (!part)
+        return part;
+      parts.push_back(*part);
+    }
+    return name == "Not" ? constant(1) - parts[0] : makeExtremum(symbols, {name == "Or", parts[0], parts[1]});
+  }
+  auto difference = evaluate(Expression::makeCall("Sub", condition.arguments));
+  if (!difference)
+    return difference.takeError();
+  if (range(simplify(difference->denominator)).min <= 0)
+    return unknown();
+  AffineExpr above = simplify(difference->numerator), below = simplify(-above);
+  auto isPositive = [&](AffineExpr expr) {
+    return makeExtremum(symbols, {true, makeExtremum(symbols, {false, expr, constant(1)}), constant(0)});
+  };
+  if (name == "Gt" || name == "Le")
+    return name == "Gt" ? isPositive(above) : constant(1) - isPositive(above);
+  if (name == "Lt" || name == "Ge")
+    return name == "Lt" ? isPositive(below) : constant(1) - isPositive(below);
+  AffineExpr differs = isPositive(above) + isPositive(below);
+  return name == "Ne" ? differs : constant(1) - differs;
+}
+
+/// Where(condition, a, b)
+llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateChoice(const Expression &call) {
+  if (call.arguments.size() != 3)
+    return llvm::createStringError("sizes cannot hold '" + call.str() + "'");
+  if (auto holds = prove(call.arguments[0]))
+    return evaluate(call.arguments[*holds ? 1 : 2]);
+  AffineExpr values[3];
+  for (auto [value, argument] : llvm::zip(values, call.arguments)) {
+    auto evaluated = toAffine(argument);
+    if (!evaluated)
+      return evaluated.takeError();
+    value = *evaluated;
+  }
+  return Quotient{values[2] + values[0] * (values[1] - values[2]), constant(1)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -55,9 +55,12 @@ private:
   };
   llvm::Expected<Quotient> evaluate(const Expression &expression);
   llvm::Expected<Quotient> evaluateCall(const Expression &call);
+  llvm::Expected<mlir::AffineExpr> evaluateCondition(const Expression &condition);
+  llvm::Expected<Quotient> evaluateChoice(const Expression &call);
   llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
   llvm::Expected<Quotient> evaluateReal(double value);
   llvm::Expected<mlir::AffineExpr> round(const Quotient &value, llvm::StringRef how);
+  mlir::AffineExpr roundToEven(mlir::AffineExpr value, int64_t divisor);
   llvm::Expected<mlir::AffineExpr> toInteger(const Quotient &value, const Expression &expression);
 
   mlir::AffineExpr constant(int64_t value) const;

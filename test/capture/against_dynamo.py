@@ -44,6 +44,14 @@ def dynamo(script: str, name: str):
         return torch._dynamo.explain(getattr(module, name))(*args, **kwargs)
 
 
+def call(library: Path, inputs: dict) -> list:
+    given, answered = library.with_name("in.safetensors"), library.with_name("out.safetensors")
+    save_file(inputs, given)
+    run("run", library, "--inputs", given, "--outputs", answered)
+    outputs = load_file(answered)
+    return [outputs[str(i)] for i in range(len(outputs))]
+
+
 def first_line(text: str) -> str:
     return text.strip().splitlines()[0]
 
@@ -87,18 +95,12 @@ def toy(folder: Path) -> None:
     assert f"{HERE / 'toy.py'}:8: Data-dependent branching" in error and error.count("\n") == 1, error
     run("compile", folder / "m.graph", "-o", folder / "m.so", "--no-fullgraph")
 
-    def call(graph: int, inputs: dict) -> list:
-        save_file(inputs, folder / "in.safetensors")
-        library = folder / f"m-graph{graph}.so"
-        run("run", library, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors")
-        outputs = load_file(folder / "out.safetensors")
-        return [outputs[str(i)] for i in range(len(outputs))]
-
     function = importlib.import_module("toy").toy_example
     for sign in (1, -1):
         a, b = torch.randn(10), sign * torch.rand(10)
-        negative, x = call(0, {"a": a, "b": b})
-        (y,) = call(branches["true" if negative else "false"], {"x": x, "b": b})
+        negative, x = call(folder / "m-graph0.so", {"a": a, "b": b})
+        way = branches["true" if negative else "false"]
+        (y,) = call(folder / f"m-graph{way}.so", {"x": x, "b": b})
         assert bool(negative) == (sign < 0)
         torch.testing.assert_close(y, function(a, b))
 
@@ -138,6 +140,20 @@ def generating(folder: Path) -> None:
     assert report["breaks"] >= 6 and report["runs"] > 1, report["breaks"]
 
 
+def casting(folder: Path) -> None:
+    """Autocast's casts are in the graphs, before and behind a break in it."""
+    report = compare("casting", "model", folder)
+    assert (report["graphs"], report["breaks"]) == (2, 1) and not report["fallbacks"], report
+    run("compile", folder / "m.graph", "-o", folder / "m.so", "--no-fullgraph")
+    module = importlib.import_module("casting")
+    (x,) = module.example_inputs
+    (y,) = call(folder / "m-graph0.so", {"x": x})
+    assert y.dtype == torch.bfloat16, y.dtype
+    (result,) = call(folder / "m-graph1.so", {"x": x, "y": y})
+    with contextlib.redirect_stdout(io.StringIO()):
+        torch.testing.assert_close(result, module.model(x), rtol=1e-2, atol=1e-2)
+
+
 def without_breaks(folder: Path) -> None:
     """One graph is a model like any other; sizes stay symbolic."""
     script = folder / "net.py"
@@ -151,10 +167,9 @@ def without_breaks(folder: Path) -> None:
     report = json.loads(run("explain", folder / "net.graph", "--graph", "0", "--json").stdout)
     inputs = {info["name"]: info["type"] for info in report["inputs"]}
     (name,) = [name for name, kind in inputs.items() if kind.startswith("float32[")]
-    save_file({name: x, **{n: torch.tensor(7) for n in inputs if n != name}}, folder / "in.safetensors")
-    run("run", folder / "compiled.so", "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors")
+    (y,) = call(folder / "compiled.so", {name: x, **{n: torch.tensor(7) for n in inputs if n != name}})
     sys.path.insert(0, str(folder))
-    torch.testing.assert_close(load_file(folder / "out.safetensors")["0"], importlib.import_module("net").net(x))
+    torch.testing.assert_close(y, importlib.import_module("net").net(x))
 
 
 def from_the_package(folder: Path) -> None:
@@ -187,7 +202,7 @@ def main() -> None:
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(HERE))
-    run_cases([toy, items, containers, generating, without_breaks, from_the_package, errors])
+    run_cases([toy, items, containers, generating, casting, without_breaks, from_the_package, errors])
 
 
 if __name__ == "__main__":

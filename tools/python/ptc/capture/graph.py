@@ -8,8 +8,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import CaptureError
-
 
 def weight_path(source: str) -> str:
     """L['self']._modules['fc']._parameters['weight'] is fc.weight."""
@@ -62,17 +60,17 @@ def without_grad_mode(gm: Any) -> Any:
 
     gm = copy.copy(gm)
     gm.graph = copy.deepcopy(gm.graph)
-    for node in list(gm.graph.nodes):
-        if node.op == "call_function" and node.target in (
-            torch._C._set_grad_enabled,
-            torch.amp.autocast_mode._enter_autocast,
-            torch.amp.autocast_mode._exit_autocast,
-        ):
-            if node.target is not torch._C._set_grad_enabled:
-                raise CaptureError("autocast inside the model is not supported")
-            gm.graph.erase_node(node)
+    for node in gm.graph.find_nodes(op="call_function", target=torch._C._set_grad_enabled):
+        gm.graph.erase_node(node)
     gm.recompile()
     return gm
+
+
+def is_autocast(gm: Any) -> bool:
+    import torch
+
+    enter = torch.amp.autocast_mode._enter_autocast
+    return torch.is_autocast_enabled("cpu") or bool(gm.graph.find_nodes(op="call_function", target=enter))
 
 
 def to_aten(gm: Any, values: list[Any]) -> Any:
@@ -83,6 +81,8 @@ def to_aten(gm: Any, values: list[Any]) -> Any:
 
     gm = without_grad_mode(gm)
     mode = torch._guards.detect_fake_mode(values) or torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
+    # Autocast inserts its casts below the level that knows operators as the user called them.
+    pre_dispatch = not is_autocast(gm)
 
     def run(*arguments: Any) -> Any:
         with preserve_node_meta():
@@ -91,8 +91,9 @@ def to_aten(gm: Any, values: list[Any]) -> Any:
     old = mode.allow_non_fake_inputs
     mode.allow_non_fake_inputs = True
     try:
-        with torch.no_grad(), mode:
-            return make_fx(run, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*values)
+        # The outer autocast changes nothing; its end undoes what a graph that raises has entered.
+        with torch.no_grad(), mode, torch.autocast("cpu", enabled=torch.is_autocast_enabled("cpu")):
+            return make_fx(run, tracing_mode="real", pre_dispatch=pre_dispatch, _allow_non_fake_inputs=True)(*values)
     finally:
         mode.allow_non_fake_inputs = old
 
