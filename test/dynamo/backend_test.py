@@ -99,6 +99,12 @@ class BackendTest(unittest.TestCase):
     def test_numbers_that_change(self) -> None:
         self.check(lambda x, a: x * a + 1, (torch.randn(4), 2.5), (torch.randn(4), 3.25), (torch.randn(4), 0.1))
 
+    def test_numbers_that_are_rounded(self) -> None:
+        def function(x, n):
+            return x[: round(n / 2 + 1)] + round(n / 2), x + round(n / 2 * 123.4567, 1), x.new_full((2,), n > 3)
+
+        self.check(function, *((torch.zeros(9), n) for n in range(2, 8)), dynamic=True)
+
     def test_state_in_place(self) -> None:
         calls = [(torch.randn(1, 4, 32), torch.arange(4))]
         calls += [(torch.randn(1, 1, 32), torch.tensor([n])) for n in (4, 5)]
@@ -272,15 +278,99 @@ class BackendTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "backend_test.twice"):
             torch.compile(lambda x: twice(x) - 1, backend=backend, options={"fallback": False})(torch.ones(2))
 
+    def test_views_by_strides(self) -> None:
+        """They count in memory, whatever the shape of what they are taken of."""
+        last = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+        self.check(lambda x: torch.as_strided(x + 1, (8, 3), (1, 5), 2) * 2, (last,))
+        self.check(lambda x: torch.as_strided((x + 1)[1:].t(), (3,), (2,)) * 2, (torch.randn(4, 6),))
+        self.check(lambda x: (x.t().as_strided((2,), (1,)), (x + 1).t().as_strided((2,), (6,))), (torch.randn(4, 6),))
+
     def test_memory_layout_is_not_guessed(self) -> None:
         with self.assertWarnsRegex(FallbackWarning, "as_strided.* of a tensor that is not contiguous"):
-            compiled = torch.compile(lambda x: (x + 1).t().as_strided((2,), (1,)), backend=backend)
-            compiled(torch.ones(3, 4))
+            compiled = torch.compile(lambda x: x.as_strided((2,), (1,)) + 1, backend=backend)
+            compiled(torch.ones(3, 4)[:, :2])
 
-    def test_gradients_are_eagers(self) -> None:
+    def test_numbers_that_the_program_says(self) -> None:
+        self.enterContext(torch._dynamo.config.patch(capture_scalar_outputs=True))
+
+        def function(x, sizes):
+            a, b = sizes.tolist()
+            torch._check(a == 1)
+            torch._check(b == 3)
+            return torch.split(x * 2, [a, b])
+
+        compiled = torch.compile(function, backend=backend, fullgraph=True)
+        self.assertEqual([part.tolist() for part in compiled(torch.ones(4), torch.tensor([1, 3]))], [[2], [2, 2, 2]])
+        with self.assertRaisesRegex(RuntimeError, r"backend_test\.py:\d+.*: the data say 2, the program that it is 1"):
+            compiled(torch.ones(4), torch.tensor([2, 2]))
+
+    def test_derivatives_by_themselves(self) -> None:
+        aten, prims = torch.ops.aten, torch.ops.prims
+        for pool, sizes in ((aten.avg_pool2d_backward, (7, 6)), (aten.avg_pool3d_backward, (7, 6, 5))):
+            for kernel, strides, padding, ceils, counts in ((3, 2, 1, False, True), (2, 2, 0, True, False)):
+                forward = F.avg_pool2d if len(sizes) == 2 else F.avg_pool3d
+                x = torch.randn(2, 3, *sizes)
+                lists = [[n] * len(sizes) for n in (kernel, strides, padding)]
+                grad = torch.randn_like(forward(x, kernel, strides, padding, ceils, counts))
+                self.check(lambda g, x: pool(g, x, *lists, ceils, counts, None), (grad, x))  # noqa: B023
+        for nearest in (aten.upsample_nearest2d_backward, aten._upsample_nearest_exact2d_backward):
+            self.check(lambda g: nearest(g, [7, 9], [2, 3, 4, 5], None, None), (torch.randn(2, 3, 7, 9),))  # noqa: B023
+            self.check(lambda g: nearest(g, [6, 8], [2, 3, 3, 4], 2.0, 2.0), (torch.randn(2, 3, 6, 8),))  # noqa: B023
+        tensors = torch.randn(2, 4, 3, 3), torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3)
+        self.check(
+            lambda *given: aten.convolution_backward(*given, [4], [1], [0], [1], False, [0], 1, [True] * 3), tensors
+        )
+        integers = torch.randint(-9, 9, (8,)), torch.randint(1, 9, (8,))
+        self.check(lambda a, b: (prims.div(a, b), prims.remainder(a, b)), integers)
+
+    def check_training(self, module: nn.Module, *inputs: torch.Tensor) -> None:
+        """Two steps of each: results, derivatives, and buffers that the forward pass updates."""
+        self.enterContext(torch.enable_grad())
+        eager = copy.deepcopy(module)
+        compiled = torch.compile(module, backend=backend, fullgraph=True)
+        for _ in range(2):
+            values = []
+            for call in (compiled, eager):
+                arguments = [x.clone().requires_grad_(x.is_floating_point()) for x in inputs]
+                result = call(*arguments)
+                result.square().mean().backward()
+                owner = eager if call is eager else module
+                values.append([result, *(x.grad for x in arguments), *(p.grad for p in owner.parameters())])
+                values[-1] += owner.buffers()
+            torch.testing.assert_close(*values, rtol=1e-4, atol=2e-5)
+
+    def test_training(self) -> None:
+        self.check_training(conv_net().train(), torch.randn(2, 3, 32, 32))
+        self.check_training(nn.TransformerEncoderLayer(32, 4, 64, 0.0, batch_first=True), torch.randn(2, 5, 32))
+        self.check_training(nn.Sequential(nn.Embedding(9, 8), nn.LayerNorm(8), nn.Linear(8, 9), nn.LogSoftmax(-1)),
+                            torch.randint(0, 9, (2, 5)))  # fmt: skip
+        self.check_training(nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(2), nn.Upsample(scale_factor=2), nn.GELU()),
+                            torch.randn(2, 3, 12, 12))  # fmt: skip
+
+    def test_backward_falls_back_by_itself(self) -> None:
+        @torch.library.custom_op("backend_test::cube", mutates_args=())
+        def cube(x: torch.Tensor) -> torch.Tensor:
+            return x**3
+
+        class Thrice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 3
+
+            @staticmethod
+            def backward(ctx, grad):
+                return cube(grad)
+
+        cube.register_fake(torch.empty_like)
+        x = torch.ones(2, requires_grad=True)
+        with torch.enable_grad(), self.assertWarnsRegex(FallbackWarning, "the backward graph runs in eager mode: .*cube"):
+            (torch.compile(Thrice.apply, backend=backend)(x) * 2).sum().backward()
+        self.assertEqual(x.grad.tolist(), [8, 8])
+
+    def test_constants_have_no_gradients(self) -> None:
         module = nn.Linear(3, 3)
-        with torch.enable_grad(), self.assertWarnsRegex(FallbackWarning, "torch.no_grad"):
-            torch.compile(module, backend=backend)(torch.ones(1, 3)).sum().backward()
+        with torch.enable_grad(), self.assertWarnsRegex(FallbackWarning, "constants have no gradients"):
+            torch.compile(module, backend=backend, options={"freezing": True})(torch.ones(1, 3)).sum().backward()
         self.assertEqual(module.bias.grad.tolist(), [1, 1, 1])
 
     def test_options(self) -> None:

@@ -145,16 +145,16 @@ static TList convolutionBackward(B &b, T grad, T x, T w, DimsRef strides, DimsRe
 }
 
 /// Each element's derivative, divided, goes to all elements of its window.
-static T averagePoolBackward(B &b, T grad, T x, Dims kernel, Dims strides, Dims padding, bool countsPadding,
-                             std::optional<int64_t> divisor) {
-  Shape size = lastSizes(x, 2), out = lastSizes(grad, 2);
+static T averagePoolBackward(B &b, size_t spatial, T grad, T x, Dims kernel, Dims strides, Dims padding,
+                             bool countsPadding, std::optional<int64_t> divisor) {
+  Shape size = lastSizes(x, spatial), out = lastSizes(grad, spatial);
   strides = strides.empty() ? kernel : strides;
   for (Dims *list : {&kernel, &strides, &padding})
-    list->resize(2, list->front());
+    list->resize(spatial, list->front());
   Shape counted, before, after, window(x.rank(), b.size(1)), low(x.rank(), b.size(0)), high = low;
-  Dims unit(x.rank(), 1), none(x.rank(), 0), between = none;
-  for (size_t i = 0; i < 2; ++i) {
-    int64_t margin = countsPadding ? padding[i] : 0, dim = x.rank() - 2 + i, lead = kernel[i] - 1 - padding[i];
+  Dims unit(x.rank(), 1), none(x.rank(), 0), between = none, ones(spatial, 1), zeros(spatial, 0);
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t margin = countsPadding ? padding[i] : 0, dim = x.rank() - spatial + i, lead = kernel[i] - 1 - padding[i];
     AffineExpr span = (out[i] - 1) * strides[i];
     counted.push_back(size[i] + 2 * margin);
     before.push_back(b.size(padding[i] - margin));
@@ -165,7 +165,7 @@ static T averagePoolBackward(B &b, T grad, T x, Dims kernel, Dims strides, Dims 
     high[dim] = size[i] + (kernel[i] - 2 - lead) - span;
   }
   T counts = b.pad(b.full(counted, 1, grad.dtype()), before, after, 0);
-  T count = b.reduceWindow("sum", counts, {b.size(kernel[0]), b.size(kernel[1])}, strides, {1, 1}, {0, 0}, {0, 0});
+  T count = b.reduceWindow("sum", counts, Shape(window.end() - spatial, window.end()), strides, ones, zeros, zeros);
   T share = divisor ? grad / double(*divisor) : grad / count;
   return b.reduceWindow("sum", b.pad(share, low, high, 0, between), window, unit, unit, none, none);
 }
@@ -184,11 +184,18 @@ static void addWindows(Table &t) {
                                       bool transposed, Any, int64_t groups, Any) {
     if (transposed)
       return TList{b.unsupported("the derivative of a transposed convolution is not supported")};
+    for (Dims *list : {&strides, &padding, &dilations})
+      if (list->size() == 1)
+        list->resize(x.rank() - 2, list->front());
     return convolutionBackward(b, grad, x, w, strides, padding, dilations, groups);
   });
   t.opmath("avg_pool2d_backward", [](B &b, T grad, T x, Dims kernel, Dims strides, Dims padding, bool,
                                      bool countsPadding, std::optional<int64_t> divisor) {
-    return averagePoolBackward(b, grad, x, kernel, strides, padding, countsPadding, divisor);
+    return averagePoolBackward(b, 2, grad, x, kernel, strides, padding, countsPadding, divisor);
+  });
+  t.opmath("avg_pool3d_backward", [](B &b, T grad, T x, Dims kernel, Dims strides, Dims padding, bool,
+                                     bool countsPadding, std::optional<int64_t> divisor) {
+    return averagePoolBackward(b, 3, grad, x, kernel, strides, padding, countsPadding, divisor);
   });
   t.opmath("_adaptive_avg_pool2d_backward", [](B &b, T grad, T x) {
     T rows = adaptiveShares(b, grad.size(-2), x.size(-2), grad.dtype());

@@ -1,4 +1,4 @@
-"""The backend of torch.compile: `torch.compile(module, backend="ptc")`, for inference.
+"""The backend of torch.compile: `torch.compile(module, backend="ptc")`.
 
 Dynamo hands over a graph; AOTAutograd makes it functional and lays open what it mutates and aliases; its text goes to
 `ptc compile`, and the library is kept on disk under a hash of the text. Calls take and return torch's own memory.
@@ -6,6 +6,8 @@ Dynamo hands over a graph; AOTAutograd makes it functional and lays open what it
 Parameters are inputs of the library, not constants in it: they stay where they are, `load_state_dict` and optimizers
 may change them, and one library serves all layers and models of one structure. `options={"freezing": True}` makes them
 constants, as inductor's option of that name: ptc packs them at compile time, and later changes of them are not seen.
+
+Where gradients are needed, AOTAutograd makes two graphs, forward and backward, and each is a library.
 
 What ptc cannot compile runs in eager mode, one graph at a time, with a FallbackWarning that says why.
 """
@@ -18,6 +20,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
+from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import detect_fake_mode
 from torch.utils._python_dispatch import _disable_current_modes
@@ -63,28 +66,45 @@ def backend(
     if mode not in (None, "default"):
         raise ValueError(f"ptc has no mode '{mode}' (only 'default')")
     settings = Options.parse(options)
+    trains = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in example_inputs)
+    frozen: dict[int, torch.Tensor] = {}
+
+    def compile_forward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
+        graph = prepare(module, frozen, len(example_inputs), detect_fake_mode(fakes))
+        with _disable_current_modes():  # AOTAutograd's own, in which there are no real tensors
+            return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None)
+
+    def compile_backward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
+        try:
+            return compile_forward(module, fakes)
+        except (Refused, CompileError) as error:
+            if not settings.fallback:
+                raise
+            _warn("the backward graph runs in eager mode", error)
+            return make_boxed_func(module.forward)
+
     try:
-        if torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in example_inputs):
-            raise Refused(
-                "gradients would be needed, and ptc compiles inference only "
-                "(call the model under torch.no_grad() or torch.inference_mode())"
-            )
-        frozen = _frozen(gm, example_inputs) if settings.freezing else {}
-
-        def compile_inference(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
-            graph = prepare(module, frozen, len(example_inputs), detect_fake_mode(fakes))
-            with _disable_current_modes():  # AOTAutograd's own, in which there are no real tensors
-                return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None)
-
+        if settings.freezing:
+            if trains:
+                raise Refused("constants have no gradients (leave options freezing out, or call it under torch.no_grad())")
+            frozen = _frozen(gm, example_inputs)
         compiler = aot_autograd(
-            fw_compiler=compile_inference, decompositions=decompositions(), keep_inference_input_mutations=True
+            fw_compiler=compile_forward,
+            bw_compiler=compile_backward,
+            partition_fn=min_cut_rematerialization_partition,
+            decompositions=decompositions(),
+            keep_inference_input_mutations=True,
         )
         return compiler(gm, example_inputs)
     except (Refused, CompileError) as error:
         if not settings.fallback:
             raise
-        warnings.warn(f"ptc: this graph runs in eager mode: {error}", FallbackWarning, stacklevel=2)
+        _warn("this graph runs in eager mode", error)
         return gm.forward
+
+
+def _warn(what: str, why: Exception) -> None:
+    warnings.warn(f"ptc: {what}: {why}", FallbackWarning, stacklevel=3)
 
 
 def _frozen(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> dict[int, torch.Tensor]:

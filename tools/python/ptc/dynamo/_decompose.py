@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 import torch._decomp
+import torch._prims
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -139,11 +140,44 @@ def lstm_layer(
     return torch.stack(results), hidden[None], cell[None], x.new_empty(0, dtype=torch.uint8)
 
 
-_MODULES: dict[Any, Callable[..., Any]] = {
+def upsample_nearest_backward(
+    grad: Tensor, output_size: list[int], input_size: list[int], *scales: float | None, is_exact: bool = False
+) -> Tensor:
+    """Each output's derivative goes to the one input that it is a copy of; one dimension at a time."""
+    scales = (*scales, *[None] * (len(output_size) - len(scales)))
+    for axis, (count, size, scale) in enumerate(zip(output_size, input_size[2:], scales), start=2):
+        step = 1 / scale if scale is not None else size / count
+        places = (torch.arange(count, dtype=torch.float32) + (0.5 if is_exact else 0)) * step
+        shape = [*grad.shape[:axis], size, *grad.shape[axis + 1 :]]
+        grad = grad.new_zeros(shape).index_add(axis, places.to(torch.int64).clamp(max=size - 1), grad)
+    return grad
+
+
+_OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._native_multi_head_attention.default: multi_head_attention,
     aten._transformer_encoder_layer_fwd.default: encoder_layer,
     aten.mkldnn_rnn_layer.default: lstm_layer,
+    **{
+        getattr(aten, f"upsample_nearest{rank}d_backward").default: upsample_nearest_backward for rank in (1, 2, 3)
+    },
+    **{
+        getattr(aten, f"_upsample_nearest_exact{rank}d_backward").default: functools.partial(
+            upsample_nearest_backward, is_exact=True
+        )
+        for rank in (1, 2, 3)
+    },
 }
+
+
+def _of_prims() -> dict[Any, Callable[..., Any]]:
+    """Elementwise operators of torch.ops.prims, each with the ATen operator that it is a part of."""
+    packets = [getattr(torch.ops.prims, name, None) for name in torch._prims.__all__]
+    return {
+        packet.default: packet.impl_aten
+        for packet in packets
+        if getattr(getattr(packet, "prim_meta_impl", None), "func", None) is torch._prims._prim_elementwise_meta
+        and packet is not torch.ops.prims.convert_element_type
+    }
 
 
 @functools.cache
@@ -151,12 +185,12 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """The above, and PyTorch's own for operators that ptc does not know: parts of derivatives, mostly."""
     refused = {entry["name"] for entry in json.loads(run("ops", "--json")) if not entry["supported"]}
     # torch._refs goes on to torch.ops.prims, of which ptc would know no more.
-    return _MODULES | {
+    return _OPERATORS | _of_prims() | {
         operator: function
         for operator, function in torch._decomp.decomposition_table.items()
         if isinstance(operator, torch._ops.OpOverload)
         and operator.namespace == "aten"
         and f"{operator._opname}.{operator._overloadname}" in refused
-        and operator not in _MODULES
+        and operator not in _OPERATORS
         and not getattr(function, "__module__", "").startswith("torch._refs")
     }

@@ -13,12 +13,12 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.utils._sympy.numbers import int_oo
 
-from ._views import Views
+from ._views import Views, root
 
 # Operators whose meaning depends on where elements lie in memory: ptc knows values only.
-_BY_MEMORY = {"as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter"}
-# Operators that answer what the data say; an exporter may have been told that it is a certain number.
-_BY_DATA = {"nonzero", "_local_scalar_dense", "masked_select"}
+_BY_MEMORY = {"as_strided_", "as_strided_copy", "as_strided_scatter"}
+# Operators whose results have a size that the data say; a tracer may have been told that it is a certain number.
+_BY_DATA = {"nonzero", "masked_select"}
 
 
 class Refused(RuntimeError):
@@ -37,6 +37,15 @@ class Output:
 
 
 @dataclass
+class Expected:
+    """A number in the data that the tracer knew, because the program says what it must be."""
+
+    tensor: Output
+    number: int | float | bool
+    where: str
+
+
+@dataclass
 class Graph:
     text: str
     constants: dict[str, torch.Tensor]
@@ -47,6 +56,7 @@ class Graph:
     bases: list[Output] = field(default_factory=list)  # what the views are of
     make_views: Callable[..., tuple[torch.Tensor, ...]] | None = None
     written: list[int] = field(default_factory=list)  # which arguments of a call the library updates
+    expected: list[Expected] = field(default_factory=list)
 
     @property
     def is_computed(self) -> bool:
@@ -60,6 +70,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
     placeholders = gm.graph.find_nodes(op="placeholder")
     for node in placeholders:
         _check_input(node)
+    known = _take_known_numbers(gm)
     for node in _calls(gm):
         _check_call(node)
     _check_bounds(gm, fake_mode)
@@ -70,7 +81,8 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
 
     views = Views(gm, gm.graph.output_node().args[0])
     make_views = views.make() if views.views else None
-    outputs, bases, results = _outputs(gm, placeholders, views)
+    outputs, bases, expected, results = _outputs(gm, placeholders, views, known)
+    _read_by_strides(gm)
     constants = _constants(gm, placeholders, frozen)
     inputs, fakes = [], []
     for index, node in enumerate(placeholders):
@@ -85,7 +97,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
     updated = {node.args[0] for node in _calls(gm) if _writes(node)}
     written = [index for index, node in enumerate(placeholders) if node in updated]
     text = _text(gm, constants, fake_mode)
-    return Graph(text, constants, inputs, fakes, outputs, results, bases, make_views, written)
+    return Graph(text, constants, inputs, fakes, outputs, results, bases, make_views, written, expected)
 
 
 def _calls(gm: GraphModule) -> list[Node]:
@@ -143,15 +155,55 @@ def _check_bounds(gm: GraphModule, fake_mode: Any) -> None:
             )
 
 
+def _take_known_numbers(gm: GraphModule) -> list[tuple[Node, int | float | bool, str]]:
+    """Numbers read from data that are known, out of the graph: the tensors they are read from, and what is there."""
+    found = []
+    for node in gm.graph.find_nodes(op="call_function", target=torch.ops.aten._local_scalar_dense.default):
+        value = node.meta["val"]
+        if not _symbols([value]):
+            number = value if isinstance(value, (int, float)) else value.node.expr
+            number = number if isinstance(number, (bool, float)) else int(number)
+            found.append((node.args[0], number, _where(node)))
+            _replace(node, number)
+            gm.graph.erase_node(node)
+    return found
+
+
+def _read_by_strides(gm: GraphModule) -> None:
+    """`as_strided` counts in the memory that its argument lies in. ptc has values: the owner of that memory with its
+    dimensions in the order of memory, where it has no gaps."""
+    for node in gm.graph.find_nodes(op="call_function", target=torch.ops.aten.as_strided.default):
+        view, (base, size, stride, *offset) = node.args[0].meta["val"], node.args
+        if view.is_contiguous() and view.storage_offset() == 0:
+            continue
+        base = root(base)
+        owner = base.meta["val"]
+        steps = owner.stride()
+        is_known = not _symbols([owner, view])
+        order = sorted(range(owner.dim()), key=lambda axis: -steps[axis]) if is_known else range(owner.dim())
+        dense = owner.permute(order)
+        if not dense.is_contiguous() or owner.storage_offset() != 0 or owner.dtype != view.dtype:
+            raise Refused(f"{_where(node)}: {node.target} of a tensor that is not contiguous")
+        with gm.graph.inserting_before(node):
+            base = gm.graph.call_function(torch.ops.aten.permute.default, (base, list(order)))
+        base.meta = dict(node.meta, val=dense)
+        node.target = torch.ops.aten.as_strided_copy.default
+        node.args = (base, size, stride, *(offset if offset and offset[0] is not None else [view.storage_offset()]))
+
+
+def _replace(node: Node, number: int | float | bool) -> None:
+    for user in list(node.users):
+        swap = {node: number}
+        user.args = torch.fx.map_arg(user.args, lambda n, swap=swap: swap.get(n, n))
+        user.kwargs = torch.fx.map_arg(user.kwargs, lambda n, swap=swap: swap.get(n, n))
+
+
 def _use_known_numbers(placeholders: list[Node]) -> None:
     """Numbers that were symbols until a guard said what they are."""
     for node in placeholders:
         value = node.meta["val"]
         if isinstance(value, torch.SymInt) and value.node.expr.is_number:
-            for user in list(node.users):
-                swap = {node: int(value)}
-                user.args = torch.fx.map_arg(user.args, lambda n, swap=swap: swap.get(n, n))
-                user.kwargs = torch.fx.map_arg(user.kwargs, lambda n, swap=swap: swap.get(n, n))
+            _replace(node, int(value))
 
 
 def _use_aten(gm: GraphModule) -> None:
@@ -184,9 +236,10 @@ def _writes(node: Node) -> bool:
 
 
 def _outputs(
-    gm: GraphModule, placeholders: list[Node], views: Views
-) -> tuple[list[Output], list[Output], list[Output]]:
-    """Leaves the graph only what must be computed, each value once: outputs, bases of views, and these values."""
+    gm: GraphModule, placeholders: list[Node], views: Views, known: list[tuple[Node, int | float | bool, str]]
+) -> tuple[list[Output], list[Output], list[Expected], list[Output]]:
+    """Leaves the graph only what must be computed, each value once: outputs, bases of views, what known numbers are read
+    from, and these values."""
     end = gm.graph.output_node()
     places = {node: index for index, node in enumerate(placeholders)}
     computed: dict[Node, Output] = {}
@@ -205,11 +258,12 @@ def _outputs(
         return computed[value]
 
     outputs, bases = [source(value) for value in end.args[0]], [source(base) for base in views.bases]
+    expected = [Expected(source(tensor), number, where) for tensor, number, where in known]
     with gm.graph.inserting_before(end):
         gm.graph.output(tuple(computed))
     gm.graph.erase_node(end)
     gm.graph.eliminate_dead_code()
-    return outputs, bases, list(computed.values())
+    return outputs, bases, expected, list(computed.values())
 
 
 def _constants(gm: GraphModule, placeholders: list[Node], frozen: dict[int, torch.Tensor]) -> dict[str, torch.Tensor]:

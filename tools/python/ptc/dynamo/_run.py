@@ -92,9 +92,8 @@ class _Frame:
 class Runner:
     """A compiled graph as AOTAutograd calls it: with a list of arguments, which it empties."""
 
-    _boxed_call = True
-
     def __init__(self, graph: Graph, model: Model | None) -> None:
+        self._boxed_call = True  # of the instance: Dynamo's wrapper of a backward graph copies no more
         self._graph = graph
         self._model = model
         if model is None:
@@ -114,6 +113,10 @@ class Runner:
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         results = self._compute(arguments) if self._model is not None else []
+        for expected in self._graph.expected:
+            number = self._value(expected.tensor, arguments, results, ()).item()
+            if number != expected.number:
+                raise RuntimeError(f"{expected.where}: the data say {number}, the program that it is {expected.number}")
         views: tuple[torch.Tensor, ...] = ()
         if self._graph.make_views is not None:
             views = self._graph.make_views(*(self._value(base, arguments, results, ()) for base in self._graph.bases))

@@ -25,7 +25,8 @@ def _is_view(node: Any) -> bool:
     return is_alias and bool(node.args) and isinstance(node.args[0], Node)
 
 
-def _root(node: Node) -> Node:
+def root(node: Node) -> Node:
+    """The node whose memory a node's value lies in."""
     while _is_view(node):
         node = node.args[0]
     return node
@@ -48,13 +49,14 @@ class Views:
     def __init__(self, gm: GraphModule, outputs: list[Any]) -> None:
         self._updated = _updated(gm.graph)
         nodes = [node for node in outputs if isinstance(node, Node)]
-        sharing = collections.Counter(_root(node) for node in dict.fromkeys(nodes))
+        sharing = collections.Counter(root(node) for node in dict.fromkeys(nodes))
         self.views: list[Node] = []
         self.bases: list[Node] = []  # what must be there first: placeholders and computed values
         for node in dict.fromkeys(nodes):
-            root = self._updated.get(_root(node), _root(node))
-            is_shared = root.op == "placeholder" or sharing[_root(node)] > 1
-            if node is root or not _is_view(node) or not is_shared:
+            owner = root(node)
+            base = self._updated.get(owner, owner)
+            is_shared = base.op == "placeholder" or sharing[owner] > 1
+            if node is base or not _is_view(node) or not is_shared:
                 continue
             needed = self._needs(node)
             if needed is not None:
@@ -63,11 +65,11 @@ class Views:
 
     def _needs(self, node: Node) -> list[Node] | None:
         """The values that a view is made of; None when its sizes depend on others that only the library has."""
-        root, found, todo = _root(node), [], [node]
+        owner, found, todo = root(node), [], [node]
         while todo:
             now = todo.pop()
             base = self._updated.get(now, now)
-            if now is root or base.op == "placeholder":
+            if now is owner or base.op == "placeholder":
                 found.append(base)
             elif _is_view(now) or not isinstance(now.meta.get("val"), torch.Tensor):
                 if now.op != "call_function" or now.target is torch.ops.aten._local_scalar_dense.default:
