@@ -133,10 +133,8 @@ def compare_nothing(script: str, name: str, folder: Path) -> dict:
 
 def generating(folder: Path) -> None:
     report = compare("generating", "generate", folder)
-    # A comparison of sizes that becomes a tensor is what ptc cannot hold; where and why is said.
-    for fallback in report["fallbacks"]:
-        assert "sizes cannot hold" in fallback["reason"] and "stopping_criteria.py:" in fallback["reason"], fallback
-    assert len(report["fallbacks"]) < report["graphs"] / 4, report["fallbacks"]
+    # Stopping criteria make tensors of comparisons of sizes.
+    assert not report["fallbacks"], report["fallbacks"]
     assert report["breaks"] >= 6 and report["runs"] > 1, report["breaks"]
 
 

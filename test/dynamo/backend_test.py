@@ -301,7 +301,7 @@ class BackendTest(unittest.TestCase):
 
         compiled = torch.compile(function, backend=backend, fullgraph=True)
         self.assertEqual([part.tolist() for part in compiled(torch.ones(4), torch.tensor([1, 3]))], [[2], [2, 2, 2]])
-        with self.assertRaisesRegex(RuntimeError, r"backend_test\.py:\d+.*: the data say 2, the program that it is 1"):
+        with self.assertRaisesRegex(RuntimeError, r"backend_test\.py:\d+.*: the data say 2, where the program says 1"):
             compiled(torch.ones(4), torch.tensor([2, 2]))
 
     def test_derivatives_by_themselves(self) -> None:

@@ -14,6 +14,7 @@ What ptc cannot compile runs in eager mode, one graph at a time, with a Fallback
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -23,6 +24,7 @@ import torch
 from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import detect_fake_mode
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .._errors import CompileError
@@ -95,7 +97,9 @@ def backend(
             decompositions=decompositions(),
             keep_inference_input_mutations=True,
         )
-        return compiler(gm, example_inputs)
+        # Attention's own kernels keep for the backward graph what ptc's does not: products and a softmax have derivatives.
+        with sdpa_kernel(SDPBackend.MATH) if trains else contextlib.nullcontext():
+            return compiler(gm, example_inputs)
     except (Refused, CompileError) as error:
         if not settings.fallback:
             raise

@@ -116,7 +116,7 @@ class Runner:
         for expected in self._graph.expected:
             number = self._value(expected.tensor, arguments, results, ()).item()
             if number != expected.number:
-                raise RuntimeError(f"{expected.where}: the data say {number}, the program that it is {expected.number}")
+                raise RuntimeError(f"{expected.where}: the data say {number}, where the program says {expected.number}")
         views: tuple[torch.Tensor, ...] = ()
         if self._graph.make_views is not None:
             views = self._graph.make_views(*(self._value(base, arguments, results, ()) for base in self._graph.bases))
