@@ -325,6 +325,7 @@ class BackendTest(unittest.TestCase):
 
     def check_training(self, module: nn.Module, *inputs: torch.Tensor) -> None:
         """Two steps of each: results, derivatives, and buffers that the forward pass updates."""
+        torch._dynamo.reset()
         self.enterContext(torch.enable_grad())
         eager = copy.deepcopy(module)
         compiled = torch.compile(module, backend=backend, fullgraph=True)
