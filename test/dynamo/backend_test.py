@@ -348,6 +348,16 @@ class BackendTest(unittest.TestCase):
         self.check_training(nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(2), nn.Upsample(scale_factor=2), nn.GELU()),
                             torch.randn(2, 3, 12, 12))  # fmt: skip
 
+    def test_updates_in_training_count_once(self) -> None:
+        def function(x, weight, state):
+            state.add_(1)
+            return (x * weight).sum() + state.sum()
+
+        compiled, state = torch.compile(function, backend=backend), torch.zeros(1)
+        with torch.enable_grad():
+            compiled(torch.ones(1), torch.ones(1, requires_grad=True), state).backward()
+        self.assertEqual((state.item(), state._version), (1, 1))
+
     def test_backward_falls_back_by_itself(self) -> None:
         @torch.library.custom_op("backend_test::cube", mutates_args=())
         def cube(x: torch.Tensor) -> torch.Tensor:

@@ -74,7 +74,7 @@ def backend(
     def compile_forward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
         graph = prepare(module, frozen, len(example_inputs), detect_fake_mode(fakes))
         with _disable_current_modes():  # AOTAutograd's own, in which there are no real tensors
-            return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None)
+            return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None, trains)
 
     def compile_backward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
         try:

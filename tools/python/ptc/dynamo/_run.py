@@ -92,10 +92,11 @@ class _Frame:
 class Runner:
     """A compiled graph as AOTAutograd calls it: with a list of arguments, which it empties."""
 
-    def __init__(self, graph: Graph, model: Model | None) -> None:
+    def __init__(self, graph: Graph, model: Model | None, trains: bool) -> None:
         self._boxed_call = True  # of the instance: Dynamo's wrapper of a backward graph copies no more
         self._graph = graph
         self._model = model
+        self._trains = trains
         if model is None:
             return
         if len(model.inputs) != len(graph.inputs) or len(model.outputs) != len(graph.results):
@@ -155,7 +156,8 @@ class Runner:
         else:
             results = self._call(frame, arguments)
         self._frames.append(frame)
-        for index in self._graph.written:
+        # With gradients AOTAutograd counts versions itself.
+        for index in () if self._trains else self._graph.written:
             if not arguments[index].is_inference():
                 torch.autograd.graph.increment_version(arguments[index])
         return results
