@@ -183,5 +183,7 @@ std::optional<StoredTensor> encodeLiteral(const Literal &literal, WeightStore &w
 /// The number as an element of this type would hold it.
 Expression roundTo(const Expression &number, mlir::Type element);
 std::optional<DType> dtypeOfType(mlir::Type element);
+/// float16 or bfloat16.
+inline bool isHalf(mlir::Type element) { return element.isF16() || element.isBF16(); }
 
 } // namespace ptc::import::onnx
