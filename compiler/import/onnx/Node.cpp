@@ -80,4 +80,16 @@ std::optional<Ints> Node::intsOrInput(StringRef name, unsigned i) const {
   return ints(name);
 }
 
+std::optional<Shape> declaredShape(Builder &b, const Node &n) {
+  if (n.declared.empty() || !n.declared[0])
+    return std::nullopt;
+  return b.staticShape(*n.declared[0]);
+}
+
+Value forAllAxes(Builder &b, const Value &numbers, const Value &axes, int64_t rank, double otherwise) {
+  Value wide = b.to(axes, b.i64());
+  wide = b.where(b.call("lt.Scalar", {wide, 0}), wide + double(rank), wide);
+  return b.call("scatter.src", {b.full(b.constant(rank), otherwise, b.i64()), 0, wide, b.to(numbers, b.i64())});
+}
+
 } // namespace ptc::import::onnx

@@ -60,6 +60,12 @@ private:
   const Attributes &given;
 };
 
+/// The sizes that an output has by the model's own word, where only data would say them.
+std::optional<Shape> declaredShape(Builder &b, const Node &n);
+
+/// Numbers for some axes, which are data, as one for every dimension.
+Value forAllAxes(Builder &b, const Value &numbers, const Value &axes, int64_t rank, double otherwise);
+
 /// What is computed along a dimension that data choose: along every one, all of one shape.
 Value alongDataAxis(Builder &b, const Value &axis, int64_t rank, llvm::function_ref<Value(int64_t)> compute);
 

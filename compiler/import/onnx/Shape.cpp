@@ -1,4 +1,4 @@
-//===- Shape.cpp - shapes, order, parts and copies ---------------------------------===//
+//===- Shape.cpp - shapes, order, copies and what is made of a shape ---------------===//
 
 #include "compiler/import/onnx/Table.h"
 
@@ -18,13 +18,6 @@ AffineExpr quotient(Builder &b, AffineExpr total, AffineExpr part) {
   if (x && y)
     return b.constant(*x / *y);
   return b.affine(Expression::makeCall("FloorDiv", {b.symbols.wrap(total), b.symbols.wrap(part)}));
-}
-
-/// The sizes that an output has by the model's own word, where only data would say them.
-std::optional<Shape> declaredShape(Builder &b, const Node &n) {
-  if (n.declared.empty() || !n.declared[0])
-    return std::nullopt;
-  return b.staticShape(*n.declared[0]);
 }
 
 Value reshape(Builder &b, const Node &n) {
@@ -132,121 +125,6 @@ Values split(Builder &b, const Node &n) {
   if (parts.size() != n.outputs() || getConstant(b.size(x, axis)).value_or(start) != start)
     b.fail("the parts are not those of dimension " + llvm::Twine(axis));
   return parts;
-}
-
-/// A bound of a slice: ONNX clamps it, negative ones count from the end.
-AffineExpr bound(Builder &b, AffineExpr at, AffineExpr size, bool isBackward, bool isStart) {
-  auto value = getConstant(at), length = getConstant(size);
-  if (value && length) {
-    int64_t from = *value < 0 ? std::max<int64_t>(*value, INT64_MIN / 2) + *length : *value;
-    return b.constant(isBackward ? std::clamp<int64_t>(from, isStart ? 0 : -1, *length - 1)
-                                 : std::clamp<int64_t>(from, 0, *length));
-  }
-  auto call = [&](const char *name, AffineExpr x, AffineExpr y) {
-    return b.affine(Expression::makeCall(name, {b.symbols.wrap(x), b.symbols.wrap(y)}));
-  };
-  if (value && *value >= int64_t(1) << 31)
-    return size;
-  if (value && *value < 0)
-    return *value < -(int64_t(1) << 31) ? b.constant(0) : call("Max", size + *value, b.constant(0));
-  return value == 0 ? at : call("Min", at, size);
-}
-
-/// Elements start, start + step, … of a dimension, whose number is known though they are not.
-Value sliceAt(Builder &b, const Value &x, int64_t axis, const Value &start, const Value &step, AffineExpr count) {
-  AffineExpr size = b.size(x, axis);
-  Value length = b.size(size, b.i64());
-  Value first = b.to(start, b.i64());
-  first = b.where(b.call("lt.Scalar", {first, 0}), first + length, first);
-  first = b.call("minimum.default", {b.call("clamp.default", {first, 0}), length});
-  Value at = b.iota(count, b.i64());
-  Value places = first + (step ? at * b.to(step, b.i64()) : at);
-  // Backwards, a start beyond the end is the last element.
-  if (step)
-    places = b.where(b.call("lt.Scalar", {b.to(step, b.i64()), 0}),
-                     b.call("minimum.default", {first, length - 1.0}) + at * b.to(step, b.i64()), places);
-  places = b.call("minimum.default", {b.call("clamp.default", {places, 0}), length - 1.0});
-  return b.call("index_select.default", {x, axis, b.reshape(places, {count})});
-}
-
-/// Numbers for some axes, which are data, as one for every dimension.
-Value forAllAxes(Builder &b, const Value &numbers, const Value &axes, int64_t rank, double otherwise) {
-  Value wide = b.to(axes, b.i64());
-  wide = b.where(b.call("lt.Scalar", {wide, 0}), wide + double(rank), wide);
-  return b.call("scatter.src", {b.full(b.constant(rank), otherwise, b.i64()), 0, wide, b.to(numbers, b.i64())});
-}
-
-/// Also the axes are data.
-Value sliceAnywhere(Builder &b, const Node &n, ShapeRef declared) {
-  Value x = n[0];
-  int64_t rank = b.rank(x);
-  Value starts = forAllAxes(b, n[1], n[3], rank, 0);
-  Value steps = n.has(4) ? forAllAxes(b, n[4], n[3], rank, 1) : b.none();
-  for (int64_t i = 0; i < rank; ++i)
-    x = sliceAt(b, x, i, b.select(starts, 0, i), steps ? b.select(steps, 0, i) : b.none(), declared[i]);
-  return x;
-}
-
-Value slice(Builder &b, const Node &n) {
-  Value x = n[0];
-  int64_t rank = b.rank(x);
-  if (n.opset >= 10 && !(b.knownSizes(n[1]) && b.knownSizes(n[2]) && (!n.has(4) || b.knownInts(n[4])))) {
-    // The places are data: how many there are must be said by the model.
-    auto declared = declaredShape(b, n);
-    if (!declared || int64_t(declared->size()) != rank)
-      return b.fail("starts, ends and steps must be known at compile time, or the result's shape");
-    Ints axes;
-    for (int64_t i = 0, count = b.staticSize(n[1], 0); i < count; ++i)
-      axes.push_back(i);
-    if (n.has(3) && !b.knownInts(n[3]))
-      return sliceAnywhere(b, n, *declared);
-    if (n.has(3))
-      axes = b.dims(b.ints(n[3], "axes"), rank);
-    for (auto [i, axis] : llvm::enumerate(axes)) {
-      auto part = [&](unsigned input) { return b.select(n[input], 0, i); };
-      x = sliceAt(b, x, axis, part(1), n.has(4) ? part(4) : b.none(), (*declared)[axis]);
-    }
-    return x;
-  }
-  Shape starts, ends;
-  Ints axes, steps;
-  if (n.opset < 10) {
-    Ints none;
-    starts = b.staticShape(n.ints("starts").value_or(none));
-    ends = b.staticShape(n.ints("ends").value_or(none));
-    axes = n.ints("axes").value_or(none);
-  } else {
-    starts = b.sizes(n[1], "starts");
-    ends = b.sizes(n[2], "ends");
-    axes = n.has(3) ? b.ints(n[3], "axes") : Ints();
-    steps = n.has(4) ? b.ints(n[4], "steps") : Ints();
-  }
-  if (axes.empty())
-    for (size_t i = 0; i < starts.size(); ++i)
-      axes.push_back(i);
-  axes = b.dims(axes, rank);
-  if (steps.empty())
-    steps.assign(starts.size(), 1);
-  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
-    return b.fail("starts, ends, axes and steps are not equally many");
-  for (size_t i = 0; i < axes.size() && !b.hasFailed(); ++i) {
-    AffineExpr size = b.size(x, axes[i]);
-    bool isBackward = steps[i] < 0;
-    AffineExpr start = bound(b, starts[i], size, isBackward, true), end = bound(b, ends[i], size, isBackward, false);
-    if (steps[i] == 0)
-      return b.fail("a step of 0");
-    if (!isBackward) {
-      x = b.slice(x, axes[i], start, end, steps[i]);
-      continue;
-    }
-    // Backwards is forwards in what is turned around.
-    if (!getConstant(start) || !getConstant(end) || !getConstant(size))
-      return b.fail("a negative step along a dimension whose size is not known at compile time");
-    Value turned = b.call("flip.default", {x, Ints{axes[i]}});
-    int64_t last = *getConstant(size) - 1, first = last - *getConstant(start), limit = last - *getConstant(end);
-    x = b.slice(turned, axes[i], b.constant(first), b.constant(std::max(first, limit)), -steps[i]);
-  }
-  return x;
 }
 
 Value expand(Builder &b, const Node &n) {
@@ -377,132 +255,6 @@ Value trilu(Builder &b, const Node &n) {
   return b.where(keeps, n[0], b.full({}, 0, b.element(n[0])));
 }
 
-/// Around each dimension; sizes and numbers are known, or `start` is data and the result's size declared.
-struct Padding {
-  AffineExpr before, total;
-  Value start; ///< Of `before`, int64.
-};
-
-/// The places in a dimension that padded ones take their elements from.
-Value foldBack(Builder &b, const Value &places, const Value &length, llvm::StringRef mode) {
-  Value last = length - 1.0;
-  if (mode == "wrap")
-    return b.call("remainder.Tensor", {places, length});
-  if (mode == "reflect") {
-    Value period = b.call("maximum.default", {last * 2.0, b.full({}, 1, b.i64())});
-    Value at = b.call("remainder.Tensor", {places, period});
-    return b.call("minimum.default", {at, period - at});
-  }
-  return b.call("minimum.default", {b.call("clamp.default", {places, 0}), last});
-}
-
-std::vector<Padding> readPadding(Builder &b, const Node &n, const Value &x) {
-  int64_t rank = b.rank(x);
-  std::vector<Padding> result;
-  auto known = n.opset < 11 ? b.staticShape(n.ints("pads").value_or(Ints())) : b.knownSizes(n[1]);
-  bool axesAreData = n.has(3) && !b.knownInts(n[3]);
-  if (!known || axesAreData) {
-    auto declared = declaredShape(b, n);
-    if (!declared || int64_t(declared->size()) != rank) {
-      b.fail("pads and axes must be known at compile time, or the result's shape");
-      return {};
-    }
-    int64_t count = b.staticSize(n[1], 0) / 2;
-    Value starts = b.to(b.slice(n[1], 0, b.constant(0), b.constant(count)), b.i64());
-    if (n.has(3))
-      starts = forAllAxes(b, starts, n[3], rank, 0);
-    else if (count != rank)
-      b.fail("pads are not two a dimension");
-    for (int64_t i = 0; i < rank && !b.hasFailed(); ++i)
-      result.push_back({{}, (*declared)[i], b.select(starts, 0, i)});
-    return result;
-  }
-  Ints axes;
-  for (int64_t i = 0; i < rank; ++i)
-    axes.push_back(i);
-  if (n.has(3))
-    axes = b.dims(b.ints(n[3], "axes"), rank);
-  if (known->size() != 2 * axes.size()) {
-    b.fail("pads are not two a dimension");
-    return {};
-  }
-  for (int64_t i = 0; i < rank; ++i)
-    result.push_back({b.constant(0), b.size(x, i), b.none()});
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    result[axis].before = (*known)[i];
-    result[axis].total = b.size(x, axis) + (*known)[i] + (*known)[i + axes.size()];
-  }
-  return result;
-}
-
-Value pad(Builder &b, const Node &n) {
-  Value x = n[0];
-  int64_t rank = b.rank(x);
-  Type element = b.element(x);
-  std::vector<Padding> padding = readPadding(b, n, x);
-  std::string mode = n.text("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "wrap" && mode != "reflect")
-    return b.fail("mode '" + mode + "' is not known");
-  if (b.hasFailed())
-    return x;
-  Value fill = n.opset < 11 ? b.number(n.real("value", 0), element) : n.input(2);
-  auto number = fill ? b.knownReals(fill) : std::optional(llvm::SmallVector<double>{0});
-  bool isKnown = llvm::all_of(padding, [](const Padding &p) { return !p.start; });
-  if (mode == "constant" && isKnown && number && number->size() == 1) {
-    Shape all;
-    for (int64_t i = rank; i-- > 0;) {
-      all.push_back(padding[i].before);
-      all.push_back(padding[i].total - padding[i].before - b.size(x, i));
-    }
-    double value = number->front();
-    return b.call("constant_pad_nd.default",
-                  {x, all, b.isFloat(x) ? Arg(value) : b.isBool(x) ? Arg(value != 0) : Arg(int64_t(value))});
-  }
-  for (int64_t d = 0; d < rank && !b.hasFailed(); ++d) {
-    const Padding &p = padding[d];
-    AffineExpr size = b.size(x, d);
-    if (!p.start && getConstant(p.before) == 0 && isEqual(p.total, size))
-      continue;
-    Value length = b.size(size, b.i64());
-    Value places = b.iota(p.total, b.i64()) - (p.start ? p.start : b.size(p.before, b.i64()));
-    x = b.call("index_select.default", {x, d, foldBack(b, places, length, mode)});
-    if (mode == "constant") {
-      Value inside = b.call("ge.Scalar", {places, 0}) & b.call("lt.Tensor", {places, length});
-      x = b.where(b.along(inside, d, rank), x, fill ? b.reshape(fill, {}) : b.full({}, 0, element));
-    }
-  }
-  return x;
-}
-
-/// To the middle of every dimension: cut where it is longer, with zeros around where it is shorter.
-Value centerCropPad(Builder &b, const Node &n) {
-  Value x = n[0];
-  int64_t rank = b.rank(x);
-  Ints axes;
-  for (int64_t i = 0; i < rank; ++i)
-    axes.push_back(i);
-  axes = b.dims(n.ints("axes").value_or(axes), rank);
-  auto known = b.knownInts(n[1]);
-  Ints wanted = known.value_or(Ints());
-  if (!known && !n.declared.empty() && n.declared[0] && int64_t(n.declared[0]->size()) == rank)
-    for (int64_t axis : axes)
-      wanted.push_back((*n.declared[0])[axis]);
-  if (wanted.size() != axes.size())
-    return b.fail("the shape must be known at compile time, one number an axis");
-  for (auto [axis, size] : llvm::zip(axes, wanted)) {
-    int64_t has = b.staticSize(x, axis);
-    if (has > size) {
-      x = b.slice(x, axis, b.constant((has - size) / 2), b.constant((has - size) / 2 + size));
-    } else if (has < size) {
-      Ints pads(2 * (rank - axis), 0);
-      pads[pads.size() - 2] = (size - has) / 2;
-      pads[pads.size() - 1] = size - has - (size - has) / 2;
-      x = b.call("constant_pad_nd.default", {x, pads});
-    }
-  }
-  return x;
-}
-
 } // namespace
 
 void addShape(Table &t) {
@@ -513,7 +265,6 @@ void addShape(Table &t) {
   t.row("Unsqueeze", unsqueeze);
   t.row("Concat", [](Builder &b, const Node &n) { return b.cat(n.all(), n.integer("axis", 0)); });
   t.rows("Split", split);
-  t.row("Slice", slice);
   t.row("Expand", expand);
   t.row("Tile", tile);
   t.row("ConstantOfShape", constantOfShape);
@@ -522,8 +273,6 @@ void addShape(Table &t) {
   t.row("DepthToSpace", depthToSpace);
   t.row("SpaceToDepth", spaceToDepth);
   t.row("Trilu", trilu);
-  t.row("Pad", pad);
-  t.row("CenterCropPad", centerCropPad);
   // Their results are known while importing (Fold.cpp); what comes here has no shape.
   t.row("Shape Size", [](Builder &b, const Node &n) { return b.fail("the operand has no shape"); });
   t.row("Constant", [](Builder &b, const Node &n) { return b.fail("has no value"); });

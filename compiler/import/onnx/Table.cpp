@@ -35,6 +35,7 @@ const Table &table() {
     addLoss(*table);
     addNetwork(*table);
     addNormalization(*table);
+    addPad(*table);
     addPooling(*table);
     addQuantization(*table);
     addRandom(*table);
@@ -44,6 +45,7 @@ const Table &table() {
     addSequence(*table);
     addShape(*table);
     addSignal(*table);
+    addSlice(*table);
     return table;
   }();
   return *built;

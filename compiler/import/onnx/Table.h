@@ -43,6 +43,7 @@ void addIndexing(Table &t);
 void addLoss(Table &t);
 void addNetwork(Table &t);
 void addNormalization(Table &t);
+void addPad(Table &t);
 void addPooling(Table &t);
 void addQuantization(Table &t);
 void addRandom(Table &t);
@@ -52,5 +53,6 @@ void addResize(Table &t);
 void addSequence(Table &t);
 void addShape(Table &t);
 void addSignal(Table &t);
+void addSlice(Table &t);
 
 } // namespace ptc::import::onnx
