@@ -65,7 +65,15 @@ Results compareIntegers(Ir &b, mlir::Operation &op, Operands x, Type *) {
   return {b.CreateICmp(kPredicates[op.getAttrOfType<mlir::IntegerAttr>("predicate").getInt()], x[0], x[1])};
 }
 
-Results select(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateSelect(x[0], x[1], x[2])}; }
+/// In bits: LLVM 22 widens a select of bf16, and asks for __truncsfbf2.
+Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
+  Type *type = x[1]->getType();
+  if (!type->getScalarType()->isBFloatTy())
+    return {b.CreateSelect(x[0], x[1], x[2])};
+  Type *bits = type->getWithNewType(b.getInt16Ty());
+  Value *chosen = b.CreateSelect(x[0], b.CreateBitCast(x[1], bits), b.CreateBitCast(x[2], bits));
+  return {b.CreateBitCast(chosen, type)};
+}
 Results negate(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateFNeg(x[0])}; }
 Results fma(Ir &b, mlir::Operation &, Operands x, Type *to) {
   return {b.CreateIntrinsic(Intrinsic::fma, {to}, {x[0], x[1], x[2]})};
