@@ -21,7 +21,7 @@ struct Place {
 struct RangeText {
   char text[64];
   RangeText(int64_t min, int64_t max) {
-    if (max >= 0)
+    if (!isOpen(min, max))
       snprintf(text, sizeof(text), "%lld..%lld", static_cast<long long>(min), static_cast<long long>(max));
     else
       snprintf(text, sizeof(text), "at least %lld", static_cast<long long>(min));
@@ -151,7 +151,7 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   RangeText range(symbol.min, symbol.max);
   if (symbol.dim < 0) {
     int64_t value = symbols[index] = readScalar(tensor);
-    if (value < symbol.min || (symbol.max >= 0 && value > symbol.max))
+    if (!isWithin(value, symbol.min, symbol.max))
       return error.set(PTC_MISMATCH, "input '%s' (%d): is %lld, allowed: %s (%s)", entry.name, symbol.input,
                        static_cast<long long>(value), range.text, symbol.name);
     return PTC_OK;
@@ -164,7 +164,7 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
                      "input '%s' (%d): dimension %d has size %lld, but must be %s for an integer %s in %s", entry.name,
                      symbol.input, symbol.dim, static_cast<long long>(size), dim.text, symbol.name, range.text);
   int64_t value = symbols[index] = rest / symbol.scale;
-  if (value < symbol.min || (symbol.max >= 0 && value > symbol.max))
+  if (!isWithin(value, symbol.min, symbol.max))
     return error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, allowed: %s (%s)", entry.name,
                      symbol.input, symbol.dim, static_cast<long long>(size), RangeText(dim.min, dim.max).text,
                      dim.text);
@@ -189,7 +189,7 @@ ptc_status checkGuards(const Program &program, bool late, const int64_t *symbols
   for (int32_t i = 0; i < program.guardCount; ++i) {
     const GuardEntry &guard = program.guards[i];
     int64_t value = values[guard.value];
-    bool isInside = value >= guard.min && (guard.max < 0 || value <= guard.max);
+    bool isInside = isWithin(value, guard.min, guard.max);
     if (bool(guard.isLate) == late && isInside == (guard.isExcluded != 0))
       return error.set(PTC_MISMATCH, "the inputs' sizes break a condition that the model was compiled for: %s%s",
                        guard.text, given.describe());

@@ -13,6 +13,12 @@
 
 namespace ptc::runtime {
 
+/// A range that the tables give: a largest value of -1 is none, but where it could be one.
+inline bool isOpen(int64_t min, int64_t max) { return max == INT64_MAX || (max == -1 && min >= 0); }
+inline bool isWithin(int64_t value, int64_t min, int64_t max) {
+  return value >= min && (value <= max || isOpen(min, max));
+}
+
 /// Takes the symbols' values from the inputs. Checks all that does not need derived sizes.
 ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int32_t count, int64_t *symbols,
                        Error &error);

@@ -69,9 +69,10 @@ static void describeSignature(func::FuncOp forward, const WeightStore &weights, 
     if (llvm::StringRef name = getRole(roles, "ptc.output"); !name.empty())
       report.outputs.push_back({name.str(), describeType(type, symbols)});
   }
-  for (const Symbol &symbol : symbols) {
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    int64_t most = getRange(getAffineSymbolExpr(position, forward.getContext()), symbols).max;
     std::string range = std::to_string(symbol.min) + " <= " + symbol.name;
-    report.guards.push_back(symbol.max == Symbol::kUnbounded ? range : range + " <= " + std::to_string(symbol.max));
+    report.guards.push_back(most == Range().max ? range : range + " <= " + std::to_string(most));
   }
   report.weightCount = weights.all().size();
   report.weightBytes = weights.totalBytes();

@@ -67,7 +67,8 @@ AffineExpr SymbolTable::symbol(StringRef name) {
     symbol.name = name.str();
     if (auto range = known.find(name); range != known.end()) {
       symbol.min = range->second.min;
-      symbol.max = range->second.max == INT64_MAX ? Symbol::kUnbounded : range->second.max;
+      bool isOpen = range->second.max == INT64_MAX && symbol.min >= 0;
+      symbol.max = isOpen ? Symbol::kUnbounded : range->second.max;
     }
     symbols.push_back(symbol);
   }

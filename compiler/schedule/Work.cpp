@@ -40,9 +40,9 @@ int64_t getWork(Block &body) {
 
 double estimateCount(ShapeRef sizes, ArrayRef<Symbol> symbols) {
   SmallVector<int64_t> typical;
-  for (const Symbol &symbol : symbols) {
-    int64_t value = std::max<int64_t>(symbol.min, 64);
-    typical.push_back(symbol.max == Symbol::kUnbounded ? value : std::min(value, symbol.max));
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    int64_t most = sizes.empty() ? symbol.max : getRange(getAffineSymbolExpr(position, sizes[0].getContext()), symbols).max;
+    typical.push_back(std::min(std::max<int64_t>(symbol.min, 64), most));
   }
   double count = 1;
   for (AffineExpr size : sizes)

@@ -22,9 +22,9 @@ AffineExpr makeExtremum(llvm::SmallVectorImpl<Symbol> &symbols, Extremum wanted)
         return getAffineSymbolExpr(position, a.getContext());
   Range x = getRange(a, symbols), y = getRange(b, symbols);
   auto pick = [isMax = isMax](int64_t p, int64_t q) { return isMax ? std::max(p, q) : std::min(p, q); };
-  int64_t most = pick(x.max, y.max);
+  int64_t least = pick(x.min, y.min), most = pick(x.max, y.max);
   symbols.push_back({(isMax ? "max(" : "min(") + toString(a, symbols) + ", " + toString(b, symbols) + ")",
-                     pick(x.min, y.min), most == Range().max ? Symbol::kUnbounded : most, wanted});
+                     least, most == Range().max && least >= 0 ? Symbol::kUnbounded : most, wanted});
   return getAffineSymbolExpr(symbols.size() - 1, a.getContext());
 }
 

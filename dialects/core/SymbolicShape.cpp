@@ -210,7 +210,8 @@ Range getRange(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
     if (symbol.getPosition() >= symbols.size())
       return {};
     const Symbol &known = symbols[symbol.getPosition()];
-    return {known.min, known.max == Symbol::kUnbounded ? kHigh : known.max};
+    // Where -1 could be the largest value, it is.
+    return {known.min, known.max == Symbol::kUnbounded && known.min >= 0 ? kHigh : known.max};
   }
   auto binary = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary)

@@ -68,7 +68,7 @@ typedef struct ptc_tensor {
 
 typedef struct ptc_symbol {
   const char *name;
-  int64_t min, max; /**< max is -1 when unbounded */
+  int64_t min, max; /**< max is -1 when unbounded; INT64_MAX where min is negative */
 } ptc_symbol;
 
 /** What the model takes, answers and keeps. Lives as long as the library. */

@@ -89,7 +89,7 @@ class Model:
         self.outputs = _describe(signature.outputs, signature.output_count)
         self.states = _describe(signature.states, signature.state_count)
         self.symbols = [
-            Symbol(s.name.decode(), s.min, None if s.max < 0 else s.max)
+            Symbol(s.name.decode(), s.min, None if s.max == (-1 if s.min >= 0 else 2**63 - 1) else s.max)
             for s in signature.symbols[: signature.symbol_count]
         ]
         self.threads = threads
