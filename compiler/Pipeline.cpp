@@ -87,10 +87,10 @@ static constexpr Step kSteps[] = {
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
     {Stage::Loop, [](Pipe &p) { return createToLoopPass(p.weights); }},
-    // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
-    {Stage::Loop, [](Pipe &) { return createFusePass(); }},
     // What computes a size that data decide stands before all that has it.
     {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
+    // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
+    {Stage::Loop, [](Pipe &) { return createFusePass(); }},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
     {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.packing, p.options.winograd); }, true},
     // Results take the memory of operands that nobody needs afterwards.

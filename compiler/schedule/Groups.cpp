@@ -9,6 +9,7 @@
 #include "compiler/schedule/Groups.h"
 
 #include "compiler/schedule/Bodies.h"
+#include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/Work.h"
 
 using namespace mlir;
@@ -28,7 +29,8 @@ bool isControl(Operation *op) { return op->getName().getDialectNamespace() == "c
 namespace {
 class Grouper {
 public:
-  Grouper(Block &block, ArrayRef<Symbol> symbols) : block(block), symbols(symbols) {}
+  Grouper(Block &block, ArrayRef<Symbol> symbols)
+      : block(block), symbols(symbols), definers(findSizeDefiners(cast<func::FuncOp>(block.getParentOp()))) {}
 
   std::vector<Group> run() {
     for (Operation &op : block)
@@ -44,6 +46,7 @@ private:
 
   Block &block;
   ArrayRef<Symbol> symbols;
+  SmallVector<SizeDefiner> definers;
   std::vector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
   llvm::DenseMap<Value, SmallVector<unsigned, 2>> readers; ///< groups that read a tensor
@@ -153,6 +156,10 @@ void Grouper::place(Operation *op) {
     }
     llvm::append_range(candidates, readers[source]);
   }
+  // A kernel begins with its sizes: what computes them has run.
+  for (const SizeDefiner &definer : definers)
+    if (groupOf.count(definer.op) && needsSize(op, definer.symbol, symbols))
+      earliest = std::max(earliest, groupOf[definer.op] + 1);
   llvm::sort(candidates);
   candidates.erase(llvm::unique(candidates), candidates.end());
 

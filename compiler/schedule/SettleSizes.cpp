@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/SettleSizes.h"
 
-#include "dialects/loop/Loop.h"
+#include "dialects/core/SymbolicShape.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,16 +15,10 @@ namespace ptc {
 
 namespace {
 
-/// A kernel that computes the value of a symbol.
-struct Definer {
-  unsigned symbol;
-  loop::KernelOp kernel;
-};
-
 struct SettleSizesPass : PassWrapper<SettleSizesPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SettleSizesPass)
   StringRef getArgument() const override { return "settle-sizes"; }
-  StringRef getDescription() const override { return "kernels that compute sizes before those that have them"; }
+  StringRef getDescription() const override { return "what computes sizes before what has them"; }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(order(function)))
@@ -33,15 +27,17 @@ struct SettleSizesPass : PassWrapper<SettleSizesPass, OperationPass<ModuleOp>> {
   LogicalResult order(func::FuncOp function);
 };
 
-/// Kernels in an order in which everything precedes what needs it.
+/// Operations in an order in which everything precedes what needs it.
 class Order {
 public:
-  Order(ArrayRef<Definer> definers, ArrayRef<Symbol> symbols) : definers(definers), symbols(symbols) {}
-  LogicalResult visit(loop::KernelOp kernel);
-  ArrayRef<Operation *> kernels() const { return done.getArrayRef(); }
+  Order(Block &block, ArrayRef<SizeDefiner> definers, ArrayRef<Symbol> symbols)
+      : block(block), definers(definers), symbols(symbols) {}
+  LogicalResult visit(Operation *op);
+  ArrayRef<Operation *> operations() const { return done.getArrayRef(); }
 
 private:
-  ArrayRef<Definer> definers;
+  Block &block;
+  ArrayRef<SizeDefiner> definers;
   ArrayRef<Symbol> symbols;
   llvm::SetVector<Operation *> done;
   llvm::SmallPtrSet<Operation *, 8> waiting;
@@ -49,38 +45,63 @@ private:
 
 } // namespace
 
-LogicalResult Order::visit(loop::KernelOp kernel) {
-  if (!kernel || done.contains(kernel))
+SmallVector<SizeDefiner> findSizeDefiners(func::FuncOp function) {
+  SmallVector<SizeDefiner> definers;
+  for (OpOperand &operand : function.front().getTerminator()->getOpOperands())
+    if (auto symbol = function.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "ptc.defines"))
+      if (Operation *op = operand.get().getDefiningOp())
+        definers.push_back({static_cast<unsigned>(symbol.getInt()), op});
+  return definers;
+}
+
+bool needsSize(Operation *op, unsigned symbol, ArrayRef<Symbol> symbols) {
+  if (hasSize(op, [&](AffineExpr size) { return dependsOn(size, symbol, symbols); }))
+    return true;
+  // So does what it calls.
+  return llvm::any_of(op->getAttrs(), [&](NamedAttribute attribute) {
+    auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+    Operation *called = name ? SymbolTable::lookupNearestSymbolFrom(op, name) : nullptr;
+    auto function = dyn_cast_or_null<func::FuncOp>(called);
+    return function &&
+           llvm::any_of(function.front(), [&](Operation &inner) { return needsSize(&inner, symbol, symbols); });
+  });
+}
+
+LogicalResult Order::visit(Operation *op) {
+  if (!op || done.contains(op))
     return success();
-  if (!waiting.insert(kernel).second)
-    return kernel.emitError() << "kernel " << kernel.getName() << " needs a size that follows from it";
-  for (Value input : kernel.getInputs())
-    if (failed(visit(input.getDefiningOp<loop::KernelOp>())))
+  if (!waiting.insert(op).second)
+    return op->emitError() << "needs a size that follows from it";
+  SmallVector<Operation *> before;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getParentBlock() == &block)
+        before.push_back(operand.getDefiningOp());
+  });
+  for (const SizeDefiner &definer : definers)
+    if (needsSize(op, definer.symbol, symbols))
+      before.push_back(definer.op);
+  for (Operation *other : before)
+    if (failed(visit(other)))
       return failure();
-  for (const Definer &definer : definers)
-    if (hasSize(kernel, [&](AffineExpr size) { return dependsOn(size, definer.symbol, symbols); }) &&
-        failed(visit(definer.kernel)))
-      return failure();
-  done.insert(kernel);
+  done.insert(op);
   return success();
 }
 
 LogicalResult SettleSizesPass::order(func::FuncOp function) {
-  Operation *end = function.front().getTerminator();
-  SmallVector<Definer> definers;
-  for (OpOperand &operand : end->getOpOperands())
-    if (auto symbol = function.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "ptc.defines"))
-      if (auto kernel = operand.get().getDefiningOp<loop::KernelOp>())
-        definers.push_back({static_cast<unsigned>(symbol.getInt()), kernel});
+  SmallVector<SizeDefiner> definers = findSizeDefiners(function);
   if (definers.empty())
     return success();
+  for (const SizeDefiner &definer : definers)
+    if (definer.op->getName().getDialectNamespace() == "control")
+      return definer.op->emitError() << "a size that control flow decides is not supported";
   SmallVector<Symbol> symbols = getSymbols(function);
-  Order order(definers, symbols);
-  for (auto kernel : function.getOps<loop::KernelOp>())
-    if (failed(order.visit(kernel)))
+  Order order(function.front(), definers, symbols);
+  for (Operation &op : function.front().without_terminator())
+    if (failed(order.visit(&op)))
       return failure();
-  for (Operation *kernel : order.kernels())
-    kernel->moveBefore(end);
+  for (Operation *op : order.operations())
+    op->moveBefore(function.front().getTerminator());
   return success();
 }
 

@@ -1,11 +1,15 @@
-//===- SettleSizes.h - sizes that data decide are computed in time --------===//
+//===- SettleSizes.h - sizes that data decide, computed in time --------------===//
 //
-// Before: kernels in any order in which operands precede their users.
-// After:  the kernel that computes a size (a result marked ptc.defines) also precedes
-//         every kernel whose types or maps mention its symbol.
+// Before: operations in any order that their values allow.
+// After:  what computes a size (a result marked ptc.defines) also precedes everything
+//         whose types or maps mention its symbol.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+
+#include "dialects/core/SymbolicShape.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <memory>
 
@@ -14,6 +18,16 @@ class Pass;
 }
 
 namespace ptc {
+
+/// An operation that computes the value of a symbol.
+struct SizeDefiner {
+  unsigned symbol;
+  mlir::Operation *op;
+};
+llvm::SmallVector<SizeDefiner> findSizeDefiners(mlir::func::FuncOp function);
+
+/// Whether the operation, or what it calls, has sizes that follow from the symbol's value.
+bool needsSize(mlir::Operation *op, unsigned symbol, llvm::ArrayRef<Symbol> symbols);
 
 /// Pipeline name: settle-sizes.
 std::unique_ptr<mlir::Pass> createSettleSizesPass();
