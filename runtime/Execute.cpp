@@ -179,8 +179,8 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
   // Sizes that data decide and controls end a region: all threads are done then with what came before.
   uint64_t fault = kNoFault;
   int32_t settled = 0, control = 0, first = 0;
-  bool isStuck = false;
-  while (fault == kNoFault && !isStuck &&
+  ptc_status settles = PTC_OK;
+  while (fault == kNoFault && settles == PTC_OK &&
          (first < frame.steps.count || settled < program.settleCount || control < program.controlCount)) {
     int32_t last = frame.steps.count;
     if (settled < program.settleCount)
@@ -190,10 +190,11 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     if (first < last)
       fault = runRegion(frame, threads, isProfiled, first, last);
     first = last;
-    for (; settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault && !isStuck;
-         ++settled)
-      isStuck = !frame.settle(program.settles[settled]);
-    if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault && !isStuck) {
+    while (settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault &&
+           settles == PTC_OK)
+      settles = frame.settle(program.settles[settled++], error);
+    if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault &&
+        settles == PTC_OK) {
       const ControlEntry &entry = program.controls[control++];
       if (isLeftBy(frame, entry)) {
         first = entry.targetLaunch;
@@ -210,10 +211,8 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     frame.events[kept++] = {begin, now(), 0, 0, -1, 0, frame.number};
     profile.add(frame.events.data, kept);
   }
-  if (isStuck)
-    return error.set(PTC_MISMATCH, "a size that the data decide is larger than the model was planned for");
   if (fault == kNoFault)
-    return PTC_OK;
+    return settles;
   const LaunchEntry &launch = program.launches[fault >> 32];
   auto code = static_cast<int32_t>(fault & UINT32_MAX);
   const char *text = code >= 1 && code <= launch.faultCount ? launch.faults[code - 1] : "index out of range";

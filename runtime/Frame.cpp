@@ -2,6 +2,7 @@
 
 #include "runtime/Frame.h"
 #include "runtime/ArenaPlanner.h"
+#include "runtime/Bind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,22 +92,27 @@ ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
   return PTC_OK;
 }
 
-bool Frame::settle(const SettleEntry &settle) {
-  int64_t value;
+ptc_status Frame::settle(const SettleEntry &settle, Error &error) {
+  const SymbolEntry &symbol = program->symbols[settle.symbol];
+  int64_t value, most = symbols[settle.symbol];
+  if (!isOpen(symbol.min, symbol.max))
+    most = std::min(most, symbol.max);
   memcpy(&value, addresses[settle.buffer], sizeof(value));
-  if (value < program->symbols[settle.symbol].min || value > symbols[settle.symbol])
-    return false;
+  if (value < symbol.min || value > most)
+    return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), but the model allows %lld..%lld",
+                     static_cast<long long>(value), symbol.name, static_cast<long long>(symbol.min),
+                     static_cast<long long>(most));
   symbols[settle.symbol] = value;
-  if (!program->evaluate(symbols.data, values.data))
-    return false;
-  for (int32_t i = 0; i < program->bufferCount; ++i)
-    if (values[program->buffers[i].bytes] > planned[program->buffers[i].bytes])
-      return false;
-  for (int32_t i = settle.launch; i < program->launchCount; ++i)
-    if (values[program->launches[i].scratch] > planned[program->launches[i].scratch])
-      return false;
+  bool fits = program->evaluate(symbols.data, values.data);
+  for (int32_t i = 0; i < program->bufferCount && fits; ++i)
+    fits = values[program->buffers[i].bytes] <= planned[program->buffers[i].bytes];
+  for (int32_t i = settle.launch; i < program->launchCount && fits; ++i)
+    fits = values[program->launches[i].scratch] <= planned[program->launches[i].scratch];
+  if (!fits)
+    return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), which is larger than the model was planned for",
+                     static_cast<long long>(value), symbol.name);
   planSteps(settle.launch);
-  return true;
+  return PTC_OK;
 }
 
 /// The buffer whose address this one has.

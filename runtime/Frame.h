@@ -81,8 +81,8 @@ struct Frame {
   ptc_status plan(const int64_t *newSymbols, Error &error);
 
   /// Gives the symbol of `settle` the value that the launches so far have computed, and plans the steps behind anew.
-  /// False when it is not in its range.
-  bool settle(const SettleEntry &settle);
+  /// PTC_MISMATCH when it is not in its range.
+  ptc_status settle(const SettleEntry &settle, Error &error);
 
   /// Makes the arena as large as planned, and scratch and counts for the threads.
   ptc_status reserve(int32_t threads, Error &error);

@@ -77,8 +77,13 @@ llvm::Expected<SmallVector<Type>> findResultTypes(Operation *op) {
     op->getPrevNode()->erase();
   if (!isComplete)
     return llvm::createStringError(b.getHint().empty() ? "not every result is a tensor" : b.getHint());
-  if (scope.symbols.size() > symbolCount)
-    return llvm::createStringError("a size of its result would be a symbol of its own");
+  auto isNew = [&](AffineExpr size) {
+    return llvm::any_of(llvm::seq(symbolCount, scope.symbols.size()),
+                        [&](size_t symbol) { return size.isFunctionOfSymbol(symbol); });
+  };
+  for (Type type : types)
+    if (llvm::any_of(getShape(type), isNew))
+      return llvm::createStringError("a size of its result would be a symbol of its own");
   return types;
 }
 

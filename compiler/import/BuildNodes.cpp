@@ -248,10 +248,14 @@ void NodeBuilder::bindResults(const Node &node, Scope &scope, Operation *op) {
     bool isFloat = i < op->getNumResults() && isa<FloatType>(getElementTypeOrSelf(op->getResult(i)));
     if (output.symbolic && !isFloat) {
       scope.bind(output.name, *output.symbolic);
-      if (auto symbol = symbols.bind(*output.symbolic))
-        op->setAttr("ptc.binds", builder.getI64IntegerAttr(*symbol));
+      // One that the exporter knows (torch._check(n == 8)) is compared with what it is.
+      auto size = symbols.toAffine(*output.symbolic);
+      if (!size)
+        llvm::consumeError(size.takeError());
+      else if (auto symbol = dyn_cast<AffineSymbolExpr>(*size))
+        op->setAttr("ptc.binds", builder.getI64IntegerAttr(symbol.getPosition()));
       else
-        llvm::consumeError(symbol.takeError());
+        op->setAttr("ptc.equals", makeSizeAttr(*size));
     } else if (i < op->getNumResults() && !isa<NoneType>(op->getResult(i).getType())) {
       scope.bind(output.name, op->getResult(i));
     } else {

@@ -77,26 +77,6 @@ Value B::asDeclared(T computed, unsigned i) {
   return value;
 }
 
-void B::define(AffineExpr size, T value, AffineExpr most) {
-  constexpr int64_t kMost = int64_t(1) << 40;
-  auto symbol = dyn_cast<AffineSymbolExpr>(size);
-  if (symbol && getConstant(most).value_or(0) > kMost)
-    unsupported("the size of its result has no upper bound: give one by torch._check");
-  else if (symbol)
-    scope.defined.push_back({symbol.getPosition(), to(value, i64()).tensor(), most});
-  else if (!getConstant(size))
-    unsupported("the size of its result is an expression, not a symbol of its own");
-}
-
-void B::defineBound(T value) {
-  auto symbol = op->getAttrOfType<IntegerAttr>("ptc.binds");
-  if (!symbol)
-    return;
-  // A number need not be a size: without a bound, a size of it is found too large when it is known.
-  int64_t most = range(getAffineSymbolExpr(symbol.getInt(), context())).max;
-  scope.defined.push_back({unsigned(symbol.getInt()), value.tensor(), size(most)});
-}
-
 int64_t B::wrapDim(int64_t dim, int64_t rank) {
   rank = std::max<int64_t>(rank, 1);
   if (dim < -rank || dim >= rank)

@@ -107,8 +107,7 @@ static T binCount(B &b, T x, OptT weights, Int atLeast) {
   // PyTorch itself declares the sums of weights as integers, which they are not.
   if (weights && isIntegral(b.declaredType()))
     return b.unsupported("with weights: torch.export does not know the type of its result");
-  if (!getConstant(n))
-    b.define(n, b.maximum(b.max(x, {0}) + 1, b.tensor(T(atLeast), b.i64())), b.size(b.range(n).max));
+  b.define(n, b.maximum(b.max(x, {0}) + 1, b.tensor(T(atLeast), b.i64())), b.size(b.range(n).max));
   T ones = weights ? b.to(*weights, b.declaredType()) : b.full(x.sizes(), 1, b.i64());
   return b.scatter(b.full(n, 0, ones.dtype()), ones, {x}, {0}, "sum");
 }

@@ -167,7 +167,8 @@ static void addRepeats(Table &t) {
     auto chosen = chooseAll(*n, r, withReplacement);
     if (chosen.empty() || chosen.front().empty())
       return b.full({b.size(0), b.size(r)}, 0, x.dtype());
-    b.define(b.declared()[0], b.full({}, int64_t(chosen.front().size()), b.i64()), b.size(chosen.front().size()));
+    if (!getConstant(b.declared()[0]))
+      b.define(b.declared()[0], b.full({}, int64_t(chosen.front().size()), b.i64()), b.size(chosen.front().size()));
     TList columns;
     for (auto &column : chosen)
       columns.push_back(b.gather(x, {b.constant(column)}, {0}));

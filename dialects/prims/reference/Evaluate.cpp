@@ -77,17 +77,22 @@ static std::optional<std::pair<unsigned, int64_t>> solve(AffineExpr size, int64_
 }
 
 /// The values that symbols are defined by: results of the function with that role.
-static llvm::DenseMap<Value, unsigned> definedSymbols(func::FuncOp function) {
-  llvm::DenseMap<Value, unsigned> symbols;
+static llvm::DenseMap<Value, llvm::SmallVector<unsigned, 1>> definedSymbols(func::FuncOp function) {
+  llvm::DenseMap<Value, llvm::SmallVector<unsigned, 1>> symbols;
   for (OpOperand &operand : function.front().getTerminator()->getOpOperands())
     if (auto symbol = function.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "ptc.defines"))
-      symbols[operand.get()] = symbol.getInt();
+      symbols[operand.get()].push_back(symbol.getInt());
   return symbols;
 }
 
 llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef<Tensor> inputs) {
   llvm::SmallVector<Symbol> known = getSymbols(function);
   std::vector<int64_t> values(known.size(), -1);
+  std::vector<bool> isSaid(known.size());
+  auto say = [&](unsigned symbol, int64_t value) {
+    if (symbol < values.size())
+      values[symbol] = value, isSaid[symbol] = true;
+  };
   auto forEachInput = [&](auto f) {
     size_t next = 0;
     for (BlockArgument argument : function.getArguments())
@@ -97,13 +102,12 @@ llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef
   };
   forEachInput([&](BlockArgument argument, StringRef, const Tensor &input) {
     auto binds = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "ptc.binds");
-    if (binds && binds.getInt() < int64_t(values.size()) && input.integers.size() == 1)
-      values[binds.getInt()] = input.integers[0];
+    if (binds && input.integers.size() == 1)
+      say(binds.getInt(), input.integers[0]);
     Shape shape = getShape(argument);
     for (size_t i = 0; i < shape.size() && i < input.shape.size(); ++i)
       if (auto solved = solve(shape[i], input.shape[i]))
-        if (solved->first < values.size())
-          values[solved->first] = solved->second;
+        say(solved->first, solved->second);
   });
   evaluateExtrema(known, values);
   std::string wrong;
@@ -118,11 +122,12 @@ llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef
   });
   if (!wrong.empty())
     return makeError(wrong);
-  for (auto [defined, symbol] : definedSymbols(function))
-    values[symbol] = 0; // until the program has computed it
+  for (auto &[defined, symbols] : definedSymbols(function))
+    for (unsigned symbol : symbols)
+      say(symbol, 0); // until the program has computed it
   evaluateExtrema(known, values);
   for (auto [i, value] : llvm::enumerate(values))
-    if (value < 0)
+    if (!isSaid[i] && !known[i].extremum && value < 0)
       return makeError("no input says what the size " + known[i].name + " is");
   return values;
 }
@@ -224,9 +229,24 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
   Values values;
   std::vector<int64_t> symbols(given.begin(), given.end());
   llvm::SmallVector<Symbol> known = getSymbols(function);
-  llvm::DenseMap<Value, unsigned> defined = definedSymbols(function);
+  auto defined = definedSymbols(function);
+  auto settle = [&](Value value, const Tensor &tensor) -> llvm::Error {
+    for (unsigned symbol : defined.lookup(value)) {
+      int64_t size = symbols[symbol] = tensor.integers.front();
+      Range range = getRange(getAffineSymbolExpr(symbol, function.getContext()), known);
+      if (size < range.min || size > range.max)
+        return makeError("the data decide that " + known[symbol].name + " is " + std::to_string(size) +
+                         ", which the model does not allow");
+      evaluateExtrema(known, symbols);
+    }
+    return llvm::Error::success();
+  };
   if (auto error = setArguments(function, inputs, readWeight, values))
     return std::move(error);
+  for (BlockArgument argument : function.getArguments())
+    if (const Tensor *tensor = defined.contains(argument) ? values.get(argument) : nullptr)
+      if (auto error = settle(argument, *tensor))
+        return std::move(error);
   for (Operation &op : function.front()) {
     std::vector<const Tensor *> operands;
     for (Value operand : op.getOperands())
@@ -247,10 +267,8 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
     for (auto [value, tensor] : llvm::zip(op.getResults(), *results)) {
       if (options.round)
         tensor.round();
-      if (auto symbol = defined.find(value); symbol != defined.end()) {
-        symbols[symbol->second] = tensor.integers.front();
-        evaluateExtrema(known, symbols);
-      }
+      if (auto error = settle(value, tensor))
+        return std::move(error);
       values.set(value, std::move(tensor));
     }
   }

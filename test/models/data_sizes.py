@@ -1,0 +1,157 @@
+"""Sizes that data decide, where the exported program says what they are: a call whose data say otherwise is refused.
+
+python test/models/data_sizes.py PTC
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from harness import Failed, compare, ptc
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.export import Dim
+
+
+class Function(nn.Module):
+    def __init__(self, function: Callable) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Tensor) -> Tensor:
+        return self.function(*args)
+
+
+@dataclass
+class Row:
+    """A function, arguments that it takes, and others that it must refuse with these words, at a call or (`compile`)
+    when it is compiled."""
+
+    name: str
+    function: Callable
+    takes: list[tuple]
+    refuses: list[tuple]
+    words: list[str]
+    dynamic: object = None
+    compile: bool = False
+
+
+def exactly_three(x: Tensor) -> Tensor:
+    places = x.nonzero()
+    torch._check(places.shape[0] == 3)
+    return places.flatten() * 2
+
+
+def as_many_as_rows(x: Tensor, y: Tensor) -> Tensor:
+    chosen = torch.masked_select(x, x > 0)
+    torch._check(chosen.shape[0] == y.shape[0])
+    return chosen + y
+
+
+def known_number(x: Tensor, n: Tensor) -> Tensor:
+    k = n.item()
+    torch._check(k == 3)
+    return x[:k] + 1
+
+
+def first_rows(x: Tensor, n: Tensor) -> Tensor:
+    k = n.item()
+    torch._check_is_size(k)
+    torch._check(k <= x.shape[0])
+    return x[:k] * 2
+
+
+def between(x: Tensor) -> Tensor:
+    places = x.nonzero()
+    torch._check(places.shape[0] >= 2)
+    torch._check(places.shape[0] <= 4)
+    return places + 1
+
+
+def endless(n: Tensor) -> Tensor:
+    k = n.item()
+    torch._check_is_size(k)
+    return torch.ones(k) * 2
+
+
+def vector(*numbers: float) -> Tensor:
+    return torch.tensor(numbers)
+
+
+def integer(number: int) -> Tensor:
+    return torch.tensor(number)
+
+
+ROWS = [
+    Row("a-constant", exactly_three, [(vector(0, 1, 2, 0, 3),), (vector(1, 1, 1, 0, 0),)],
+        [(vector(1, 1, 1, 1, 0),), (vector(0, 0, 1, 0, 0),)], ["the data decide a size of "]),
+    Row("an-input's-size", as_many_as_rows, [(vector(1, -1, 2), vector(5, 6)), (vector(1, 2, 3), vector(5, 6, 7))],
+        [(vector(1, -1, 2), vector(5, 6, 7)), (vector(1, 1, 2), vector(5, 6))], ["the data decide a size of "],
+        dynamic=(({0: Dim.AUTO}, {0: Dim.AUTO}),)),
+    Row("a-number", known_number, [(torch.arange(5.0), integer(3))], [(torch.arange(5.0), integer(4))],
+        ["the data decide a size of 4", "3..3"]),
+    Row("a-number-below-a-size", first_rows, [(torch.arange(5.0), integer(2)), (torch.arange(8.0), integer(8))],
+        [(torch.arange(5.0), integer(6)), (torch.arange(5.0), integer(-1))], ["the data decide a size of "],
+        dynamic=(({0: Dim.AUTO}, {}),)),
+    Row("a-range", between, [(vector(0, 1, 2, 0, 0),), (vector(1, 1, 1, 1, 0),)],
+        [(vector(1, 1, 1, 1, 1),), (vector(0, 0, 1, 0, 0),)], ["the data decide a size of ", "2..4"]),
+    Row("without-a-bound", endless, [(integer(3),)], [], ["data_sizes.py:", "has no upper bound", "torch._check"],
+        compile=True),
+]  # fmt: skip
+
+
+def refused(*command: object) -> str:
+    """The error; Failed where there is none."""
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300)
+    if done.returncode != 1:
+        raise Failed(f"exit {done.returncode} instead of 1: {done.stderr.strip()[:300]}")
+    return done.stderr
+
+
+def expect(words: list[str], error: str) -> None:
+    if missing := [word for word in words if word not in error]:
+        raise Failed(f"{missing} not in: {error.strip()[:300]}")
+
+
+def check(program: Path, row: Row, folder: Path) -> None:
+    module, model, library = Function(row.function), folder / "model.pt2", folder / "model.so"
+    exported = torch.export.export(module, row.takes[0], dynamic_shapes=row.dynamic, strict=False)
+    torch.export.save(exported, model)
+    if row.compile:
+        return expect(row.words, refused(program, "compile", model, "-o", library))
+    ptc(program, "compile", model, "-o", library)
+    files = ["--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors"]
+    for args in [*row.takes, *row.refuses]:
+        save_file({str(i): value for i, value in enumerate(args)}, folder / "in.safetensors")
+        if any(args is given for given in row.refuses):
+            expect(row.words, refused(program, "run", library, *files))
+        else:
+            ptc(program, "run", library, *files)
+            compare(0, load_file(folder / "out.safetensors")["0"], module(*args), 0)
+
+
+def main() -> int:
+    program, chosen = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    passed = failed = 0
+    for row in ROWS:
+        if chosen and row.name not in chosen:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(program, row, Path(folder))
+                passed += 1
+            except Failed as error:
+                failed += 1
+                print(f"FAIL {row.name}: {error}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
