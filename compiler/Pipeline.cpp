@@ -11,6 +11,7 @@
 #include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
 #include "compiler/graph/LowerComplex.h"
+#include "compiler/graph/LowerFloat8.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
 #include "compiler/graph/OutlineControlFlow.h"
 #include "compiler/graph/Patterns.h"
@@ -69,6 +70,8 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights); }},
     // Complex numbers are pairs of real ones.
     {Stage::Prims, [](Pipe &) { return createLowerComplexPass(); }},
+    // Eight-bit floats are bytes.
+    {Stage::Prims, [](Pipe &) { return createLowerFloat8Pass(); }},
     // The same values by fewer operations; shape changes stand apart from arithmetic.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.

@@ -9,7 +9,7 @@
 namespace ptc::runtime {
 
 namespace {
-enum { kDLBool = 6 }; // of newer versions of dlpack.h
+enum { kDLBool = 6, kDLFloat8E4M3FN = 10, kDLFloat8E5M2FNUZ = 13 }; // of newer versions of dlpack.h
 
 /// How a message calls a tensor: input 'x' (0).
 struct Place {
@@ -33,7 +33,10 @@ struct TypeText {
   char text[32];
   TypeText(int code, int bits, int lanes = 1) {
     static const char *const kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
-    if (code == kDLBool && bits == 8 && lanes == 1)
+    static const char *const eights[] = {"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"};
+    if (code >= kDLFloat8E4M3FN && code <= kDLFloat8E5M2FNUZ && bits == 8 && lanes == 1)
+      snprintf(text, sizeof(text), "%s", eights[code - kDLFloat8E4M3FN]);
+    else if (code == kDLBool && bits == 8 && lanes == 1)
       snprintf(text, sizeof(text), "bool");
     else if (code >= 0 && code <= kDLBool)
       snprintf(text, sizeof(text), lanes == 1 ? "%s%d" : "%s%dx%d", kinds[code], bits, lanes);

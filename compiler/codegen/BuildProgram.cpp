@@ -17,12 +17,15 @@ namespace ptc {
 using host::BufferSpec;
 using host::Storage;
 
-/// The type that callers see: pairs of real numbers are complex ones where `attr` says so.
-static RankedTensorType userType(Type type, Attribute attr) {
+/// The type that callers see: pairs of real numbers are complex ones, bytes are eight-bit floats, where the role says
+/// so.
+static RankedTensorType userType(Type type, DictionaryAttr role) {
   auto tensor = llvm::cast<RankedTensorType>(type);
-  if (!attr)
-    return tensor;
-  return makeTensorType(ShapeRef(getShape(tensor)).drop_back(), ComplexType::get(tensor.getElementType()));
+  if (role && role.contains("ptc.complex"))
+    return makeTensorType(ShapeRef(getShape(tensor)).drop_back(), ComplexType::get(tensor.getElementType()));
+  if (auto float8 = role ? role.getAs<TypeAttr>("ptc.float8") : TypeAttr())
+    return makeTensorType(getShape(tensor), float8.getValue());
+  return tensor;
 }
 
 /// Functions that use one weight share it.
@@ -58,7 +61,7 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
   if (auto state = role("ptc.state")) {
     buffer.storage = Storage::State;
     buffer.index = spec.states.size();
-    spec.states.push_back({state.getValue().str(), userType(type, function.getArgAttr(index, "ptc.complex")),
+    spec.states.push_back({state.getValue().str(), userType(type, function.getArgAttrDict(index)),
                            addWeight(argument, state.getValue())});
     states[state.getValue()] = spec.buffers.size();
   } else {
@@ -66,7 +69,7 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
     auto binds = function.getArgAttrOfType<IntegerAttr>(index, "ptc.binds");
     buffer.storage = Storage::Input;
     buffer.index = spec.inputs.size();
-    RankedTensorType seen = userType(type, function.getArgAttr(index, "ptc.complex"));
+    RankedTensorType seen = userType(type, function.getArgAttrDict(index));
     spec.inputs.push_back({name.str(), seen, binds ? binds.getInt() : -1, false});
     inputs[name] = spec.buffers.size();
   }
@@ -100,8 +103,7 @@ void ProgramBuilder::addOutputs() {
     if (name.empty())
       continue;
     BufferSpec buffer{Storage::Output, int64_t(spec.outputs.size()), {}, -1, -1, -1};
-    Attribute isComplex = function.getResultAttr(index, "ptc.complex");
-    spec.outputs.push_back({name.str(), userType(value.getType(), isComplex)});
+    spec.outputs.push_back({name.str(), userType(value.getType(), function.getResultAttrDict(index))});
     int64_t id = addBuffer(buffer);
     if (value.getDefiningOp() && !buffers.contains(value))
       buffers[value] = id;

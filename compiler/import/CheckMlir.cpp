@@ -229,10 +229,12 @@ static llvm::Error checkGuards(ModuleOp module) {
   return llvm::Error::success();
 }
 
-/// `ptc.` attributes of arguments and results are names, but for ptc.binds.
+/// What arguments and results are for is said by names.
 static llvm::Error checkRoles(DictionaryAttr roles, const llvm::Twine &where) {
   for (NamedAttribute role : roles ? roles.getValue() : llvm::ArrayRef<NamedAttribute>())
-    if (role.getName().getValue().starts_with("ptc.") && role.getName() != "ptc.binds" &&
+    if (llvm::is_contained(
+            {"ptc.input", "ptc.output", "ptc.weight", "ptc.state", "ptc.writes_input", "ptc.writes_state"},
+            role.getName().getValue()) &&
         !llvm::isa<StringAttr>(role.getValue()))
       return fail(where + ": '" + role.getName().getValue() + "' is no name");
   return llvm::Error::success();

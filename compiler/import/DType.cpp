@@ -36,6 +36,8 @@ constexpr Row kRows[] = {
     {DType::UInt64, -1, "uint64", "", "u64", "U64", 8},
     {DType::Float8E4M3FN, 29, "float8_e4m3fn", "", "f8e4m3fn", "F8_E4M3", 1},
     {DType::Float8E5M2, 30, "float8_e5m2", "", "f8e5m2", "F8_E5M2", 1},
+    {DType::Float8E4M3FNUZ, 31, "float8_e4m3fnuz", "", "f8e4m3fnuz", "F8_E4M3FNUZ", 1},
+    {DType::Float8E5M2FNUZ, 32, "float8_e5m2fnuz", "", "f8e5m2fnuz", "F8_E5M2FNUZ", 1},
 };
 
 const Row &row(DType dtype) { return kRows[unsigned(dtype)]; }
@@ -104,6 +106,10 @@ Type toType(DType dtype, MLIRContext *context) {
     return b.getType<Float8E4M3FNType>();
   case DType::Float8E5M2:
     return b.getType<Float8E5M2Type>();
+  case DType::Float8E4M3FNUZ:
+    return b.getType<Float8E4M3FNUZType>();
+  case DType::Float8E5M2FNUZ:
+    return b.getType<Float8E5M2FNUZType>();
   }
   llvm_unreachable("every dtype has a type");
 }

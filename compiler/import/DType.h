@@ -36,7 +36,11 @@ enum class DType : uint8_t {
   UInt64,
   Float8E4M3FN,
   Float8E5M2,
+  Float8E4M3FNUZ,
+  Float8E5M2FNUZ,
 };
+
+constexpr DType kLastDType = DType::Float8E5M2FNUZ;
 
 /// The number that torch.export's JSON uses (torch's ScalarType plus one).
 std::optional<DType> dtypeFromSerialized(int64_t number);

@@ -23,11 +23,27 @@ static DLDataType getDType(Type element) {
     return {kDLBoolCode, 8, 1};
   if (element.isBF16())
     return {kDLBfloat, bits, 1};
+  if (llvm::isa<Float8E4M3FNType>(element))
+    return {kDLFloat8E4M3FN, bits, 1};
+  if (llvm::isa<Float8E4M3FNUZType>(element))
+    return {kDLFloat8E4M3FNUZ, bits, 1};
+  if (llvm::isa<Float8E5M2Type>(element))
+    return {kDLFloat8E5M2, bits, 1};
+  if (llvm::isa<Float8E5M2FNUZType>(element))
+    return {kDLFloat8E5M2FNUZ, bits, 1};
   uint8_t code = complex                           ? kDLComplex
                  : llvm::isa<FloatType>(element)   ? kDLFloat
                  : element.isUnsignedInteger()     ? kDLUInt
                                                    : kDLInt;
   return {code, bits, 1};
+}
+
+/// The element type that callers see.
+static DLDataType getDType(Type element, DictionaryAttr role) {
+  if (role && role.contains("ptc.complex"))
+    return getDType(ComplexType::get(element));
+  auto float8 = role ? role.getAs<TypeAttr>("ptc.float8") : TypeAttr();
+  return getDType(float8 ? float8.getValue() : element);
 }
 
 /// The tensors of the file as the user inputs of the function, by name or position.
@@ -45,7 +61,7 @@ static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forwar
     Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
     // A last dimension of 2 holds what the file knows as complex.
     bool isComplex = forward.getArgAttr(argument.getArgNumber(), "ptc.complex") != nullptr;
-    DLDataType dtype = getDType(isComplex ? Type(ComplexType::get(element)) : element);
+    DLDataType dtype = getDType(element, forward.getArgAttrDict(argument.getArgNumber()));
     prims::Sizes shape(found->shape.begin(), found->shape.end());
     if (isComplex)
       shape.push_back(2);
@@ -70,7 +86,7 @@ static llvm::Error writeOutputs(func::FuncOp forward, std::vector<prims::Tensor>
     DLTensor tensor{};
     tensor.data = contents.back().data();
     bool isComplex = forward.getResultAttr(index, "ptc.complex") != nullptr;
-    tensor.dtype = getDType(isComplex ? Type(ComplexType::get(result.element)) : result.element);
+    tensor.dtype = getDType(result.element, forward.getResultAttrDict(index));
     tensor.ndim = result.shape.size() - isComplex;
     tensor.shape = result.shape.data();
     tensors.push_back(tensor);

@@ -22,13 +22,24 @@ struct Name {
 } // namespace
 
 static constexpr Name kNames[] = {
-    {import::DType::Bool, kDLBoolCode, 8, "BOOL"},       {import::DType::UInt8, kDLUInt, 8, "U8"},
-    {import::DType::Int8, kDLInt, 8, "I8"},              {import::DType::Int16, kDLInt, 16, "I16"},
-    {import::DType::Int32, kDLInt, 32, "I32"},           {import::DType::Int64, kDLInt, 64, "I64"},
-    {import::DType::Float16, kDLFloat, 16, "F16"},       {import::DType::BFloat16, kDLBfloat, 16, "BF16"},
-    {import::DType::Float32, kDLFloat, 32, "F32"},       {import::DType::Float64, kDLFloat, 64, "F64"},
-    {import::DType::Complex64, kDLComplex, 64, "C64"},   {import::DType::UInt16, kDLUInt, 16, "U16"},
-    {import::DType::UInt32, kDLUInt, 32, "U32"},         {import::DType::UInt64, kDLUInt, 64, "U64"},
+    {import::DType::Bool, kDLBoolCode, 8, "BOOL"},
+    {import::DType::UInt8, kDLUInt, 8, "U8"},
+    {import::DType::Int8, kDLInt, 8, "I8"},
+    {import::DType::Int16, kDLInt, 16, "I16"},
+    {import::DType::Int32, kDLInt, 32, "I32"},
+    {import::DType::Int64, kDLInt, 64, "I64"},
+    {import::DType::Float16, kDLFloat, 16, "F16"},
+    {import::DType::BFloat16, kDLBfloat, 16, "BF16"},
+    {import::DType::Float32, kDLFloat, 32, "F32"},
+    {import::DType::Float64, kDLFloat, 64, "F64"},
+    {import::DType::Complex64, kDLComplex, 64, "C64"},
+    {import::DType::UInt16, kDLUInt, 16, "U16"},
+    {import::DType::UInt32, kDLUInt, 32, "U32"},
+    {import::DType::UInt64, kDLUInt, 64, "U64"},
+    {import::DType::Float8E4M3FN, kDLFloat8E4M3FN, 8, "F8_E4M3"},
+    {import::DType::Float8E4M3FNUZ, kDLFloat8E4M3FNUZ, 8, "F8_E4M3FNUZ"},
+    {import::DType::Float8E5M2, kDLFloat8E5M2, 8, "F8_E5M2"},
+    {import::DType::Float8E5M2FNUZ, kDLFloat8E5M2FNUZ, 8, "F8_E5M2FNUZ"},
 };
 
 static const Name *findName(DLDataType dtype) {

@@ -15,7 +15,8 @@
 namespace ptc {
 
 /// DLPack's code of bool; its header has it from 0.7 on.
-constexpr uint8_t kDLBoolCode = 6;
+constexpr uint8_t kDLBoolCode = 6, kDLFloat8E4M3FN = 10, kDLFloat8E4M3FNUZ = 11, kDLFloat8E5M2 = 12,
+                  kDLFloat8E5M2FNUZ = 13;
 
 struct FileTensor {
   DLDataType dtype;

@@ -108,11 +108,20 @@ struct DataType {
 
 static DataType dataType(Type element) {
   enum { Int = 0, UInt = 1, Float = 2, BFloat = 4, Complex = 5, Bool = 6 };
+  enum { Float8E4M3FN = 10, Float8E4M3FNUZ = 11, Float8E5M2 = 12, Float8E5M2FNUZ = 13 };
   uint8_t bits = elementBytes(element) * 8;
   if (llvm::isa<ComplexType>(element))
     return {Complex, bits};
   if (element.isBF16())
     return {BFloat, bits};
+  if (llvm::isa<Float8E4M3FNType>(element))
+    return {Float8E4M3FN, bits};
+  if (llvm::isa<Float8E4M3FNUZType>(element))
+    return {Float8E4M3FNUZ, bits};
+  if (llvm::isa<Float8E5M2Type>(element))
+    return {Float8E5M2, bits};
+  if (llvm::isa<Float8E5M2FNUZType>(element))
+    return {Float8E5M2FNUZ, bits};
   if (llvm::isa<FloatType>(element))
     return {Float, bits};
   if (element.isInteger(1))

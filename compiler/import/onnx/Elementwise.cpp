@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - arithmetic, comparisons, activations, casts -------------===//
 
+#include "compiler/import/onnx/Quantization.h"
 #include "compiler/import/onnx/Table.h"
 
 #include <cmath>
@@ -180,6 +181,12 @@ void addActivations(Table &t) {
   t.rows("Dropout", dropout);
 }
 
+Value convert(Builder &b, const Node &n, Type to) {
+  FloatType float8 = asFloat8(to);
+  bool saturates = float8 && b.element(n[0]) != to && n.integer("saturate", 1);
+  return saturates ? saturateFloat8(b, n[0], float8) : b.to(n[0], to);
+}
+
 } // namespace
 
 void addElementwise(Table &t) {
@@ -253,9 +260,9 @@ void addElementwise(Table &t) {
   t.row("Identity", [](Builder &b, const Node &n) { return n[0]; });
   t.row("Cast", [](Builder &b, const Node &n) {
     Type to = n.elementType("to");
-    return to ? b.to(n[0], to) : b.fail("does not say to which type");
+    return to ? convert(b, n, to) : b.fail("does not say to which type");
   });
-  t.row("CastLike", [](Builder &b, const Node &n) { return b.to(n[0], b.element(n[1])); });
+  t.row("CastLike", [](Builder &b, const Node &n) { return convert(b, n, b.element(n[1])); });
   t.row("BitCast", [](Builder &b, const Node &n) {
     Type to = n.elementType("to");
     if (!to)

@@ -75,6 +75,9 @@ bool ModelImporter::buildOutputs(const Scope &scope) {
     const Value *value = scope.find(output.name());
     if (!value)
       return graph.fail("output '" + output.name() + "'", "is not defined");
+    if (value->isNarrow())
+      return graph.fail("output '" + output.name() + "'",
+                        "tensors of " + value->stored->tensor.dtypeName + " are not supported");
     results.push_back(b.tensor(*value));
     if (b.hasFailed())
       return graph.fail("output '" + output.name() + "'", b.takeError());

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace ptc::import::onnx {
 
 std::optional<DType> dtypeOfType(Type element) {
-  for (unsigned i = 0; i <= unsigned(DType::Float8E5M2); ++i)
+  for (unsigned i = 0; i <= unsigned(kLastDType); ++i)
     if (toType(DType(i), element.getContext()) == element)
       return DType(i);
   return std::nullopt;

@@ -57,6 +57,14 @@ std::optional<DType> dtypeOf(int32_t elementType) {
     return DType::Complex128;
   case 16:
     return DType::BFloat16;
+  case 17:
+    return DType::Float8E4M3FN;
+  case 18:
+    return DType::Float8E4M3FNUZ;
+  case 19:
+    return DType::Float8E5M2;
+  case 20:
+    return DType::Float8E5M2FNUZ;
   default:
     return std::nullopt;
   }
@@ -65,11 +73,9 @@ std::optional<DType> dtypeOf(int32_t elementType) {
 std::string nameOf(int32_t elementType) {
   if (auto dtype = dtypeOf(elementType))
     return toString(*dtype).str();
-  static constexpr StringRef kOthers[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-                                          "uint4",        "int4",           "float4e2m1", "float8e8m0",
-                                          "uint2",        "int2"};
-  if (elementType >= 17 && elementType <= 26)
-    return kOthers[elementType - 17].str();
+  static constexpr StringRef kOthers[] = {"uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
+  if (elementType >= 21 && elementType <= 26)
+    return kOthers[elementType - 21].str();
   return elementType == 0   ? "undefined"
          : elementType == 8 ? "string"
                             : "element type " + std::to_string(elementType);
@@ -211,10 +217,47 @@ static std::vector<char> packFields(const proto::TensorProto &tensor, DType dtyp
   }
 }
 
+namespace {
+/// Integers of less than a byte.
+struct Narrow {
+  unsigned bits;
+  DType wide; ///< The byte that holds one.
+};
+} // namespace
+
+static std::optional<Narrow> narrowOf(int32_t elementType) {
+  switch (elementType) {
+  case 21:
+    return Narrow{4, DType::UInt8};
+  case 22:
+    return Narrow{4, DType::Int8};
+  case 25:
+    return Narrow{2, DType::UInt8};
+  case 26:
+    return Narrow{2, DType::Int8};
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Several lie in a byte, the first one in its lowest bits.
+static std::vector<char> widen(llvm::ArrayRef<char> bytes, int64_t count, Narrow narrow) {
+  unsigned inByte = 8 / narrow.bits, unused = 8 - narrow.bits;
+  std::vector<char> result(count);
+  for (int64_t i = 0; i < count; ++i) {
+    auto high = uint8_t(uint8_t(bytes[i / inByte]) >> i % inByte * narrow.bits << unused);
+    result[i] = narrow.wide == DType::Int8 ? char(int8_t(high) >> unused) : char(high >> unused);
+  }
+  return result;
+}
+
 llvm::Expected<StoredTensor> Model::read(const proto::TensorProto &tensor, WeightStore &weights) {
   StoredTensor stored;
   stored.dtypeName = nameOf(tensor.data_type());
   stored.dtype = dtypeOf(tensor.data_type());
+  auto narrow = narrowOf(tensor.data_type());
+  if (narrow)
+    stored.dtype = narrow->wide;
   if (!stored.dtype)
     return fail("is a tensor of " + stored.dtypeName + ", which ptc does not support");
   if (tensor.has_segment())
@@ -227,7 +270,7 @@ llvm::Expected<StoredTensor> Model::read(const proto::TensorProto &tensor, Weigh
   }
   stored.strides.resize(stored.sizes.size());
   int64_t stride = 1;
-  for (size_t i = stored.sizes.size(); i-- > 0; stride *= std::max<int64_t>(stored.sizes[i], 1))
+  for (size_t i = count ? stored.sizes.size() : 0; i-- > 0; stride *= stored.sizes[i])
     stored.strides[i] = stride;
 
   if (tensor.data_location() == proto::TensorProto::EXTERNAL) {
@@ -242,10 +285,15 @@ llvm::Expected<StoredTensor> Model::read(const proto::TensorProto &tensor, Weigh
     stored.bytes = *bytes;
     weights.keep(std::move(bytes));
   }
-  int64_t needed;
-  if (llvm::MulOverflow(count, int64_t(byteSize(*stored.dtype)), needed) || size_t(needed) > stored.bytes.size())
+  int64_t needed, bits = narrow ? narrow->bits : int64_t(byteSize(*stored.dtype)) * 8;
+  if (llvm::MulOverflow(count, bits, needed) || llvm::divideCeil(needed, 8) > stored.bytes.size())
     return fail("has " + llvm::Twine(stored.bytes.size()) + " bytes, but " + llvm::Twine(count) + " elements of " +
                 stored.dtypeName);
+  if (narrow) {
+    auto bytes = std::make_shared<std::vector<char>>(widen(stored.bytes, count, *narrow));
+    stored.bytes = *bytes;
+    weights.keep(std::move(bytes));
+  }
   return stored;
 }
 

@@ -31,6 +31,7 @@ public:
   static std::vector<proto::AttributeProto> defaultAttributes(const proto::FunctionProto &function);
 
   /// A tensor, its bytes where they are mapped or in `weights`' keeping; files with external data are kept by it too.
+  /// Integers of less than a byte have one each, and `dtypeName` is what the file calls them.
   llvm::Expected<StoredTensor> read(const proto::TensorProto &tensor, WeightStore &weights);
 
 private:

@@ -4,6 +4,8 @@
 
 #include "compiler/import/onnx/Table.h"
 
+#include "llvm/ADT/APFloat.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -22,12 +24,22 @@ Value shifted(Builder &b, const Value &x, const Value &zero, int64_t channel) {
   return wide - point;
 }
 
+FloatType asFloat8(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type && type.getWidth() == 8 ? type : FloatType();
+}
+
+Value saturateFloat8(Builder &b, const Value &x, FloatType to) {
+  double most = llvm::APFloat::getLargest(to.getFloatSemantics()).convertToDouble();
+  return b.to(b.clamp(asFloat8(b.element(x)) || !b.isFloat(x) ? b.to(x, b.f32()) : x, -most, most), to);
+}
+
 namespace {
 
 /// Scale or zero point as x needs it: one number, one an index of `axis`, or one a block.
 Value spread(Builder &b, const Value &p, const Value &x, int64_t axis, int64_t block) {
   int64_t rank = b.rank(p);
-  if (rank == 0 || (rank == 1 && getConstant(b.size(p, 0)) == 1 && b.rank(x) != 1))
+  if (rank == 0 || (rank == 1 && getConstant(b.size(p, 0)) == 1))
     return b.reshape(p, {});
   if (rank == 1 && block == 0)
     return b.along(p, b.dim(axis, b.rank(x)), b.rank(x));
@@ -45,9 +57,9 @@ Value spread(Builder &b, const Value &p, const Value &x, int64_t axis, int64_t b
 /// Rounded to even and cut to what the type holds.
 Value saturate(Builder &b, const Value &x, const Value &zero, Type to) {
   if (isa<FloatType>(to)) {
-    double most = isa<Float8E4M3FNType>(to) ? 448 : isa<Float8E5M2Type>(to) ? 57344 : INFINITY;
     Value y = zero ? x + b.to(zero, b.element(x)) : x;
-    return b.to(std::isinf(most) ? y : b.clamp(y, -most, most), to);
+    FloatType float8 = asFloat8(to);
+    return float8 ? saturateFloat8(b, y, float8) : b.to(y, to);
   }
   unsigned width = to.getIntOrFloatBitWidth();
   bool isUnsigned = to.isUnsignedInteger();
@@ -62,6 +74,8 @@ Value quantize(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   Type to = n.has(2) ? b.element(n[2]) : n.elementType("output_dtype");
+  if (n.has(2) && n[2].isNarrow())
+    return b.fail("quantization to " + n[2].stored->tensor.dtypeName + " is not supported");
   if (!to)
     to = IntegerType::get(b.context, 8, IntegerType::Unsigned);
   Value wide = b.isFloat(x) ? b.toOpmath(x) : b.to(x, b.f32());
@@ -80,7 +94,7 @@ Value dequantize(Builder &b, const Node &n) {
   Type to = n.elementType("output_dtype");
   Value scale = spread(b, n[1], x, axis, block);
   to = to ? to : b.element(scale);
-  Type compute = isa<Float8E4M3FNType, Float8E5M2Type>(b.element(x)) || !b.isFloat(x) ? b.f32() : b.element(x);
+  Type compute = asFloat8(b.element(x)) || !b.isFloat(x) ? b.f32() : b.element(x);
   Value wide = b.to(x, compute);
   if (n.has(2)) {
     // Differences of 32-bit integers are exact as integers.

@@ -37,6 +37,10 @@ struct Value {
 
   explicit operator bool() const { return tensor || literal || stored || sequence; }
   bool isTensor() const { return tensor || literal || stored; }
+  /// Bytes that the file knows as integers of less than eight bits.
+  bool isNarrow() const {
+    return stored && stored->tensor.dtype && stored->tensor.dtypeName != toString(*stored->tensor.dtype);
+  }
 };
 
 /// Literals have at most so many elements.

@@ -10,6 +10,8 @@ from . import _abi as abi
 _CPU = 1
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
+_FLOAT8 = {10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz"}
+_EXTENDED = {"bfloat16": 4, **{name: code for code, name in _FLOAT8.items()}}
 _CAPSULE = b"dltensor"
 
 _python = ctypes.pythonapi
@@ -21,7 +23,9 @@ _python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_voi
 
 def dtype_name(dtype: abi.DataType) -> str:
     """As NumPy and torch call it."""
-    return "bool" if dtype.code == _KINDS["b"] else f"{_NAMES[dtype.code]}{dtype.bits}"
+    if dtype.code == _KINDS["b"]:
+        return "bool"
+    return _FLOAT8.get(dtype.code) or f"{_NAMES[dtype.code]}{dtype.bits}"
 
 
 class Borrowed:
@@ -48,8 +52,9 @@ def _borrow_array(array: Any) -> Borrowed:
     # Not by __dlpack__, which refuses arrays that are read-only or of types of ml_dtypes.
     interface = array.__array_interface__
     order, kind, size = interface["typestr"][0], interface["typestr"][1], int(interface["typestr"][2:])
-    if getattr(getattr(array, "dtype", None), "name", "") == "bfloat16":
-        code = 4
+    name = getattr(getattr(array, "dtype", None), "name", "")
+    if name in _EXTENDED:
+        code = _EXTENDED[name]
     elif kind in _KINDS and order in "<|":
         code = _KINDS[kind]
     else:
@@ -89,10 +94,10 @@ class Tensor:
         return f"ptc.Tensor({self.dtype}{list(self.shape)})"
 
     def numpy(self) -> Any:
-        """The same memory as a NumPy array (bfloat16 needs ml_dtypes)."""
+        """The same memory as a NumPy array (bfloat16 and eight-bit floats need ml_dtypes)."""
         import numpy
 
-        if self.dtype == "bfloat16":
+        if self.dtype in _EXTENDED:
             import ml_dtypes  # noqa: F401  registers the type's name
         view = self._managed.dl_tensor
         count = 1
