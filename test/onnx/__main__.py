@@ -20,6 +20,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from evaluator import MaxRoiPool  # noqa: E402
 from rows import ERRORS, ROWS, Row  # noqa: E402
 
 
@@ -34,7 +35,7 @@ def check(ptc: str, row: Row, folder: Path) -> str:
     onnx.save(row.model, path, save_as_external_data=row.external, size_threshold=0, location="model.data")
     if problem := call(ptc, "compile", path, "-o", library):
         return problem
-    evaluator = ReferenceEvaluator(str(path))
+    evaluator = ReferenceEvaluator(str(path), new_ops=[MaxRoiPool])
     for feed in row.feeds:
         save_file({name: np.ascontiguousarray(array) for name, array in feed.items()}, folder / "in.safetensors")
         if problem := call(ptc, "run", library, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors"):

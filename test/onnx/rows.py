@@ -38,7 +38,8 @@ def model(nodes: Sequence, inputs: dict, outputs: Sequence[str], constants: dict
         "graph",
         [value(name, kind, sizes) for name, kind, sizes in typed],
         [o if isinstance(o, onnx.ValueInfoProto) else value(o, FLOAT, None) for o in outputs],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in (constants or {}).items()],
+        [a if isinstance(a, TensorProto) else numpy_helper.from_array(np.asarray(a), name)
+         for name, a in (constants or {}).items()],
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], **more)
     made.ir_version = 8 if opset < 19 else 10
@@ -71,6 +72,16 @@ def growing_body() -> onnx.GraphProto:
         [value("i", INT64, []), value("c", BOOL, []), value("v", FLOAT, None)],
         [value("more", BOOL, []), value("w", FLOAT, None), value("row", FLOAT, [2])],
     )
+
+
+def boxes(images: int, count: int) -> np.ndarray:
+    """Corners in any order, rows first."""
+    middle, half = random.uniform(0, 4, (images, count, 2)), random.uniform(0.2, 1, (images, count, 2))
+    return np.concatenate([middle - half, middle + half], 2).astype(np.float32)[..., random.permutation([[0, 1, 2, 3], [2, 1, 0, 3]])[0]]
+
+
+def nibbles(*shape: int) -> onnx.TensorProto:
+    return helper.make_tensor("w", TensorProto.INT4, shape, random.integers(-8, 8, int(np.prod(shape))).tolist())
 
 
 SIZES = [
@@ -111,6 +122,37 @@ ROWS = [
                                  ["y", "rows"], {"three": np.int64(3), "true": np.array(True)}), [{"x": numbers(2)}]),
     Row("nonzero", model([node("NonZero", ["x"], ["i"]), node("Transpose", ["i"], ["t"]), node("GatherND", ["x", "t"], ["y"])],
                          {"x": ["n", 3]}, ["y"]), [{"x": np.maximum(numbers(4, 3), 0)}, {"x": np.zeros((2, 3), np.float32)}]),
+    Row("boxes",
+        model([node("NonMaxSuppression", ["b", "s", "most", "overlap", "least"], ["y"])],
+              {"b": ["n", "count", 4], "s": ["n", "classes", "count"]}, [value("y", INT64, None)],
+              {"most": int64(5), "overlap": np.array([0.4], np.float32), "least": np.array([0.2], np.float32)}),
+        [{"b": boxes(n, count), "s": random.random((n, classes, count), np.float32)}
+         for n, classes, count in ((1, 2, 30), (2, 1, 4), (2, 3, 60))]),
+    Row("boxes-as-many-as-data-say",
+        model([node("NonMaxSuppression", ["b", "s", "most", "overlap"], ["y"])],
+              {"b": [1, 12, 4], "s": [1, 1, 12], "most": (INT64, [1])}, [value("y", INT64, None)],
+              {"overlap": np.array([0.3], np.float32)}),
+        [{"b": boxes(1, 12), "s": random.random((1, 1, 12), np.float32), "most": int64(n)} for n in (3, 100, 0)]),
+    Row("deformed",
+        model([node("DeformConv", ["x", "w", "o", "b", "m"], ["y"], pads=[1, 0, 1, 2], strides=[2, 1], group=2, offset_group=2)],
+              {"x": ["n", 4, "h", 6], "o": ["n", 36, "p", 6], "m": ["n", 18, "p", 6]}, ["y"],
+              {"w": numbers(6, 2, 3, 3), "b": numbers(6)}, opset=19),
+        [{"x": numbers(n, 4, h, 6), "o": numbers(n, 36, (h + 1) // 2, 6), "m": numbers(n, 18, (h + 1) // 2, 6)}
+         for n, h in ((1, 5), (2, 8))],
+        violates={"x": numbers(1, 4, 5, 6), "o": numbers(1, 36, 4, 6), "m": numbers(1, 18, 4, 6)}),
+    Row("regions",
+        model([node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=[2, 3], spatial_scale=0.5)],
+              {"x": [2, 3, "h", 9], "r": ["n", 5]}, ["y"]),
+        [{"x": numbers(2, 3, h, 9), "r": np.array(r, np.float32)}
+         for h, r in ((7, [[0, 1, 3, 12, 9], [1, -4, 2, 30, 40]]), (12, [[1, 5, 5, 5, 5], [0, 40, 2, 50, 9], [0, 3, 6, 11, 17]]))]),
+    Row("weights-of-four-bits",
+        model([node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=4), node("MatMul", ["x", "d"], ["y"])],
+              {"x": ["n", 8]}, ["y"], {"s": np.abs(numbers(2, 3)), "w": nibbles(8, 3)}, opset=21), [{"x": numbers(3, 8)}]),
+    Row("eight-bit-floats",
+        model([node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("Transpose", ["q"], ["t"]),
+               node("DequantizeLinear", ["t", "s"], ["y"])], {"x": ["n", 8]}, ["y"],
+              {"s": np.float32(0.05), "z": helper.make_tensor("z", TensorProto.FLOAT8E4M3FN, [], [0])}, opset=21),
+        [{"x": numbers(3, 8) * 20}]),
     Row("quantized",
         model([node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
                node("MatMul", ["d", "w"], ["y"])], {"x": ["n", 8]}, ["y"],
@@ -124,6 +166,16 @@ ERRORS = [
     ("classical", helper.make_model(
         helper.make_graph([node("Binarizer", ["x"], ["y"], domain="ai.onnx.ml")], "g", [value("x", FLOAT, [2])], [value("y", FLOAT, [2])]),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]), ["Binarizer", "ai.onnx.ml"]),
+    ("training", helper.make_model(
+        helper.make_graph([node("Adam", ["r", "t", "x", "g", "v", "h"], ["y", "w", "k"], domain="ai.onnx.preview.training")], "g",
+                          [value(name, FLOAT, [1]) for name in "rtxgvh"], [value(name, FLOAT, [1]) for name in "ywk"]),
+        opset_imports=[helper.make_opsetid("ai.onnx.preview.training", 1)]), ["operator Adam", "ai.onnx.preview.training"]),
+    ("version-of-operators-unsaid", helper.make_model(
+        helper.make_graph([node("Relu", ["x"], ["y"])], "g", [value("x", FLOAT, [1])], [value("y", FLOAT, [1])]),
+        opset_imports=[helper.make_opsetid("somewhere", 1)]), ["operator Relu", "opset_import"]),
+    ("quantized-to-four-bits",
+     model([node("QuantizeLinear", ["x", "s", "w"], ["q"]), node("DequantizeLinear", ["q", "s"], ["y"])], {"x": [2]}, ["y"],
+           {"s": np.float32(1), "w": nibbles()}, opset=21), ["QuantizeLinear", "int4"]),
     ("newer-opset", model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"], opset=99), ["uses opset 99"]),
     ("undefined", model([node("Relu", ["nobody"], ["y"])], {"x": [2]}, ["y"]), ["'nobody' is not defined"]),
     ("shape-by-data", model([node("Reshape", ["x", "t"], ["y"])], {"x": [6], "t": (INT64, [2])}, ["y"]),

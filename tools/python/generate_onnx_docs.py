@@ -36,6 +36,8 @@ wrote it), IR versions since 3, data inside the file or beside it, functions, `I
   shape (`value_info` or the graph's outputs), which is believed; else the error says what must be known.
 - Functions are inlined. A branch whose condition is known is inlined; a loop whose trips are known and few is written
   out, so that sequences and shapes may change from trip to trip. Others become `cond` and `while_loop`.
+- `NonMaxSuppression` chooses one box a trip in every class of every image at once (a `while_loop`), so that nothing is as
+  large as the square of the number of boxes; how many are chosen is a size that data decide.
 - Random operators draw ptc's own numbers: their `seed` is of no consequence.
 
 ## Outside
@@ -44,24 +46,20 @@ The error names the node, its operator and the file.
 
 - Text and what makes it, images as files (`ImageDecoder`), `TfIdfVectorizer`; the domain `ai.onnx.ml` and every other
   domain for which the model brings no function; training (`ai.onnx.preview.training`).
-- Element types of less than eight bits, eight-bit floats, text; sparse tensors. Sequences and optional values as inputs
-  or outputs of the model: inside they are known while importing.
+- Tensors of less than eight bits, but for constants that `DequantizeLinear` takes (a byte each behind the import); text;
+  sparse tensors. Arithmetic on eight-bit floats: `Cast`, `QuantizeLinear`, `DequantizeLinear` and what moves elements take
+  them. Sequences and optional values as inputs or outputs of the model: inside they are known while importing.
 - Sizes by data beyond the above, among them a `Loop` that collects a number of values which nobody knows; `Resize` with
   `antialias` by a scale that is data; `RoiAlign` with `sampling_ratio` 0.
-- {missing}.
 
 ## Operators ({count})
 
 {names}
 """
 
-# ONNX's own operators that nobody has written yet.
-MISSING = ("DeformConv", "MaxRoiPool", "NonMaxSuppression")
-
 
 def document(names: list[str]) -> str:
-    missing = ", ".join(f"`{name}`" for name in MISSING if name not in names)
-    return TEXT.format(count=len(names), names=", ".join(f"`{name}`" for name in names), missing=missing)
+    return TEXT.format(count=len(names), names=", ".join(f"`{name}`" for name in names))
 
 
 def main() -> None:

@@ -8,8 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/onnx/Graph.h"
-
-#include "llvm/ADT/SetVector.h"
+#include "compiler/import/onnx/Regions.h"
 
 using namespace mlir;
 
@@ -18,91 +17,6 @@ namespace {
 
 /// A loop that is written out has at most so many nodes.
 constexpr int64_t kMostNodes = 20000;
-
-/// Tensors from around the regions.
-llvm::SetVector<mlir::Value> capturesOf(llvm::ArrayRef<Region *> regions) {
-  llvm::SetVector<mlir::Value> captured;
-  for (Region *region : regions)
-    region->walk([&](Operation *op) {
-      for (mlir::Value operand : op->getOperands())
-        if (!region->isAncestor(operand.getParentRegion()))
-          captured.insert(operand);
-    });
-  return captured;
-}
-
-/// An operation whose regions are being built where it stands; `finish` makes the operator of torch.export's of them.
-class RegionBuilder {
-public:
-  RegionBuilder(Builder &b, llvm::StringRef name) : b(b), name(name) {
-    OperationState state(b.location, name);
-    state.addRegion();
-    state.addRegion();
-    holder = b.builder.create(state);
-  }
-
-  /// Begins region `i`; its arguments have these types.
-  Values begin(unsigned i, TypeRange types) {
-    Block *block = b.builder.createBlock(&holder->getRegion(i));
-    Values arguments;
-    for (Type type : types)
-      arguments.push_back(b.wrap(block->addArgument(type, b.location)));
-    return arguments;
-  }
-
-  /// Ends the region with tensors of these values; their types. Nothing after a failure.
-  std::optional<llvm::SmallVector<Type>> end(const Values &results) {
-    llvm::SmallVector<mlir::Value> values;
-    for (const Value &result : results)
-      values.push_back(b.tensor(result));
-    if (b.hasFailed())
-      return std::nullopt;
-    aten::createUnknown(b.builder, b.location, "aten.yield", values, {}, {});
-    b.builder.setInsertionPointAfter(holder);
-    return llvm::map_to_vector(values, [](mlir::Value v) { return v.getType(); });
-  }
-
-  /// Whether both regions compute nothing.
-  bool isEmpty() const {
-    return llvm::all_of(holder->getRegions(), [](Region &region) { return llvm::hasSingleElement(region.front()); });
-  }
-  llvm::SmallVector<mlir::Value> answers(unsigned i) {
-    return llvm::to_vector(holder->getRegion(i).front().back().getOperands());
-  }
-
-  Values finish(llvm::ArrayRef<mlir::Value> operands, TypeRange results) {
-    auto captured = capturesOf({&holder->getRegion(0), &holder->getRegion(1)});
-    OperationState state(b.location, name);
-    state.addOperands(operands);
-    state.addOperands(captured.getArrayRef());
-    state.addTypes(results);
-    for (Region &region : holder->getRegions()) {
-      for (mlir::Value value : captured) {
-        BlockArgument argument = region.front().addArgument(value.getType(), value.getLoc());
-        region.walk([&](Operation *op) { op->replaceUsesOfWith(value, argument); });
-      }
-      state.addRegion()->takeBody(region);
-    }
-    holder->erase();
-    holder = nullptr;
-    Values values;
-    for (mlir::Value result : b.builder.create(state)->getResults())
-      values.push_back(b.wrap(result));
-    return values;
-  }
-
-  ~RegionBuilder() {
-    if (!holder)
-      return;
-    b.builder.setInsertionPointAfter(holder);
-    holder->erase();
-  }
-
-private:
-  Builder &b;
-  llvm::StringRef name;
-  Operation *holder;
-};
 
 } // namespace
 
@@ -136,7 +50,6 @@ std::optional<Values> GraphImporter::callGraph(const proto::GraphProto &graph, c
 
 /// The condition as a tensor of one bool without dimensions.
 static Value conditionOf(Builder &b, const Value &x) { return b.reshape(b.to(x, b.boolean()), {}); }
-
 
 //===----------------------------------------------------------------------===//
 // If
@@ -280,38 +193,28 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
       return {b.fail("collects values whose type is not known")};
     carried.push_back(b.full(sizes, 0, toType(*dtype, b.context)));
   }
-  llvm::SmallVector<mlir::Value> operands;
-  for (const Value &value : carried)
-    operands.push_back(b.tensor(value));
+  Values all = buildWhile(
+      b, carried,
+      [&](const Values &at) {
+        return b.call("logical_and.default", {at[1], limit ? b.call("lt.Tensor", {at[0], limit}) : yes});
+      },
+      [&](const Values &at) {
+        auto results = callGraph(body, Values(at.begin(), at.begin() + 2 + states), scope, frame);
+        if (!results)
+          return Values();
+        Values next{at[0] + 1.0, conditionOf(b, results->front())};
+        next.insert(next.end(), results->begin() + 1, results->begin() + 1 + states);
+        for (size_t i = 0; i < collected; ++i) {
+          Value row = b.unsqueeze((*results)[1 + states + i], 0);
+          const Value &all = at[2 + states + i];
+          Shape sizes = b.shape(row);
+          Value place = b.expand(b.reshape(at[0], Shape(sizes.size(), b.constant(1))), sizes);
+          next.push_back(b.call("scatter.src", {all, 0, place, row}, b.type(all)));
+        }
+        return next;
+      });
   if (b.hasFailed())
     return {};
-  auto types = llvm::map_to_vector(operands, [](mlir::Value v) { return v.getType(); });
-
-  RegionBuilder regions(b, "aten.higher_order.while_loop");
-  Values at = regions.begin(0, types);
-  Value goes = limit ? b.call("logical_and.default", {at[1], b.call("lt.Tensor", {at[0], limit})})
-                     : b.call("logical_and.default", {at[1], yes});
-  if (!regions.end({goes}))
-    return {};
-  at = regions.begin(1, types);
-  auto results = callGraph(body, Values(at.begin(), at.begin() + 2 + states), scope, frame);
-  if (!results)
-    return {};
-  Values next{at[0] + 1.0, conditionOf(b, results->front())};
-  next.insert(next.end(), results->begin() + 1, results->begin() + 1 + states);
-  for (size_t i = 0; i < collected; ++i) {
-    Value row = b.unsqueeze((*results)[1 + states + i], 0), &all = at[2 + states + i];
-    Shape sizes = b.shape(row);
-    Value place = b.expand(b.reshape(at[0], Shape(sizes.size(), b.constant(1))), sizes);
-    next.push_back(b.call("scatter.src", {all, 0, place, row}, b.type(all)));
-  }
-  auto found = regions.end(next);
-  if (!found)
-    return {};
-  if (*found != types)
-    return {b.fail("a state changes its shape or type from trip to trip, and the number of trips is not known at "
-                   "compile time")};
-  Values all = regions.finish(operands, types);
   all.erase(all.begin(), all.begin() + 2);
   return all;
 }

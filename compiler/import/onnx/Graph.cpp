@@ -177,8 +177,12 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
   if (const proto::FunctionProto *function = model.function(domain, type))
     return callFunction(*function, node, frame);
   if (!domain.empty() && domain != "ai.onnx") {
-    b.fail("operators of the domain '" + domain + "' are not supported" +
+    b.fail("operator " + type + " of the domain '" + domain + "' is not supported" +
            (domain == "ai.onnx.ml" ? " (ptc compiles neural networks; classical models are outside)" : ""));
+    return std::nullopt;
+  }
+  if (frame.opset == 0) {
+    b.fail("operator " + type + " is of a version that the model does not say (opset_import)");
     return std::nullopt;
   }
   if (type == "Constant")

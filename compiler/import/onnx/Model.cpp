@@ -102,8 +102,8 @@ llvm::Expected<std::unique_ptr<Model>> Model::open(std::shared_ptr<llvm::MemoryB
   result->version = ownOpset(result->model);
   for (const auto &function : result->model.functions())
     result->functions.try_emplace(function.domain() + ":" + function.name(), &function);
-  // A model of functions alone needs none.
-  if (result->version == 0 && result->functions.empty())
+  // Without operators of ONNX's own it has none of theirs.
+  if (result->model.opset_import_size() == 0 && result->functions.empty())
     return fail("says nothing of the version of ONNX's operators that it uses (opset_import)");
   if (result->version != 0 && (result->version < kFirstOpset || result->version > kLastOpset))
     return fail("uses opset " + llvm::Twine(result->version) + ", but ptc knows " + llvm::Twine(kFirstOpset) + " to " +

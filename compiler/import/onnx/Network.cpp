@@ -50,8 +50,7 @@ Value padSpatial(Builder &b, const Value &x, IntsRef before, IntsRef after, doub
   return b.call("constant_pad_nd.default", {x, pads, b.isFloat(x) ? Arg(value) : Arg(int64_t(value))});
 }
 
-/// Of the weights' spatial dimensions; fails where they are not as many as x has.
-static Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w) {
+Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w) {
   int64_t rank = b.rank(x);
   if (rank < 3 || rank > 5 || b.rank(w) != rank) {
     b.fail("convolutions have one to three spatial dimensions, not those of operands of rank " + llvm::Twine(rank) +

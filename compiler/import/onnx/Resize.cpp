@@ -305,77 +305,12 @@ Value affineGrid(Builder &b, const Node &n) {
                 makeTensorType(result, b.element(n[0])));
 }
 
-/// Means (or maxima) of samples inside regions.
-Value roiAlign(Builder &b, const Node &n) {
-  Value x = n[0], rois = n[1];
-  int64_t rows = n.integer("output_height", 1), columns = n.integer("output_width", 1), ratio = n.integer("sampling_ratio", 0);
-  if (ratio <= 0)
-    return b.fail("sampling_ratio 0, which takes as many samples as the data say, is not supported");
-  if (rows <= 0 || columns <= 0 || rows * columns * ratio * ratio > 1 << 20 || b.rank(x) != 4)
-    return b.fail("needs an image, and sizes that are positive");
-  bool isHalf = n.opset >= 16 && n.text("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  Type element = b.element(x);
-  Shape s = b.shape(x);
-  AffineExpr count = b.size(rois, 0);
-  Value boxes = rois * n.real("spatial_scale", 1) - (isHalf ? 0.5 : 0.0);
-  auto side = [&](int64_t first, int64_t parts) {
-    Value start = b.reshape(b.select(boxes, 1, first), {count, b.constant(1)});
-    Value end = b.reshape(b.select(boxes, 1, first + 2), {count, b.constant(1)});
-    Value length = end - start;
-    if (!isHalf)
-      length = b.call("clamp.default", {length, 1.0});
-    Value at = b.along((b.iota(b.constant(parts * ratio), element) + 0.5) / double(ratio), 1, 2);
-    return start + at * (length / double(parts));
-  };
-  Value ys = side(1, rows), xs = side(0, columns);
-  Value image = b.reshape(b.permute(x, {0, 2, 3, 1}), {s[0] * s[2] * s[3], s[1]});
-  Value batch = b.reshape(b.to(n[2], b.i64()), {count, b.constant(1), b.constant(1)});
-  // One dimension: both neighbours, their weights, and whether the sample is inside.
-  struct Side {
-    Value low, high, weight, inside;
-  };
-  auto neighbours = [&](const Value &at, AffineExpr size) {
-    Value length = b.size(size, element), last = length - 1.0;
-    Value inside = b.call("ge.Scalar", {at, -1.0}) & b.call("le.Tensor", {at, length});
-    Value place = b.call("minimum.default", {b.call("clamp.default", {at, 0.0}), last});
-    Value low = b.call("floor.default", {place});
-    Value high = b.call("minimum.default", {low + 1.0, last});
-    return Side{b.to(low, b.i64()), b.to(high, b.i64()), place - low, inside};
-  };
-  Side vertical = neighbours(ys, s[2]), horizontal = neighbours(xs, s[3]);
-  AffineExpr tall = b.constant(rows * ratio), wide = b.constant(columns * ratio), one = b.constant(1);
-  auto down = [&](const Value &v) { return b.reshape(v, {count, tall, one}); };
-  auto across = [&](const Value &v) { return b.reshape(v, {count, one, wide}); };
-  auto corner = [&](const Value &y, const Value &x) {
-    Value place = (batch * b.size(s[2], b.i64()) + down(y)) * b.size(s[3], b.i64()) + across(x);
-    Value flat = b.reshape(place, product({count, tall, wide}, b.context));
-    return b.reshape(b.call("index_select.default", {image, 0, flat}), {count, tall, wide, s[1]});
-  };
-  auto weight = [&](const Value &y, const Value &x) { return b.unsqueeze(down(y) * across(x), 3); };
-  Value v = vertical.weight, h = horizontal.weight;
-  Value parts[] = {corner(vertical.low, horizontal.low) * weight(1.0 - v, 1.0 - h),
-                   corner(vertical.low, horizontal.high) * weight(1.0 - v, h),
-                   corner(vertical.high, horizontal.low) * weight(v, 1.0 - h),
-                   corner(vertical.high, horizontal.high) * weight(v, h)};
-  bool isMax = n.text("mode", "avg") == "max";
-  auto largest = [&](const Value &x, const Value &y) { return b.call("maximum.default", {x, y}); };
-  Value samples = isMax ? largest(largest(parts[0], parts[1]), largest(parts[2], parts[3]))
-                        : parts[0] + parts[1] + parts[2] + parts[3];
-  Value inside = b.unsqueeze(down(vertical.inside) & across(horizontal.inside), 3);
-  samples = b.where(inside, samples, b.full({}, 0, element));
-  AffineExpr r = b.constant(ratio);
-  Value cells = b.reshape(samples, {count, b.constant(rows), r, b.constant(columns), r, s[1]});
-  Value pooled = isMax ? b.amax(cells, {2, 4}, false) : b.call("mean.dim", {cells, Ints{2, 4}, false});
-  return b.permute(pooled, {0, 3, 1, 2});
-}
-
 } // namespace
 
 void addResize(Table &t) {
   t.row("Resize Upsample", [](Builder &b, const Node &n) { return Resizer(b, n).resize(); });
   t.row("GridSample", gridSample);
   t.row("AffineGrid", affineGrid);
-  t.row("RoiAlign", roiAlign);
 }
 
 } // namespace ptc::import::onnx

@@ -30,6 +30,8 @@ const Table &table() {
   static const Table *built = [] {
     auto *table = new Table;
     addAttention(*table);
+    addDeformable(*table);
+    addDetection(*table);
     addElementwise(*table);
     addIndexing(*table);
     addLoss(*table);

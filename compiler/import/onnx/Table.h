@@ -38,6 +38,8 @@ const Table &table();
 std::vector<llvm::StringRef> operatorNames();
 
 void addAttention(Table &t);
+void addDeformable(Table &t);
+void addDetection(Table &t);
 void addElementwise(Table &t);
 void addIndexing(Table &t);
 void addLoss(Table &t);

@@ -14,6 +14,9 @@ struct Windows {
   bool isSymmetric() const { return before == after; }
 };
 
+/// Of the weights' spatial dimensions; fails where they are not as many as x has.
+Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w);
+
 /// From the attributes strides, dilations, pads and auto_pad; sizes must be static only for auto_pad.
 Windows readWindows(Builder &b, const Node &n, const Value &x, Ints kernel);
 
