@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/import/MutateOnnx.h"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -92,6 +94,13 @@ TEST_CASE("the JSON inside of archives") {
     REQUIRE(begin != std::string::npos);
     parseDamaged(parser, archive.substr(begin, archive.find("PK\3\4", begin) - begin), 500);
   }
+}
+
+TEST_CASE("ONNX models of other operators, attributes and types") {
+  std::string sample = readFile("test/onnx/sample.onnx");
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i)
+    parse('o', mutateOnnx(sample, random));
 }
 
 TEST_CASE("MLIR") {
