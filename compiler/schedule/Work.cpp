@@ -41,7 +41,8 @@ int64_t getWork(Block &body) {
 double estimateCount(ShapeRef sizes, ArrayRef<Symbol> symbols) {
   SmallVector<int64_t> typical;
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
-    int64_t most = sizes.empty() ? symbol.max : getRange(getAffineSymbolExpr(position, sizes[0].getContext()), symbols).max;
+    int64_t most =
+        sizes.empty() ? symbol.max : getRange(getAffineSymbolExpr(position, sizes[0].getContext()), symbols).max;
     typical.push_back(std::min(std::max<int64_t>(symbol.min, 64), most));
   }
   double count = 1;

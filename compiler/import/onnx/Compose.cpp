@@ -148,7 +148,8 @@ Value Builder::slice(const Value &x, int64_t d, AffineExpr start, AffineExpr end
   auto from = getConstant(start), to = getConstant(end), size = getConstant(sizes[d]);
   if (step < 1 || (from && to && size && (*from < 0 || *to > *size || *from > *size)))
     return fail("a slice of dimension " + llvm::Twine(d) + " is beyond its size");
-  AffineExpr count = from && to ? constant(std::max<int64_t>(llvm::divideCeil(std::max<int64_t>(*to - *from, 0), step), 0))
+  AffineExpr count = from && to
+                         ? constant(std::max<int64_t>(llvm::divideCeil(std::max<int64_t>(*to - *from, 0), step), 0))
                      : step == 1 ? end - start
                                  : (end - start + (step - 1)).floorDiv(step);
   sizes[d] = affine(symbols.wrap(count));

@@ -16,7 +16,8 @@ Value smaller(Builder &b, const Value &x, const Value &y) { return b.call("minim
 /// Means (or maxima) of samples inside regions.
 Value roiAlign(Builder &b, const Node &n) {
   Value x = n[0], rois = n[1];
-  int64_t rows = n.integer("output_height", 1), columns = n.integer("output_width", 1), ratio = n.integer("sampling_ratio", 0);
+  int64_t rows = n.integer("output_height", 1), columns = n.integer("output_width", 1),
+          ratio = n.integer("sampling_ratio", 0);
   if (ratio <= 0)
     return b.fail("sampling_ratio 0, which takes as many samples as the data say, is not supported");
   if (rows <= 0 || columns <= 0 || rows * columns * ratio * ratio > 1 << 20 || b.rank(x) != 4)
