@@ -27,13 +27,15 @@ namespace {
 struct SignatureStorage {
   static ptc_signature signature;
   static pthread_once_t once;
-  static void *blocks[3];
+  static ptc_external *externals;
+  static void *blocks[4];
   static void build();
 };
 } // namespace
 ptc_signature SignatureStorage::signature;
 pthread_once_t SignatureStorage::once = PTHREAD_ONCE_INIT;
-void *SignatureStorage::blocks[3];
+ptc_external *SignatureStorage::externals;
+void *SignatureStorage::blocks[4];
 
 /// A library that is unloaded leaves nothing behind.
 __attribute__((destructor)) static void releaseSignature() {
@@ -44,7 +46,7 @@ __attribute__((destructor)) static void releaseSignature() {
 static int32_t countDims(const TensorEntry *entries, int32_t count) {
   int32_t dims = 0;
   for (int32_t i = 0; i < count; ++i)
-    dims += entries[i].rank;
+    dims += entries[i].rank > 0 ? entries[i].rank : 0;
   return dims;
 }
 
@@ -55,7 +57,7 @@ static void describeTensors(const TensorEntry *entries, int32_t count, ptc_tenso
       dims[d] = {entry.dims[d].text, entry.dims[d].min, entry.dims[d].max};
     tensors[i] = {entry.name, {entry.code, entry.bits, 1},  {kDLCPU, 0},
                   entry.rank, entry.isWritten ? PTC_TENSOR_WRITTEN : 0u, dims};
-    dims += entry.rank;
+    dims += entry.rank > 0 ? entry.rank : 0;
   }
 }
 
@@ -64,11 +66,16 @@ void SignatureStorage::build() {
   int32_t tensorCount = program.inputCount + program.outputCount + program.stateCount;
   int32_t dimCount = countDims(program.inputs, program.inputCount) + countDims(program.outputs, program.outputCount) +
                      countDims(program.states, program.stateCount);
+  for (int32_t i = 0; i < program.externalCount; ++i) {
+    tensorCount += program.externals[i].tensorCount();
+    dimCount += countDims(program.externals[i].tensors, program.externals[i].tensorCount());
+  }
   auto *tensors = static_cast<ptc_tensor *>(calloc(tensorCount + 1, sizeof(ptc_tensor)));
   auto *dims = static_cast<ptc_dim *>(calloc(dimCount + 1, sizeof(ptc_dim)));
   auto *symbols = static_cast<ptc_symbol *>(calloc(program.symbolCount + 1, sizeof(ptc_symbol)));
-  blocks[0] = tensors, blocks[1] = dims, blocks[2] = symbols;
-  if (!tensors || !dims || !symbols)
+  externals = static_cast<ptc_external *>(calloc(program.externalCount + 1, sizeof(ptc_external)));
+  blocks[0] = tensors, blocks[1] = dims, blocks[2] = symbols, blocks[3] = externals;
+  if (!tensors || !dims || !symbols || !externals)
     return;
   for (int32_t i = 0; i < program.symbolCount; ++i)
     symbols[i] = {program.symbols[i].name, program.symbols[i].min, program.symbols[i].max};
@@ -76,6 +83,14 @@ void SignatureStorage::build() {
   describeTensors(program.inputs, program.inputCount, tensors, dims);
   describeTensors(program.outputs, program.outputCount, outputs, dims);
   describeTensors(program.states, program.stateCount, states, dims);
+  ptc_tensor *next = states + program.stateCount;
+  for (int32_t i = 0; i < program.externalCount; ++i) {
+    const ExternalEntry &entry = program.externals[i];
+    describeTensors(entry.tensors, entry.tensorCount(), next, dims);
+    externals[i] = {entry.name, entry.call, entry.source, next, next + entry.inputCount, entry.inputCount,
+                    entry.outputCount};
+    next += entry.tensorCount();
+  }
   signature = {program.name,        program.compiler,    program.target,     tensors, outputs, states, symbols,
                program.inputCount, program.outputCount, program.stateCount, program.symbolCount};
 }
@@ -83,6 +98,13 @@ void SignatureStorage::build() {
 const ptc_signature *ptc_get_signature(void) {
   pthread_once(&SignatureStorage::once, SignatureStorage::build);
   return SignatureStorage::signature.model ? &SignatureStorage::signature : nullptr;
+}
+
+const ptc_external *ptc_get_externals(int32_t *count) {
+  int32_t found = ptc_get_signature() ? ptc_programs.all[0].externalCount : 0;
+  if (count)
+    *count = found;
+  return found ? SignatureStorage::externals : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,8 +115,8 @@ uint32_t ptc_abi_version(void) { return PTC_ABI_VERSION; }
 
 const char *ptc_status_string(ptc_status status) {
   static const char *const texts[] = {"success",       "invalid argument", "tensor mismatch", "index out of range",
-                                      "out of memory", "unsupported",      "input/output error"};
-  return status >= PTC_OK && status <= PTC_IO_ERROR ? texts[status] : "unknown status";
+                                      "out of memory", "unsupported",      "input/output error", "external function"};
+  return status >= PTC_OK && status <= PTC_EXTERNAL_ERROR ? texts[status] : "unknown status";
 }
 
 ptc_status ptc_context_create(ptc_context **context) {
@@ -177,6 +199,17 @@ ptc_status ptc_set_seed(ptc_context *context, uint64_t seed) {
   });
 }
 
+ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function function, void *data) {
+  return reporting(context, [&](Error &error) {
+    if (name && context->setFunction(name, {function, data}))
+      return PTC_OK;
+    const Program &program = *context->program;
+    return error.set(PTC_INVALID_ARGUMENT, "the model calls no external function '%s'%s%s", name ? name : "(null)",
+                     program.externalCount ? "; the first that it calls is " : "",
+                     program.externalCount ? program.externals[0].name : "");
+  });
+}
+
 ptc_status ptc_set_threads(ptc_context *context, int32_t threads) {
   constexpr int32_t kMaxThreads = 1024;
   return reporting(context, [&](Error &error) {
@@ -228,6 +261,6 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_call_new,       ptc_output_shape,   ptc_state_get,     ptc_state_set,
                               ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
                               ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed,
-                              ptc_get_machine};
+                              ptc_get_machine,    ptc_get_externals,   ptc_set_function};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

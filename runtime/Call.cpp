@@ -179,6 +179,8 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
 
 /// The call itself, with inputs and outputs checked.
 static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+  if (ptc_status status = checkFunctions(*frame.program, context.functions.data, error))
+    return status;
   if (ptc_status status = checkSharing(frame, inputs, outputs, error))
     return status;
   if (ptc_status status = stage(frame, inputs, outputs, error))
@@ -191,7 +193,7 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
   bool hasStates = frame.program->stateCount > 0;
   if (hasStates)
     context.stateMutex.lock();
-  ptc_status status = execute(frame, threads, context.profile, error);
+  ptc_status status = execute(frame, threads, context.functions.data, context.profile, error);
   if (hasStates)
     context.stateMutex.unlock();
   if (status == PTC_OK && frame.program->settleCount)

@@ -28,7 +28,8 @@ ptc_status ptc_context::create(const Programs &programs, ptc_context **result) {
     return PTC_OUT_OF_MEMORY;
   context->program = &program;
   int64_t bytes = 0;
-  bool isReady = context->stateOffsets.allocate(program.stateCount);
+  bool isReady =
+      context->stateOffsets.allocate(program.stateCount) && context->functions.allocate(program.externalCount);
   for (int32_t i = 0; isReady && i < program.stateCount; ++i) {
     context->stateOffsets[i] = bytes;
     bytes += (stateBytes(program.states[i]) + kAlignment - 1) / kAlignment * kAlignment;
@@ -49,6 +50,7 @@ void ptc_context::destroy(ptc_context *context) {
   }
   context->stateBlock.release();
   context->stateOffsets.release();
+  context->functions.release();
   context->errors.release();
   context->profile.release();
   free(context);
@@ -97,6 +99,16 @@ void ptc_context::trim() {
 ptc_memory ptc_context::memory() {
   Guard guard(frameMutex);
   return {program->weightBytes, stateBlock.size, largestArena, reservedBytes, peakBytes};
+}
+
+bool ptc_context::setFunction(const char *name, Function function) {
+  bool isKnown = false;
+  for (int32_t i = 0; i < program->externalCount; ++i)
+    if (strcmp(program->externals[i].name, name) == 0) {
+      functions[i] = function;
+      isKnown = true;
+    }
+  return isKnown;
 }
 
 int32_t ptc_context::threadsWanted() const {

@@ -1,7 +1,7 @@
 //===- Context.h - states, frames and settings of one user of a model -----===//
 #pragma once
 
-#include "runtime/Frame.h"
+#include "runtime/External.h"
 
 /// Zeroed memory is a valid one, but for what create() sets.
 struct ptc_context {
@@ -12,6 +12,7 @@ struct ptc_context {
   const Program *program;
   ptc::runtime::ErrorLog errors;
   ptc::runtime::Profile profile;
+  ptc::runtime::Array<ptc::runtime::Function> functions; ///< one for each of the program's externals
 
   static ptc_status create(const ptc::runtime::Programs &programs, ptc_context **context);
   static void destroy(ptc_context *context);
@@ -28,6 +29,9 @@ struct ptc_context {
 
   /// Held while a call runs that may read or write states, so that it sees and leaves whole ones.
   ptc::runtime::Mutex stateMutex;
+
+  /// False when the program calls no function of that name.
+  bool setFunction(const char *name, ptc::runtime::Function function);
 
   void setThreads(int32_t count) { __atomic_store_n(&threads, count, __ATOMIC_RELAXED); }
   int32_t threadsWanted() const;

@@ -155,6 +155,18 @@ static uint64_t runRegion(Frame &frame, int32_t threads, bool isProfiled, int32_
   return region.fault.load(std::memory_order_relaxed);
 }
 
+static ptc_status runExternal(Frame &frame, int32_t index, int32_t threads, const Function *functions, bool isProfiled,
+                              Error &error) {
+  int64_t started = isProfiled ? now() : 0;
+  ptc_status status = callFunction(frame, index, functions[index], error);
+  if (isProfiled) {
+    int32_t launches = frame.program->launchCount;
+    Event &event = frame.events[launches * threads + index];
+    event = {event.begin ? event.begin : started, now(), 0, 0, launches + index, 0, frame.number};
+  }
+  return status;
+}
+
 /// Does the copies of a control; whether it goes on at its target.
 static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
   for (int32_t i = 0; i < control.copyCount; ++i) {
@@ -164,14 +176,14 @@ static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
   return control.condition < 0 || !*static_cast<const char *>(frame.addresses[control.condition]);
 }
 
-ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error) {
+ptc_status execute(Frame &frame, int32_t threads, const Function *functions, Profile &profile, Error &error) {
   const Program &program = *frame.program;
   int64_t begin = 0;
   bool isProfiled = profile.isOn();
   if (isProfiled) {
     // One event more for the call as a whole; events of launches without tasks stay zero.
     frame.events.release();
-    if (!frame.events.allocate(static_cast<int64_t>(program.launchCount) * threads + 1))
+    if (!frame.events.allocate(static_cast<int64_t>(program.launchCount) * threads + program.externalCount + 1))
       return error.set(PTC_OUT_OF_MEMORY, "no memory for the profile's events");
     begin = now();
   }
@@ -179,8 +191,8 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
   // Sizes that data decide and controls end a region: all threads are done then with what came before.
   uint64_t fault = kNoFault;
   int32_t settled = 0, control = 0, first = 0;
-  ptc_status settles = PTC_OK;
-  while (fault == kNoFault && settles == PTC_OK &&
+  ptc_status status = PTC_OK;
+  while (fault == kNoFault && status == PTC_OK &&
          (first < frame.steps.count || settled < program.settleCount || control < program.controlCount)) {
     int32_t last = frame.steps.count;
     if (settled < program.settleCount)
@@ -191,12 +203,14 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
       fault = runRegion(frame, threads, isProfiled, first, last);
     first = last;
     while (settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault &&
-           settles == PTC_OK)
-      settles = frame.settle(program.settles[settled++], error);
+           status == PTC_OK)
+      status = frame.settle(program.settles[settled++], error);
     if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault &&
-        settles == PTC_OK) {
+        status == PTC_OK) {
       const ControlEntry &entry = program.controls[control++];
-      if (isLeftBy(frame, entry)) {
+      if (entry.external >= 0)
+        status = runExternal(frame, entry.external, threads, functions, isProfiled, error);
+      if (status == PTC_OK && isLeftBy(frame, entry)) {
         first = entry.targetLaunch;
         control = entry.targetControl;
       }
@@ -212,7 +226,7 @@ ptc_status execute(Frame &frame, int32_t threads, Profile &profile, Error &error
     profile.add(frame.events.data, kept);
   }
   if (fault == kNoFault)
-    return settles;
+    return status;
   const LaunchEntry &launch = program.launches[fault >> 32];
   auto code = static_cast<int32_t>(fault & UINT32_MAX);
   const char *text = code >= 1 && code <= launch.faultCount ? launch.faults[code - 1] : "index out of range";

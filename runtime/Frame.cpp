@@ -26,12 +26,23 @@ Frame *Frame::create(const Program &program) {
   int64_t arguments = 0;
   for (int32_t i = 0; i < program.launchCount; ++i)
     arguments += program.launches[i].argCount;
+  int32_t externalTensors = 0, externalSizes = 0;
+  for (int32_t i = 0; i < program.externalCount; ++i) {
+    const ExternalEntry &external = program.externals[i];
+    int32_t sizes = 0;
+    for (int32_t t = 0; t < external.tensorCount(); ++t)
+      sizes += 2 * std::max(external.tensors[t].rank, 0);
+    externalTensors = std::max(externalTensors, external.tensorCount());
+    externalSizes = std::max(externalSizes, sizes);
+  }
   bool isReady = frame->symbols.allocate(program.symbolCount) && frame->values.allocate(program.valueCount) &&
                  frame->planned.allocate(program.settleCount ? program.valueCount : 0) &&
                  frame->offsets.allocate(program.bufferCount) &&
                  frame->steps.allocate(program.launchCount + program.copyCount) &&
                  frame->inputs.allocate(program.inputCount) && frame->outputs.allocate(program.outputCount) &&
-                 frame->addresses.allocate(program.bufferCount) && frame->arguments.allocate(arguments);
+                 frame->addresses.allocate(program.bufferCount) && frame->arguments.allocate(arguments) &&
+                 frame->externalTensors.allocate(externalTensors) &&
+                 frame->externalPointers.allocate(externalTensors) && frame->externalSizes.allocate(externalSizes);
   if (isReady)
     return frame;
   destroy(frame);
@@ -49,6 +60,9 @@ void Frame::destroy(Frame *frame) {
   frame->outputs.release();
   frame->addresses.release();
   frame->arguments.release();
+  frame->externalTensors.release();
+  frame->externalPointers.release();
+  frame->externalSizes.release();
   free(frame);
 }
 

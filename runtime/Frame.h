@@ -71,7 +71,12 @@ struct Frame {
     return reinterpret_cast<std::atomic<uint32_t> *>(shared.data + thread * sharedStride() + 64)[step];
   }
 
-  Array<Event> events; ///< while profiling: launches by threads
+  /// For the call of a function of the caller's: as many as the largest has.
+  Array<DLTensor> externalTensors;
+  Array<DLTensor *> externalPointers;
+  Array<int64_t> externalSizes; ///< and strides
+
+  Array<Event> events; ///< while profiling: launches by threads, then external calls
 
   static Frame *create(const Program &program);
   static void destroy(Frame *frame);

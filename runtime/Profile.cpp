@@ -62,12 +62,18 @@ static void writeString(FILE *file, const char *text) {
 
 /// One "complete" event; times are microseconds since the first one.
 static void writeEvent(FILE *file, const Program &program, const Event &event, int64_t origin) {
-  const LaunchEntry *launch = event.launch >= 0 ? &program.launches[event.launch] : nullptr;
+  bool isLaunch = event.launch >= 0 && event.launch < program.launchCount;
+  const LaunchEntry *launch = isLaunch ? &program.launches[event.launch] : nullptr;
+  const ExternalEntry *external =
+      event.launch >= program.launchCount ? &program.externals[event.launch - program.launchCount] : nullptr;
   fputs(",\n{\"ph\":\"X\",\"name\":", file);
-  writeString(file, launch ? launch->name : program.name);
+  writeString(file, launch ? launch->name : external ? external->name : program.name);
   int64_t duration = event.end - event.begin;
-  fprintf(file, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", launch ? "kernel" : "call", getpid(),
-          event.frame * 1000 + event.thread, (event.begin - origin) / 1e3, duration / 1e3);
+  fprintf(file, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f",
+          launch     ? "kernel"
+          : external ? "external"
+                     : "call",
+          getpid(), event.frame * 1000 + event.thread, (event.begin - origin) / 1e3, duration / 1e3);
   if (launch) {
     fputs(",\"args\":{\"operators\":", file);
     writeString(file, launch->operators);
@@ -75,6 +81,10 @@ static void writeEvent(FILE *file, const Program &program, const Event &event, i
     writeString(file, launch->source);
     fprintf(file, ",\"bytes\":%lld,\"flops\":%lld}", static_cast<long long>(event.bytes),
             static_cast<long long>(event.flops));
+  } else if (external) {
+    fputs(",\"args\":{\"source\":", file);
+    writeString(file, external->source);
+    fputc('}', file);
   }
   fputc('}', file);
 }

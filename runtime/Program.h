@@ -27,7 +27,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 4;
+constexpr uint32_t kTablesVersion = 5;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -116,13 +116,24 @@ struct SettleEntry {
   ValueId most;
 };
 
-/// What one thread does before launch `launch`: copies buffers (pairs from, to) in order, and goes on before launch
-/// `targetLaunch` and control `targetControl`, unless `condition` >= 0 and that buffer, a bool, holds true.
+/// What one thread does before launch `launch`: calls a function of the caller's (`external` >= 0), copies buffers
+/// (pairs from, to) in order, and goes on before launch `targetLaunch` and control `targetControl`, unless
+/// `condition` >= 0 and that buffer, a bool, holds true.
 struct ControlEntry {
   const int32_t *copies;
   int32_t copyCount;
   int32_t launch, condition, targetLaunch, targetControl;
-  int32_t padding;
+  int32_t external;
+};
+
+/// A call of a function of the caller's: its inputs, then its outputs, each with its buffer. An output that is not
+/// needed has rank -1 and no buffer.
+struct ExternalEntry {
+  const char *name, *call, *source;
+  const TensorEntry *tensors;
+  const int32_t *buffers;
+  int32_t inputCount, outputCount;
+  int32_t tensorCount() const { return inputCount + outputCount; }
 };
 
 struct Program {
@@ -144,8 +155,10 @@ struct Program {
   const GuardEntry *guards;
   const SettleEntry *settles; ///< in the order of launches
   const ControlEntry *controls; ///< in the order of launches
+  const ExternalEntry *externals;
   int32_t symbolCount, inputCount, outputCount, stateCount;
   int32_t bufferCount, launchCount, copyCount, guardCount, settleCount, controlCount;
+  int32_t externalCount;
 };
 
 /// The model for several machines, the most capable first. They differ in kernels and buffers, and in nothing that

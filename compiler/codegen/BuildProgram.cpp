@@ -205,7 +205,7 @@ llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const cpu::Target &targe
     addArgument(argument);
   addOutputs();
   addBody(function.front());
-  if (kernels.empty() && !spec.controls.empty())
+  if (kernels.empty() && spec.controls.size() > spec.externals.size())
     return llvm::createStringError("control flow without any computation");
   for (auto [value, output] : copied)
     spec.copies.push_back({buffers.lookup(value), output});

@@ -64,7 +64,7 @@ void ProgramBuilder::setLifetimes() {
 
 /// What a control touches is there between the launches around it; what a loop reads is there for all iterations.
 void ProgramBuilder::setLifetimesByControl() {
-  int64_t count = kernels.size();
+  int64_t count = std::max<int64_t>(kernels.size(), 1);
   auto touch = [&](int64_t id, int64_t launch) {
     BufferSpec &buffer = spec.buffers[root(id)];
     int64_t before = std::clamp<int64_t>(launch - 1, 0, count - 1), behind = std::clamp<int64_t>(launch, 0, count - 1);
@@ -78,6 +78,13 @@ void ProgramBuilder::setLifetimesByControl() {
       touch(copy.from, one.launch);
       touch(copy.to, one.launch);
     }
+    if (one.external < 0)
+      continue;
+    const host::ExternalSpec &external = spec.externals[one.external];
+    for (const std::vector<host::ExternalTensor> &tensors : {external.inputs, external.outputs})
+      for (const host::ExternalTensor &tensor : tensors)
+        if (tensor.buffer >= 0)
+          touch(tensor.buffer, one.launch);
   }
   for (auto [begin, end] : loops)
     for (BufferSpec &buffer : spec.buffers)

@@ -33,6 +33,7 @@ private:
   void addKernelBuffers(loop::KernelOp kernel);
   void addIf(control::IfOp op);
   void addWhile(control::WhileOp op);
+  void addExternal(control::ExternalOp op);
   std::vector<host::CopySpec> addBranch(mlir::func::FuncOp branch, llvm::ArrayRef<int64_t> inputs,
                                         llvm::ArrayRef<int64_t> results);
   void bindArguments(mlir::func::FuncOp called, llvm::ArrayRef<int64_t> inputs);

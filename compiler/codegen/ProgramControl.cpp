@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Diagnostics.h"
 #include "compiler/codegen/ProgramBuilder.h"
 
 using namespace mlir;
@@ -19,13 +20,15 @@ void ProgramBuilder::addBody(Block &block) {
       addIf(branch);
     } else if (auto loop = llvm::dyn_cast<control::WhileOp>(op)) {
       addWhile(loop);
+    } else if (auto external = llvm::dyn_cast<control::ExternalOp>(op)) {
+      addExternal(external);
     }
   }
 }
 
 /// A control at this place, which goes on behind itself until it gets another target.
 int64_t ProgramBuilder::addControl(int64_t condition, std::vector<host::CopySpec> copies) {
-  spec.controls.push_back({here().launch, condition, std::move(copies), {}});
+  spec.controls.push_back({here().launch, condition, std::move(copies), {}, -1});
   spec.controls.back().target = here();
   return spec.controls.size() - 1;
 }
@@ -118,6 +121,26 @@ void ProgramBuilder::addWhile(control::WhileOp op) {
   spec.controls[repeat].target = again;
   spec.controls[toEnd].target = here();
   loops.push_back({again.launch, here().launch});
+}
+
+/// Results lie where they are needed: in the arena or in the memory of an output.
+void ProgramBuilder::addExternal(control::ExternalOp op) {
+  host::ExternalSpec external{op.getCallee().str(), op.getCall().str(), Place::of(op->getLoc()).source, {}, {}};
+  FunctionType seen = op.getSeen();
+  for (auto [input, type] : llvm::zip(op.getInputs(), seen.getInputs()))
+    external.inputs.push_back({buffers.lookup(input), llvm::cast<RankedTensorType>(type)});
+  for (auto [result, type] : llvm::zip(op->getResults(), seen.getResults())) {
+    if (llvm::isa<NoneType>(result.getType())) {
+      external.outputs.emplace_back();
+      continue;
+    }
+    if (!buffers.contains(result))
+      buffers[result] = addArenaBuffer(result.getType());
+    external.outputs.push_back({buffers[result], llvm::cast<RankedTensorType>(type)});
+  }
+  int64_t control = addControl(-1, {});
+  spec.controls[control].external = spec.externals.size();
+  spec.externals.push_back(std::move(external));
 }
 
 } // namespace ptc

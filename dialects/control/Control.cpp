@@ -1,5 +1,7 @@
 #include "dialects/control/Control.h"
 
+#include "llvm/Support/JSON.h"
+
 using namespace mlir;
 
 #include "dialects/control/ControlDialect.cpp.inc"
@@ -67,6 +69,40 @@ LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   return verifyFunction(*this, symbols, getConditionAttr(), inputs,
                         condition ? condition.getResultTypes() : TypeRange());
+}
+
+/// Whether every object with a "tensor" or an "int" names an input, and with a "result" a result.
+static bool refersTo(const llvm::json::Value &value, int64_t inputs, int64_t results) {
+  auto isBelow = [](std::optional<int64_t> number, int64_t count) { return number && *number >= 0 && *number < count; };
+  if (const auto *list = value.getAsArray())
+    return llvm::all_of(*list, [&](const llvm::json::Value &element) { return refersTo(element, inputs, results); });
+  const auto *object = value.getAsObject();
+  if (!object)
+    return true;
+  for (const auto &[key, member] : *object) {
+    bool isInput = key == "tensor" || key == "int";
+    if ((isInput || key == "result") && !isBelow(member.getAsInteger(), isInput ? inputs : results))
+      return false;
+  }
+  return true;
+}
+
+LogicalResult ExternalOp::verify() {
+  llvm::Expected<llvm::json::Value> call = llvm::json::parse(getCall());
+  if (!call)
+    return emitOpError() << "has a call that is not JSON: " << llvm::toString(call.takeError());
+  const llvm::json::Object *object = call->getAsObject();
+  const llvm::json::Array *positional = object ? object->getArray("args") : nullptr;
+  const llvm::json::Object *named = object ? object->getObject("kwargs") : nullptr;
+  if (!positional || !named)
+    return emitOpError() << "has a call without 'args' and 'kwargs'";
+  auto isSound = [&](const llvm::json::Value &value) { return refersTo(value, getInputs().size(), getNumResults()); };
+  if (!llvm::all_of(*positional, isSound) || !llvm::all_of(*named, [&](auto &one) { return isSound(one.second); }))
+    return emitOpError() << "has a call that refers to a tensor which is not there";
+  FunctionType seen = getSeen();
+  if (seen.getNumInputs() != getInputs().size() || seen.getNumResults() != getNumResults())
+    return emitOpError() << "has a signature of another number of tensors";
+  return success();
 }
 
 } // namespace ptc::control

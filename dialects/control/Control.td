@@ -1,9 +1,10 @@
 //===- Control.td - what runs when the data say so -------------------------===//
 //
-// The one kind of operation that passes through all stages as it is: it calls
-// functions of the module, which are at the same stage as the function that it
-// stands in. An argument of such a function with `ptc.weight` is that weight;
-// the others are the operation's inputs, in order.
+// The one kind of operation that passes through all stages as it is. `if` and
+// `while` call functions of the module, which are at the same stage as the
+// function that they stand in. An argument of such a function with `ptc.weight`
+// is that weight; the others are the operation's inputs, in order. `external`
+// calls what is not in the module at all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PTC_CONTROL
@@ -45,6 +46,29 @@ def WhileOp : ControlOp<"while"> {
   let results = (outs Variadic<Tensor>);
   let assemblyFormat = [{
     $condition `,` $body `(` $inputs `)` attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def ExternalOp : Op<ControlDialect, "external"> {
+  let summary = "what a function computes that the model's caller registers";
+  let description = [{
+    `callee` is an operator ("mylib::scale.default"), `call` its arguments as JSON (docs/fallback.md), where
+    `{"tensor": 0}` is the first input. A result that nobody takes has the type none. Where the operator knows its
+    tensors as others than they are here (complex numbers as pairs), `signature` says as which. What the function does
+    is not known: so there are no more and no fewer calls of it than in the graph, in the same order.
+  }];
+  let arguments = (ins StrAttr:$callee, StrAttr:$call, Variadic<Tensor>:$inputs,
+                       OptionalAttr<TypeAttrOf<FunctionType>>:$signature);
+  let results = (outs Variadic<AnyTypeOf<[Tensor, NoneType]>>);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $callee $call `(` $inputs `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// The types that the operator knows its tensors as.
+    ::mlir::FunctionType getSeen() {
+      return getSignature().value_or(::mlir::FunctionType::get(getContext(), getOperandTypes(), getResultTypes()));
+    }
   }];
 }
 

@@ -250,6 +250,23 @@ Model Models::increment() {
   return model;
 }
 
+Model Models::external() {
+  Model model = affine();
+  ProgramSpec &spec = model.spec;
+  spec.name = "external";
+  mlir::RankedTensorType rows = spec.inputs[0].type;
+  // input 0, weights 1 and 2, output 3, between the launches 4, behind the first call 5, before the second 6
+  spec.buffers.push_back(arena(s0() * 32, 0, 0));
+  spec.buffers.push_back(arena(s0() * 32, 1, 1));
+  spec.launches[0].args[0] = 5;
+  spec.launches[1].args[2] = 6;
+  const char *call = "{\"args\":[{\"tensor\":0}, 2.0],\"kwargs\":{}}";
+  spec.externals = {{"mylib::twice.default", call, "net.py:5", {{0, rows}}, {{5, rows}}},
+                    {"mylib::twice.default", call, "", {{6, rows}}, {{-1, {}}, {3, rows}}}};
+  spec.controls = {{0, -1, {}, {0, 1}, 0}, {2, -1, {}, {2, 2}, 1}};
+  return model;
+}
+
 Model Models::large(int64_t bytes) {
   Model model = affine();
   model.spec.name = "large";

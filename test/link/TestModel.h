@@ -32,6 +32,9 @@ public:
   Model lookUp();                             ///< f32[10] weights at i64[4]
   Model digits();                             ///< f32[s0, 1, 8, 8] -> f32[s0, 10]
   Model increment();                          ///< updates its input x[4]
+  /// f32[s0, 8] -> f32[s0, 8]: `affine` of what the caller's "mylib::twice.default" makes of x; it is also called in
+  /// the end, on that.
+  Model external();
   Model large(int64_t bytes);                 ///< affine with a weight of so many bytes besides
   Model withMapped(llvm::ArrayRef<char> bytes); ///< affine with its weights after these
 

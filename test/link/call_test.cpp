@@ -186,6 +186,64 @@ TEST_CASE("small launches between large ones keep their order") {
     REQUIRE(runNeighbours(model, 3, 777) == expected);
 }
 
+/// Its last output is twice its input; it fails with `data` when that is not null.
+static int32_t twice(void *data, const ptc_external *external, DLTensor *const *inputs, DLTensor *const *outputs,
+                     char *message, size_t size) {
+  if (data) {
+    snprintf(message, size, "no more than %d", *static_cast<int *>(data));
+    return 5;
+  }
+  const DLTensor &x = *inputs[0], &y = *outputs[external->output_count - 1];
+  if (x.strides[0] != 8 || x.strides[1] != 1 || x.shape[0] != y.shape[0] || (external->output_count == 2 && outputs[0]))
+    return 1;
+  for (int64_t i = 0; i < x.shape[0] * 8; ++i)
+    static_cast<float *>(y.data)[i] = 2 * static_cast<float *>(x.data)[i];
+  return 0;
+}
+
+TEST_CASE("functions of the caller's run between launches, in every size") {
+  Loaded model(build(models().external()));
+  REQUIRE(model->set_function(model.context, "mylib::twice.default", twice, nullptr) == PTC_OK);
+  for (int64_t rows : {2, 1024, 7}) {
+    Tensor<float> x({rows, 8}), y({rows, 8});
+    std::iota(x.values.begin(), x.values.end(), 0.0f);
+    INFO(model.error());
+    REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
+    for (int64_t i = 0; i < rows * 8; ++i)
+      REQUIRE(y.values[i] == 2 * (2 * x.values[i] * (i % 8 + 1) + 10 * (i % 8 + 1)));
+  }
+}
+
+TEST_CASE("a model lists its external functions") {
+  Loaded model(build(models().external()));
+  int32_t count;
+  const ptc_external *places = model->externals(&count);
+  REQUIRE(count == 2);
+  CHECK(places[0].name == std::string("mylib::twice.default"));
+  CHECK(places[0].source == std::string("net.py:5"));
+  CHECK((places[0].input_count == 1 && places[0].output_count == 1));
+  CHECK((places[0].inputs[0].ndim == 2 && places[0].inputs[0].dims[0].text == std::string("s0")));
+  CHECK((places[1].outputs[0].ndim == -1 && places[1].outputs[1].ndim == 2));
+  Loaded none(build(models().affine()));
+  CHECK((!none->externals(&count) && count == 0));
+}
+
+TEST_CASE("an external function that is missing or fails is an error that names it") {
+  Loaded model(build(models().external()));
+  Tensor<float> x({2, 8}), y({2, 8});
+  CHECK(model.call({&x.view}, {&y.view}) == PTC_EXTERNAL_ERROR);
+  CHECK(model.error() == "the external function 'mylib::twice.default' is not registered, called at net.py:5");
+  CHECK(model->set_function(model.context, "mylib::other.default", twice, nullptr) == PTC_INVALID_ARGUMENT);
+  CHECK_THAT(model.error(), Contains("'mylib::other.default'; the first that it calls is mylib::twice.default"));
+  int limit = 3;
+  REQUIRE(model->set_function(model.context, "mylib::twice.default", twice, &limit) == PTC_OK);
+  CHECK(model.call({&x.view}, {&y.view}) == PTC_EXTERNAL_ERROR);
+  CHECK(model.error() ==
+        "the external function 'mylib::twice.default' failed with 5: no more than 3, called at net.py:5");
+  REQUIRE(model->set_function(model.context, "mylib::twice.default", twice, nullptr) == PTC_OK);
+  CHECK(model.call({&x.view}, {&y.view}) == PTC_OK);
+}
+
 TEST_CASE("calls from several threads on one context") {
   Loaded model(build(models().affine(1 << 20)));
   std::atomic<int> failures{0};

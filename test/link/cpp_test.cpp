@@ -83,6 +83,27 @@ TEST_CASE("numbers are inputs without dimensions") {
   CHECK(model({view(x, {7, 8}), ptc::scalar(n)})[0].shape()[0] == 7);
 }
 
+TEST_CASE("functions of the caller's are C++ functions, and their exceptions are errors") {
+  ptc::Model model(ptc::test::build(models().external()));
+  REQUIRE(model.externals().size() == 2);
+  float factor = 2;
+  model.setFunction("mylib::twice.default", [&](const ptc::Call &call) {
+    if (factor == 0)
+      throw std::runtime_error("no factor");
+    ptc::Span<const float> x = ptc::Call::values<const float>(*call.inputs[0]);
+    ptc::Span<float> y = ptc::Call::values<float>(*call.outputs[call.outputs.size() - 1]);
+    for (size_t i = 0; i < x.size(); ++i)
+      y[i] = factor * x[i];
+  });
+  ptc::Model copy = model;
+  CHECK(copy({view(kInput, {2, 8})})[0].values<float>()[3] == 2 * (2 * affine(3) - 40));
+  factor = 0;
+  CHECK_THROWS_WITH(model({view(kInput, {2, 8})}), Contains("failed with 1: no factor, called at net.py:5"));
+  CHECK_THROWS_WITH(model.setFunction("mylib::x.default", nullptr), Contains("'mylib::x.default'"));
+  ptc::Model affine(ptc::test::build(models().affine()));
+  CHECK_THROWS_WITH(affine.setFunction("a::b.c", nullptr), Contains("'a::b.c'"));
+}
+
 TEST_CASE("moved models and copies of them work on") {
   ptc::Model first(ptc::test::build(models().affine()));
   ptc::Model copy = first, moved = std::move(first);

@@ -119,6 +119,39 @@ class LoaderTest(unittest.TestCase):
         load("increment")(x)
         self.assertEqual(x.tolist(), [1, 1, 1, 1])
 
+    def test_external_functions(self) -> None:
+        model = load("external")
+        self.assertEqual([place.name for place in model.externals], ["mylib::twice.default"] * 2)
+        first, second = model.externals
+        self.assertEqual((first.source, str(first.inputs[0])), ("net.py:5", ": float32[s0, 8]"))
+        self.assertEqual((second.outputs[0], second.call["args"]), (None, [{"tensor": 0}, 2.0]))
+        with self.assertRaisesRegex(ptc.Error, "'mylib::twice.default' is not registered, called at net.py:5"):
+            model(self.x)
+        model.register("mylib::twice.default", lambda x, factor: (x * np.float32(factor),) * 2)
+        (y,) = model(self.x)
+        np.testing.assert_allclose(y.numpy(), 2 * affine(2 * self.x), rtol=1e-6)
+        with model.profile(FOLDER / "external.json"):
+            model(self.x)
+        events = json.loads((FOLDER / "external.json").read_text())["traceEvents"]
+        self.assertEqual(sum(event.get("cat") == "external" for event in events), 2)
+
+    def test_external_functions_that_fail(self) -> None:
+        model = load("external")
+        model.register("mylib::twice.default", lambda x, factor: x.setfield(1, np.float32))
+        with self.assertRaisesRegex(ptc.Error, "failed with 1: ValueError: .*called at net.py:5") as raised:
+            model(self.x)
+        self.assertIsInstance(raised.exception.__cause__, ValueError)
+        model.register("mylib::twice.default", lambda x, factor: x.astype(np.float64))
+        with self.assertRaisesRegex(ptc.Error, r"TypeError: result 0: answered float64\[5, 8\], not float32\[5, 8\]"):
+            model(self.x)
+        model.register("mylib::twice.default", lambda x, factor: None)
+        with self.assertRaisesRegex(ptc.Error, "TypeError: answered 0 tensors"):
+            model(self.x)
+        with self.assertRaisesRegex(KeyError, "it calls: .*mylib::twice.default"):
+            model.register("mylib::thrice.default", abs)
+        with self.assertRaisesRegex(LookupError, "torch.ops has no mylib::twice.default"):
+            load("external").register_torch_operators()
+
     def test_profile(self) -> None:
         with self.model.profile(FOLDER / "trace.json"):
             self.model(self.x)

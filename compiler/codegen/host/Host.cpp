@@ -154,6 +154,7 @@ private:
   Constant *buffers();
   Constant *launch(const LaunchSpec &launch);
   Constant *kernel(llvm::StringRef name);
+  Constant *external(const ExternalSpec &external);
   Constant *symbols(llvm::ArrayRef<Binding> bindings);
   Constant *value(AffineExpr expr) { return c.i32(sizes.add(expr)); }
 
@@ -248,6 +249,21 @@ Constant *TableWriter::launch(const LaunchSpec &launch) {
        value(launch.bytes), value(launch.flops), c.i32(launch.barrierBefore)});
 }
 
+Constant *TableWriter::external(const ExternalSpec &external) {
+  std::vector<Constant *> tensors, buffers;
+  for (const std::vector<ExternalTensor> &list : {external.inputs, external.outputs})
+    for (const ExternalTensor &one : list) {
+      tensors.push_back(one.type ? tensor("", one.type, 0, false)
+                                 : c.record<runtime::TensorEntry>({c.string(""), c.null(), c.i64(0), value({}),
+                                                                   c.i32(-1), c.i8(0), c.i8(0), c.i8(0)}));
+      buffers.push_back(c.i32(one.buffer));
+    }
+  return c.record<runtime::ExternalEntry>({c.string(external.callee), c.string(external.call),
+                                           c.string(external.source), c.array(tensors, "external_tensors"),
+                                           c.array(buffers, "external_buffers"), c.i32(external.inputs.size()),
+                                           c.i32(external.outputs.size())});
+}
+
 Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
   std::vector<Constant *> records;
   for (auto [symbol, binding] : llvm::zip_equal(spec.symbols, bindings))
@@ -286,8 +302,10 @@ llvm::Expected<Constant *> TableWriter::write() {
       llvm::append_values(buffers, c.i32(copy.from), c.i32(copy.to));
     return c.record<runtime::ControlEntry>({c.array(buffers, "control_copies"), c.i32(control.copies.size()),
                                             c.i32(control.launch), c.i32(control.condition),
-                                            c.i32(control.target.launch), c.i32(control.target.control), c.i32(0)});
+                                            c.i32(control.target.launch), c.i32(control.target.control),
+                                            c.i32(control.external)});
   });
+  Constant *externals = table(spec.externals, "externals", [&](const ExternalSpec &one) { return external(one); });
   std::vector<Constant *> copyRecords;
   for (size_t i = 0; i < copies->copies.size(); ++i)
     copyRecords.push_back(c.record<runtime::CopyEntry>({c.i32(copies->copies[i].from), c.i32(copies->copies[i].to),
@@ -317,6 +335,7 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      guards,
                                      settles,
                                      controls,
+                                     externals,
                                      c.i32(spec.symbols.size()),
                                      c.i32(spec.inputs.size()),
                                      c.i32(spec.outputs.size()),
@@ -326,7 +345,8 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      c.i32(copies->copies.size()),
                                      c.i32(spec.guards.size()),
                                      c.i32(spec.settles.size()),
-                                     c.i32(spec.controls.size())});
+                                     c.i32(spec.controls.size()),
+                                     c.i32(spec.externals.size())});
 }
 
 /// Memory without contents, in a section of its own for large data: lld gives it addresses after all else, and

@@ -90,13 +90,29 @@ struct Position {
   int64_t launch = 0, control = 0;
 };
 
-/// What one thread does when the launches before `launch` are done: copies in order, and then a jump to `target`, if
-/// there is no condition or its buffer (a bool) holds false. A control stands wherever one jumps to.
+/// What one thread does when the launches before `launch` are done: the call of a function of the caller's, copies in
+/// order, and then a jump to `target`, if there is no condition or its buffer (a bool) holds false. A control stands
+/// wherever one jumps to.
 struct ControlSpec {
   int64_t launch;
   int64_t condition; ///< a buffer; -1: none
   std::vector<CopySpec> copies;
   Position target;
+  int64_t external = -1; ///< of ProgramSpec::externals; -1: none
+};
+
+/// A tensor of a call of the caller's function, as that sees it.
+struct ExternalTensor {
+  int64_t buffer = -1;          ///< -1: a result that nobody takes,
+  mlir::RankedTensorType type;  ///< which has no type
+};
+
+/// A call of a function that the model's caller registers under the name `callee`.
+struct ExternalSpec {
+  std::string callee;
+  std::string call;   ///< its arguments, JSON (docs/fallback.md)
+  std::string source; ///< "model.py:12"
+  std::vector<ExternalTensor> inputs, outputs;
 };
 
 /// Required of every call besides the symbols' ranges and the inputs' shapes: min <= value <= max, or the contrary.
@@ -123,6 +139,7 @@ struct ProgramSpec {
   std::vector<CopySpec> copies;
   std::vector<SettleSpec> settles; ///< in the order of launches
   std::vector<ControlSpec> controls; ///< in the order of launches
+  std::vector<ExternalSpec> externals;
   std::vector<GuardSpec> guards;
 };
 

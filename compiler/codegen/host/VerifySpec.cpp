@@ -14,6 +14,9 @@ int64_t rootOf(const ProgramSpec &spec, int64_t buffer) {
 
 static Error fail(const Twine &what) { return createStringError("program: " + what); }
 
+/// What lifetimes count: launches, or, where functions of the caller's do everything, one.
+static size_t timeSteps(const ProgramSpec &spec) { return std::max<size_t>(spec.launches.size(), 1); }
+
 static Error verifyBuffer(const ProgramSpec &spec, int64_t index) {
   const BufferSpec &buffer = spec.buffers[index];
   auto within = [](int64_t value, size_t count) { return value >= 0 && value < static_cast<int64_t>(count); };
@@ -34,8 +37,8 @@ static Error verifyBuffer(const ProgramSpec &spec, int64_t index) {
     break;
   case Storage::Arena:
     isFine = buffer.bytes &&
-             (buffer.inPlaceOf >= 0 || (buffer.first <= buffer.last && within(buffer.first, spec.launches.size()) &&
-                                        within(buffer.last, spec.launches.size())));
+             (buffer.inPlaceOf >= 0 || (buffer.first <= buffer.last && within(buffer.first, timeSteps(spec)) &&
+                                        within(buffer.last, timeSteps(spec))));
     break;
   }
   if (!isFine)
@@ -73,13 +76,19 @@ Error verifySpec(const ProgramSpec &spec) {
     bool isFine = control.launch >= before && control.launch <= launches && control.condition < buffers &&
                   control.target.launch >= 0 && control.target.launch <= launches &&
                   control.target.control > 0 && control.target.control <= controls &&
-                  spec.controls[control.target.control - 1].launch == control.target.launch;
+                  spec.controls[control.target.control - 1].launch == control.target.launch &&
+                  control.external < int64_t(spec.externals.size());
     for (const CopySpec &copy : control.copies)
       isFine &= copy.from >= 0 && copy.from < buffers && copy.to >= 0 && copy.to < buffers;
     if (!isFine)
       return fail("a control has no buffer or target, or is not in order");
     before = control.launch;
   }
+  for (const ExternalSpec &external : spec.externals)
+    for (const std::vector<ExternalTensor> &tensors : {external.inputs, external.outputs})
+      for (const ExternalTensor &tensor : tensors)
+        if (tensor.buffer >= buffers || (tensor.buffer >= 0) != bool(tensor.type))
+          return fail("a call of '" + external.callee + "' has no buffer or type");
   for (const StateSpec &state : spec.states) {
     if (!state.type.hasStaticShape())
       return fail("state '" + state.name + "' has a symbolic size");

@@ -257,6 +257,8 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
         results.push_back(*operand);
       return results;
     }
+    if (auto external = llvm::dyn_cast<control::ExternalOp>(op))
+      return makeError("'" + external.getCallee() + "' is a function of the caller's, which the reference has not");
     bool isControl = llvm::isa<control::IfOp, control::WhileOp>(op);
     auto results = isControl ? evaluateControl(&op, operands, readWeight, symbols, options)
                              : evaluate(&op, operands, symbols);

@@ -43,7 +43,8 @@ typedef enum ptc_status {
   PTC_INDEX_ERROR = 3,      /**< an index in the data was out of range; outputs and states are unspecified */
   PTC_OUT_OF_MEMORY = 4,
   PTC_UNSUPPORTED = 5, /**< this machine lacks what the model was compiled for */
-  PTC_IO_ERROR = 6     /**< a profile could not be written */
+  PTC_IO_ERROR = 6,    /**< a profile could not be written */
+  PTC_EXTERNAL_ERROR = 7 /**< a function of the caller's is missing, or failed: outputs and states are unspecified */
 } ptc_status;
 
 /** What calls need and leave: states, working memory, settings, errors. */
@@ -78,6 +79,22 @@ typedef struct ptc_signature {
   const ptc_symbol *symbols;
   int32_t input_count, output_count, state_count, symbol_count;
 } ptc_signature;
+
+/** A place in the model where a function of the caller's computes what the model does not (docs/fallback.md). */
+typedef struct ptc_external {
+  const char *name;   /**< of the operator, "mylib::scale.default"; several places may have one name */
+  const char *call;   /**< its arguments, JSON: {"args": [{"tensor": 0}, 2.0], "kwargs": {}} */
+  const char *source; /**< "net.py:12"; "" when unknown */
+  const ptc_tensor *inputs, *outputs; /**< without names; an output that the model does not need has ndim -1 */
+  int32_t input_count, output_count;
+} ptc_external;
+
+/** Such a function: computes outputs from inputs, all row-major, of the sizes of this call, in memory that is theirs
+ * until the function returns. Outputs that the model does not need are null; inputs must not be written. Answers 0, or
+ * a number of its own and a text of at most `message_size` bytes with its end, which the call then fails with. Called
+ * on the thread that called the model; it must not use the same context. */
+typedef int32_t (*ptc_function)(void *data, const ptc_external *external, DLTensor *const *inputs,
+                                DLTensor *const *outputs, char *message, size_t message_size);
 
 typedef struct ptc_memory {
   int64_t weights; /**< mapped from the library, shared between contexts and processes */
@@ -118,6 +135,8 @@ typedef struct ptc_api {
   ptc_status (*profile_stop)(ptc_context *context, const char *path);
   ptc_status (*set_seed)(ptc_context *context, uint64_t seed);
   const char *(*machine)(void);
+  const ptc_external *(*externals)(int32_t *count);
+  ptc_status (*set_function)(ptc_context *context, const char *name, ptc_function function, void *data);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -160,6 +179,13 @@ PTC_EXPORT ptc_status ptc_state_reset(ptc_context *context);
  * whatever the number of threads. Models without random operators ignore it. The state is "ptc.random": seed, draws so
  * far. */
 PTC_EXPORT ptc_status ptc_set_seed(ptc_context *context, uint64_t seed);
+
+/** Where the model calls functions of the caller's; `count` gets how many places there are. Null when there is none. */
+PTC_EXPORT const ptc_external *ptc_get_externals(int32_t *count);
+
+/** Registers what calls on this context use at all places of that name; null takes it away. Not while a call runs on
+ * the context. All names must have a function before a call. */
+PTC_EXPORT ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function function, void *data);
 
 /** How many threads a call may use, its caller's included; 0 (at first): what the OpenMP runtime gives the calling
  * thread. */

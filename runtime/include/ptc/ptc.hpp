@@ -17,7 +17,10 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdio>
 #include <dlfcn.h>
+#include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <ptc/ptc.h>
@@ -152,6 +155,22 @@ private:
   std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor *)> managed_;
 };
 
+/// A call of a function that the model leaves to its caller: which place in the model it is, and the tensors,
+/// row-major. Outputs that the model does not need are null.
+struct Call {
+  const ptc_external &external;
+  Span<DLTensor *const> inputs, outputs;
+
+  /// The elements of one of these tensors. Throws where T is not their type.
+  template <class T> static Span<T> values(const DLTensor &tensor) {
+    DLDataType wanted = typeOf<typename std::remove_const<T>::type>();
+    if (wanted.code != tensor.dtype.code || wanted.bits != tensor.dtype.bits)
+      throw std::invalid_argument("a tensor of DLPack's type " + std::to_string(tensor.dtype.code) + " with " +
+                                  std::to_string(tensor.dtype.bits) + " bits");
+    return {static_cast<T *>(tensor.data), size_t(elements({tensor.shape, size_t(tensor.ndim)}))};
+  }
+};
+
 /// A compiled model with a context of its own: states, working memory, number of threads.
 class Model {
 public:
@@ -209,6 +228,22 @@ public:
     return shape;
   }
 
+  /// The places where the model calls functions of its caller's; none in libraries of earlier versions.
+  Span<const ptc_external> externals() const {
+    int32_t count = 0;
+    const ptc_external *first = api_->size > offsetof(ptc_api, externals) ? api_->externals(&count) : nullptr;
+    return {first, size_t(count)};
+  }
+  /// Registers what calls use for the operator `name`; an exception that it throws is the call's error. Not while a
+  /// call runs. Copies of this model share it.
+  void setFunction(const std::string &name, std::function<void(const Call &)> function) {
+    if (externals().empty())
+      throw Error(PTC_INVALID_ARGUMENT, "the model calls no external function '" + name + "'");
+    auto kept = std::make_unique<std::function<void(const Call &)>>(std::move(function));
+    check(api_->set_function(context_.get(), name.c_str(), callFunction, kept.get()));
+    (*functions_)[name] = std::move(kept);
+  }
+
   // States are the buffers that calls update, by their place in states().
   void getState(int32_t state, View value) const { check(api_->state_get(context_.get(), state, value.tensor())); }
   void setState(int32_t state, const View &value) { check(api_->state_set(context_.get(), state, value.tensor())); }
@@ -242,6 +277,22 @@ private:
     context_ = {created, [library = library_, api](ptc_context *context) { api->context_destroy(context); }};
   }
 
+  using Functions = std::map<std::string, std::unique_ptr<std::function<void(const Call &)>>>;
+
+  static int32_t callFunction(void *function, const ptc_external *external, DLTensor *const *inputs,
+                              DLTensor *const *outputs, char *message, size_t size) {
+    try {
+      (*static_cast<std::function<void(const Call &)> *>(function))(
+          {*external, {inputs, size_t(external->input_count)}, {outputs, size_t(external->output_count)}});
+      return 0;
+    } catch (const std::exception &error) {
+      std::snprintf(message, size, "%s", error.what());
+    } catch (...) {
+      std::snprintf(message, size, "an exception that is no std::exception");
+    }
+    return 1;
+  }
+
   static std::vector<const DLTensor *> pointers(const std::vector<View> &views) {
     std::vector<const DLTensor *> found;
     for (const View &view : views)
@@ -256,6 +307,7 @@ private:
 
   std::shared_ptr<void> library_;
   const ptc_api *api_ = nullptr;
+  std::shared_ptr<Functions> functions_ = std::make_shared<Functions>();
   std::shared_ptr<ptc_context> context_; // copies of a Model share it
 };
 
