@@ -10,10 +10,13 @@
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
+#include "dialects/control/Control.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -51,6 +54,7 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
   for (const cpu::Target &target : targets)
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
+  texts.push_back(options.fallback ? "fallback" : "");
   texts.push_back(options.amp ? "amp" : "");
   static constexpr llvm::StringLiteral kQuantizations[] = {"none", "weights", "dynamic"};
   texts.push_back(kQuantizations[int(options.quantization)]);
@@ -106,6 +110,16 @@ static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets, const Options &o
   }
 }
 
+/// What the caller of the library has to bring.
+static void warnOfFallbacks(ModuleOp module) {
+  std::set<std::string> told;
+  module.walk([&](control::ExternalOp op) {
+    std::string line = Place::of(op->getLoc()).describe() + ": " + op.getCallee().str() + " is left to the caller";
+    if (auto reason = op->getAttrOfType<StringAttr>("ptc.reason"); reason && told.insert(line).second)
+      printWarning(line + " (" + reason.str() + ")");
+  });
+}
+
 LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
   llvm::Expected<ImportedModel> model = readModel(options, context, times);
   if (!model)
@@ -124,6 +138,7 @@ LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
   if (failed(lowerForTargets(module, model->weights, std::min(options.emit, Stage::Loop), targets, options, times,
                              session ? Tune(tune) : Tune(), variants)))
     return failure();
+  warnOfFallbacks(module);
   return check(options.emit <= Stage::Loop
                    ? writeIr(module, options.output)
                    : emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times));

@@ -34,6 +34,7 @@ struct Options {
 
   bool progress = false;    ///< A line on stderr that says what a long compilation is at.
   bool time = false;        ///< A table of where the time went, on stderr.
+  bool fallback = false;    ///< What ptc cannot compile is left to functions of the model's caller.
   bool amp = false;         ///< Mixed precision with bfloat16, as torch.autocast does it.
   Quantization quantization = Quantization::None;
   bool winograd = true;     ///< 3 x 3 convolutions by minimal filtering, where it is faster.

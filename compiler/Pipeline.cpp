@@ -66,8 +66,8 @@ static constexpr Step kSteps[] = {
     // Products take bfloat16, as torch.autocast would have it.
     {Stage::Aten, [](Pipe &) { return createAutocastPass(); }, false, [](const Options &o) { return o.amp; }},
 
-    // Every operation is a prim; no broadcasting, promotion or scalar arguments.
-    {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights); }},
+    // Every operation is a prim, or the caller's; no broadcasting, promotion or scalar arguments.
+    {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback); }},
     // Complex numbers are pairs of real ones.
     {Stage::Prims, [](Pipe &) { return createLowerComplexPass(); }},
     // Eight-bit floats are bytes.

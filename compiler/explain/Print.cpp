@@ -36,6 +36,20 @@ static json::Value toJson(const Report::Kernel &kernel) {
   return object;
 }
 
+static json::Value toJson(const Report::Fallback &fallback) {
+  json::Object object{{"op", fallback.op},
+                      {"reason", fallback.reason},
+                      {"node", fallback.node},
+                      {"source", fallback.source},
+                      {"bytes_in", fallback.bytesIn.value},
+                      {"bytes_out", fallback.bytesOut.value}};
+  if (!fallback.bytesIn.text.empty())
+    object["symbolic_bytes_in"] = fallback.bytesIn.text;
+  if (!fallback.bytesOut.text.empty())
+    object["symbolic_bytes_out"] = fallback.bytesOut.text;
+  return object;
+}
+
 /// The ratio of signal to quantization noise, in decibels.
 static double decibels(double error) { return error > 0 ? -20 * std::log10(error) : 0; }
 
@@ -62,7 +76,9 @@ json::Value toJson(const Report &report) {
     unsupported.push_back(json::Object{{"op", item.op}, {"sources", toJson(item.sources)}});
   for (const Report::Kernel &kernel : report.kernels)
     kernels.push_back(toJson(kernel));
-  json::Array machines, quantized;
+  json::Array machines, quantized, fallbacks;
+  for (const Report::Fallback &fallback : report.fallbacks)
+    fallbacks.push_back(toJson(fallback));
   for (const Report::Quantized &weight : report.quantized)
     quantized.push_back(toJson(weight));
   for (const Report::Machine &machine : report.machines)
@@ -87,7 +103,7 @@ json::Value toJson(const Report &report) {
                       {"peak_bytes", report.peakBytes.value},
                       {"machines", std::move(machines)},
                       {"stored_bytes", report.storedBytes},
-                      {"fallbacks", json::Array()}};
+                      {"fallbacks", std::move(fallbacks)}};
 }
 
 void printHeading(StringRef text, raw_ostream &out) {
@@ -123,6 +139,15 @@ static void printOperators(StringRef title, const std::map<std::string, int64_t>
   out << total << " of " << ordered.size() << " kinds\n";
   for (auto [count, name] : ordered)
     out << format("  %5" PRId64 "  ", -count) << name << '\n';
+}
+
+static void printFallbacks(const Report &report, raw_ostream &out) {
+  printHeading("\nleft to the caller: ", out);
+  out << report.fallbacks.size() << (report.fallbacks.size() == 1 ? " call\n" : " calls\n");
+  for (const Report::Fallback &fallback : report.fallbacks)
+    out << "  " << (fallback.source.empty() ? "" : fallback.source + ": ") << fallback.op << " takes "
+        << describeBytes(fallback.bytesIn) << " and answers " << describeBytes(fallback.bytesOut)
+        << (fallback.node.empty() ? "" : " [node " + fallback.node + "]") << "\n      " << fallback.reason << '\n';
 }
 
 static void printQuantized(const Report &report, raw_ostream &out) {
@@ -185,6 +210,8 @@ void print(const Report &report, raw_ostream &out) {
           << (item.node.empty() ? "" : " [node " + item.node + "]") << '\n';
     return;
   }
+  if (!report.fallbacks.empty())
+    printFallbacks(report, out);
   if (!report.quantized.empty())
     printQuantized(report, out);
   printKernels(report, out);

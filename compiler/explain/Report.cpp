@@ -10,6 +10,8 @@
 #include "compiler/import/Import.h"
 #include "compiler/tune/Tune.h"
 #include "dialects/aten/AtenOp.h"
+#include "dialects/aten/ScalarType.h"
+#include "dialects/control/Control.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
@@ -25,24 +27,11 @@ using namespace mlir;
 namespace ptc {
 
 /// "float32[s0, 8]", dtypes as PyTorch spells them.
-static std::string describeElement(Type element) {
-  if (element.isBF16())
-    return "bfloat16";
-  if (auto complex = llvm::dyn_cast<ComplexType>(element))
-    return "complex" + std::to_string(2 * complex.getElementType().getIntOrFloatBitWidth());
-  if (element.isInteger(1))
-    return "bool";
-  return (llvm::isa<FloatType>(element) ? "float"
-          : element.isUnsignedInteger() ? "uint"
-                                        : "int") +
-         std::to_string(element.getIntOrFloatBitWidth());
-}
-
 static std::string describeType(Type type, ArrayRef<Symbol> symbols) {
   std::vector<std::string> sizes;
   for (AffineExpr size : getShape(type))
     sizes.push_back(toString(size, symbols));
-  return describeElement(getElementTypeOrSelf(type)) + "[" + llvm::join(sizes, ", ") + "]";
+  return aten::toScalarType(getElementTypeOrSelf(type)) + "[" + llvm::join(sizes, ", ") + "]";
 }
 
 static llvm::StringRef getRole(DictionaryAttr roles, llvm::StringRef role) {
@@ -168,8 +157,8 @@ static std::string getElements(loop::KernelOp kernel) {
   Type element = getElementTypeOrSelf(first->getOperand(0).getType());
   Type other = getElementTypeOrSelf(first->getOperand(1).getType());
   if (element != other)
-    return describeElement(element) + " by " + describeElement(other);
-  return element.isF32() ? "" : describeElement(element);
+    return aten::toScalarType(element) + " by " + aten::toScalarType(other);
+  return element.isF32() ? "" : aten::toScalarType(element);
 }
 
 /// The smallest sizes that a call may bring.
@@ -286,6 +275,23 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
   return llvm::Error::success();
 }
 
+static void describeFallbacks(ModuleOp module, Report &report) {
+  SmallVector<Symbol> symbols = getSymbols(module);
+  auto sum = [&](TypeRange types) {
+    AffineExpr bytes = getAffineConstantExpr(0, module.getContext());
+    for (Type type : types)
+      if (llvm::isa<RankedTensorType>(type))
+        bytes = bytes + loop::getTensorBytes(type);
+    return describe(bytes, symbols);
+  };
+  module.walk([&](control::ExternalOp op) {
+    Place place = Place::of(op->getLoc());
+    auto reason = op->getAttrOfType<StringAttr>("ptc.reason");
+    report.fallbacks.push_back({op.getCallee().str(), reason ? reason.str() : "", place.node, place.source,
+                                sum(op->getOperandTypes()), sum(op->getResultTypes())});
+  });
+}
+
 /// What the quantization of each weight lost.
 static void describeQuantization(ModuleOp module, Report &report) {
   auto records = module->getAttrOfType<ArrayAttr>("ptc.quantized");
@@ -326,14 +332,16 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
     return;
   describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
   countLowered(module, report);
-  module.walk([&](Operation *op) {
-    if (aten::AtenOp::isAten(op) && !isSupported(op->getName().stripDialect()))
-      addUnsupported(op, report);
-  });
+  if (!options.fallback)
+    module.walk([&](Operation *op) {
+      if (aten::AtenOp::isAten(op) && !isSupported(op->getName().stripDialect()))
+        addUnsupported(op, report);
+    });
   // All unsupported operators are known by now; the pass that stops at them would only say so again.
   std::vector<Variant> variants;
   if (!report.breaks.empty() || failed(lowerForLoop(module, weights, *targets, options, diagnostics, variants)))
     return;
+  describeFallbacks(variants.front().module, report);
   describeQuantization(module, report);
   if (llvm::Error error = describeKernels(variants.front(), report))
     return diagnostics.report(std::move(error));

@@ -36,6 +36,11 @@ struct Report {
     std::string op;
     std::vector<std::string> sources; ///< each place once
   };
+  /// An operator that the library's caller computes.
+  struct Fallback {
+    std::string op, reason, node, source;
+    Quantity bytesIn, bytesOut;
+  };
   struct Kernel {
     std::string name, kind, source;
     std::string algorithm; ///< where the kind alone does not say it
@@ -81,6 +86,7 @@ struct Report {
   std::map<std::string, int64_t> lowered; ///< operators that take bfloat16
   std::vector<Break> breaks;
   std::vector<Unsupported> unsupported;
+  std::vector<Fallback> fallbacks;
   std::vector<std::string> guards;
   std::vector<Kernel> kernels;
   std::vector<Node> nodes;

@@ -2,9 +2,11 @@
 
 #include "compiler/graph/Decompose.h"
 
+#include "compiler/graph/LeaveToCaller.h"
 #include "compiler/graph/Outside.h"
 #include "compiler/graph/decompose/Table.h"
 #include "compiler/import/Weights.h"
+#include "dialects/control/Control.h"
 #include "dialects/prims/PrimsDialect.h"
 #include "dialects/prims/Elementwise.h"
 #include "dialects/prims/Structure.h"
@@ -108,10 +110,13 @@ bool isComplexTensor(Type type) {
 
 struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
-  explicit DecomposePass(WeightStore &weights) : weights(weights) {}
+  DecomposePass(WeightStore &weights, bool mayLeave) : weights(weights) { fallback = mayLeave; }
+  DecomposePass(const DecomposePass &other) : PassWrapper(other), weights(other.weights) {}
   StringRef getArgument() const override { return "decompose"; }
   StringRef getDescription() const override { return "aten operators as prims, by the decomposition table"; }
-  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<prims::PrimsDialect>(); }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<prims::PrimsDialect, control::ControlDialect>();
+  }
 
   void runOnOperation() override {
     bool failed = false;
@@ -180,42 +185,79 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     end->insertOperands(end->getNumOperands(), next);
   }
 
-  bool decompose(Operation *op, Scope &scope) {
-    OpBuilder builder(op);
+  /// What the operation's row makes of it; an error says why that is nothing. A misfit is the builder's to tell.
+  llvm::Expected<decompose::TList> apply(Operation *op, B &b) {
     const Row *row = aten::AtenOp::isKnown(op) ? decompose::table().find(aten::AtenOp(op).name()) : nullptr;
     if (!row)
-      return report(op, explainOperator(op->getName().getStringRef())), false;
-    B b(builder, op, scope);
+      return llvm::createStringError(explainOperator(op->getName().getStringRef()));
     decompose::TList results = row->apply(b, aten::AtenOp(op));
     if (b.hasMisfit())
-      return reportMisfit(op, b.getHint()), false;
+      return results;
     if (b.hasFailed())
-      return report(op, b.getHint()), false;
-    for (OpResult result : op->getResults()) {
+      return llvm::createStringError(b.getHint());
+    results.resize(std::max<size_t>(results.size(), op->getNumResults()));
+    for (auto [result, computed] : llvm::zip(op->getResults(), results)) {
       // A result that the program does not use may have no type at all.
-      T computed = result.getResultNumber() < results.size() ? results[result.getResultNumber()] : T();
       if (result.use_empty())
         continue;
       if (!computed)
-        return report(op, "its result " + Twine(result.getResultNumber()) + " is not supported"), false;
+        return llvm::createStringError("its result " + Twine(result.getResultNumber()) + " is not supported");
       // A row that does not think of complex numbers does not answer for them.
       if (computed.isTensor() && isComplexTensor(computed.tensor().getType()) && !isComplexTensor(result.getType()))
-        return report(op, "not of complex numbers"), false;
-      Value value;
-      decompose::attempt(b, [&] { value = b.asDeclared(computed, result.getResultNumber()); });
-      if (b.hasMisfit())
-        return reportMisfit(op, b.getHint()), false;
-      result.replaceAllUsesWith(value);
+        return llvm::createStringError("not of complex numbers");
     }
+    return results;
+  }
+
+  bool decompose(Operation *op, Scope &scope) {
+    OpBuilder builder(op);
+    B b(builder, op, scope);
+    Operation *before = op->getPrevNode();
+    std::optional<Scope> scopeBefore = fallback ? std::optional(scope) : std::nullopt;
+    llvm::Expected<decompose::TList> results = apply(op, b);
+    if (!results && !fallback)
+      return report(op, llvm::toString(results.takeError())), false;
+    if (!results) {
+      // Nothing may stay of what the row began.
+      while (op->getPrevNode() != before)
+        op->getPrevNode()->erase();
+      scope = std::move(*scopeBefore);
+      return leave(op, scope, llvm::toString(results.takeError()));
+    }
+    for (auto [result, computed] : llvm::zip(op->getResults(), *results)) {
+      if (result.use_empty() || b.hasMisfit())
+        continue;
+      Value value;
+      auto declare = [&, place = result.getResultNumber(), &from = computed] { value = b.asDeclared(from, place); };
+      decompose::attempt(b, declare);
+      if (!b.hasMisfit())
+        result.replaceAllUsesWith(value);
+    }
+    if (b.hasMisfit())
+      return reportMisfit(op, b.getHint()), false;
     op->erase();
     return true;
   }
 
+  bool leave(Operation *op, Scope &scope, const std::string &reason) {
+    OpBuilder builder(op);
+    B b(builder, op, scope);
+    llvm::Error error = leaveToCaller(op, b, scope, reason);
+    if (!error)
+      return true;
+    report(op, reason + "; it cannot be left to the caller: " + llvm::toString(std::move(error)));
+    return false;
+  }
+
   WeightStore &weights;
+  Option<bool> fallback{*this, "fallback", llvm::cl::desc("leave what has no decomposition to the caller"),
+                        llvm::cl::init(false)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createDecomposePass(WeightStore &weights) { return std::make_unique<DecomposePass>(weights); }
+std::unique_ptr<Pass> createDecomposePass(WeightStore &weights, bool fallback) {
+  return std::make_unique<DecomposePass>(weights, fallback);
+}
 
 } // namespace ptc

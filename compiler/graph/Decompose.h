@@ -1,7 +1,7 @@
 //===- Decompose.h - aten => prims ----------------------------------------===//
 //
 // Before: functional aten (Functionalize has run).
-// After:  prims alone. Values keep the shapes and types that the exporter
+// After:  prims, and control operations. Values keep the shapes and types that the exporter
 //         declared.
 //
 // What an operator means in prims is its row of the table (decompose/Table.h).
@@ -31,9 +31,10 @@ struct Schema;
 }
 
 /// Pipeline name: decompose. Reports every operation that it cannot
-/// decompose, each at its place, before it fails. A program that draws random
-/// numbers gets a state for them, whose first value joins the weights.
-std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights);
+/// decompose, each at its place, before it fails; with `fallback` such ones
+/// become control.external, and only what cannot fails. A program that draws
+/// random numbers gets a state for them, whose first value joins the weights.
+std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights, bool fallback);
 
 /// Whether there is a row for "aten.add.Tensor". A row may still refuse some
 /// arguments; that is found by decomposing.

@@ -3,6 +3,7 @@
 #include "compiler/graph/LowerComplex.h"
 
 #include "compiler/graph/ComplexFunctions.h"
+#include "dialects/control/Control.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,12 +61,22 @@ private:
   Complex partwise(B &b, Operation *op);
   Complex bilinear(B &b, Operation *op);
   Complex running(B &b, Complex x, int64_t dim);
+  void lowerExternal(B &b, control::ExternalOp op);
 
   Complex parts(B &b, Value value) {
     auto [re, im] = split.lookup(value);
     return {b.operand(re), b.operand(im)};
   }
   void set(Value value, Complex z) { split[value] = {z.re.tensor(), z.im.tensor()}; }
+  /// The complex tensor whose parts lie in pairs.
+  void setPairs(B &b, Value value, Value pairs) {
+    T tensor = b.operand(pairs);
+    set(value, {b.select(tensor, -1, b.size(0)), b.select(tensor, -1, b.size(1))});
+  }
+  Value joined(B &b, Value value) {
+    Complex z = parts(b, value);
+    return b.stack({z.re, z.im}, -1).tensor();
+  }
 
   func::FuncOp function;
   decompose::Scope scope;
@@ -87,8 +98,7 @@ void Lowering::splitArguments() {
     argument.setType(interleaved(argument.getType()));
     function.setArgAttr(argument.getArgNumber(), "ptc.complex", builder.getUnitAttr());
     B b(builder, &body.front(), scope);
-    T pairs = b.operand(argument);
-    set(argument, {b.select(pairs, -1, b.size(0)), b.select(pairs, -1, b.size(1))});
+    setPairs(b, argument, argument);
   }
 }
 
@@ -99,8 +109,7 @@ void Lowering::joinResults() {
   for (OpOperand &operand : end->getOpOperands()) {
     if (!split.contains(operand.get()))
       continue;
-    Complex z = parts(b, operand.get());
-    operand.set(b.stack({z.re, z.im}, -1).tensor());
+    operand.set(joined(b, operand.get()));
     function.setResultAttr(operand.getOperandNumber(), "ptc.complex", builder.getUnitAttr());
   }
   function.setType(
@@ -253,9 +262,36 @@ T Lowering::lowerReal(B &b, Operation *op) {
   return T();
 }
 
+/// The caller's function sees complex tensors: pairs, as they lie in memory.
+void Lowering::lowerExternal(B &b, control::ExternalOp op) {
+  SmallVector<Value> inputs;
+  SmallVector<Type> seen;
+  for (Value input : op.getInputs()) {
+    bool isSplit = split.contains(input);
+    inputs.push_back(isSplit ? joined(b, input) : input);
+    // An argument of the function has the type of its pairs by now.
+    Value re = isSplit ? split.lookup(input).first : input;
+    seen.push_back(isSplit ? makeTensorType(getShape(re), ComplexType::get(getElementTypeOrSelf(re))) : re.getType());
+  }
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(isComplex(type) ? Type(interleaved(type)) : type);
+  OpBuilder builder(op);
+  auto lowered = control::ExternalOp::create(builder, op->getLoc(), types, op.getCalleeAttr(), op.getCallAttr(),
+                                             inputs, TypeAttr::get(builder.getFunctionType(seen, op->getResultTypes())));
+  lowered->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [old, made] : llvm::zip(op->getResults(), lowered->getResults()))
+    if (isComplex(old.getType()))
+      setPairs(b, old, made);
+    else
+      old.replaceAllUsesWith(made);
+}
+
 LogicalResult Lowering::lower(Operation *op) {
   OpBuilder builder(op);
   B b(builder, op, scope);
+  if (auto external = dyn_cast<control::ExternalOp>(op))
+    return lowerExternal(b, external), success();
   if (op->getNumResults() == 1 && isComplex(op->getResult(0).getType())) {
     if (std::optional<Complex> z = lowerComplex(b, op)) {
       set(op->getResult(0), *z);

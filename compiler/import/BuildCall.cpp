@@ -67,9 +67,10 @@ llvm::Expected<mlir::Value> CallResolver::tensor(const Value &value) {
     return fail("'" + value.text + "' is not defined before it is used");
   if (!binding->tensor)
     return fail("'" + value.text + "' is " +
-                (binding->isList   ? "several tensors"
-                 : binding->isNone ? "None"
-                                   : "a number") +
+                (binding->isUntyped ? "the result of an operator that ptc does not know, without a type annotation,"
+                 : binding->isList  ? "several tensors"
+                 : binding->isNone  ? "None"
+                                    : "a number") +
                 " where a tensor is needed");
   return binding->tensor;
 }
@@ -373,10 +374,12 @@ llvm::Expected<Attribute> CallResolver::describe(const Value &value, llvm::Small
     const Binding *binding = scope.find(value.text);
     if (!binding)
       return fail("'" + value.text + "' is not defined before it is used");
+    if (binding->isUntyped || binding->isList)
+      return tensor(value).takeError();
     if (!binding->tensor)
       return binding->number ? numberAttribute(*binding->number) : Attribute(builder.getUnitAttr());
     tensors.push_back(binding->tensor);
-    return Attribute();
+    return builder.getIndexAttr(tensors.size() - 1);
   }
   case Value::Integer:
   case Value::Real:
@@ -389,10 +392,15 @@ llvm::Expected<Attribute> CallResolver::describe(const Value &value, llvm::Small
       auto attr = describe(element, tensors);
       if (!attr)
         return attr.takeError();
-      if (*attr)
-        elements.push_back(*attr);
+      elements.push_back(*attr);
     }
-    return elements.empty() ? Attribute() : builder.getArrayAttr(elements);
+    return builder.getArrayAttr(elements);
+  }
+  case Value::Device:
+  case Value::Layout:
+  case Value::MemoryFormat: {
+    StringRef key = value.kind == Value::Device ? "device" : value.kind == Value::Layout ? "layout" : "memory_format";
+    return builder.getDictionaryAttr(builder.getNamedAttr(key, builder.getStringAttr(value.text)));
   }
   default:
     return builder.getStringAttr(value.text);

@@ -24,8 +24,8 @@ public:
 
   llvm::Expected<ResolvedCall> resolve(const aten::Schema &schema, const Node &node);
 
-  /// An argument of an operator that no schema describes: tensors it refers to,
-  /// in order, and an attribute for the rest (null when there is none).
+  /// An argument of an operator that no schema describes. A tensor joins `tensors`; in the attribute it is its place
+  /// there, of type index. A device is {device = "cpu"}, and so are a layout and a memory format.
   llvm::Expected<mlir::Attribute> describe(const Value &value, llvm::SmallVectorImpl<mlir::Value> &tensors);
 
 private:

@@ -347,6 +347,8 @@ llvm::Expected<mlir::Value> NodeBuilder::buildOutput(const Value &value, const S
     return binding->tensor;
   if (binding && binding->isList)
     return fail("returns '" + value.text + "', which is several tensors");
+  if (binding && binding->isUntyped)
+    return fail("returns '" + value.text + "', an unknown operator's result without a type annotation");
 
   if (!binding && value.kind != Value::Integer && value.kind != Value::Real && value.kind != Value::Boolean)
     return fail("returns something that is neither a tensor nor a number");

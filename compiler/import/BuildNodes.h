@@ -33,6 +33,11 @@ private:
   bool isNumber(const Node &node, const Scope &scope) const;
   llvm::Error buildNumber(const Node &node, Scope &scope);
   llvm::Error buildUnknown(const Node &node, Scope &scope);
+  llvm::Expected<bool> buildFunctionalized(const Node &node, Scope &scope);
+  static std::string nameOfUnknown(llvm::StringRef target);
+  llvm::Error addGraphArguments(const Node &node, const Scope &scope, mlir::OperationState &state);
+  llvm::Error addArguments(llvm::ArrayRef<NamedValue> arguments, const Scope &scope, mlir::OperationState &state);
+  llvm::Error createUnknown(const Node &node, Scope &scope, mlir::OperationState &state);
   llvm::Error buildRegion(const Graph &graph, mlir::OperationState &state);
   llvm::Error inlineSubgraph(const Node &node, Scope &scope, size_t subgraphIndex);
   llvm::Error checkAutocast(const Node &node) const;

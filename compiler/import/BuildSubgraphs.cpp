@@ -84,18 +84,9 @@ llvm::Error NodeBuilder::buildRegion(const Graph &graph, OperationState &state) 
   return llvm::Error::success();
 }
 
-/// Kept as it is, so that `explain` can name it with its line: an operator of
-/// another library, of a newer torch, or one that takes graphs.
-llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
-  StringRef target = node.target;
-  std::string name =
-      target.starts_with("aten.") || target.starts_with("higher_order.") ? target.str() : ("custom." + target).str();
-  if (!target.starts_with("aten."))
-    name = "aten." + name;
-  Location loc = location(node);
-  OperationState state(loc, name);
-  CallResolver resolver(scope, symbols, builder, loc);
-  llvm::SmallVector<mlir::Value> operands;
+/// The operations of unknown operators that take graphs say no more of their arguments than tensors and graphs.
+llvm::Error NodeBuilder::addGraphArguments(const Node &node, const Scope &scope, OperationState &state) {
+  CallResolver resolver(scope, symbols, builder, state.location);
   for (auto [i, input] : llvm::enumerate(node.inputs)) {
     if (input.value.kind == Value::Subgraph && input.value.graph) {
       if (llvm::Error error = buildRegion(*input.value.graph, state))
@@ -104,21 +95,59 @@ llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
     }
     // What chooses between graphs may be a condition on sizes.
     if (const Binding *binding = input.value.kind == Value::Reference ? scope.find(input.value.text) : nullptr;
-        target == "higher_order.cond" && i == 0 && binding && binding->number) {
-      auto condition = buildNumberOutput(*binding->number, loc);
+        node.target == "higher_order.cond" && i == 0 && binding && binding->number) {
+      auto condition = buildNumberOutput(*binding->number, state.location);
       if (!condition)
         return condition.takeError();
-      operands.push_back(*condition);
+      state.operands.push_back(*condition);
       continue;
     }
-    auto attr = resolver.describe(input.value, operands);
+    llvm::SmallVector<mlir::Value> tensors;
+    auto attr = resolver.describe(input.value, tensors);
     if (!attr)
       return attr.takeError();
-    std::string key = input.name.empty() ? "arg" + std::to_string(i) : input.name;
-    if (*attr)
-      state.addAttribute(key, *attr);
+    state.addOperands(tensors);
   }
-  state.addOperands(operands);
+  return llvm::Error::success();
+}
+
+/// arg0, arg1, … by position; others by their names.
+llvm::Error NodeBuilder::addArguments(llvm::ArrayRef<NamedValue> arguments, const Scope &scope,
+                                      OperationState &state) {
+  CallResolver resolver(scope, symbols, builder, state.location);
+  auto tensors = llvm::to_vector_of<mlir::Value>(state.operands);
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    auto attr = resolver.describe(argument.value, tensors);
+    if (!attr)
+      return attr.takeError();
+    bool hasPlace = argument.name.empty() || argument.isPositional;
+    state.addAttribute(hasPlace ? "arg" + std::to_string(i) : argument.name, *attr);
+  }
+  state.operands.assign(tensors.begin(), tensors.end());
+  return llvm::Error::success();
+}
+
+/// Kept as it is, so that `explain` can name it with its line, or a caller compute it: an operator of another library,
+/// of a newer torch, or one that takes graphs.
+llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
+  StringRef target = node.target;
+  if (target == "higher_order.auto_functionalized_v2") {
+    llvm::Expected<bool> isBuilt = buildFunctionalized(node, scope);
+    if (!isBuilt || *isBuilt)
+      return isBuilt.takeError();
+  }
+  bool isHigherOrder = target.starts_with("higher_order.");
+  OperationState state(location(node), nameOfUnknown(target));
+  llvm::Error error = isHigherOrder ? addGraphArguments(node, scope, state) : addArguments(node.inputs, scope, state);
+  return error ? std::move(error) : createUnknown(node, scope, state);
+}
+
+std::string NodeBuilder::nameOfUnknown(StringRef target) {
+  bool isKept = target.starts_with("aten.") || target.starts_with("higher_order.");
+  return (StringRef(target.starts_with("aten.") ? "" : isKept ? "aten." : "aten.custom.") + target).str();
+}
+
+llvm::Error NodeBuilder::createUnknown(const Node &node, Scope &scope, OperationState &state) {
   for (const Definition &output : node.outputs) {
     if (output.tensor) {
       auto type = tensorType(*output.tensor);
@@ -132,7 +161,63 @@ llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
     }
   }
   bindResults(node, scope, builder.create(state));
+  for (const Definition &output : node.outputs)
+    if (!output.isTyped() && !output.name.empty() && !StringRef(node.target).starts_with("higher_order."))
+      scope.bind(output.name, Binding{mlir::Value(), std::nullopt, false, false, /*isUntyped=*/true});
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operators that write
+//===----------------------------------------------------------------------===//
+
+/// auto_functionalized_v2(torch.ops.mylib.add_.default, by = 1.5, _x_base_index = 0, _all_bases = [y]) is the operator
+/// on a copy of y, and that copy as the last result. Here it becomes the operator with {tensor = 0, result = 1} for x.
+/// False where that is not all that is said: an argument may be a part of its base.
+llvm::Expected<bool> NodeBuilder::buildFunctionalized(const Node &node, Scope &scope) {
+  StringRef target = node.inputs.empty() ? StringRef() : node.inputs[0].value.text;
+  if (!target.consume_front("torch.ops."))
+    return false;
+  llvm::ArrayRef<Value> bases;
+  llvm::SmallVector<std::pair<StringRef, int64_t>> written;
+  std::vector<NamedValue> others;
+  for (const NamedValue &input : llvm::drop_begin(node.inputs)) {
+    StringRef name = input.name;
+    bool isHidden = name.consume_front("_");
+    if (input.name == "_all_bases" && input.value.kind == Value::List)
+      bases = input.value.elements;
+    else if (isHidden && name.consume_back("_base_index") && input.value.kind == Value::Integer)
+      written.push_back({name, input.value.integer});
+    else if (isHidden && input.value.kind == Value::None)
+      others.push_back({name.str(), input.value});
+    else if (!isHidden)
+      others.push_back(input);
+    else if (!name.ends_with("_alias"))
+      return false;
+  }
+  if (node.outputs.size() <= bases.size() ||
+      !llvm::all_of(written, [&](auto &one) { return one.second >= 0 && uint64_t(one.second) < bases.size(); }))
+    return false;
+
+  OperationState state(location(node), nameOfUnknown(target));
+  CallResolver resolver(scope, symbols, builder, state.location);
+  llvm::SmallVector<mlir::Value> tensors;
+  for (const Value &base : bases)
+    if (auto attr = resolver.describe(base, tensors); !attr)
+      return attr.takeError();
+  if (tensors.size() != bases.size())
+    return false;
+  state.addOperands(tensors);
+  int64_t firstResult = node.outputs.size() - bases.size();
+  for (auto [name, base] : written)
+    state.addAttribute(name, builder.getDictionaryAttr(
+                                 {builder.getNamedAttr("tensor", builder.getIndexAttr(base)),
+                                  builder.getNamedAttr("result", builder.getIndexAttr(firstResult + base))}));
+  if (llvm::Error error = addArguments(others, scope, state))
+    return std::move(error);
+  if (llvm::Error error = createUnknown(node, scope, state))
+    return std::move(error);
+  return true;
 }
 
 } // namespace ptc::import

@@ -71,6 +71,7 @@ struct Value {
 struct NamedValue {
   std::string name; ///< Empty: positional.
   Value value;
+  bool isPositional = false; ///< Though the file names it: the call had it at its place.
 };
 
 /// A value that a graph's input or a node defines.

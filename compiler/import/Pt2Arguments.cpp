@@ -318,7 +318,8 @@ bool Reader::readArgument(JsonValue v, Value &out, Path path) {
       return row.isList ? readValues(choice->content, out, inner, row.read)
                         : (this->*row.read)(choice->content, out, inner);
   if (llvm::is_contained({"as_custom_obj", "as_operator", "as_string_to_argument"}, choice->kind)) {
-    out = Value::make(Value::Opaque, choice->kind.drop_front(3));
+    auto name = choice->content.string(); // an operator's is "torch.ops.mylib.scale.default", as in a printed graph
+    out = Value::make(Value::Opaque, name ? *name : choice->kind.drop_front(3));
     return true;
   }
   return fail(inner, "unknown kind of argument (written by a newer torch?)");

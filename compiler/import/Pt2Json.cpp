@@ -96,6 +96,9 @@ bool Reader::readNode(JsonValue v, const Tables &tables, Node &node, Path path) 
   bool ok = readListMember(v, "inputs", path, [&](JsonValue input, Path p) {
     NamedValue &argument = node.inputs.emplace_back();
     auto content = member(input, "arg", p);
+    constexpr int64_t kPositional = 1;
+    if (auto kind = input.get("kind"); kind && kind->integer())
+      argument.isPositional = *kind->integer() == kPositional;
     return content && readStringMember(input, "name", argument.name, p) &&
            readArgument(*content, argument.value, p.field("arg"));
   });

@@ -14,6 +14,7 @@ struct Binding {
   std::optional<Expression> number;
   bool isNone = false;
   bool isList = false; ///< Several tensors; only `getitem` may take it.
+  bool isUntyped = false; ///< Nothing says what it is: a result of an unknown operator.
 };
 
 class Scope {

@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/SettleSizes.h"
 
+#include "dialects/control/Control.h"
 #include "dialects/core/SymbolicShape.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,6 +46,8 @@ private:
 
 } // namespace
 
+static bool isExternal(Operation &op) { return llvm::isa<control::ExternalOp>(op); }
+
 SmallVector<SizeDefiner> findSizeDefiners(func::FuncOp function) {
   SmallVector<SizeDefiner> definers;
   for (OpOperand &operand : function.front().getTerminator()->getOpOperands())
@@ -81,6 +84,10 @@ LogicalResult Order::visit(Operation *op) {
   for (const SizeDefiner &definer : definers)
     if (needsSize(op, definer.symbol, symbols))
       before.push_back(definer.op);
+  // Functions of the caller's keep their order.
+  auto earlier = llvm::make_range(std::next(op->getReverseIterator()), block.rend());
+  if (auto previous = llvm::find_if(earlier, isExternal); isExternal(*op) && previous != earlier.end())
+    before.push_back(&*previous);
   for (Operation *other : before)
     if (failed(visit(other)))
       return failure();

@@ -67,6 +67,11 @@ void addModelOptions(CLI::App &command, Options &options) {
       ->type_name("FILE");
 }
 
+void addFallback(CLI::App &command, Options &options) {
+  command.add_flag("--fallback", options.fallback,
+                   "Leave operators that ptc does not compile to functions that the library's caller registers");
+}
+
 void addGraph(CLI::App &command, Options &options) {
   command.add_option("--graph", options.graph, "Of a capture, this graph alone (from 0)")
       ->check(CLI::NonNegativeNumber)
@@ -105,6 +110,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   addTuning(command, options);
   command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
+  addFallback(command, options);
   addGraph(command, options);
   command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here")->type_name("DIR");
   command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
@@ -122,6 +128,9 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
     options.progress = isForPeople(STDERR_FILENO);
     if (!emit.empty())
       options.emit = *parseStage(emit);
+    CLI::Option *wish = command.get_option("--fullgraph");
+    if (options.fallback && wish->count() && fullgraph)
+      throw CLI::ExcludesError("--fallback", "--fullgraph");
     action = [&options, &fullgraph] { return fullgraph ? compile(options) : compileGraphs(options); };
   });
 }
@@ -167,6 +176,7 @@ void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action
 void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("explain", "Report what a model is made of and becomes");
   addModelOptions(command, options.compile);
+  addFallback(command, options.compile);
   addGraph(command, options.compile);
   CLI::Option *json = command.add_flag("--json", options.json, "One JSON object on stdout");
   CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")
