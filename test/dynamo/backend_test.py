@@ -285,6 +285,30 @@ class BackendTest(unittest.TestCase):
         self.check(lambda x: torch.as_strided((x + 1)[1:].t(), (3,), (2,)) * 2, (torch.randn(4, 6),))
         self.check(lambda x: (x.t().as_strided((2,), (1,)), (x + 1).t().as_strided((2,), (6,))), (torch.randn(4, 6),))
 
+    def test_operators_fall_back(self) -> None:
+        @torch.library.custom_op("backend_test::shifted", mutates_args=())
+        def shifted(x: torch.Tensor, by: float) -> torch.Tensor:
+            return x + by
+
+        @torch.library.custom_op("backend_test::negate_", mutates_args=("x",))
+        def negate_(x: torch.Tensor) -> None:
+            x.neg_()
+
+        shifted.register_fake(lambda x, by: torch.empty_like(x))
+
+        def function(x: torch.Tensor) -> torch.Tensor:
+            y = shifted(x.exp(), 2.0).log()
+            negate_(y)
+            return y * 3
+
+        x = torch.randn(5, 3)
+        options = {"fallback": True}
+        with self.assertWarnsRegex(FallbackWarning, r"backend_test\.py:\d+: backend_test::shifted.default runs in"):
+            compiled = torch.compile(function, backend=backend, options=options, dynamic=True, fullgraph=True)
+            result = compiled(x)
+        torch.testing.assert_close(result, function(x))
+        torch.testing.assert_close(compiled(x[:2]), function(x[:2]))
+
     def test_memory_layout_is_not_guessed(self) -> None:
         with self.assertWarnsRegex(FallbackWarning, "as_strided.* of a tensor that is not contiguous"):
             compiled = torch.compile(lambda x: x.as_strided((2,), (1,)) + 1, backend=backend)

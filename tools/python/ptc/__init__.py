@@ -19,7 +19,7 @@ import os
 
 from ._compiler import compile, executable
 from ._errors import CompileError, Error, MismatchError, OutOfRangeError
-from ._model import Dim, Memory, Model, Symbol, TensorInfo
+from ._model import Dim, External, Memory, Model, Symbol, TensorInfo
 from ._tensor import Tensor
 from ._version import __version__
 
@@ -27,6 +27,7 @@ __all__ = [
     "CompileError",
     "Dim",
     "Error",
+    "External",
     "Memory",
     "MismatchError",
     "Model",

@@ -11,6 +11,7 @@ INVALID_ARGUMENT = 1
 MISMATCH = 2
 INDEX_ERROR = 3
 UNSUPPORTED = 5
+EXTERNAL_ERROR = 7
 
 
 class DataType(ctypes.Structure):
@@ -76,6 +77,18 @@ class Signature(ctypes.Structure):
     ]
 
 
+class External(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("call", c_char_p),
+        ("source", c_char_p),
+        ("inputs", POINTER(TensorInfo)),
+        ("outputs", POINTER(TensorInfo)),
+        ("input_count", c_int32),
+        ("output_count", c_int32),
+    ]
+
+
 class Memory(ctypes.Structure):
     _fields_ = [(name, c_int64) for name in ("weights", "states", "arena", "reserved", "peak")]
 
@@ -86,6 +99,10 @@ class Threading(ctypes.Structure):
 
 def _function(*arguments: Any, result: Any = c_int32) -> Any:
     return ctypes.CFUNCTYPE(result, *arguments)
+
+
+Tensors = POINTER(POINTER(DLTensor))
+Function = _function(c_void_p, POINTER(External), Tensors, Tensors, c_void_p, ctypes.c_size_t)
 
 
 class Api(ctypes.Structure):
@@ -111,6 +128,8 @@ class Api(ctypes.Structure):
         ("profile_stop", _function(c_void_p, c_char_p)),
         ("set_seed", _function(c_void_p, c_uint64)),
         ("machine", _function(result=c_char_p)),
+        ("externals", _function(POINTER(c_int32), result=POINTER(External))),
+        ("set_function", _function(c_void_p, c_char_p, Function, c_void_p)),
     ]
 
 

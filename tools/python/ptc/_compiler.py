@@ -44,6 +44,7 @@ def compile(
     weights: str | os.PathLike[str] | None = None,
     march: str = "native",
     cache: str | os.PathLike[str] | None = None,
+    fallback: bool = False,
 ) -> Path:
     """Compiles a .pt2, .graph, .onnx or .mlir file to a library; the arguments are those of `ptc compile`.
 
@@ -53,6 +54,8 @@ def compile(
     for name, value in (("--weights", weights), ("--cache", cache)):
         if value is not None:
             options += [name, value]
+    if fallback:
+        options.append("--fallback")
     run("compile", model, "-o", output, *options)
     return Path(output)
 

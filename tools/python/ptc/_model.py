@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import _abi as abi
 from ._errors import Error, error_for
+from ._external import Functions, NumPy, Torch, find_torch_operator
 from ._tensor import Borrowed, Tensor, borrow, dtype_name
 
 
@@ -56,12 +58,37 @@ class Memory:
     peak: int
 
 
+@dataclass(frozen=True)
+class External:
+    """A place where the model calls a function of its caller's (docs/fallback.md). Inputs and outputs have no names; an
+    output that the model does not need is None. `call`: the operator's arguments."""
+
+    name: str
+    source: str
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo | None, ...]
+    call: Mapping[str, Any]
+
+
 def _describe(tensors: Any, count: int) -> list[TensorInfo]:
     found = []
     for tensor in tensors[:count]:
         dims = tuple(Dim(d.text.decode(), d.min, None if d.max < 0 else d.max) for d in tensor.dims[: tensor.ndim])
         found.append(TensorInfo(tensor.name.decode(), dtype_name(tensor.dtype), dims, bool(tensor.flags & 1)))
     return found
+
+
+def _describe_external(place: abi.External) -> External:
+    needed = [place.outputs[i] for i in range(place.output_count) if place.outputs[i].ndim >= 0]
+    described = iter(_describe(needed, len(needed)))
+    outputs = (next(described) if place.outputs[i].ndim >= 0 else None for i in range(place.output_count))
+    return External(
+        place.name.decode(),
+        place.source.decode(),
+        tuple(_describe(place.inputs, place.input_count)),
+        tuple(outputs),
+        json.loads(place.call),
+    )
 
 
 class Model:
@@ -93,6 +120,11 @@ class Model:
             for s in signature.symbols[: signature.symbol_count]
         ]
         self.threads = threads
+        self._functions = Functions()
+        count = ctypes.c_int32()
+        # Libraries of earlier versions call no functions.
+        places = self._api.externals(ctypes.byref(count)) if self._api.size > abi.Api.externals.offset else None
+        self.externals = [_describe_external(places[i]) for i in range(count.value)]
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
@@ -104,7 +136,35 @@ class Model:
 
     def _check(self, status: int) -> None:
         if status:
-            raise error_for(status, self._api.last_error(self._context).decode())
+            raised = self._functions.take_raised() if status == abi.EXTERNAL_ERROR else None
+            if raised is not None and not isinstance(raised, Exception):
+                raise raised  # KeyboardInterrupt
+            raise error_for(status, self._api.last_error(self._context).decode()) from raised
+
+    def register(self, name: str, function: Callable[..., Any]) -> None:
+        """What the model calls for the operator `name`, as "mylib::scale.default" (see `externals`).
+
+        It gets the operator's arguments: NumPy's arrays that must not be written and are valid until it returns,
+        numbers, lists, strings; dtypes and devices as text. It answers an array or several, which are copied. What it
+        raises is the cause of the call's error. Not while a call runs.
+        """
+        self._register(name, function, NumPy())
+
+    def register_torch_operators(self) -> list[str]:
+        """Registers the operators of torch.ops for all names that have no function yet, and answers these names."""
+        names = list(dict.fromkeys(place.name for place in self.externals))
+        missing = [name for name in names if name not in self._functions.registered()]
+        for name in missing:
+            calls = [place.call for place in self.externals if place.name == name]
+            self._register(name, find_torch_operator(name, calls), Torch())
+        return missing
+
+    def _register(self, name: str, function: Callable[..., Any], kind: NumPy | Torch) -> None:
+        names = list(dict.fromkeys(place.name for place in self.externals))
+        if name not in names:
+            raise KeyError(f"the model calls no external function '{name}' (it calls: {names})")
+        callback = self._functions.callback(name, function, kind)
+        self._check(self._api.set_function(self._context, name.encode(), callback, None))
 
     def _arrange(self, positional: tuple[Any, ...], named: dict[str, Any]) -> list[Borrowed]:
         values = list(positional)

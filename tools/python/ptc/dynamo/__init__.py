@@ -9,7 +9,8 @@ constants, as inductor's option of that name: ptc packs them at compile time, an
 
 Where gradients are needed, AOTAutograd makes two graphs, forward and backward, and each is a library.
 
-What ptc cannot compile runs in eager mode, one graph at a time, with a FallbackWarning that says why.
+What ptc cannot compile runs in eager mode, one graph at a time, with a FallbackWarning that says why; with
+`options={"fallback": True}` one operator at a time, in the middle of the compiled graph.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .._errors import CompileError
+from .._model import Model
 from ._decompose import decompositions
 from ._graph import Refused, prepare
 from ._library import compile_graph
@@ -37,7 +39,8 @@ __all__ = ["FallbackWarning", "Options", "backend"]
 
 
 class FallbackWarning(UserWarning):
-    """A graph that runs in eager mode. `warnings.simplefilter("error", FallbackWarning)` makes it an error."""
+    """A graph, or an operator in one, that runs in eager mode. `warnings.simplefilter("error", FallbackWarning)` makes
+    it an error."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ class Options:
 
     freezing: bool = False
     march: str = "native"
-    fallback: bool = True  # False: what ptc cannot compile is an error
+    # Where ptc cannot compile an operator: None: its graph runs in eager mode; True: that operator does, as far as it
+    # goes; False: an error.
+    fallback: bool | None = None
 
     @staticmethod
     def parse(given: dict[str, Any] | None) -> Options:
@@ -74,13 +79,17 @@ def backend(
     def compile_forward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
         graph = prepare(module, frozen, len(example_inputs), detect_fake_mode(fakes))
         with _disable_current_modes():  # AOTAutograd's own, in which there are no real tensors
-            return Runner(graph, compile_graph(graph, settings.march) if graph.is_computed else None, trains)
+            if not graph.is_computed:
+                return Runner(graph, None, trains)
+            model = compile_graph(graph, settings.march, settings.fallback is True)
+            _warn_of_operators(model)
+            return Runner(graph, model, trains)
 
     def compile_backward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
         try:
             return compile_forward(module, fakes)
         except (Refused, CompileError) as error:
-            if not settings.fallback:
+            if settings.fallback is False:
                 raise
             _warn("the backward graph runs in eager mode", error)
             return make_boxed_func(module.forward)
@@ -88,7 +97,7 @@ def backend(
     try:
         if settings.freezing:
             if trains:
-                raise Refused("constants have no gradients (leave options freezing out, or call it under torch.no_grad())")
+                raise Refused("constants have no gradients (leave freezing out, or call it under torch.no_grad())")
             frozen = _frozen(gm, example_inputs)
         compiler = aot_autograd(
             fw_compiler=compile_forward,
@@ -101,7 +110,7 @@ def backend(
         with sdpa_kernel(SDPBackend.MATH) if trains else contextlib.nullcontext():
             return compiler(gm, example_inputs)
     except (Refused, CompileError) as error:
-        if not settings.fallback:
+        if settings.fallback is False:
             raise
         _warn("this graph runs in eager mode", error)
         return gm.forward
@@ -109,6 +118,12 @@ def backend(
 
 def _warn(what: str, why: Exception) -> None:
     warnings.warn(f"ptc: {what}: {why}", FallbackWarning, stacklevel=3)
+
+
+def _warn_of_operators(model: Model) -> None:
+    """Says which operators the library leaves to torch."""
+    for line in dict.fromkeys(f"{place.source or 'the graph'}: {place.name}" for place in model.externals):
+        warnings.warn(f"ptc: {line} runs in eager mode", FallbackWarning, stacklevel=3)
 
 
 def _frozen(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> dict[int, torch.Tensor]:

@@ -35,11 +35,12 @@ _NAMES = {
 }
 
 
-def compile_graph(graph: Graph, march: str) -> Model:
-    """Loads the library of a graph, and compiles it when the cache has none."""
+def compile_graph(graph: Graph, march: str, fallback: bool) -> Model:
+    """Loads the library of a graph, and compiles it when the cache has none. `fallback`: operators that ptc does not
+    compile are torch's."""
     folder = _compiler.cache_directory() / "dynamo"
     header, chunks = _safetensors(graph.constants)
-    identity = f"{_compiler.build()}\n{march}\n{_compiler.machine()}"
+    identity = f"{_compiler.build()}\n{march}\n{_compiler.machine()}\n{fallback}"
     key = _compiler.digest(identity.encode(), graph.text.encode(), header, *chunks)
     library = folder / f"{key}.so"
     if not library.exists():
@@ -50,10 +51,15 @@ def compile_graph(graph: Graph, march: str) -> Model:
         weights = folder / f"{key}.safetensors"
         try:
             _write(weights, [len(header).to_bytes(8, "little"), header, *chunks])
-            _compiler.compile(text, library, weights=weights, march=march)
+            _compiler.compile(text, library, weights=weights, march=march, fallback=fallback)
         finally:
             weights.unlink(missing_ok=True)
-    return Model(library)
+    model = Model(library)
+    try:
+        model.register_torch_operators()
+    except LookupError as error:
+        raise Refused(str(error)) from None
+    return model
 
 
 def _write(path: Path, chunks: list[bytes | memoryview]) -> None:
