@@ -2,8 +2,8 @@
 // RUN: ptc compile %s --fallback -o %t.so 2>&1 | FileCheck %s --check-prefix=WARNING
 // RUN: ptc explain %s --fallback --json | FileCheck %s
 // RUN: ptc explain %s --fallback | FileCheck %s --check-prefix=TEXT
-// RUN: not ptc run %t.so --inputs %s --outputs %t.safetensors 2>&1 | FileCheck %s --check-prefix=RUN
-// RUN: not ptc bench %t.so 2>&1 | FileCheck %s --check-prefix=RUN
+// RUN: not ptc run %t.so --inputs %s --outputs %t.safetensors 2>&1 | FileCheck %s --check-prefix=CALLS
+// RUN: not ptc bench %t.so 2>&1 | FileCheck %s --check-prefix=CALLS
 // RUN: not ptc compile %s -o %t.none.so 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: not ptc compile %s --fullgraph --fallback -o %t.none.so 2>&1 | FileCheck %s --check-prefix=USAGE
 
@@ -19,7 +19,7 @@
 // CHECK: "source": "net.py:7"
 // TEXT: left to the caller: 1 call
 // TEXT: net.py:7: mylib::scale.default takes 16 B and answers 32 B [node scale]
-// RUN: error: {{.*}}.so: calls the function 'mylib::scale.default' of its caller at net.py:7, and ptc has none
+// CALLS: error: {{.*}}.so: calls the function 'mylib::scale.default' of its caller at net.py:7, and ptc has none
 // ERROR: ptc: error: net.py:7, node scale: operator aten.custom.mylib.scale.default is not supported
 // USAGE: ptc: error: command line: --fallback excludes --fullgraph
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}) -> (tensor<8xf32> {ptc.output = "y"}) {

@@ -147,6 +147,8 @@ static TList convolutionBackward(B &b, T grad, T x, T w, DimsRef strides, DimsRe
 /// Each element's derivative, divided, goes to all elements of its window.
 static T averagePoolBackward(B &b, size_t spatial, T grad, T x, Dims kernel, Dims strides, Dims padding,
                              bool countsPadding, std::optional<int64_t> divisor) {
+  if (x.rank() < int64_t(spatial) || grad.rank() != x.rank() || kernel.empty() || padding.empty())
+    return b.unsupported("the windows do not fit the operands");
   Shape size = lastSizes(x, spatial), out = lastSizes(grad, spatial);
   strides = strides.empty() ? kernel : strides;
   for (Dims *list : {&kernel, &strides, &padding})
@@ -184,6 +186,8 @@ static void addWindows(Table &t) {
                                       bool transposed, Any, int64_t groups, Any) {
     if (transposed)
       return TList{b.unsupported("the derivative of a transposed convolution is not supported")};
+    if (x.rank() < 3 || w.rank() != x.rank() || grad.rank() != x.rank())
+      return TList{b.unsupported("the operands are no convolution's")};
     for (Dims *list : {&strides, &padding, &dilations})
       if (list->size() == 1)
         list->resize(x.rank() - 2, list->front());
