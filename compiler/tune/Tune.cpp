@@ -101,7 +101,7 @@ public:
   Error run();
   /// With the result; 1 where the rules stand.
   double speedup = 1;
-  int64_t threads = 0;
+  int64_t threads = 0; ///< that kernels were measured with
 
 private:
   using Choice = function_ref<Tuning(const Kind &)>;
@@ -119,6 +119,7 @@ private:
   const Measurer &measure;
   Times &times;
   Kinds &kinds;
+  StringRef best = "rules"; ///< name of the best library so far
 };
 
 } // namespace
@@ -163,7 +164,7 @@ Error Search::tryValue(loop::Knob knob, int64_t value) {
   };
   if (Error error = make("candidate", candidate))
     return error;
-  auto compared = compare("best", "candidate", /*byKernel=*/true);
+  auto compared = compare(best, "candidate", /*byKernel=*/true);
   if (!compared)
     return compared.takeError();
   bool isBetter = false;
@@ -176,18 +177,23 @@ Error Search::tryValue(loop::Knob knob, int64_t value) {
     isBetter |= isFaster;
   }
   threads = compared->front().threads;
-  return isBetter ? make("best", [](const Kind &kind) { return kind.tuning; }) : Error::success();
+  if (!isBetter)
+    return Error::success();
+  best = "best";
+  return make(best, [](const Kind &kind) { return kind.tuning; });
 }
 
 Error Search::checkAgainstRules() {
-  auto compared = compare("rules", "best", /*byKernel=*/true);
+  auto compared = compare("rules", best, /*byKernel=*/true);
   if (!compared)
     return compared.takeError();
   for (Kind &kind : make_second_range(kinds)) {
     kind.byRules = sumOf(kind, (*compared)[0]);
     kind.milliseconds = sumOf(kind, (*compared)[1]);
   }
-  auto whole = compare("rules", "best", /*byKernel=*/false);
+  if (best == "rules")
+    return Error::success();
+  auto whole = compare("rules", best, /*byKernel=*/false);
   if (!whole)
     return whole.takeError();
   speedup = (*whole)[0].call / (*whole)[1].call;
@@ -203,9 +209,8 @@ Error Search::checkAgainstRules() {
 }
 
 Error Search::run() {
-  for (StringRef name : {"rules", "best"})
-    if (Error error = make(name, [](const Kind &kind) { return kind.tuning; }))
-      return error;
+  if (Error error = make("rules", [](const Kind &kind) { return kind.tuning; }))
+    return error;
   for (const Step &step : kSteps)
     for (int64_t value : step.values)
       if (Error error = tryValue(step.knob, value))

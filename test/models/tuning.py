@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from harness import Failed, compare, ptc
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from cases import run_cases  # noqa: E402
 
 VALUES = {"winograd": (0, 2, 4), "vectors": (1, 2, 3, 4), "rows": (1, 5, 28), "grain": (-8, -1, 1, 8), "bands": (1, 3, 64)}
 
@@ -111,22 +112,15 @@ def check_files(bench: Bench) -> None:
     refused(one({"tuning": {"winograd": "4"}}), "kernel abc: 'winograd' has a value that it cannot have")
 
 
-CHECKS: list[Callable[[Bench], None]] = [check_search, check_values, check_files]
+def search_and_values(program: Path, folder: Path) -> None:
+    bench = Bench(program, folder)
+    check_search(bench)
+    check_values(bench)
 
 
-def main() -> int:
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(sys.argv[1]).resolve(), Path(folder))
-        for check in CHECKS:
-            try:
-                check(bench)
-            except Failed as error:
-                failed += 1
-                print(f"FAIL {check.__name__}: {error}", flush=True)
-    print(f"{len(CHECKS) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+def files(program: Path, folder: Path) -> None:
+    check_files(Bench(program, folder))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_cases([search_and_values, files], Path(sys.argv[1]).resolve())

@@ -1,4 +1,4 @@
-// A single bf16 is chosen without help of a library's conversions, which the artifact has not.
+// A single bf16 is chosen in bits: it did not link.
 // RUN: ptc compile %s --march x86-64-v3 -o %t.so
 func.func @forward(%i: tensor<2xi64> {ptc.input = "i"}, %v: tensor<2xbf16> {ptc.input = "v"})
     -> (tensor<2x3xbf16> {ptc.output = "z"}) {

@@ -65,7 +65,7 @@ Results compareIntegers(Ir &b, mlir::Operation &op, Operands x, Type *) {
   return {b.CreateICmp(kPredicates[op.getAttrOfType<mlir::IntegerAttr>("predicate").getInt()], x[0], x[1])};
 }
 
-/// In bits: LLVM 22 widens a select of bf16, and asks for __truncsfbf2.
+/// In bits: LLVM 22 widens a select of bf16, and narrows it by a call for each element (runtime/Bfloat16.cpp).
 Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
   Type *type = x[1]->getType();
   if (!type->getScalarType()->isBFloatTy())
