@@ -113,19 +113,10 @@ Error benchLibrary(const BenchOptions &options) {
   Expected<Library> library = Library::open(options.library);
   if (!library)
     return library.takeError();
-  Tensors inputs;
-  if (options.inputs.empty()) {
-    inputs = library->makeInputs();
-  } else {
-    Expected<TensorFile> file = TensorFile::open(options.inputs);
-    if (!file)
-      return file.takeError();
-    Expected<Tensors> bound = library->bind(*file);
-    if (!bound)
-      return bound.takeError();
-    inputs = std::move(*bound);
-  }
-  Expected<Measured> measured = measure(*library, inputs, options);
+  Expected<Tensors> inputs = library->readOrMakeInputs(options.inputs);
+  if (!inputs)
+    return inputs.takeError();
+  Expected<Measured> measured = measure(*library, *inputs, options);
   if (!measured)
     return measured.takeError();
   print(*measured, library->signature(), library->machine(), options.json);

@@ -100,6 +100,13 @@ Expected<Tensors> Library::bind(const TensorFile &file) const {
   return inputs;
 }
 
+Expected<Tensors> Library::readOrMakeInputs(const std::string &path) const {
+  if (path.empty())
+    return makeInputs();
+  Expected<TensorFile> file = TensorFile::open(path);
+  return file ? bind(*file) : file.takeError();
+}
+
 /// Zeros for integers, which are mostly indices; small positive numbers else.
 static std::string makeContent(DLDataType dtype, uint64_t bytes) {
   std::string content(bytes, '\0');

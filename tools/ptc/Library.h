@@ -37,6 +37,8 @@ public:
   llvm::Expected<Tensors> bind(const TensorFile &file) const;
   /// Random values in the smallest sizes that the model takes.
   Tensors makeInputs() const;
+  /// Those of a file; made up where `path` is empty.
+  llvm::Expected<Tensors> readOrMakeInputs(const std::string &path) const;
 
   /// Whose code runs here; libraries of earlier versions do not say.
   const char *machine() const {

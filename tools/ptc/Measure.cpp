@@ -70,25 +70,16 @@ using Contenders = std::vector<std::unique_ptr<Contender>>;
 
 } // namespace
 
-static Expected<Contenders> openAll(ArrayRef<std::string> paths, StringRef inputs) {
+static Expected<Contenders> openAll(ArrayRef<std::string> paths, const std::string &inputs) {
   Contenders contenders;
   for (const std::string &path : paths) {
     Expected<Library> library = Library::open(path);
     if (!library)
       return library.takeError();
-    Tensors tensors;
-    if (inputs.empty()) {
-      tensors = library->makeInputs();
-    } else {
-      Expected<TensorFile> file = TensorFile::open(inputs);
-      if (!file)
-        return file.takeError();
-      Expected<Tensors> bound = library->bind(*file);
-      if (!bound)
-        return bound.takeError();
-      tensors = std::move(*bound);
-    }
-    contenders.push_back(std::make_unique<Contender>(std::move(*library), std::move(tensors)));
+    Expected<Tensors> tensors = library->readOrMakeInputs(inputs);
+    if (!tensors)
+      return tensors.takeError();
+    contenders.push_back(std::make_unique<Contender>(std::move(*library), std::move(*tensors)));
     if (Error error = contenders.back()->prepare())
       return error;
   }
@@ -170,7 +161,7 @@ static Expected<StringMap<double>> readProfile(StringRef path) {
   return times;
 }
 
-static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, StringRef inputs, bool byKernel) {
+static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const std::string &inputs, bool byKernel) {
   Expected<Contenders> opened = openAll(paths, inputs);
   if (!opened)
     return opened.takeError();
@@ -248,7 +239,8 @@ static std::string readAll(int descriptor) {
   return text;
 }
 
-[[noreturn]] static void measureAndExit(int descriptor, ArrayRef<std::string> paths, StringRef inputs, bool byKernel) {
+[[noreturn]] static void measureAndExit(int descriptor, ArrayRef<std::string> paths, const std::string &inputs,
+                                        bool byKernel) {
   constexpr unsigned kPatience = 600; // seconds
   alarm(kPatience);
   Expected<std::vector<LibraryTimes>> times = measure(paths, inputs, byKernel);
