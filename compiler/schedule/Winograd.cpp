@@ -57,22 +57,26 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
   return packed;
 }
 
-int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs) {
+int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
+                       int64_t lanes) {
   // With few channels transforms cost more than products save.
   if (inputs < 32 || outputs < 32)
     return 0;
-  // In cycles of a core: 32 multiplications and additions each, 8 bytes of weights from the outer caches, and an
-  // operation on a vector of 16 channels for each load, sum and store of the transforms.
+  // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches, and
+  // an operation on a vector of channels for each load, sum and store of the transforms.
+  auto weights = [&](int64_t points) { return double(points) * inputs * outputs * 4 / 8; };
+  auto products = [&](double count) { return count * inputs * outputs / double(2 * lanes); };
   auto cost = [&](int64_t m) {
     double tiles = double(images) * llvm::divideCeil(pixels[0], m) * llvm::divideCeil(pixels[1], m);
-    double points = double((m + 2) * (m + 2));
-    double products = tiles * points * inputs * outputs / 32;
-    double transforms = tiles * (inputs + outputs) / 16 * points * 5;
-    return products * 1.1 + transforms + points * inputs * outputs * 4 / 8;
+    int64_t points = (m + 2) * (m + 2);
+    double transforms = tiles * (inputs + outputs) / double(lanes) * points * 5;
+    return products(tiles * points) * 1.1 + transforms + weights(points);
   };
-  double direct = double(images) * pixels[0] * pixels[1] * 9 * inputs * outputs / 32 + 9. * inputs * outputs * 4 / 8;
-  int64_t best = cost(4) < cost(2) ? 4 : 2;
-  return cost(best) * 1.1 < direct ? best : 0;
+  double direct = products(double(images) * pixels[0] * pixels[1] * 9) + weights(9);
+  // What rounds more has to be clearly faster.
+  constexpr double kClearly = 1.1;
+  int64_t best = cost(4) * kClearly < cost(2) ? 4 : 2;
+  return cost(best) * kClearly < direct ? best : 0;
 }
 
 } // namespace ptc
