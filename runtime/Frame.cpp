@@ -16,7 +16,7 @@ constexpr double kBytesPerNs = 12, kFlopsPerNs = 24;
 constexpr double kSerialLaunchNs = 3000, kThreadNs = 15000;
 
 /// A piece of a share with less is not worth taking apart.
-constexpr double kPieceNs = 20000;
+constexpr double kPieceNs = 5000;
 
 Frame *Frame::create(const Program &program) {
   auto *frame = static_cast<Frame *>(calloc(1, sizeof(Frame)));

@@ -27,7 +27,7 @@ struct StepPlan {
 };
 
 /// A share is taken in at most so many pieces: what is left of it can be had by a thread that has finished its own.
-constexpr int32_t kMostPieces = 4, kPieceBits = 3;
+constexpr int32_t kMostPieces = 15, kPieceBits = 4;
 
 /// What a task of a copy copies: no two threads write to one page.
 constexpr int64_t kCopyBytes = 4096;

@@ -130,7 +130,7 @@ int64_t rowBands(Operation *op, int64_t rows) {
 }
 
 TaskRules TaskRules::of(Operation *op) {
-  constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16;
+  constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 48;
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   return {loop::scaleByGrain(kTaskFlops, grain), loop::scaleByGrain(kTasksWanted, -grain)};
 }

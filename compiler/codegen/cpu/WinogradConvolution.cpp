@@ -40,9 +40,11 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   plan.blocks = divideCeil(plan.tiles, plan.blockTiles);
   int64_t panelFlops = 2 * points * plan.blockTiles * plan.inputs * plan.panel;
   TaskRules rules = TaskRules::of(op);
+  // Tasks that share a block of inputs transform it each for itself: fewer, then.
+  int64_t wanted = divideCeil(rules.wanted, 3);
   plan.panelsPerTask = plan.panels;
   while (plan.panelsPerTask > 1 && plan.panelsPerTask * panelFlops > 2 * rules.flops &&
-         plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < rules.wanted)
+         plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < wanted)
     plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
   plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
   plan.bandBlocks = divideCeil(plan.blocks, rowBands(op, plan.tiles * m * m));
