@@ -161,7 +161,8 @@ static Expected<StringMap<double>> readProfile(StringRef path) {
   return times;
 }
 
-static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const std::string &inputs, bool byKernel) {
+static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const std::string &inputs,
+                                                   bool byKernel) {
   Expected<Contenders> opened = openAll(paths, inputs);
   if (!opened)
     return opened.takeError();
