@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/BodyEmitter.h"
 
+#include "compiler/codegen/cpu/BodyOps.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "dialects/core/Polynomial.h"
@@ -136,12 +137,21 @@ static mlir::AffineExpr composeIndex(mlir::Value index, SmallVector<mlir::Value>
 }
 
 Lanes BodyEmitter::emitRead(loop::ReadOp op) {
-  if (auto known = registers.find(op.getTensor()); known != registers.end()) {
+  if (auto atHand = registers.find(op.getTensor()); atHand != registers.end()) {
     if (!op.getWhere())
-      return known->second;
+      return atHand->second;
     Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
-    return {lanes.b.CreateSelect(lanes.vector(where), lanes.vector(known->second), lanes.vector(otherwise)), nullptr};
+    if (auto *known = dyn_cast<ConstantInt>(where.value))
+      return known->isOne() ? atHand->second : otherwise;
+    return {lanes.b.CreateSelect(lanes.vector(where), lanes.vector(atHand->second), lanes.vector(otherwise)), nullptr};
   }
+  bool isConditional = bool(op.getWhere());
+  if (isConditional)
+    if (auto *known = dyn_cast<ConstantInt>(values.lookup(op.getWhere()).value)) {
+      if (known->isZero())
+        return values.lookup(op.getOtherwise());
+      isConditional = false;
+    }
   SmallVector<mlir::Value> bases;
   SmallVector<mlir::AffineExpr> operands, map;
   for (mlir::Value index : op.getIndices())
@@ -152,7 +162,7 @@ Lanes BodyEmitter::emitRead(loop::ReadOp op) {
   for (mlir::Value base : bases)
     indices.push_back(values.lookup(base));
   Lanes place = placeOf(op.getTensor(), map, indices);
-  if (!op.getWhere())
+  if (!isConditional)
     return loadAt(op.getTensor(), place, nullptr, nullptr);
   Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
   return loadAt(op.getTensor(), place, &where, &otherwise);
@@ -195,6 +205,42 @@ bool BodyEmitter::emitIndexArith(mlir::Operation &op) {
   return true;
 }
 
+std::optional<ConstantRange> BodyEmitter::rangeOf(const Lanes &value) const {
+  if (value.isVector())
+    return std::nullopt;
+  if (auto *constant = dyn_cast<ConstantInt>(value.value); constant && value.isUniform())
+    return ConstantRange(constant->getValue());
+  auto known = frame.ranges.find(value.value);
+  return known == frame.ranges.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// What the ranges of indices say: comparisons of them, and what hangs on those alone.
+std::optional<Lanes> BodyEmitter::decide(mlir::Operation &op) {
+  auto at = [&](unsigned i) { return values.lookup(op.getOperand(i)); };
+  if (auto comparison = getComparison(op)) {
+    auto x = rangeOf(at(0)), y = rangeOf(at(1));
+    if (!x || !y || x->getBitWidth() != y->getBitWidth())
+      return std::nullopt;
+    for (bool answer : {true, false})
+      if (x->icmp(answer ? *comparison : CmpInst::getInversePredicate(*comparison), *y))
+        return Lanes{lanes.b.getInt1(answer)};
+    return std::nullopt;
+  }
+  StringRef name = op.getName().getStringRef();
+  if (name == "arith.select") {
+    if (auto *condition = dyn_cast<ConstantInt>(at(0).value))
+      return at(condition->isOne() ? 1 : 2);
+    return std::nullopt;
+  }
+  bool isAnd = name == "arith.andi";
+  if (!(isAnd || name == "arith.ori") || !op.getResult(0).getType().isInteger(1))
+    return std::nullopt;
+  for (unsigned i : {0, 1})
+    if (auto *known = dyn_cast<ConstantInt>(at(i).value))
+      return at(known->isOne() == isAnd ? 1 - i : i);
+  return std::nullopt;
+}
+
 void BodyEmitter::emitOp(mlir::Operation &op) {
   Ir &b = lanes.b;
   if (op.getName().getStringRef() == "arith.constant") {
@@ -220,6 +266,10 @@ void BodyEmitter::emitOp(mlir::Operation &op) {
   }
   if (emitIndexArith(op))
     return;
+  if (auto decided = decide(op)) {
+    values[op.getResult(0)] = *decided;
+    return;
+  }
   // What is the same in all lanes is computed once.
   bool isUniform = all_of(op.getOperands(), [&](mlir::Value v) { return values.lookup(v).isUniform(); });
   SmallVector<Value *> operands;

@@ -47,6 +47,8 @@ private:
   Lanes loadAt(mlir::Value tensor, const Lanes &place, const Lanes *where, const Lanes *otherwise);
 
   void emitOp(mlir::Operation &op);
+  std::optional<Lanes> decide(mlir::Operation &op);
+  std::optional<llvm::ConstantRange> rangeOf(const Lanes &value) const;
   Lanes emitRead(loop::ReadOp op);
   Lanes emitCheckedIndex(loop::CheckedIndexOp op);
   bool emitIndexArith(mlir::Operation &op);

@@ -59,10 +59,7 @@ Results compareFloats(Ir &b, mlir::Operation &op, Operands x, Type *) {
 }
 
 Results compareIntegers(Ir &b, mlir::Operation &op, Operands x, Type *) {
-  using P = CmpInst::Predicate;
-  static constexpr P kPredicates[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
-                                      P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
-  return {b.CreateICmp(kPredicates[op.getAttrOfType<mlir::IntegerAttr>("predicate").getInt()], x[0], x[1])};
+  return {b.CreateICmp(*getComparison(op), x[0], x[1])};
 }
 
 /// In bits: LLVM 22 widens a select of bf16, and narrows it by a call for each element (runtime/Bfloat16.cpp).
@@ -211,6 +208,16 @@ const StringMap<Emit> &table() {
 bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
 
 } // namespace
+
+std::optional<CmpInst::Predicate> getComparison(mlir::Operation &op) {
+  using P = CmpInst::Predicate;
+  // In the order of arith's enumeration.
+  static constexpr P kPredicates[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT,
+                                      P::ICMP_SGE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  if (op.getName().getStringRef() != "arith.cmpi")
+    return std::nullopt;
+  return kPredicates[op.getAttrOfType<mlir::IntegerAttr>("predicate").getInt()];
+}
 
 bool isScalarOp(StringRef name) { return table().contains(name); }
 

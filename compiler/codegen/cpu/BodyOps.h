@@ -4,12 +4,19 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/IRBuilder.h"
 
+namespace mlir {
+class Operation;
+}
+
 namespace ptc::cpu {
 
 using Ir = llvm::IRBuilder<>;
 
 /// Whether emitScalarOp knows the operation of this name.
 bool isScalarOp(llvm::StringRef name);
+
+/// How an arith.cmpi compares; nullopt for other operations.
+std::optional<llvm::CmpInst::Predicate> getComparison(mlir::Operation &op);
 
 /// Between floating types, rounding to nearest even. bf16 by integer operations,
 /// which every machine has.

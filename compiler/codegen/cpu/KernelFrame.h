@@ -4,6 +4,7 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Metadata.h"
 
@@ -37,6 +38,8 @@ struct KernelFrame {
   llvm::DenseMap<mlir::Value, llvm::AAMDNodes> alias;
   /// Tensors that are not laid out row-major: those in scratch.
   llvm::DenseMap<mlir::Value, TensorLayout> layouts;
+  /// Where the loops around a body were cut: the range of an index, by the value of its first lane.
+  llvm::DenseMap<llvm::Value *, llvm::ConstantRange> ranges;
   /// Code of each loop.checked_index.
   llvm::DenseMap<mlir::Operation *, int32_t> faultCodes;
 };

@@ -23,7 +23,9 @@ public:
 
 private:
   void emitTask(Value *task);
-  void emitShared(unsigned level, Value *begin, Value *end);
+  void findTask(Value *task);
+  void emitShared(unsigned level);
+  void emitStretch(unsigned level, int64_t first, int64_t end);
   void runStages(unsigned width, Value *mask);
   void placeLocals();
   void emitTasks();
@@ -33,6 +35,11 @@ private:
   Ir &b;
   const NestPlan &plan;
   bool streaming = false;
+  /// Of each shared loop in the task; no end: the task is at index `begin`.
+  struct Bounds {
+    Value *begin, *end;
+  };
+  SmallVector<Bounds> bounds;
   SmallVector<Lanes> dims; ///< index of each dimension, of the shared ones as far as loops are open
 };
 
@@ -91,56 +98,83 @@ void NestEmitter::placeLocals() {
 }
 
 void NestEmitter::emitTask(Value *task) {
-  if (plan.shared.empty()) {
-    runStages(1, nullptr);
-    return;
-  }
-  Value *size = emitSize(f, plan.shared[plan.blockLoop].size);
-  Value *blocks = emitSize(f, plan.shared[plan.blockLoop].size.ceilDiv(plan.block));
+  bounds.clear();
+  for (const Loop &loop : plan.shared)
+    bounds.push_back({b.getInt64(0), emitSize(f, loop.size)});
   bool isOnlyBlock = plan.blockLoop == 0 && getConstant(plan.tasks) && *getConstant(plan.tasks) <= 1;
-  if (isOnlyBlock) {
-    emitShared(0, b.getInt64(0), size);
-    return;
-  }
+  if (!plan.shared.empty() && !isOnlyBlock)
+    findTask(task);
+  emitShared(0);
+}
+
+/// Sets the bounds of the task's block, and the indices of the loops around it.
+void NestEmitter::findTask(Value *task) {
+  const Loop &blocked = plan.shared[plan.blockLoop];
+  Value *blocks = emitSize(f, blocked.size.ceilDiv(plan.block)), *size = bounds[plan.blockLoop].end;
   Value *block = plan.blockLoop == 0 ? task : b.CreateURem(task, blocks);
   Value *rest = plan.blockLoop == 0 ? task : b.CreateUDiv(task, blocks);
   for (unsigned i = plan.blockLoop; i-- > 0;) {
-    Value *outer = emitSize(f, plan.shared[i].size);
-    dims[plan.shared[i].dim] = {i == 0 ? rest : b.CreateURem(rest, outer), nullptr};
+    Value *outer = bounds[i].end;
+    bounds[i] = {i == 0 ? rest : b.CreateURem(rest, outer), nullptr};
     if (i > 0)
       rest = b.CreateUDiv(rest, outer);
   }
   Value *begin = b.CreateMul(block, b.getInt64(plan.block));
   Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, b.getInt64(plan.block)), size);
-  if (auto constant = getConstant(plan.shared[plan.blockLoop].size); constant && *constant % plan.block == 0)
+  if (auto constant = getConstant(blocked.size); constant && *constant % plan.block == 0)
     end = b.CreateAdd(begin, b.getInt64(plan.block));
-  emitShared(plan.blockLoop, begin, end);
+  bounds[plan.blockLoop] = {begin, end};
 }
 
-void NestEmitter::emitShared(unsigned level, Value *begin, Value *end) {
+/// One loop after the other for the stretches between cuts.
+void NestEmitter::emitShared(unsigned level) {
   if (level == plan.shared.size()) {
     runStages(1, nullptr);
     return;
   }
   const Loop &loop = plan.shared[level];
+  int64_t first = 0, size = getConstant(loop.size).value_or(INT64_MAX);
+  for (unsigned stretch = 0; stretch <= loop.cuts.size(); ++stretch) {
+    int64_t end = stretch < loop.cuts.size() ? loop.cuts[stretch] : size;
+    emitStretch(level, first, end);
+    first = end;
+  }
+}
+
+void NestEmitter::emitStretch(unsigned level, int64_t first, int64_t end) {
+  const Loop &loop = plan.shared[level];
+  auto at = [&](const Lanes &index, function_ref<void()> body) {
+    dims[loop.dim] = index;
+    bool isKnown = !loop.cuts.empty() && !isa<Constant>(index.value);
+    if (isKnown)
+      f.ranges.insert({index.value, ConstantRange(APInt(64, first), APInt(64, end))});
+    body();
+    if (isKnown)
+      f.ranges.erase(index.value);
+  };
+  auto [begin, last] = bounds[level];
+  if (!last) { // the task is at one index
+    if (loop.cuts.empty())
+      return at({begin, nullptr}, [&] { emitShared(level + 1); });
+    Value *isHere = b.CreateAnd(b.CreateICmpSGE(begin, b.getInt64(first)), b.CreateICmpSLT(begin, b.getInt64(end)));
+    return emitIf(b, isHere, [&] { at({begin, nullptr}, [&] { emitShared(level + 1); }); });
+  }
+  if (!loop.cuts.empty()) {
+    begin = b.CreateBinaryIntrinsic(Intrinsic::smax, begin, b.getInt64(first));
+    last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end));
+  }
   bool isInnermost = level + 1 == plan.shared.size();
-  if (isInnermost && plan.lanesAlongShared) {
-    auto size = getConstant(loop.size);
-    bool hasTail = !size || *size % plan.width;
-    emitVectorLoop(b, begin, end, plan.width, hasTail, {},
-                   [&](const VectorStep &step, ArrayRef<Value *>) -> SmallVector<Value *> {
-      dims[loop.dim] = LaneBuilder(b, plan.width).consecutive(step.index);
-      for (auto [tensor, offset] : plan.locals)
-        f.layouts[tensor].offset = b.CreateNeg(step.index);
-      runStages(plan.width, step.mask);
-      return {};
-    });
+  if (!isInnermost || !plan.lanesAlongShared) {
+    forEach(b, begin, last, 1, [&](Value *i) { at({i, nullptr}, [&] { emitShared(level + 1); }); });
     return;
   }
-  forEach(b, begin, end, 1, [&](Value *i) {
-    dims[loop.dim] = {i, nullptr};
-    Value *inner = isInnermost ? nullptr : emitSize(f, plan.shared[level + 1].size);
-    emitShared(level + 1, b.getInt64(0), inner);
+  bool hasTail = !getConstant(loop.size) || first % plan.width || end % plan.width;
+  emitVectorLoop(b, begin, last, plan.width, hasTail, {},
+                 [&](const VectorStep &step, ArrayRef<Value *>) -> SmallVector<Value *> {
+    for (auto [tensor, offset] : plan.locals)
+      f.layouts[tensor].offset = b.CreateNeg(step.index);
+    at(LaneBuilder(b, plan.width).consecutive(step.index), [&] { runStages(plan.width, step.mask); });
+    return {};
   });
 }
 

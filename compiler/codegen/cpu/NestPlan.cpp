@@ -2,14 +2,19 @@
 
 #include "compiler/codegen/cpu/NestPlan.h"
 
+#include "compiler/codegen/cpu/BodyOps.h"
 #include "compiler/codegen/cpu/Stages.h"
 #include "dialects/loop/Tuning.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace llvm;
 
@@ -43,6 +48,7 @@ public:
 
 private:
   void makeLoops();
+  void cutLoops();
   void chooseLanes();
   void widen();
   void cutTasks();
@@ -128,6 +134,59 @@ void Planner::makeLoops() {
 }
 
 //===----------------------------------------------------------------------===//
+// Stretches
+//===----------------------------------------------------------------------===//
+
+/// The indices at which a comparison of the dimension with a constant gives another answer than one before.
+static void addTurns(mlir::Operation *member, unsigned dim, std::set<int64_t> &turns) {
+  auto argument = member->getRegion(0).getArgument(dim);
+  for (mlir::Operation *user : argument.getUsers()) {
+    auto predicate = getComparison(*user);
+    if (!predicate)
+      continue;
+    bool isLeft = user->getOperand(0) == argument;
+    mlir::APInt constant;
+    if (!matchPattern(user->getOperand(isLeft ? 1 : 0), mlir::m_ConstantInt(&constant)))
+      continue;
+    ConstantRange holds =
+        ConstantRange::makeExactICmpRegion(isLeft ? *predicate : CmpInst::getSwappedPredicate(*predicate), constant);
+    turns.insert(holds.getLower().getSExtValue());
+    turns.insert(holds.getUpper().getSExtValue());
+  }
+}
+
+/// A concatenation asks at each point which operand it lies in; cut at their borders, it does not.
+void Planner::cutLoops() {
+  constexpr size_t kMostStretches = 64, kMostOperations = 8192; // what a kernel may grow to
+  size_t operations = 0, stretches = 1;
+  for (const Stage &stage : p.stages)
+    for (mlir::Operation *member : stage.members)
+      operations += member->getRegion(0).front().getOperations().size();
+  for (Loop &loop : p.shared) {
+    std::set<int64_t> turns;
+    for (const Stage &stage : p.stages)
+      for (mlir::Operation *member : stage.members)
+        addTurns(member, loop.dim, turns);
+    int64_t end = getConstant(loop.size).value_or(INT64_MAX);
+    SmallVector<int64_t, 2> cuts(make_filter_range(turns, [&](int64_t turn) { return turn > 0 && turn < end; }));
+    size_t total = stretches * (cuts.size() + 1);
+    if (total > kMostStretches || total * operations > kMostOperations)
+      continue;
+    stretches = total;
+    loop.cuts = std::move(cuts);
+  }
+}
+
+static SmallVector<int64_t> stretchesOf(const Loop &loop) {
+  SmallVector<int64_t> lengths;
+  int64_t begin = 0;
+  for (int64_t cut : loop.cuts)
+    lengths.push_back(cut - std::exchange(begin, cut));
+  lengths.push_back(std::max<int64_t>(1, estimate(loop.size)) - begin);
+  return lengths;
+}
+
+//===----------------------------------------------------------------------===//
 // Lanes
 //===----------------------------------------------------------------------===//
 
@@ -146,8 +205,10 @@ double Planner::costOfVector(const Stage &stage, unsigned dim) const {
 
 /// Of one point when lanes lie along the loop.
 double Planner::costAlong(const Stage &stage, const Loop &loop) const {
-  double size = std::max(1.0, estimate(loop.size));
-  return costOfVector(stage, loop.dim) * std::ceil(size / lanes) / size;
+  double size = std::max(1.0, estimate(loop.size)), vectors = 0;
+  for (int64_t length : stretchesOf(loop))
+    vectors += std::ceil(double(length) / lanes);
+  return costOfVector(stage, loop.dim) * vectors / size;
 }
 
 double Planner::costOfScalar(const Stage &stage) const {
@@ -224,6 +285,13 @@ void Planner::widen() {
     p.width = reduces ? 4 * lanes : 2 * lanes;
     for (const Stage &stage : p.stages)
       p.width = std::min(p.width, widthFor(lanes, stage, p.shared.back().size));
+    // A stretch has some whole vectors; shorter ones are left to masks.
+    Loop &loop = p.shared.back();
+    int64_t shortest = *llvm::min_element(stretchesOf(loop));
+    if (shortest < lanes)
+      loop.cuts.clear();
+    while (!loop.cuts.empty() && p.width > shortest)
+      p.width /= 2;
     return;
   }
   for (Stage &stage : p.stages)
@@ -300,6 +368,7 @@ NestPlan Planner::plan() {
   p.sharedRank = kernel.getShared();
   p.stages = makeStages(kernel);
   makeLoops();
+  cutLoops();
   chooseLanes();
   widen();
   cutTasks();

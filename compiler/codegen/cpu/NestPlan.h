@@ -27,6 +27,9 @@ namespace ptc::cpu {
 struct Loop {
   unsigned dim; ///< gets the index; dimensions merged into it get 0
   mlir::AffineExpr size;
+  /// Where comparisons of the index change their answer, ascending: between two of them the body has no branches on it
+  /// (index-set splitting). Only shared loops are cut.
+  llvm::SmallVector<int64_t, 2> cuts = {};
 };
 
 /// Members that run as one loop nest.
