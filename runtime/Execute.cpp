@@ -122,11 +122,12 @@ void Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker, i
 void Region::run(int32_t thread, int32_t threads) {
   const Program &program = *frame.program;
   int32_t faultCode = 0;
-  ptc_worker worker = {frame.scratch.data + thread * frame.scratchBytes, &faultCode, thread};
+  ptc_worker worker = {frame.scratch.data + thread * frame.scratchBytes, &faultCode, 0, thread};
   Patience patience(threads);
   void *const *arguments = this->arguments;
   for (int32_t i = first; i < last; ++i) {
     const StepPlan &plan = frame.steps[i];
+    worker.kept = 0;
     if (threads == 1) {
       if (plan.tasks > 0)
         runTasks(i, arguments, worker, threads, 0, plan.tasks);

@@ -4,8 +4,10 @@
 
 #include "compiler/codegen/cpu/IndexExpr.h"
 #include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/cpu/SplitContraction.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 
 using namespace llvm;
@@ -37,11 +39,17 @@ public:
   }
 
   void emit() {
-    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+    if (!plan.split)
+      return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+    matrixunit::emitBegin(b);
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
+    matrixunit::emitEnd(b);
   }
 
 private:
   void emitTask(Value *task);
+  void emitSplitTask(Value *task);
+  void finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products);
   void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
   void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
                   Value *lastPanel);
@@ -119,6 +127,63 @@ void ContractionEmitter::emitTask(Value *task) {
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
   emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
   emitIf(b, isLast, [&] { emitRows(block, rowOfTile(tileCount), m, true, firstPanel, lastPanel); });
+}
+
+void ContractionEmitter::emitSplitTask(Value *index) {
+  const SplitPlan &split = *plan.split;
+  Value *column = b.CreateURem(index, b.getInt64(split.taskColumns));
+  Value *rest = b.CreateUDiv(index, b.getInt64(split.taskColumns));
+  Value *rowBlock = b.CreateURem(rest, b.getInt64(split.taskRows));
+  Block block;
+  block.batchPlace = b.CreateUDiv(rest, b.getInt64(split.taskRows));
+  block.batch = delinearize(f, block.batchPlace, plan.batch);
+  auto range = [&](Value *number, int64_t size, Value *end) {
+    Value *first = b.CreateMul(number, b.getInt64(size));
+    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(size)), end));
+  };
+  auto [firstRow, lastRow] = range(rowBlock, split.rowsPerTask, m);
+  auto [firstPanel, lastPanel] = range(column, split.panelsPerTask, emitSize(f, plan.panels));
+  SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
+  auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row)); };
+  auto rhsPanel = [&](Value *panel) { return rhsOperand(block, panel, 1).base; };
+  emitSplitProducts(f, plan, task, {lhsRow, rhsPanel},
+                    [&](Value *panel, Value *products) { finishSplit(block, task, panel, products); });
+}
+
+/// The epilogue for a panel's products. Those of infinities are none, as a piece may be zero: a panel that has any is
+/// multiplied once more, in f32.
+void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products) {
+  unsigned vectors = plan.panel / plan.width;
+  auto *vector = FixedVectorType::get(accumulator, plan.width);
+  Value *rows = b.CreateSub(task.lastRow, task.firstRow), *column = b.CreateMul(panel, b.getInt64(plan.panel));
+  SmallVector<Value *> masks(vectors, nullptr);
+  if (*getConstant(plan.nSize) % plan.panel)
+    for (unsigned j = 0; j < vectors; ++j)
+      masks[j] = lanesBelow(b.CreateSub(n, column), j);
+  auto load = [&](Value *row, unsigned j) {
+    Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+    return b.CreateAlignedLoad(vector, emitAddress(b, accumulator, products, place), Align(plan.width * sizeof(float)));
+  };
+  SmallVector<Value *> zeros(vectors, Constant::getNullValue(vector));
+  SmallVector<Value *> sums = emitLoop(b, b.getInt64(0), rows, b.getInt64(1), zeros,
+                                       [&](Value *row, ArrayRef<Value *> carried) {
+    SmallVector<Value *> next;
+    for (auto [j, sum] : enumerate(carried)) // 0 times what is not finite is NaN
+      next.push_back(b.CreateIntrinsic(Intrinsic::fma, {vector}, {load(row, j), zeros[j], sum}));
+    return next;
+  });
+  Value *isNan = b.getFalse();
+  for (Value *sum : sums)
+    isNan = b.CreateOr(isNan, b.CreateOrReduce(b.CreateFCmpUNO(sum, sum)));
+  emitIf(b, isNan, [&] { emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, vectors, masks); });
+  emitIf(b, b.CreateNot(isNan), [&] {
+    emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
+      SmallVector<Value *> outer = block.batch;
+      append_range(outer, delinearize(f, b.CreateAdd(task.firstRow, row), plan.m));
+      for (unsigned j = 0; j < vectors; ++j)
+        epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(row, j), masks[j]);
+    });
+  });
 }
 
 /// Rows of tiles against panels, a group of panels at a time where they are packed here.

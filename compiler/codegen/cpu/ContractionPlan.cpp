@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
 
+#include "compiler/codegen/cpu/SplitContraction.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
 #include "llvm/Support/MathExtras.h"
@@ -124,8 +125,10 @@ static int64_t mostRowsInCache(const ContractionPlan &plan) {
 // In the time of a band of so many rows its weights arrive from memory.
 static constexpr int64_t kBandRows = 64;
 
-int64_t rowBands(Operation *op, int64_t rows) {
+int64_t rowBands(Operation *op, int64_t rows, int64_t rowBytes, int64_t weightBytes) {
   int64_t byRule = rows >= 8 * kBandRows ? 4 : rows >= 2 * kBandRows ? 2 : 1;
+  if (weightBytes > rows * rowBytes)
+    byRule = 1;
   return loop::getTuning(op, loop::Knob::Bands).value_or(byRule);
 }
 
@@ -150,7 +153,7 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   // Each block of m would pack rhs again: then n is cut first.
   plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
   if (!plan.packRhs && batch == 1)
-    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, rowBands(op, m)));
+    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, rowBands(op, m, k * plan.elementBytes, k * n * plan.rhsBytes)));
   plan.panelsPerTask = panels;
   auto count = [&] {
     return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask);
@@ -234,6 +237,13 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   plan.scratchBytes = getAffineConstantExpr(0, context);
   if (plan.packRhs)
     plan.scratchBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.rhsBytes);
+  if (registers.matrixUnit && element.isF32())
+    plan.split = planSplit(plan, op);
+  if (const auto &split = plan.split) {
+    plan.tasks = plan.batchCount * (split->taskRows * split->taskColumns);
+    plan.scratchBytes =
+        getAffineConstantExpr(split->lhsBytes + split->rhsBytes + split->productBytes, context);
+  }
   return plan;
 }
 

@@ -18,6 +18,7 @@ struct RegisterFile {
   unsigned bytes;  ///< of one vector register
   unsigned count;  ///< of vector registers
   bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32; those of bytes come packed in groups
+  bool matrixUnit = false; ///< multiplies tiles of bf16 (MatrixUnit.h)
 
   /// How many products of neighbouring k one instruction adds to an accumulator.
   unsigned groupOf(mlir::Type element) const { return bf16Dot && element.isBF16() ? 2 : 1; }
@@ -35,6 +36,16 @@ struct RowTiles {
   mlir::AffineExpr count;
   int64_t rows = 1;
   int64_t extra = 0;
+};
+
+/// How a contraction of f32 runs on the matrix unit (SplitContraction.h).
+struct SplitPlan {
+  int64_t rowsPerTask, panelsPerTask; ///< rows: whole blocks
+  int64_t taskRows, taskColumns;      ///< tasks down and across
+  int64_t stepsPerBlock;              ///< of k: those whose pieces of lhs stay in L2
+  int64_t steps;                      ///< of k in all
+  int64_t planeRows;                  ///< rows of lhs in scratch
+  int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
 };
 
 struct ContractionPlan {
@@ -58,6 +69,7 @@ struct ContractionPlan {
   int64_t tilesPerTask, panelsPerTask;
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;      ///< of rhs, copied to scratch together
+  std::optional<SplitPlan> split;
   mlir::AffineExpr tasks, scratchBytes;
 
   mlir::AffineExpr reductionSize() const;
@@ -69,7 +81,8 @@ struct ContractionPlan {
 /// How many bands the rows (of a matrix, or pixels) of a kernel are cut into before its columns are. Tasks run band by
 /// band, and threads take neighbouring tasks: a thread then reads what it wrote in the kernel before, as other layers
 /// cut their rows alike, and not what another core has written. Each band reads all weights, which enough rows hide.
-int64_t rowBands(mlir::Operation *op, int64_t rows);
+/// Weights larger than the rows themselves do not wait in a cache for the next band: then there is one.
+int64_t rowBands(mlir::Operation *op, int64_t rows, int64_t rowBytes, int64_t weightBytes);
 
 /// A task should be long against handing it out, and a call have enough of them to balance threads. Both depend on
 /// shapes (and what was measured) alone, so that results do not depend on the number of threads.

@@ -47,6 +47,8 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
     taps *= size;
   // A depthwise task takes all channels of its rows: they share the input's lines.
   int64_t panelFlops = std::max<int64_t>(1, 2 * pixels * plan.panel * taps * plan.groupInputs);
+  int64_t inputBytes = plan.groups * plan.groupInputs * sizeof(float);
+  int64_t weightBytes = taps * inputBytes * plan.groupOutputs;
   int64_t images = batch * (plan.isDepthwise ? 1 : plan.groups);
   plan.rowsPerTask = rows;
   plan.panelsPerTask = plan.panels;
@@ -56,7 +58,7 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
-  int64_t leastRows = plan.isDepthwise ? 4 : std::max<int64_t>(4, llvm::divideCeil(rows, rowBands(op, rows * pixels)));
+  int64_t leastRows = plan.isDepthwise ? 4 : std::max<int64_t>(4, llvm::divideCeil(rows, rowBands(op, rows * pixels, inputBytes, weightBytes)));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
   while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)

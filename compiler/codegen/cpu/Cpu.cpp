@@ -135,7 +135,7 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;
-  RegisterFile registers{target.vectorBytes, target.vectorRegisters, target.hasBf16Dot()};
+  RegisterFile registers{target.vectorBytes, target.vectorRegisters, target.hasBf16Dot(), target.hasMatrixUnit()};
   std::string surroundings = describeSurroundings(module, target);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {

@@ -172,6 +172,7 @@ void emitKernel(Module &module, loop::KernelOp kernel, const KernelPlan &plan, S
   KernelFrame frame(b);
   frame.scratch = loadField(pointer, worker, 0);
   frame.fault = loadField(pointer, worker, 1);
+  frame.kept = b.CreateConstInBoundsGEP1_64(i64, worker, 2);
   frame.begin = function->getArg(3);
   frame.end = function->getArg(4);
   mlir::Block &body = kernel.getBody().front();

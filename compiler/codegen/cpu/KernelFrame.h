@@ -30,6 +30,8 @@ struct KernelFrame {
   llvm::SmallVector<llvm::Value *> symbols;
   /// 64-byte aligned bytes of this thread.
   llvm::Value *scratch = nullptr;
+  /// Where a kernel notes (i64, 0: nothing) what its scratch holds, for the step's calls that follow on this thread.
+  llvm::Value *kept = nullptr;
   /// Where a failed index check is noted.
   llvm::Value *fault = nullptr;
   /// The tasks to run: begin <= task < end.

@@ -133,7 +133,7 @@ static Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *acc) {
   return b.CreateAdd(acc, b.CreateMul(x, y));
 }
 
-static void emitPrefetch(Ir &b, Value *address, int64_t offset) {
+void emitPrefetch(Ir &b, Value *address, int64_t offset) {
   constexpr int kRead = 0, kIntoL2 = 2, kData = 1;
   b.CreateIntrinsic(Intrinsic::prefetch, {address->getType()},
                     {emitAddress(b, b.getInt8Ty(), address, b.getInt64(offset)), b.getInt32(kRead), b.getInt32(kIntoL2),

@@ -80,6 +80,9 @@ struct TileOperand {
   llvm::Value *ahead = nullptr;
 };
 
+/// Brings the line of address + offset (bytes) into L2.
+void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset);
+
 /// Half a cache line: one prefetch for two steps hides among their loads.
 constexpr int64_t kAheadBytes = 32;
 

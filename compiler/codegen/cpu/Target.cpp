@@ -115,6 +115,10 @@ bool Target::hasBf16Dot() const { return vectorBytes == 64 && is_contained(featu
 
 bool Target::hasInt8Dot() const { return vectorBytes == 64 && is_contained(features, "avx512vnni"); }
 
+bool Target::hasMatrixUnit() const {
+  return vectorBytes == 64 && is_contained(features, "amx-tile") && is_contained(features, "amx-bf16");
+}
+
 Target getBaseline() { return {"x86_64-unknown-linux-gnu", "x86-64", {}, {}, 16, 16}; }
 
 bool runsHere(const Target &target) {

@@ -26,6 +26,8 @@ struct Target {
   bool hasBf16Dot() const;
   /// Products of four unsigned and signed bytes, added up in 32 bits, in whole registers.
   bool hasInt8Dot() const;
+  /// Products of tiles of bf16, added up in f32.
+  bool hasMatrixUnit() const;
 };
 
 /// `march`: native, x86-64-v3, x86-64-v4 or a CPU's name in LLVM. At least AVX2 and FMA.

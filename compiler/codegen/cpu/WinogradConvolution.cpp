@@ -47,7 +47,8 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
          plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < wanted)
     plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
   plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
-  plan.bandBlocks = divideCeil(plan.blocks, rowBands(op, plan.tiles * m * m));
+  plan.bandBlocks = divideCeil(plan.blocks, rowBands(op, plan.tiles * m * m, plan.inputs * sizeof(float),
+                                                       points * plan.inputs * plan.outputs * sizeof(float)));
   return plan;
 }
 

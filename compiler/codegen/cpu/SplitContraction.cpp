@@ -1,0 +1,265 @@
+//===- SplitContraction.cpp -----------------------------------------------===//
+
+#include "compiler/codegen/cpu/SplitContraction.h"
+
+#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+#include "dialects/loop/Tuning.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace ptc::cpu::matrixunit;
+
+namespace ptc::cpu {
+
+/// Steps of a panel that are split at a time: their pieces stay in L1 while all rows are multiplied with them.
+static constexpr int64_t kRhsSteps = 4;
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+/// Rows of lhs are read in vectors along k; a step may not cross from one loop over k to the next.
+static bool hasContiguousSteps(const ContractionPlan &plan) {
+  if (getConstant(plan.k.back().lhsStride) != 1)
+    return false;
+  return plan.k.size() == 1 || *getConstant(plan.k.back().size) % kStep == 0;
+}
+
+std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op) {
+  // Fewer rows do not pay for splitting the weights, fewer columns not for splitting the rows, a short k not for
+  // taking products through memory.
+  constexpr int64_t kLeastRows = 48, kLeastColumns = 128, kLeastK = 128, kLeastFlops = 32 << 20;
+  auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
+  bool isPacked = plan.rhsIsPacked && plan.panel == kColumns && plan.group == 1 && plan.rhsBytes == sizeof(float);
+  if (!isPacked || !m || !n || !k || *m < kLeastRows || *n < kLeastColumns || *k < kLeastK ||
+      2 * *m * *n * *k < kLeastFlops || !hasContiguousSteps(plan))
+    return std::nullopt;
+
+  // A thread splits its rows once, and each task its weights: rows stay together as long as their pieces fit L2.
+  constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16, kLhsBytes = 1280 << 10, kLeastBlocks = 4;
+  constexpr int64_t kStepBytes = kPieces * kRowBytes; // of a row
+  int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
+  int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
+  int64_t batch = getConstant(plan.batchCount).value_or(8);
+  int64_t rowBlocks = divideCeil(*m, kRows), panels = divideCeil(*n, kColumns);
+  SplitPlan split;
+  split.steps = divideCeil(*k, kStep);
+  int64_t blocks = std::min(rowBlocks, std::max(kLeastBlocks, kLhsBytes / (kRows * kStepBytes * split.steps)));
+  blocks = divideCeil(rowBlocks, divideCeil(rowBlocks, blocks));
+  if (blocks * kRows * kStepBytes * split.steps > kLhsBytes)
+    wanted = divideCeil(wanted, 2); // here each task splits its rows, too
+  split.panelsPerTask = panels;
+  auto count = [&] {
+    return batch * int64_t(divideCeil(rowBlocks, blocks) * divideCeil(panels, split.panelsPerTask));
+  };
+  while (count() < wanted && blocks * kRows * split.panelsPerTask * kColumns * *k > least) {
+    if (blocks >= 4 * split.panelsPerTask)
+      blocks = divideCeil(blocks, 2);
+    else if (split.panelsPerTask > 1)
+      split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
+    else
+      break;
+  }
+  split.rowsPerTask = blocks * kRows;
+  split.taskRows = divideCeil(rowBlocks, blocks);
+  split.taskColumns = divideCeil(panels, split.panelsPerTask);
+  split.stepsPerBlock = std::clamp<int64_t>(kLhsBytes / (split.rowsPerTask * kStepBytes), 1, split.steps);
+  split.stepsPerBlock = divideCeil(split.steps, divideCeil(split.steps, split.stepsPerBlock));
+  // Planes an odd number of lines apart: the pieces of a row lie in different sets of a cache.
+  split.planeRows = split.rowsPerTask + 1;
+  split.lhsBytes = split.stepsPerBlock * kPieces * split.planeRows * kRowBytes;
+  split.rhsBytes = kRhsSteps * kRhsStepBytes;
+  int64_t productPanels = split.stepsPerBlock < split.steps ? split.panelsPerTask : 1;
+  split.productBytes = productPanels * split.rowsPerTask * kColumns * int64_t(sizeof(float));
+  return split;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class SplitEmitter {
+public:
+  SplitEmitter(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task, const SplitOperands &operands)
+      : b(frame.b), plan(plan), split(*plan.split), task(task), operands(operands), lhs(frame.scratch),
+        rhs(address(lhs, split.lhsBytes)), products(address(rhs, split.rhsBytes)),
+        vector(FixedVectorType::get(b.getFloatTy(), kTileRows)) {
+    k = *getConstant(plan.reductionSize());
+    rows = b.CreateSub(task.lastRow, task.firstRow);
+    kept = frame.kept;
+  }
+
+  void emit(function_ref<void(Value *, Value *)> finish);
+
+private:
+  void splitLhs(Value *firstStep, Value *lastStep);
+  void splitRhs(Value *panel, Value *firstStep, Value *lastStep);
+  void multiply(Value *products, Value *lhsStep, Value *steps, Value *isFirst, Value *next);
+  void forEachStep(Value *first, Value *last, function_ref<void(Value *step, int64_t there)> body);
+  Value *lhsOffset(Value *k);
+  Value *loadPart(Value *place, int64_t there);
+
+  Value *address(Value *base, int64_t bytes) { return emitAddress(b, b.getInt8Ty(), base, b.getInt64(bytes)); }
+  Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
+  Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
+
+  Ir &b;
+  const ContractionPlan &plan;
+  const SplitPlan &split;
+  SplitTask task;
+  const SplitOperands &operands;
+  Value *lhs, *rhs, *products;
+  FixedVectorType *vector;
+  int64_t k;
+  Value *rows, *kept;
+};
+
+} // namespace
+
+/// Where k lies in a row of lhs (in elements).
+Value *SplitEmitter::lhsOffset(Value *place) {
+  Value *offset = b.getInt64(0);
+  for (unsigned i = plan.k.size(); i-- > 0;) {
+    int64_t size = *getConstant(plan.k[i].size), stride = *getConstant(plan.k[i].lhsStride);
+    Value *index = i == 0 ? place : b.CreateURem(place, b.getInt64(size));
+    offset = b.CreateAdd(offset, times(index, stride));
+    if (i > 0)
+      place = b.CreateUDiv(place, b.getInt64(size));
+  }
+  return offset;
+}
+
+/// 16 floats, of which `there` are: zeros in place of others.
+Value *SplitEmitter::loadPart(Value *place, int64_t there) {
+  if (there <= 0)
+    return Constant::getNullValue(vector);
+  if (there >= kTileRows)
+    return b.CreateAlignedLoad(vector, place, Align(sizeof(float)));
+  return emitMaskedLoad(b, vector, place, Align(sizeof(float)), emitLanesBelow(b, kTileRows, b.getInt64(there)));
+}
+
+/// body(step, how many of its k are there), the last step apart where it is no whole one.
+void SplitEmitter::forEachStep(Value *first, Value *last, function_ref<void(Value *, int64_t)> body) {
+  Value *whole = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(k / kStep));
+  emitLoop(b, first, whole, 1, [&](Value *step) { body(step, kStep); });
+  if (k % kStep)
+    emitIf(b, b.CreateICmpSGT(last, whole), [&] { body(whole, k % kStep); });
+}
+
+void SplitEmitter::splitLhs(Value *firstStep, Value *lastStep) {
+  int64_t planeBytes = split.planeRows * kRowBytes;
+  emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
+    Value *from = operands.lhsRow(b.CreateAdd(task.firstRow, row)), *to = address(lhs, times(row, kRowBytes));
+    forEachStep(firstStep, lastStep, [&](Value *step, int64_t there) {
+      Value *place = emitAddress(b, b.getFloatTy(), from, lhsOffset(times(step, kStep)));
+      Value *next = emitAddress(b, b.getFloatTy(), place, b.getInt64(kTileRows));
+      auto pieces = emitSplit(b, loadPart(place, there), loadPart(next, there - kTileRows));
+      Value *plane = address(to, times(b.CreateSub(step, firstStep), kPieces * planeBytes));
+      for (auto [i, piece] : enumerate(pieces))
+        b.CreateAlignedStore(piece, address(plane, i * planeBytes), Align(kRowBytes));
+    });
+  });
+}
+
+void SplitEmitter::splitRhs(Value *panel, Value *firstStep, Value *lastStep) {
+  Value *from = operands.rhsPanel(panel);
+  auto splitPair = [&](Value *place, Value *to, bool hasFirst, bool hasSecond) {
+    for (unsigned j = 0; j < 2; ++j) {
+      auto at = [&](bool isThere, int64_t row) {
+        Value *column = emitAddress(b, b.getFloatTy(), place, b.getInt64(row * kColumns + j * kTileRows));
+        return loadPart(column, isThere ? kTileRows : 0);
+      };
+      auto pieces = emitSplit(b, at(hasFirst, 0), at(hasSecond, kTileRows));
+      for (auto [i, piece] : enumerate(pieces))
+        b.CreateAlignedStore(piece, address(to, (2 * i + j) * kTileRows * kRowBytes), Align(kRowBytes));
+    }
+  };
+  forEachStep(firstStep, lastStep, [&](Value *step, int64_t there) {
+    Value *place = emitAddress(b, b.getFloatTy(), from, times(step, kStep * kColumns));
+    Value *to = address(rhs, times(b.CreateSub(step, firstStep), kRhsStepBytes));
+    auto pairs = [&](int64_t begin, int64_t end, bool hasFirst, bool hasSecond) {
+      emitLoop(b, b.getInt64(begin), b.getInt64(end), 1, [&](Value *pair) {
+        Value *row = emitAddress(b, b.getFloatTy(), place, times(pair, kColumns));
+        splitPair(row, address(to, times(pair, kRowBytes)), hasFirst, hasSecond);
+      });
+    };
+    int64_t firsts = std::min(there, kTileRows), seconds = there - firsts;
+    pairs(0, seconds, true, true);
+    pairs(seconds, firsts, true, false);
+    pairs(firsts, kTileRows, false, false);
+  });
+}
+
+/// All rows of the task with the steps of a panel at hand. `next` are the weights that follow.
+void SplitEmitter::multiply(Value *products, Value *lhsStep, Value *steps, Value *isFirst, Value *next) {
+  constexpr int64_t kProductRowBytes = kColumns * sizeof(float);
+  Value *planeBytes = b.getInt64(split.planeRows * kRowBytes);
+  auto multiplyBlock = [&](Value *row, unsigned rowTiles) {
+    Block block(b, rowTiles);
+    Value *place = address(products, times(row, kProductRowBytes)), *rowBytes = b.getInt64(kProductRowBytes);
+    emitIf(b, isFirst, [&] { block.setZero(); });
+    emitIf(b, b.CreateNot(isFirst), [&] { block.load(place, rowBytes); });
+    // Meanwhile the weights that are split next come from memory: each step of each block brings its share.
+    int64_t blocks = split.rowsPerTask / kRows;
+    int64_t aheadBytes = alignTo(divideCeil(kStep * kColumns * sizeof(float), blocks), kRowBytes);
+    Value *share = times(b.CreateMul(b.CreateUDiv(row, b.getInt64(kRows)), steps), aheadBytes);
+    Value *plane = address(lhs, times(lhsStep, kPieces * split.planeRows * kRowBytes));
+    block.multiplyAdd(address(plane, times(row, kRowBytes)), planeBytes, b.getInt64(kRowBytes), rhs, steps,
+                      address(next, share), aheadBytes);
+    block.store(place, rowBytes);
+  };
+  // What is left over of the rows takes two tiles or one.
+  int64_t left = *getConstant(plan.mSize) % kRows;
+  Value *whole = b.CreateAnd(b.CreateAdd(rows, b.getInt64(kRows - 1)), b.getInt64(-kRows));
+  bool hasHalf = left > 0 && left <= kTileRows;
+  if (hasHalf)
+    whole = b.CreateAnd(rows, b.getInt64(-kRows));
+  emitLoop(b, b.getInt64(0), whole, kRows, [&](Value *row) { multiplyBlock(row, 2); });
+  if (hasHalf)
+    emitIf(b, b.CreateICmpSGT(rows, whole), [&] { multiplyBlock(whole, 1); });
+}
+
+void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
+  bool isOneBlock = split.stepsPerBlock == split.steps;
+  int64_t productBytes = split.rowsPerTask * kColumns * sizeof(float);
+  forEach(b, b.getInt64(0), b.getInt64(split.steps), split.stepsPerBlock, [&](Value *first) {
+    Value *last = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(split.stepsPerBlock)),
+                                          b.getInt64(split.steps));
+    Value *isLast = b.CreateICmpEQ(last, b.getInt64(split.steps));
+    // What the thread's last task has left in scratch may be the same rows.
+    Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
+    Value *isThere = isOneBlock ? b.CreateICmpEQ(b.CreateLoad(b.getInt64Ty(), kept), id) : b.getFalse();
+    emitIf(b, b.CreateNot(isThere), [&] {
+      splitLhs(first, last);
+      b.CreateStore(id, kept);
+    });
+    emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
+      Value *place = products;
+      if (!isOneBlock)
+        place = address(products, times(b.CreateSub(panel, task.firstPanel), productBytes));
+      forEach(b, first, last, kRhsSteps, [&](Value *step) {
+        Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(step, b.getInt64(kRhsSteps)), last);
+        splitRhs(panel, step, end);
+        Value *isEnd = b.CreateICmpEQ(end, last);
+        Value *following = operands.rhsPanel(b.CreateAdd(panel, b.CreateZExt(isEnd, b.getInt64Ty())));
+        Value *nextStep = times(b.CreateSelect(isEnd, first, end), kStep * kColumns);
+        multiply(place, b.CreateSub(step, first), b.CreateSub(end, step), b.CreateICmpEQ(step, b.getInt64(0)),
+                 emitAddress(b, b.getFloatTy(), following, nextStep));
+      });
+      emitIf(b, isLast, [&] { finish(panel, place); });
+    });
+  });
+}
+
+void emitSplitProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+                       const SplitOperands &operands, function_ref<void(Value *, Value *)> finish) {
+  SplitEmitter(frame, plan, task, operands).emit(finish);
+}
+
+} // namespace ptc::cpu

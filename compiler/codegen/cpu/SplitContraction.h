@@ -1,0 +1,30 @@
+//===- SplitContraction.h - f32 contractions on the matrix unit -----------===//
+#pragma once
+
+#include "compiler/codegen/cpu/ContractionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+
+namespace ptc::cpu {
+
+/// Where a task is: rows and panels, the last ones excluded.
+struct SplitTask {
+  llvm::Value *firstRow, *lastRow, *firstPanel, *lastPanel;
+  llvm::Value *rowBlock; ///< tells tasks with other rows apart
+};
+
+/// Where operands lie: lhs at (row, k = 0), rhs at the first number of a packed panel.
+struct SplitOperands {
+  llvm::function_ref<llvm::Value *(llvm::Value *row)> lhsRow;
+  llvm::function_ref<llvm::Value *(llvm::Value *panel)> rhsPanel;
+};
+
+/// Decides whether the plan's contraction runs on the matrix unit, and cuts it into tasks. Null where it does not.
+std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op);
+
+/// Multiplies the rows of a task with its panels. finish(panel, products): `products` points to rows of 32 floats,
+/// from the task's first row on. They are not finite where an operand is not, whatever f32 products are then.
+void emitSplitProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+                       const SplitOperands &operands,
+                       llvm::function_ref<void(llvm::Value *panel, llvm::Value *products)> finish);
+
+} // namespace ptc::cpu

@@ -1,0 +1,112 @@
+"""Products on a unit that multiplies tiles of bf16 (AMX), where this machine has one, beside PyTorch's: every shape of
+tasks and of what is left over, and what is not finite. On other machines the same holds of f32 products.
+
+python test/models/matrix_unit.py PTC
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from harness import Failed, ptc
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+# As in the check of models: no farther from float64 than PyTorch is, times this.
+FARTHER = 4.0
+
+
+def run(program: Path, folder: Path, module: nn.Module, x: Tensor) -> Tensor:
+    torch.export.save(torch.export.export(module, (x,)), folder / "m.pt2")
+    ptc(program, "compile", folder / "m.pt2", "-o", folder / "m.so")
+    save_file({"x": x.contiguous()}, folder / "x.safetensors")
+    ptc(program, "run", folder / "m.so", "--inputs", folder / "x.safetensors", "--outputs", folder / "y.safetensors")
+    return load_file(folder / "y.safetensors")["0"]
+
+
+class Module(nn.Module):
+    """A layer with what may follow it in one kernel."""
+
+    def __init__(self, layer: nn.Module, after: Callable[[Tensor], Tensor] = lambda y: y) -> None:
+        super().__init__()
+        self.layer, self.after = layer, after
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.after(self.layer(x))
+
+
+def linear(rows: int, k: int, columns: int, after: Callable[[Tensor], Tensor] = lambda y: y) -> tuple[nn.Module, Tensor]:
+    return Module(nn.Linear(k, columns), after), torch.randn(rows, k)
+
+
+def pointwise(size: int, inputs: int, outputs: int, stride: int = 1) -> tuple[nn.Module, Tensor]:
+    layer = nn.Conv2d(inputs, outputs, 1, stride=stride)
+    return Module(layer, torch.relu).to(memory_format=torch.channels_last), torch.randn(2, inputs, size, size)
+
+
+CASES: dict[str, tuple[Callable[..., tuple[nn.Module, Tensor]], tuple]] = {
+    "whole blocks": (linear, (128, 256, 512)),
+    "half a block left": (linear, (49, 2048, 512, torch.relu)),
+    "more than half left": (linear, (89, 512, 768)),
+    "k with a rest below a half step": (linear, (100, 1029, 256)),
+    "k with a rest above one": (linear, (64, 1052, 301)),
+    "columns left": (linear, (197, 384, 333, nn.functional.gelu)),
+    "k in several blocks": (linear, (160, 3072, 200)),
+    "rows in several tasks": (linear, (3136, 128, 128)),
+    "batches": (linear, (77, 512, 1024, lambda y: y.reshape(7, 11, 1024).softmax(-1))),
+    "pointwise convolution": (pointwise, (14, 256, 512)),
+    "every other pixel": (pointwise, (28, 256, 512, 2)),
+}
+
+INFINITY, NAN = float("inf"), float("nan")
+
+
+def check_accuracy(program: Path, folder: Path, module: nn.Module, x: Tensor) -> None:
+    module.eval()
+    with torch.no_grad():
+        eager, exact = module(x), module.double()(x.double())
+    got = run(program, folder, module.float(), x)
+    mine, theirs = (got - exact).abs().max().item(), (eager - exact).abs().max().item()
+    if not mine <= FARTHER * max(theirs, 1e-6 * exact.abs().max().item()):
+        raise Failed(f"{mine:.3g} from float64, PyTorch {theirs:.3g}")
+
+
+def check_not_finite(program: Path, folder: Path) -> None:
+    """Infinities, NaNs and numbers that overflow are where they are in f32."""
+    module, x = linear(130, 256, 512)
+    with torch.no_grad():
+        module.layer.weight[5, 7], module.layer.weight[300, 0] = INFINITY, NAN
+        for place, value in {(0, 0): -INFINITY, (64, 7): 3.0, (65, 100): NAN, (129, 255): 3.4e38}.items():
+            x[place] = value
+        expected = module(x)
+    got = run(program, folder, module, x)
+    torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
+
+
+def main() -> int:
+    program, failed = Path(sys.argv[1]).resolve(), []
+    torch.manual_seed(0)
+
+    def attempt(name: str, check: Callable[[Path], None]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(Path(folder))
+            except (Failed, AssertionError) as error:
+                failed.append(f"{name}: {error}")
+
+    for name, (make, arguments) in CASES.items():
+        module, x = make(*arguments)
+        attempt(name, lambda folder, module=module, x=x: check_accuracy(program, folder, module, x))
+    attempt("not finite", lambda folder: check_not_finite(program, folder))
+    for text in failed:
+        print(f"FAIL {text}")
+    print(f"{len(CASES) + 1 - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
