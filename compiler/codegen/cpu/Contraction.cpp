@@ -165,18 +165,16 @@ void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, 
     return b.CreateAlignedLoad(vector, emitAddress(b, accumulator, products, place), Align(plan.width * sizeof(float)));
   };
   SmallVector<Value *> zeros(vectors, Constant::getNullValue(vector));
-  SmallVector<Value *> sums = emitLoop(b, b.getInt64(0), rows, b.getInt64(1), zeros,
-                                       [&](Value *row, ArrayRef<Value *> carried) {
+  SmallVector<Value *> taints = emitLoop(b, b.getInt64(0), rows, b.getInt64(1), zeros,
+                                         [&](Value *row, ArrayRef<Value *> carried) {
     SmallVector<Value *> next;
-    for (auto [j, sum] : enumerate(carried)) // 0 times what is not finite is NaN
-      next.push_back(b.CreateIntrinsic(Intrinsic::fma, {vector}, {load(row, j), zeros[j], sum}));
+    for (auto [j, taint] : enumerate(carried))
+      next.push_back(matrixunit::emitTaint(b, taint, load(row, j)));
     return next;
   });
-  Value *isNan = b.getFalse();
-  for (Value *sum : sums)
-    isNan = b.CreateOr(isNan, b.CreateOrReduce(b.CreateFCmpUNO(sum, sum)));
-  emitIf(b, isNan, [&] { emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, vectors, masks); });
-  emitIf(b, b.CreateNot(isNan), [&] {
+  Value *isTainted = matrixunit::emitIsTainted(b, taints);
+  emitIf(b, isTainted, [&] { emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, vectors, masks); });
+  emitIf(b, b.CreateNot(isTainted), [&] {
     emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
       SmallVector<Value *> outer = block.batch;
       append_range(outer, delinearize(f, b.CreateAdd(task.firstRow, row), plan.m));

@@ -4,6 +4,9 @@
 
 #include "compiler/codegen/cpu/MicroTile.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
 
 using namespace llvm;
 
@@ -106,6 +109,66 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
         }
       }
   });
+}
+
+static Value *emitBytes(Ir &b, Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
+
+void emitSplitRhs(Ir &b, Value *from, Value *to, int64_t there) {
+  auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
+  auto pairs = [&](int64_t begin, int64_t end, bool hasFirst, bool hasSecond) {
+    emitLoop(b, b.getInt64(begin), b.getInt64(end), 1, [&](Value *pair) {
+      for (unsigned j = 0; j < 2; ++j) {
+        auto load = [&](bool isThere, int64_t row) -> Value * {
+          if (!isThere)
+            return Constant::getNullValue(vector);
+          Value *place = b.CreateMul(b.CreateAdd(pair, b.getInt64(row)), b.getInt64(kColumns));
+          place = b.CreateAdd(place, b.getInt64(j * kTileRows));
+          return b.CreateAlignedLoad(vector, emitAddress(b, b.getFloatTy(), from, place), Align(sizeof(float)));
+        };
+        auto pieces = emitSplit(b, load(hasFirst, 0), load(hasSecond, kTileRows));
+        for (auto [i, piece] : enumerate(pieces)) {
+          Value *row = b.CreateMul(b.CreateAdd(pair, b.getInt64((2 * i + j) * kTileRows)), b.getInt64(kRowBytes));
+          b.CreateAlignedStore(piece, emitBytes(b, to, row), Align(kRowBytes));
+        }
+      }
+    });
+  };
+  int64_t firsts = std::min(there, kTileRows), seconds = there - firsts;
+  pairs(0, seconds, true, true);
+  pairs(seconds, firsts, true, false);
+  pairs(firsts, kTileRows, false, false);
+}
+
+void emitRowProducts(Ir &b, const RowProducts &x) {
+  // While a block is multiplied, its share of the weights that are split next comes from memory.
+  int64_t blocks = divideCeil(x.mostRows, kRows);
+  int64_t aheadBytes = alignTo(divideCeil(kStep * kColumns * sizeof(float), blocks), kRowBytes);
+  auto multiply = [&](Value *row, unsigned rowTiles) {
+    Block block(b, rowTiles);
+    Value *products = emitBytes(b, x.products, b.CreateMul(row, b.getInt64(kProductRowBytes)));
+    emitIf(b, x.isFirst, [&] { block.setZero(); });
+    emitIf(b, b.CreateNot(x.isFirst), [&] { block.load(products, b.getInt64(kProductRowBytes)); });
+    Value *share = b.CreateMul(b.CreateUDiv(row, b.getInt64(kRows)), b.CreateMul(x.steps, b.getInt64(aheadBytes)));
+    block.multiplyAdd(emitBytes(b, x.lhs, b.CreateMul(row, b.getInt64(kRowBytes))), b.getInt64(x.planeBytes),
+                      b.getInt64(kRowBytes), x.rhs, x.steps, emitBytes(b, x.next, share), aheadBytes);
+    block.store(products, b.getInt64(kProductRowBytes));
+  };
+  // Of what is left over up to half a block takes one tile instead of two.
+  Value *whole = b.CreateAnd(b.CreateAdd(x.rows, b.getInt64(kRows - kTileRows - 1)), b.getInt64(-kRows));
+  emitLoop(b, b.getInt64(0), whole, kRows, [&](Value *row) { multiply(row, 2); });
+  emitIf(b, b.CreateICmpSGT(x.rows, whole), [&] { multiply(whole, 1); });
+}
+
+Value *emitTaint(Ir &b, Value *taint, Value *value) { // 0 times what is not finite is NaN
+  Type *type = value->getType();
+  return b.CreateIntrinsic(Intrinsic::fma, {type}, {value, Constant::getNullValue(type), taint});
+}
+
+Value *emitIsTainted(Ir &b, ArrayRef<Value *> taints) {
+  Value *isTainted = b.getFalse();
+  for (Value *taint : taints)
+    isTainted = b.CreateOr(isTainted, b.CreateOrReduce(b.CreateFCmpUNO(taint, taint)));
+  return isTainted;
 }
 
 } // namespace ptc::cpu::matrixunit

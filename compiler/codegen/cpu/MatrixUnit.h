@@ -66,5 +66,30 @@ private:
   unsigned rowTiles;
 };
 
+/// Steps of a panel that are split at a time: their pieces stay in L1 while all rows are multiplied with them.
+constexpr int64_t kRhsSteps = 4;
+
+/// Splits a step of a packed panel, [k][32 columns], of which `there` k are there: zeros for the others.
+void emitSplitRhs(Ir &b, llvm::Value *from, llvm::Value *to, int64_t there);
+
+/// Rows times the steps of a panel that lie split in `rhs`.
+struct RowProducts {
+  llvm::Value *lhs; ///< the first row in the first step's high piece; rows are kRowBytes apart
+  int64_t planeBytes;
+  llvm::Value *rhs, *steps;
+  llvm::Value *products; ///< [row][32 columns] of f32; there are whole blocks of rows
+  llvm::Value *rows;
+  llvm::Value *isFirst; ///< products are written, not added to (i1)
+  llvm::Value *next;    ///< weights that are split next
+  int64_t mostRows;     ///< that `rows` may be
+};
+constexpr int64_t kProductRowBytes = kColumns * sizeof(float);
+void emitRowProducts(Ir &b, const RowProducts &operands);
+
+/// `taint` (a vector, zeros at first) becomes NaN in the lanes where a value is not finite.
+llvm::Value *emitTaint(Ir &b, llvm::Value *taint, llvm::Value *value);
+/// Whether any lane is (i1).
+llvm::Value *emitIsTainted(Ir &b, llvm::ArrayRef<llvm::Value *> taints);
+
 } // namespace matrixunit
 } // namespace ptc::cpu

@@ -15,9 +15,6 @@ using namespace ptc::cpu::matrixunit;
 
 namespace ptc::cpu {
 
-/// Steps of a panel that are split at a time: their pieces stay in L1 while all rows are multiplied with them.
-static constexpr int64_t kRhsSteps = 4;
-
 //===----------------------------------------------------------------------===//
 // Plan
 //===----------------------------------------------------------------------===//
@@ -100,7 +97,6 @@ public:
 private:
   void splitLhs(Value *firstStep, Value *lastStep);
   void splitRhs(Value *panel, Value *firstStep, Value *lastStep);
-  void multiply(Value *products, Value *lhsStep, Value *steps, Value *isFirst, Value *next);
   void forEachStep(Value *first, Value *last, function_ref<void(Value *step, int64_t there)> body);
   Value *lhsOffset(Value *k);
   Value *loadPart(Value *place, int64_t there);
@@ -169,65 +165,15 @@ void SplitEmitter::splitLhs(Value *firstStep, Value *lastStep) {
 
 void SplitEmitter::splitRhs(Value *panel, Value *firstStep, Value *lastStep) {
   Value *from = operands.rhsPanel(panel);
-  auto splitPair = [&](Value *place, Value *to, bool hasFirst, bool hasSecond) {
-    for (unsigned j = 0; j < 2; ++j) {
-      auto at = [&](bool isThere, int64_t row) {
-        Value *column = emitAddress(b, b.getFloatTy(), place, b.getInt64(row * kColumns + j * kTileRows));
-        return loadPart(column, isThere ? kTileRows : 0);
-      };
-      auto pieces = emitSplit(b, at(hasFirst, 0), at(hasSecond, kTileRows));
-      for (auto [i, piece] : enumerate(pieces))
-        b.CreateAlignedStore(piece, address(to, (2 * i + j) * kTileRows * kRowBytes), Align(kRowBytes));
-    }
-  };
   forEachStep(firstStep, lastStep, [&](Value *step, int64_t there) {
-    Value *place = emitAddress(b, b.getFloatTy(), from, times(step, kStep * kColumns));
     Value *to = address(rhs, times(b.CreateSub(step, firstStep), kRhsStepBytes));
-    auto pairs = [&](int64_t begin, int64_t end, bool hasFirst, bool hasSecond) {
-      emitLoop(b, b.getInt64(begin), b.getInt64(end), 1, [&](Value *pair) {
-        Value *row = emitAddress(b, b.getFloatTy(), place, times(pair, kColumns));
-        splitPair(row, address(to, times(pair, kRowBytes)), hasFirst, hasSecond);
-      });
-    };
-    int64_t firsts = std::min(there, kTileRows), seconds = there - firsts;
-    pairs(0, seconds, true, true);
-    pairs(seconds, firsts, true, false);
-    pairs(firsts, kTileRows, false, false);
+    emitSplitRhs(b, emitAddress(b, b.getFloatTy(), from, times(step, kStep * kColumns)), to, there);
   });
-}
-
-/// All rows of the task with the steps of a panel at hand. `next` are the weights that follow.
-void SplitEmitter::multiply(Value *products, Value *lhsStep, Value *steps, Value *isFirst, Value *next) {
-  constexpr int64_t kProductRowBytes = kColumns * sizeof(float);
-  Value *planeBytes = b.getInt64(split.planeRows * kRowBytes);
-  auto multiplyBlock = [&](Value *row, unsigned rowTiles) {
-    Block block(b, rowTiles);
-    Value *place = address(products, times(row, kProductRowBytes)), *rowBytes = b.getInt64(kProductRowBytes);
-    emitIf(b, isFirst, [&] { block.setZero(); });
-    emitIf(b, b.CreateNot(isFirst), [&] { block.load(place, rowBytes); });
-    // Meanwhile the weights that are split next come from memory: each step of each block brings its share.
-    int64_t blocks = split.rowsPerTask / kRows;
-    int64_t aheadBytes = alignTo(divideCeil(kStep * kColumns * sizeof(float), blocks), kRowBytes);
-    Value *share = times(b.CreateMul(b.CreateUDiv(row, b.getInt64(kRows)), steps), aheadBytes);
-    Value *plane = address(lhs, times(lhsStep, kPieces * split.planeRows * kRowBytes));
-    block.multiplyAdd(address(plane, times(row, kRowBytes)), planeBytes, b.getInt64(kRowBytes), rhs, steps,
-                      address(next, share), aheadBytes);
-    block.store(place, rowBytes);
-  };
-  // What is left over of the rows takes two tiles or one.
-  int64_t left = *getConstant(plan.mSize) % kRows;
-  Value *whole = b.CreateAnd(b.CreateAdd(rows, b.getInt64(kRows - 1)), b.getInt64(-kRows));
-  bool hasHalf = left > 0 && left <= kTileRows;
-  if (hasHalf)
-    whole = b.CreateAnd(rows, b.getInt64(-kRows));
-  emitLoop(b, b.getInt64(0), whole, kRows, [&](Value *row) { multiplyBlock(row, 2); });
-  if (hasHalf)
-    emitIf(b, b.CreateICmpSGT(rows, whole), [&] { multiplyBlock(whole, 1); });
 }
 
 void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
   bool isOneBlock = split.stepsPerBlock == split.steps;
-  int64_t productBytes = split.rowsPerTask * kColumns * sizeof(float);
+  int64_t planeBytes = split.planeRows * kRowBytes, productBytes = split.rowsPerTask * kProductRowBytes;
   forEach(b, b.getInt64(0), b.getInt64(split.steps), split.stepsPerBlock, [&](Value *first) {
     Value *last = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(split.stepsPerBlock)),
                                           b.getInt64(split.steps));
@@ -249,8 +195,10 @@ void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
         Value *isEnd = b.CreateICmpEQ(end, last);
         Value *following = operands.rhsPanel(b.CreateAdd(panel, b.CreateZExt(isEnd, b.getInt64Ty())));
         Value *nextStep = times(b.CreateSelect(isEnd, first, end), kStep * kColumns);
-        multiply(place, b.CreateSub(step, first), b.CreateSub(end, step), b.CreateICmpEQ(step, b.getInt64(0)),
-                 emitAddress(b, b.getFloatTy(), following, nextStep));
+        Value *plane = address(lhs, times(b.CreateSub(step, first), kPieces * planeBytes));
+        emitRowProducts(b, {plane, planeBytes, rhs, b.CreateSub(end, step), place, rows,
+                            b.CreateICmpEQ(step, b.getInt64(0)), emitAddress(b, b.getFloatTy(), following, nextStep),
+                            split.rowsPerTask});
       });
       emitIf(b, isLast, [&] { finish(panel, place); });
     });
