@@ -131,7 +131,7 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
 }
 
 static PackingRules packingOf(const cpu::Target &target) {
-  return {target.vectorBytes, target.hasBf16Dot() ? 2u : 1u, target.hasInt8Dot() ? 4u : 1u};
+  return {target.vectorBytes, target.hasBf16Dot() ? 2u : 1u, target.hasInt8Dot() ? 4u : 1u, target.hasMatrixUnit()};
 }
 
 namespace {

@@ -359,7 +359,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
       op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() || !y.hasStaticShape())
     return false;
   int64_t inputs = type.getDimSize(2), outputs = type.getDimSize(3), lanes = rules.vectorBytes / 4;
-  int64_t byRule = chooseWinograd(y.getDimSize(0), y.getShape().slice(1, 2), inputs, outputs, lanes);
+  int64_t byRule = chooseWinograd(y.getDimSize(0), y.getShape().slice(1, 2), inputs, outputs, lanes, rules.matrixUnit);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
   if (!m || inputs % lanes || outputs % lanes)
     return false;

@@ -24,9 +24,11 @@ struct PackingRules {
   unsigned vectorBytes;   ///< of one vector register
   unsigned bf16Group = 1; ///< neighbouring k that one instruction multiplies and adds up, of bf16
   unsigned int8Group = 1; ///< the same of bytes
+  bool matrixUnit = false; ///< multiplies tiles of bf16: direct convolutions are faster than elsewhere
 
   bool operator==(const PackingRules &other) const {
-    return vectorBytes == other.vectorBytes && bf16Group == other.bf16Group && int8Group == other.int8Group;
+    return vectorBytes == other.vectorBytes && bf16Group == other.bf16Group && int8Group == other.int8Group &&
+           matrixUnit == other.matrixUnit;
   }
 };
 

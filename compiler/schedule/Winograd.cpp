@@ -58,7 +58,7 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
 }
 
 int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
-                       int64_t lanes) {
+                       int64_t lanes, bool matrixUnit) {
   // With few channels transforms cost more than products save.
   if (inputs < 32 || outputs < 32)
     return 0;
@@ -73,6 +73,11 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
     return products(tiles * points) * 1.1 + transforms + weights(points);
   };
   double direct = products(double(images) * pixels[0] * pixels[1] * 9) + weights(9);
+  if (matrixUnit) {
+    // 32 output channels of a row of 32 pixels (the padding's among them) at twice the rate, once weights are split.
+    double rows = double(images) * llvm::alignTo(pixels[0] * (pixels[1] + 2), 32);
+    direct = std::min(direct, products(rows * 9) / 2 + weights(9) * 2);
+  }
   // What rounds more has to be clearly faster.
   constexpr double kClearly = 1.1;
   int64_t best = cost(4) * kClearly < cost(2) ? 4 : 2;

@@ -39,6 +39,7 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
 
 /// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time, 0 for the direct form.
 /// `pixels`: of one image's output, in height and width. `lanes`: floats of a vector register.
-int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs, int64_t lanes);
+int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs, int64_t lanes,
+                       bool matrixUnit = false);
 
 } // namespace ptc

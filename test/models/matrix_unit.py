@@ -48,7 +48,12 @@ def pointwise(size: int, inputs: int, outputs: int, stride: int = 1) -> tuple[nn
     return Module(layer, torch.relu).to(memory_format=torch.channels_last), torch.randn(2, inputs, size, size)
 
 
-CASES: dict[str, tuple[Callable[..., tuple[nn.Module, Tensor]], tuple]] = {
+def convolution(size: tuple[int, ...], inputs: int, outputs: int, kernel: int, **options: int) -> tuple[nn.Module, Tensor]:
+    layer = (nn.Conv1d if len(size) == 1 else nn.Conv2d)(inputs, outputs, kernel, **options)
+    return Module(layer, lambda y: nn.functional.hardswish(y) + 1), torch.randn(2, inputs, *size)
+
+
+CASES: dict[str, tuple] = {
     "whole blocks": (linear, (128, 256, 512)),
     "half a block left": (linear, (49, 2048, 512, torch.relu)),
     "more than half left": (linear, (89, 512, 768)),
@@ -60,6 +65,14 @@ CASES: dict[str, tuple[Callable[..., tuple[nn.Module, Tensor]], tuple]] = {
     "batches": (linear, (77, 512, 1024, lambda y: y.reshape(7, 11, 1024).softmax(-1))),
     "pointwise convolution": (pointwise, (14, 256, 512)),
     "every other pixel": (pointwise, (28, 256, 512, 2)),
+    "3 x 3, no padding": (convolution, ((10, 12), 96, 128, 3)),
+    "3 x 3, small image": (convolution, ((7, 7), 512, 512, 3), {"padding": 1}),
+    "3 x 3, every other pixel": (convolution, ((28, 30), 128, 160, 3), {"padding": 1, "stride": 2}),
+    "5 x 5, every third pixel, outputs left": (convolution, ((41, 50), 64, 77, 5), {"padding": 2, "stride": 3}),
+    "3 x 3, dilated": (convolution, ((20, 23), 64, 128, 3), {"padding": 2, "dilation": 2}),
+    "4 x 4, dilated, every other pixel": (convolution, ((30, 33), 64, 128, 4), {"dilation": 3, "stride": 2}),
+    "parts of an image": (convolution, ((112, 60), 64, 64, 3), {"padding": 3}),
+    "along one dimension": (convolution, ((300,), 128, 256, 9), {"padding": 4}),
 }
 
 INFINITY, NAN = float("inf"), float("nan")
@@ -73,6 +86,16 @@ def check_accuracy(program: Path, folder: Path, module: nn.Module, x: Tensor) ->
     mine, theirs = (got - exact).abs().max().item(), (eager - exact).abs().max().item()
     if not mine <= FARTHER * max(theirs, 1e-6 * exact.abs().max().item()):
         raise Failed(f"{mine:.3g} from float64, PyTorch {theirs:.3g}")
+
+
+def check_not_finite_pixels(program: Path, folder: Path) -> None:
+    module, x = convolution((9, 9), 256, 320, 5, padding=2)
+    x[0, 5, 8, 8], x[1, 77, 4, 0] = INFINITY, -3.4e38
+    with torch.no_grad():
+        module.layer.weight[100, 5, 2, 2] = 0
+        expected = module(x)
+    got = run(program, folder, module, x)
+    torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
 def check_not_finite(program: Path, folder: Path) -> None:
@@ -98,13 +121,14 @@ def main() -> int:
             except (Failed, AssertionError) as error:
                 failed.append(f"{name}: {error}")
 
-    for name, (make, arguments) in CASES.items():
-        module, x = make(*arguments)
+    for name, (make, arguments, *options) in CASES.items():
+        module, x = make(*arguments, **(options[0] if options else {}))
         attempt(name, lambda folder, module=module, x=x: check_accuracy(program, folder, module, x))
     attempt("not finite", lambda folder: check_not_finite(program, folder))
+    attempt("pixels that are not finite", lambda folder: check_not_finite_pixels(program, folder))
     for text in failed:
         print(f"FAIL {text}")
-    print(f"{len(CASES) + 1 - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(CASES) + 2 - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 

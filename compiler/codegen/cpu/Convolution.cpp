@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
 #include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -16,8 +17,9 @@ namespace {
 
 class ConvolutionEmitter {
 public:
-  ConvolutionEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
-      : f(frame), b(frame.b), plan(plan), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
+  ConvolutionEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                     const std::optional<SplitConvolutionPlan> &split)
+      : f(frame), b(frame.b), plan(plan), split(split), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
     x = f.pointers.lookup(op.getX());
     w = f.pointers.lookup(op.getW());
@@ -25,11 +27,17 @@ public:
   }
 
   void emit() {
-    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+    if (!split)
+      return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+    matrixunit::emitBegin(b);
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
+    matrixunit::emitEnd(b);
   }
 
 private:
   void emitTask(Value *task);
+  void emitSplitTask(Value *task);
+  void finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products);
   void emitPanel(Value *group, Value *panel, unsigned vectors, ArrayRef<Value *> masks, Value *image, Value *firstRow,
                  Value *lastRow);
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel, unsigned vectors,
@@ -38,6 +46,7 @@ private:
   KernelFrame &f;
   Ir &b;
   const ConvolutionPlan &plan;
+  const std::optional<SplitConvolutionPlan> &split;
   ConvolutionWalk walk;
   TileEpilogue epilogue;
   Type *element;
@@ -73,6 +82,66 @@ void ConvolutionEmitter::emitTask(Value *task) {
     if (int64_t lanes = tail % plan.width)
       masks.back() = emitLanesBelow(b, plan.width, b.getInt64(lanes));
     emitPanel(group, b.getInt64(whole), masks.size(), masks, image, firstRow, lastRow);
+  });
+}
+
+void ConvolutionEmitter::emitSplitTask(Value *index) {
+  Value *panelBlock = b.CreateURem(index, b.getInt64(split->panelBlocks));
+  Value *part = b.CreateUDiv(index, b.getInt64(split->panelBlocks));
+  auto range = [&](Value *number, int64_t size, int64_t end) {
+    Value *first = b.CreateMul(number, b.getInt64(size)), *last = b.CreateAdd(first, b.getInt64(size));
+    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end)));
+  };
+  Value *rowBlocks = b.getInt64(split->rowBlocks);
+  auto [firstRow, lastRow] = range(b.CreateURem(part, rowBlocks), split->rowsPerTask, split->height);
+  auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, plan.panels);
+  SplitConvolutionTask task{b.CreateUDiv(part, rowBlocks), firstRow, lastRow, firstPanel, lastPanel, part};
+  emitSplitConvolution(f, plan, *split, task, x, w,
+                       [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
+}
+
+/// The epilogue for a panel's products, or, where any is not finite, the panel once more in f32 (ContractionEmitter).
+void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products) {
+  unsigned vectors = plan.panel / plan.width;
+  auto *vector = FixedVectorType::get(b.getFloatTy(), plan.width);
+  Value *rows = b.CreateSub(task.lastRow, task.firstRow), *column = b.CreateMul(panel, b.getInt64(plan.panel));
+  SmallVector<Value *> masks(vectors, nullptr), zeros(vectors, Constant::getNullValue(vector));
+  if (plan.groupOutputs % plan.panel)
+    for (unsigned j = 0; j < vectors; ++j)
+      masks[j] = emitLanesBelow(
+          b, plan.width, b.CreateSub(b.getInt64(plan.groupOutputs), b.CreateAdd(column, b.getInt64(j * plan.width))));
+  using Carried = SmallVector<Value *>;
+  auto forEachPixel = [&](ArrayRef<Value *> carried, function_ref<Carried(Value *, Value *, ArrayRef<Value *>)> body) {
+    return emitLoop(b, b.getInt64(0), rows, b.getInt64(1), carried, [&](Value *row, ArrayRef<Value *> outer) {
+      return emitLoop(b, b.getInt64(0), b.getInt64(split->width), b.getInt64(1), outer,
+                      [&](Value *pixel, ArrayRef<Value *> inner) { return body(row, pixel, inner); });
+    });
+  };
+  auto load = [&](Value *row, Value *pixel, unsigned j) {
+    Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(split->pitch)), pixel);
+    place = b.CreateAdd(b.CreateMul(place, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+    Value *address = emitAddress(b, b.getFloatTy(), products, place);
+    return b.CreateAlignedLoad(vector, address, Align(plan.width * sizeof(float)));
+  };
+  Carried taints = forEachPixel(zeros, [&](Value *row, Value *pixel, ArrayRef<Value *> carried) {
+    Carried next;
+    for (auto [j, taint] : enumerate(carried))
+      next.push_back(matrixunit::emitTaint(b, taint, load(row, pixel, j)));
+    return next;
+  });
+  Value *isTainted = matrixunit::emitIsTainted(b, taints);
+  emitIf(b, isTainted, [&] {
+    emitPanel(b.getInt64(0), panel, vectors, masks, task.image, task.firstRow, task.lastRow);
+  });
+  emitIf(b, b.CreateNot(isTainted), [&] {
+    forEachPixel({}, [&](Value *row, Value *pixel, ArrayRef<Value *>) -> Carried {
+      Carried outer{task.image, b.CreateAdd(task.firstRow, row), pixel};
+      if (plan.spatialRank() == 1)
+        outer.erase(outer.begin() + 1);
+      for (unsigned j = 0; j < vectors; ++j)
+        epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(row, pixel, j), masks[j]);
+      return {};
+    });
   });
 }
 
@@ -148,8 +217,9 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
-void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
-  ConvolutionEmitter(frame, op, plan).emit();
+void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                     const std::optional<SplitConvolutionPlan> &split) {
+  ConvolutionEmitter(frame, op, plan, split).emit();
 }
 
 } // namespace ptc::cpu

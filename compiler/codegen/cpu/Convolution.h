@@ -3,12 +3,14 @@
 
 #include "compiler/codegen/cpu/ConvolutionPlan.h"
 #include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/SplitConvolution.h"
 
 namespace ptc::cpu {
 
 /// Emits the tasks frame.begin ... frame.end of the plan: products of pixels
-/// and panels of output channels.
-void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+/// and panels of output channels; on the matrix unit by `split`, if there is one.
+void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                     const std::optional<SplitConvolutionPlan> &split);
 
 /// The same for one channel a group: vectors lie along the channels.
 void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);

@@ -35,6 +35,10 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   if (!isPacked || !m || !n || !k || *m < kLeastRows || *n < kLeastColumns || *k < kLeastK ||
       2 * *m * *n * *k < kLeastFlops || !hasContiguousSteps(plan))
     return std::nullopt;
+  // Two blocks of rows pay where rows of f32 would not fit L1 beside their panel.
+  constexpr int64_t kFewRows = 2 * kRows, kLongK = 1024;
+  if (*m <= kFewRows && *k < kLongK)
+    return std::nullopt;
 
   // A thread splits its rows once, and each task its weights: rows stay together as long as their pieces fit L2.
   constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16, kLhsBytes = 1280 << 10, kLeastBlocks = 4;

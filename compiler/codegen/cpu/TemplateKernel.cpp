@@ -18,16 +18,18 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile reg
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile registers) {
+  auto constant = [&](int64_t value) { return mlir::getAffineConstantExpr(value, op.getContext()); };
   if (op.getWinograd() > 0) {
     WinogradPlan plan = planWinograd(op, registers);
-    auto constant = [&](int64_t value) { return mlir::getAffineConstantExpr(value, op.getContext()); };
     return TemplateKernel{constant(plan.tasks()), constant(plan.scratchBytes()),
                           [op, plan](KernelFrame &frame) { emitWinograd(frame, op, plan); }};
   }
   ConvolutionPlan plan = planConvolution(op, registers);
-  return TemplateKernel{plan.tasks, mlir::getAffineConstantExpr(0, op.getContext()), [op, plan](KernelFrame &frame) {
+  auto split = registers.matrixUnit ? planSplit(plan, op) : std::nullopt;
+  return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
+                        [op, plan, split](KernelFrame &frame) {
                           plan.isDepthwise ? emitDepthwiseConvolution(frame, op, plan)
-                                           : emitConvolution(frame, op, plan);
+                                           : emitConvolution(frame, op, plan, split);
                         }};
 }
 

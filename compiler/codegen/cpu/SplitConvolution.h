@@ -1,0 +1,45 @@
+//===- SplitConvolution.h - f32 convolutions on the matrix unit -----------===//
+//
+// A task splits its part of an image (with the padding around it) to scratch, pixel by pixel. There the rows of the
+// image follow each other, so the output's pixels, counted through all rows of `pitch` pixels, read a tap at as many
+// pixels from there: each tap is a product of matrices, whose rows beyond the output's width are left alone. With a
+// stride of s, pixels are sorted into s x s planes by the rests of their indices.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/ConvolutionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+
+namespace ptc::cpu {
+
+struct SplitConvolutionPlan {
+  int64_t rowsPerTask, panelsPerTask; ///< of output pixels; of channels
+  int64_t rowBlocks, panelBlocks;
+  int64_t height, width;              ///< of the output
+  int64_t pitch;                      ///< pixels of a row in a plane
+  int64_t planeRows;                  ///< rows of pixels in a plane
+  int64_t pixels;                     ///< of all planes in scratch, and what blocks read beyond them
+  int64_t channelSteps, stepsAtOnce;
+  int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
+  int64_t tasks;
+
+  int64_t products() const { return rowsPerTask * pitch; }
+  int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
+};
+
+/// Null where the matrix unit does not take the convolution.
+std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op);
+
+struct SplitConvolutionTask {
+  llvm::Value *image, *firstRow, *lastRow, *firstPanel, *lastPanel;
+  llvm::Value *part; ///< tells tasks with other pixels apart
+};
+
+/// finish(panel, products): output pixel (row, column) of the task is row row * pitch + column of `products`, 32 floats
+/// each. They are not finite where an operand is not, whatever f32 products are then.
+void emitSplitConvolution(KernelFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
+                          const SplitConvolutionTask &task, llvm::Value *x, llvm::Value *w,
+                          llvm::function_ref<void(llvm::Value *panel, llvm::Value *products)> finish);
+
+} // namespace ptc::cpu
