@@ -127,7 +127,8 @@ static constexpr int64_t kBandRows = 64;
 
 int64_t rowBands(Operation *op, int64_t rows, int64_t rowBytes, int64_t weightBytes) {
   int64_t byRule = rows >= 8 * kBandRows ? 4 : rows >= 2 * kBandRows ? 2 : 1;
-  if (weightBytes > rows * rowBytes)
+  constexpr int64_t kManyBytes = 1 << 20;
+  if (weightBytes > std::max(rows * rowBytes, kManyBytes))
     byRule = 1;
   return loop::getTuning(op, loop::Knob::Bands).value_or(byRule);
 }

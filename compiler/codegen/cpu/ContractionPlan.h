@@ -81,7 +81,7 @@ struct ContractionPlan {
 /// How many bands the rows (of a matrix, or pixels) of a kernel are cut into before its columns are. Tasks run band by
 /// band, and threads take neighbouring tasks: a thread then reads what it wrote in the kernel before, as other layers
 /// cut their rows alike, and not what another core has written. Each band reads all weights, which enough rows hide.
-/// Weights larger than the rows themselves do not wait in a cache for the next band: then there is one.
+/// Weights that are larger than the rows themselves and than half of L2 are better read once: then there is one band.
 int64_t rowBands(mlir::Operation *op, int64_t rows, int64_t rowBytes, int64_t weightBytes);
 
 /// A task should be long against handing it out, and a call have enough of them to balance threads. Both depend on
