@@ -149,7 +149,10 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   int64_t panels = std::max<int64_t>(1, llvm::divideCeil(n, plan.panel));
   int64_t blockTiles =
       std::clamp<int64_t>(kLhsBlockBytes / std::max<int64_t>(1, rows * k * plan.elementBytes), 1, tiles);
-  int64_t tileFlops = std::max<int64_t>(1, 2 * rows * plan.panel * k);
+  // Few rows wait for the weights, not for arithmetic.
+  constexpr int64_t kFlopsPerByte = 8;
+  int64_t panelBytes = plan.panel * k * plan.rhsBytes;
+  int64_t tileFlops = std::max({int64_t(1), 2 * rows * plan.panel * k, kFlopsPerByte * panelBytes / tiles});
   // First cut m so that its block stays in cache, then n while tasks are few.
   // Each block of m would pack rhs again: then n is cut first.
   plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));

@@ -46,7 +46,10 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   for (int64_t size : plan.kernel)
     taps *= size;
   // A depthwise task takes all channels of its rows: they share the input's lines.
-  int64_t panelFlops = std::max<int64_t>(1, 2 * pixels * plan.panel * taps * plan.groupInputs);
+  // A product of a depthwise convolution loads both of its operands.
+  constexpr int64_t kDepthwise = 6;
+  int64_t panelFlops =
+      std::max<int64_t>(1, 2 * pixels * plan.panel * taps * plan.groupInputs * (plan.isDepthwise ? kDepthwise : 1));
   int64_t inputBytes = plan.groups * plan.groupInputs * sizeof(float);
   int64_t weightBytes = taps * inputBytes * plan.groupOutputs;
   int64_t images = batch * (plan.isDepthwise ? 1 : plan.groups);
