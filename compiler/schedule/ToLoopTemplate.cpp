@@ -169,11 +169,33 @@ static Value dilateInput(Builder &b, Value x, ArrayRef<int64_t> dilations) {
   });
 }
 
+/// The tensor with channels first that `value` is, with channels last and nothing else; null if it is not.
+static Value movedFrom(Value value) {
+  auto map = value.getDefiningOp<loop::MapOp>();
+  constexpr unsigned kReadAndYield = 2;
+  if (!map || !llvm::hasNItems(map.getBody().front(), kReadAndYield))
+    return {};
+  auto read = llvm::dyn_cast<loop::ReadOp>(map.getBody().front().front());
+  unsigned rank = getShape(value).size();
+  if (!read || read.getWhere() || read.getIndices() != ValueRange(map.getBody().getArguments()))
+    return {};
+  return read.getMap() == AffineMap::getPermutationMap(channelsFirst(rank), value.getContext()) ? read.getTensor()
+                                                                                                : Value();
+}
+
 static Value createConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type,
                                ArrayRef<int64_t> kernel) {
+  // Pixels of few channels are read one number at a time: they may as well lie in planes.
+  constexpr int64_t kFewChannels = 4;
+  int64_t channels = getConstant(getShape(x).back()).value_or(kFewChannels + 1);
+  bool hasFewChannels = channels > 1 && channels <= kFewChannels;
+  Value planes = hasFewChannels && op.getGroups() == 1 ? movedFrom(x) : Value();
+  if (planes)
+    x = planes;
   auto convolution = loop::ConvolutionOp::create(b, TypeRange(type), x, w, op.getStrides(), op.getLow(), op.getHigh(),
                                                  op.getDilations(), static_cast<uint64_t>(op.getGroups()), kernel,
                                                  uint64_t(0));
+  convolution.setXChannelsFirst(bool(planes));
   buildEpilogue(b, convolution);
   return convolution.getResult(0);
 }

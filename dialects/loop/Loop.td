@@ -197,11 +197,13 @@ def ConvolutionOp : Template<"convolution"> {
     [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. For depthwise
     (C/groups == 1 and O == groups) w stays [kernel..., 1, O]. `winograd` m > 0: w is packed as
     [(m + 2) (m + 2), ceil(O/p), C, p], transformed for tiles of m x m outputs (compiler/schedule/Winograd.h).
+    With `x_channels_first` x is [N, C, spatial...] (one group only).
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
                        DenseI64ArrayAttr:$kernel, DefaultValuedAttr<I64Attr, "0">:$w_panel,
-                       DefaultValuedAttr<I64Attr, "0">:$winograd, DefaultValuedAttr<I64Attr, "1">:$w_group);
+                       DefaultValuedAttr<I64Attr, "0">:$winograd, DefaultValuedAttr<I64Attr, "1">:$w_group,
+                       UnitAttr:$x_channels_first);
   let assemblyFormat = "$x `,` $w $epilogue attr-dict `:` type($x) `,` type($w) `->` type($results)";
 }
 

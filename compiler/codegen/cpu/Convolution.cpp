@@ -169,13 +169,17 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   int64_t tapSteps = divideCeil(plan.groupInputs, plan.group);
   Value *allSteps = b.getInt64(allTaps * tapSteps);
   int64_t stepBytes = plan.group * plan.panel * element->getScalarSizeInBits() / 8;
-  int64_t pixelStride = plan.strides[last] * plan.groups * plan.groupInputs;
+  int64_t pixelStride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.groups * plan.groupInputs);
+  Value *plane = emitSize(f, product(ShapeRef(plan.input).slice(1, last + 1), plan.rows.getContext()));
 
   auto products = [&](Value *outerTap, Value *inputRow, Value *tap, Accumulators &sums, ArrayRef<bool> active) {
     Value *pixel = b.CreateAdd(b.CreateMul(inputRow, width), walk.inputPixel(pixels.first, tap));
     Value *place = b.CreateAdd(b.CreateMul(pixel, channels), firstChannel);
+    if (plan.isChannelsFirst) // pixels are counted over all images: each has the other channels' planes besides
+      place = b.CreateAdd(pixel, b.CreateMul(b.CreateMul(row.image, b.CreateSub(channels, b.getInt64(1))), plane));
     Value *flatTap = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
-    TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride), b.getInt64(1)};
+    TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride),
+                    plan.isChannelsFirst ? plane : b.getInt64(1)};
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
     // All taps of a row of pixels count as one tile.

@@ -5,6 +5,8 @@
 #include "dialects/loop/Tuning.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace ptc::cpu {
@@ -77,6 +79,9 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
   MLIRContext *context = op.getContext();
   ConvolutionPlan plan;
   plan.input = getShape(op.getX());
+  plan.isChannelsFirst = op.getXChannelsFirst();
+  if (plan.isChannelsFirst)
+    std::rotate(plan.input.begin() + 1, plan.input.begin() + 2, plan.input.end());
   plan.output = getShape(op.getResult(0));
   plan.kernel.assign(op.getKernel().begin(), op.getKernel().end());
   plan.strides.assign(op.getStrides().begin(), op.getStrides().end());

@@ -29,6 +29,7 @@ struct ConvolutionPlan {
   int64_t groups;
   int64_t groupInputs, groupOutputs; ///< channels of one group
   bool isDepthwise;
+  bool isChannelsFirst; ///< the input; `input` is [N, spatial..., channels] all the same
 
   unsigned width;  ///< lanes of a vector
   unsigned panel;  ///< output channels of a panel
