@@ -33,7 +33,9 @@ static AffineExpr memberFlops(Operation *member) {
   if (llvm::isa<ContractOp>(member))
     return domain * 2;
   if (auto convolution = llvm::dyn_cast<ConvolutionOp>(member)) {
-    AffineExpr taps = getShape(convolution.getX()).back().floorDiv(convolution.getGroups());
+    Shape x = getShape(convolution.getX());
+    AffineExpr channels = convolution.getXChannelsFirst() ? x[1] : x.back();
+    AffineExpr taps = channels.floorDiv(convolution.getGroups());
     for (int64_t size : convolution.getKernel())
       taps = taps * size;
     return domain * taps * 2;
