@@ -135,7 +135,7 @@ def cpu_name() -> str:
 
 
 def versions(ptc: str) -> dict:
-    found = {"ptc": subprocess.run([ptc, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1]}
+    found = {"ptc": subprocess.run([ptc, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]}
     for package in ("torch", "onnxruntime", "openvino"):
         try:
             found[package] = importlib.metadata.version(package)
