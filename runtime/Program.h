@@ -18,7 +18,7 @@ extern "C" {
 struct ptc_worker {
   void *scratch;  ///< 64-byte aligned, of the size that the launch declares
   int32_t *fault; ///< set to a code of the kernel's own when an index is out of range
-  int64_t kept; ///< by the kernel, of what scratch holds; 0 when a step begins
+  int64_t kept;   ///< a kernel's note of what scratch holds; 0 when a step begins
   int32_t thread;
 };
 

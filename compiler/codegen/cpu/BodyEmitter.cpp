@@ -137,21 +137,21 @@ static mlir::AffineExpr composeIndex(mlir::Value index, SmallVector<mlir::Value>
 }
 
 Lanes BodyEmitter::emitRead(loop::ReadOp op) {
-  if (auto atHand = registers.find(op.getTensor()); atHand != registers.end()) {
-    if (!op.getWhere())
-      return atHand->second;
-    Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
-    if (auto *known = dyn_cast<ConstantInt>(where.value))
-      return known->isOne() ? atHand->second : otherwise;
-    return {lanes.b.CreateSelect(lanes.vector(where), lanes.vector(atHand->second), lanes.vector(otherwise)), nullptr};
-  }
+  Lanes where, otherwise;
   bool isConditional = bool(op.getWhere());
-  if (isConditional)
-    if (auto *known = dyn_cast<ConstantInt>(values.lookup(op.getWhere()).value)) {
+  if (isConditional) {
+    where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
+    if (auto *known = dyn_cast<ConstantInt>(where.value)) {
       if (known->isZero())
-        return values.lookup(op.getOtherwise());
+        return otherwise;
       isConditional = false;
     }
+  }
+  if (auto known = registers.find(op.getTensor()); known != registers.end()) {
+    if (!isConditional)
+      return known->second;
+    return {lanes.b.CreateSelect(lanes.vector(where), lanes.vector(known->second), lanes.vector(otherwise)), nullptr};
+  }
   SmallVector<mlir::Value> bases;
   SmallVector<mlir::AffineExpr> operands, map;
   for (mlir::Value index : op.getIndices())
@@ -162,10 +162,8 @@ Lanes BodyEmitter::emitRead(loop::ReadOp op) {
   for (mlir::Value base : bases)
     indices.push_back(values.lookup(base));
   Lanes place = placeOf(op.getTensor(), map, indices);
-  if (!isConditional)
-    return loadAt(op.getTensor(), place, nullptr, nullptr);
-  Lanes where = values.lookup(op.getWhere()), otherwise = values.lookup(op.getOtherwise());
-  return loadAt(op.getTensor(), place, &where, &otherwise);
+  return isConditional ? loadAt(op.getTensor(), place, &where, &otherwise)
+                       : loadAt(op.getTensor(), place, nullptr, nullptr);
 }
 
 /// Out of range is noted once the kernel is done with it: the value is clamped,

@@ -173,7 +173,9 @@ void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, 
     return next;
   });
   Value *isTainted = matrixunit::emitIsTainted(b, taints);
-  emitIf(b, isTainted, [&] { emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, vectors, masks); });
+  emitIf(b, isTainted, [&] {
+    emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, vectors, masks);
+  });
   emitIf(b, b.CreateNot(isTainted), [&] {
     emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
       SmallVector<Value *> outer = block.batch;

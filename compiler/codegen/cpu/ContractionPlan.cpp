@@ -156,8 +156,10 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   // First cut m so that its block stays in cache, then n while tasks are few.
   // Each block of m would pack rhs again: then n is cut first.
   plan.tilesPerTask = plan.packRhs ? tiles : llvm::divideCeil(tiles, llvm::divideCeil(tiles, blockTiles));
-  if (!plan.packRhs && batch == 1)
-    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, rowBands(op, m, k * plan.elementBytes, k * n * plan.rhsBytes)));
+  if (!plan.packRhs && batch == 1) {
+    int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * plan.rhsBytes);
+    plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, bands));
+  }
   plan.panelsPerTask = panels;
   auto count = [&] {
     return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask);

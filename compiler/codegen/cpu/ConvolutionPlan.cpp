@@ -63,7 +63,8 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
-  int64_t leastRows = plan.isDepthwise ? 4 : std::max<int64_t>(4, llvm::divideCeil(rows, rowBands(op, rows * pixels, inputBytes, weightBytes)));
+  int64_t bands = plan.isDepthwise ? rows : rowBands(op, rows * pixels, inputBytes, weightBytes);
+  int64_t leastRows = std::max<int64_t>(4, llvm::divideCeil(rows, bands));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
   while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-
 using namespace llvm;
 
 namespace ptc::cpu::matrixunit {

@@ -36,6 +36,11 @@ constexpr int64_t kTileRows = 16;
 constexpr int64_t kRowBytes = 64; ///< of any tile
 constexpr int64_t kRhsStepBytes = kPieces * 2 * kTileRows * kRowBytes;
 
+/// Pieces of lhs that stay in L2 beside all else.
+constexpr int64_t kLhsBytes = 1280 << 10;
+/// Each task splits its weights: tasks are few and large (else as TaskRules).
+constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16;
+
 /// Shapes the tiles, and gives the unit back: around all else. Each thread, each kernel call.
 void emitBegin(Ir &b);
 void emitEnd(Ir &b);
@@ -53,9 +58,9 @@ public:
   void load(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tileloadd64); }
   void store(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tilestored64); }
 
-  /// Adds the products of `steps` steps (i64). `lhs` is the block's first row in the first step's high piece, planes lie
-  /// `planeBytes` apart and rows `rowBytes`; `rhs` is the first step of a panel. Each step brings
-  /// `aheadBytes` of what lies from `ahead` on into L2.
+  /// Adds the products of `steps` steps (i64). `lhs` is the block's first row in the first step's high piece, planes
+  /// lie `planeBytes` apart and rows `rowBytes`; `rhs` is the first step of a panel. Each step brings `aheadBytes` of
+  /// what lies from `ahead` on into L2.
   void multiplyAdd(llvm::Value *lhs, llvm::Value *planeBytes, llvm::Value *rowBytes, llvm::Value *rhs,
                    llvm::Value *steps, llvm::Value *ahead, int64_t aheadBytes);
 

@@ -182,7 +182,7 @@ static SmallVector<int64_t> stretchesOf(const Loop &loop) {
   int64_t begin = 0;
   for (int64_t cut : loop.cuts)
     lengths.push_back(cut - std::exchange(begin, cut));
-  lengths.push_back(std::max<int64_t>(1, estimate(loop.size)) - begin);
+  lengths.push_back(std::max<int64_t>(1, int64_t(estimate(loop.size)) - begin)); // what is open may be behind the cuts
   return lengths;
 }
 

@@ -24,9 +24,9 @@ static std::array<int64_t, 2> lastTwo(ArrayRef<int64_t> values, int64_t missing)
 }
 
 std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op) {
-  constexpr int64_t kLeastPixels = 48, kLeastOutputs = 64, kLhsBytes = 1280 << 10;
-  constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16;
-  bool isPlain = plan.spatialRank() <= 2 && plan.groups == 1 && !plan.isChannelsFirst && plan.group == 1 && plan.panel == kColumns &&
+  constexpr int64_t kLeastPixels = 48, kLeastOutputs = 64;
+  bool isPlain = plan.spatialRank() <= 2 && plan.groups == 1 && !plan.isChannelsFirst && plan.group == 1 &&
+                 plan.panel == kColumns &&
                  llvm::cast<mlir::RankedTensorType>(op.getX().getType()).getElementType().isF32();
   auto isStatic = [](ShapeRef sizes) { return all_of(sizes, [](mlir::AffineExpr s) { return getConstant(s); }); };
   if (!isPlain || !isStatic(plan.input) || !isStatic(plan.output) || plan.groupInputs % kStep ||
