@@ -2,6 +2,7 @@
 
 #include "runtime/Context.h"
 #include "runtime/Cpu.h"
+#include "runtime/Memory.h"
 #include "runtime/Threads.h"
 
 #include <algorithm>
@@ -34,10 +35,11 @@ ptc_status ptc_context::create(const Programs &programs, ptc_context **result) {
     context->stateOffsets[i] = bytes;
     bytes += (stateBytes(program.states[i]) + kAlignment - 1) / kAlignment * kAlignment;
   }
-  if (!isReady || !context->stateBlock.reserve(bytes)) {
+  if (!isReady || !context->stateBlock.reserve(bytes, Block::Use::Again)) {
     destroy(context);
     return PTC_OUT_OF_MEMORY;
   }
+  adviseHugePages(program.weights, program.weightBytes);
   context->resetStates();
   *result = context;
   return PTC_OK;

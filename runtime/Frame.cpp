@@ -226,7 +226,7 @@ void Frame::planSteps(int32_t first) {
 ptc_status Frame::reserve(int32_t threads, Error &error) {
   int64_t allScratch;
   if (__builtin_mul_overflow(scratchBytes, static_cast<int64_t>(threads), &allScratch) ||
-      !arena.reserve(arenaBytes) || !scratch.reserve(allScratch))
+      !arena.reserve(arenaBytes, Block::Use::Again) || !scratch.reserve(allScratch, Block::Use::Again))
     return error.set(PTC_OUT_OF_MEMORY,
                      "no memory: the call needs %lld bytes for intermediate tensors and %lld a thread",
                      static_cast<long long>(arenaBytes), static_cast<long long>(scratchBytes));

@@ -9,7 +9,7 @@
 namespace ptc::runtime {
 
 /// From here on blocks are mapped, so that releasing one gives it back to the system at once, and on huge pages.
-constexpr int64_t kMapped = 4 << 20;
+constexpr int64_t kMapped = 4 << 20, kMappedAgain = 256 << 10;
 constexpr int64_t kHugePage = 2 << 20;
 
 static int64_t roundUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -29,13 +29,14 @@ static char *mapHuge(int64_t size) {
   return data;
 }
 
-bool Block::reserve(int64_t bytes) {
+bool Block::reserve(int64_t bytes, Use use) {
   if (bytes <= size)
     return true;
   release();
   if (bytes > INT64_MAX - 2 * kHugePage)
     return false;
-  if (bytes >= kMapped) {
+  isMapped = bytes >= (use == Use::Again ? kMappedAgain : kMapped);
+  if (isMapped) {
     bytes = roundUp(bytes, kHugePage);
     data = mapHuge(bytes);
   } else {
@@ -47,12 +48,16 @@ bool Block::reserve(int64_t bytes) {
 }
 
 void Block::release() {
-  if (size >= kMapped)
+  if (isMapped && data)
     munmap(data, size);
   else
     free(data);
-  data = nullptr;
-  size = 0;
+  *this = {};
+}
+
+void adviseHugePages(const char *data, int64_t bytes) {
+  if (bytes >= kMapped) // the weights begin at a page
+    madvise(const_cast<char *>(data), bytes, MADV_HUGEPAGE);
 }
 
 void *allocateZeroed(int64_t count, int64_t size) { return calloc(count, size); }

@@ -3,6 +3,7 @@
 #include "compiler/link/Link.h"
 #include "compiler/link/Embedded.h"
 #include "compiler/link/MemoryFile.h"
+#include "compiler/link/WeightSegment.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/STLExtras.h"
@@ -108,10 +109,19 @@ Error linkModel(ArrayRef<StringRef> objects, StringRef path) {
   if (!versionScript)
     return versionScript.takeError();
   std::string script = "--version-script=" + versionScript->path();
-  return runLinker({"-shared", "--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined", "--as-needed",
-                    "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now", "-z", "noexecstack", "-O1",
-                    script},
-                   inputs.paths, path);
+  std::vector<std::string> options = {"-shared", "--gc-sections", "--icf=all", "-Bsymbolic", "--no-undefined",
+                                      "--as-needed", "--hash-style=gnu", "--build-id=none", "-z", "relro", "-z", "now",
+                                      "-z", "noexecstack", "-O1", script};
+  if (Error error = runLinker(options, inputs.paths, path))
+    return error;
+  // Where the weights lie in the file is known only now, and a second link costs a few milliseconds.
+  Expected<std::optional<uint64_t>> address = findWeightsAddress(path);
+  if (!address)
+    return address.takeError();
+  if (!*address)
+    return Error::success();
+  options.push_back("--section-start=.lbss=0x" + utohexstr(**address));
+  return runLinker(options, inputs.paths, path);
 }
 
 } // namespace ptc::link

@@ -1,8 +1,8 @@
 //===- WeightSegment.cpp --------------------------------------------------===//
 //
-// The linker lays out an empty `.lbss` as the last part of the last writable
-// segment. Here that segment is cut short and the weights become a segment of
-// their own. Its program header takes the place of PT_PHDR, which only
+// The linker lays out an empty `.lbss` as the last part of a writable segment,
+// or as one for itself. Here that segment is cut short and the weights become a
+// segment of their own. Its program header takes the place of PT_PHDR, which only
 // programs need, so that the table keeps its size.
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,9 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <vector>
 
@@ -27,6 +29,11 @@ namespace ptc::link {
 
 namespace {
 constexpr uint64_t kPage = 4096;
+/// Linux maps a file by pages of this size where its own cache of the file is made of them and addresses allow it:
+/// fewer entries in the TLB, and weights that do not meet by chance in the sets of a cache.
+constexpr uint64_t kHugePage = 2 << 20;
+/// By how much the file grows at most when the section moves: headers of segments, which begin on pages of their own.
+constexpr uint64_t kGrowth = 4 * kPage;
 
 /// An open file; pwrite until all is written.
 class File {
@@ -45,14 +52,24 @@ public:
   }
 
   Error write(uint64_t offset, ArrayRef<char> bytes) {
-    while (!bytes.empty()) {
-      ssize_t count = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    iovec part = {const_cast<char *>(bytes.data()), bytes.size()};
+    return write(offset, MutableArrayRef(part));
+  }
+
+  /// One after the other, in as few writes as there can be: what one write covers is cached by large pages.
+  Error write(uint64_t offset, MutableArrayRef<iovec> parts) {
+    while (!parts.empty()) {
+      ssize_t count = ::pwritev(descriptor, parts.data(), std::min<size_t>(parts.size(), IOV_MAX), offset);
       if (count < 0 && errno == EINTR)
         continue;
-      if (count <= 0)
+      if (count < 0 || (count == 0 && parts.front().iov_len > 0))
         return createStringError(path + ": " + StringRef(std::strerror(errno)) + " (cannot write the weights)");
       offset += count;
-      bytes = bytes.drop_front(count);
+      size_t done = count;
+      for (; !parts.empty() && parts.front().iov_len <= done; parts = parts.drop_front())
+        done -= parts.front().iov_len;
+      if (done > 0)
+        parts.front() = {static_cast<char *>(parts.front().iov_base) + done, parts.front().iov_len - done};
     }
     return Error::success();
   }
@@ -111,7 +128,7 @@ static Error splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset
   weights.p_offset = offset;
   weights.p_vaddr = weights.p_paddr = section.sh_addr;
   weights.p_filesz = weights.p_memsz = section.sh_size;
-  weights.p_align = kPage;
+  weights.p_align = offset % kHugePage == section.sh_addr % kHugePage ? kHugePage : kPage;
 
   last->p_memsz = std::max(section.sh_addr > last->p_vaddr ? section.sh_addr - last->p_vaddr : 0, last->p_filesz);
   if (last->p_memsz == 0) { // it held nothing else
@@ -126,19 +143,48 @@ static Error splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset
   return Error::success();
 }
 
+/// All weights, each of which begins at a multiple of an alignment, with zeros between them.
+static Error writeWeights(File &file, uint64_t offset, uint64_t end, ArrayRef<WeightPiece> weights) {
+  static char zeros[kPage];
+  std::vector<iovec> parts;
+  uint64_t place = 0;
+  for (const WeightPiece &weight : weights) {
+    if (weight.offset < place || weight.offset > end || weight.bytes.size() > end - weight.offset)
+      return createStringError("a weight lies outside of the weights");
+    for (; place < weight.offset; place += parts.back().iov_len)
+      parts.push_back({zeros, std::min<size_t>(sizeof(zeros), weight.offset - place)});
+    parts.push_back({const_cast<char *>(weight.bytes.data()), weight.bytes.size()});
+    place += weight.bytes.size();
+  }
+  return file.write(offset, parts);
+}
+
+static bool isWeights(const Elf64_Shdr &section) {
+  return section.sh_type == SHT_NOBITS && (section.sh_flags & SHF_X86_64_LARGE);
+}
+
+Expected<std::optional<uint64_t>> findWeightsAddress(StringRef path) {
+  Expected<Headers> headers = readHeaders(path);
+  if (!headers)
+    return headers.takeError();
+  auto section = find_if(headers->sections, isWeights);
+  if (section == headers->sections.end() || section->sh_size < 2 * kHugePage)
+    return std::nullopt;
+  return alignTo(section->sh_addr, kHugePage) + alignTo(headers->fileSize + kGrowth, kPage) % kHugePage;
+}
+
 Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
   if (all_of(weights, [](const WeightPiece &weight) { return weight.bytes.empty(); }))
     return Error::success();
   Expected<Headers> headers = readHeaders(path);
   if (!headers)
     return headers.takeError();
-  auto isWeights = [](const Elf64_Shdr &section) {
-    return section.sh_type == SHT_NOBITS && (section.sh_flags & SHF_X86_64_LARGE);
-  };
   auto section = find_if(headers->sections, isWeights);
   if (section == headers->sections.end())
     return createStringError("the objects have weights but no place for them");
   uint64_t offset = alignTo(headers->fileSize, kPage), end = section->sh_size;
+  if (uint64_t gap = (section->sh_addr - offset) % kHugePage; gap <= kGrowth)
+    offset += gap;
   if (Error error = splitSegment(*headers, *section, offset))
     return error;
 
@@ -151,13 +197,7 @@ Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
     return error;
   if (Error error = file->write(headers->file.e_shoff, asBytes(headers->sections)))
     return error;
-  for (const WeightPiece &weight : weights) {
-    if (weight.offset > end || weight.bytes.size() > end - weight.offset)
-      return createStringError("a weight lies outside of the weights");
-    if (Error error = file->write(offset + weight.offset, weight.bytes))
-      return error;
-  }
-  return Error::success();
+  return writeWeights(*file, offset, end, weights);
 }
 
 } // namespace ptc::link

@@ -6,6 +6,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace ptc::link {
 
@@ -14,6 +15,11 @@ struct WeightPiece {
   uint64_t offset;
   llvm::ArrayRef<char> bytes;
 };
+
+/// Where `.lbss` of the linked library at `path` should be so that the weights, behind the end of this file, can be
+/// mapped by huge pages: there an address and its place in the file are equal modulo the size of one. Nothing if the
+/// weights are too few to gain by it.
+llvm::Expected<std::optional<uint64_t>> findWeightsAddress(llvm::StringRef path);
 
 /// Appends the weights, by rising offset, to the library at `path` and makes the section `.lbss`, to which the linker
 /// gave only addresses, a read-only segment of these bytes, which the loader maps: it is shared between processes and

@@ -59,7 +59,7 @@ TEST_CASE("an undefined function is an error that names it, and the linker can r
   build(models.affine());
 }
 
-TEST_CASE("weights are mapped from the file, read-only") {
+TEST_CASE("weights are mapped from the file, read-only, and so that huge pages can be") {
   Models models;
   Model large = models.large(8 << 20);
   std::string path = build(large);
@@ -77,8 +77,13 @@ TEST_CASE("weights are mapped from the file, read-only") {
     auto [begin, rest] = line.split('-');
     uint64_t from = 0, to = 0;
     if (line.ends_with(path) && !begin.getAsInteger(16, from) && !rest.split(' ').first.getAsInteger(16, to) &&
-        to - from >= (8u << 20))
-      isFound = rest.split(' ').second.starts_with("r--p");
+        to - from >= (8u << 20)) {
+      auto [access, place] = rest.split(' ').second.split(' ');
+      uint64_t offset = 0;
+      REQUIRE(!place.split(' ').first.getAsInteger(16, offset));
+      isFound = access == "r--p";
+      CHECK(from % (2 << 20) == offset % (2 << 20));
+    }
   }
   CHECK(isFound);
 }

@@ -147,6 +147,7 @@ static Function *declareKernel(Module &module, StringRef symbol, const Target &t
   Type *pointer = PointerType::getUnqual(context), *i64 = Type::getInt64Ty(context);
   auto *type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer, pointer, i64, i64}, false);
   auto *function = Function::Create(type, Function::ExternalLinkage, symbol, module);
+  function->setAlignment(Align(kCodeAlignment));
   function->setVisibility(GlobalValue::HiddenVisibility);
   function->setDoesNotThrow();
   for (unsigned i = 0; i < 3; ++i)

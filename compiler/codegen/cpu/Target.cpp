@@ -144,6 +144,7 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
     features += ",-" + feature.str();
   TargetOptions options;
   options.FunctionSections = true; // the linker folds helpers that several kernels have
+  options.LoopAlignment = kCodeAlignment;
   std::unique_ptr<TargetMachine> machine(
       found->createTargetMachine(triple, target.cpu, StringRef(features).drop_front(!features.empty()), options,
                                  Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default));
