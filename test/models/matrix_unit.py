@@ -62,6 +62,7 @@ CASES: dict[str, tuple] = {
     "columns left": (linear, (197, 384, 333, nn.functional.gelu)),
     "k in several blocks": (linear, (160, 3072, 200)),
     "rows in several tasks": (linear, (3136, 128, 128)),
+    "k that does not fill its last batch": (linear, (96, 420, 640, torch.tanh)),
     "batches": (linear, (77, 512, 1024, lambda y: y.reshape(7, 11, 1024).softmax(-1))),
     "pointwise convolution": (pointwise, (14, 256, 512)),
     "every other pixel": (pointwise, (28, 256, 512, 2)),
@@ -71,6 +72,8 @@ CASES: dict[str, tuple] = {
     "5 x 5, every third pixel, outputs left": (convolution, ((41, 50), 64, 77, 5), {"padding": 2, "stride": 3}),
     "3 x 3, dilated": (convolution, ((20, 23), 64, 128, 3), {"padding": 2, "dilation": 2}),
     "4 x 4, dilated, every other pixel": (convolution, ((30, 33), 64, 128, 4), {"dilation": 3, "stride": 2}),
+    "3 x 3, one step of channels": (convolution, ((40, 40), 32, 96, 3), {"padding": 1}),
+    "3 x 3, batches of five steps": (convolution, ((9, 16), 160, 128, 3)),
     "parts of an image": (convolution, ((112, 60), 64, 64, 3), {"padding": 3}),
     "along one dimension": (convolution, ((300,), 128, 256, 9), {"padding": 4}),
 }

@@ -43,7 +43,7 @@ struct SplitPlan {
   int64_t rowsPerTask, panelsPerTask; ///< rows: whole blocks
   int64_t taskRows, taskColumns;      ///< tasks down and across
   int64_t stepsPerBlock;              ///< of k: those whose pieces of lhs stay in L2
-  int64_t steps;                      ///< of k in all
+  int64_t steps, batchSteps;          ///< of k in all, whole batches; of those that are split at a time
   int64_t planeRows;                  ///< rows of lhs in scratch
   int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
 };

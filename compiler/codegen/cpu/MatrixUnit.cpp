@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/MatrixUnit.h"
 
+#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -67,11 +68,14 @@ void Block::move(Value *place, Value *rowBytes, Intrinsic::ID instruction) {
   }
 }
 
-void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, Value *steps, Value *ahead,
-                        int64_t aheadBytes) {
+/// Products of pieces that are kept, times two tiles across.
+int64_t Block::instructions() const { return 6 * 2 * rowTiles; }
+
+void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, Value *first, Value *end,
+                        function_ref<void(Value *, int64_t)> meanwhile) {
   Type *byte = b.getInt8Ty();
   enum Piece { High, Middle, Low };
-  emitLoop(b, b.getInt64(0), steps, 1, [&](Value *step) {
+  forEach(b, first, end, 1, [&](Value *step) {
     Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(kPieces))));
     Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(kRhsStepBytes)));
     auto loadLhs = [&](Piece piece, unsigned tile) {
@@ -83,13 +87,11 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
       Value *place = b.getInt64((2 * piece + tile) * kTileRows * kRowBytes);
       emitTileLoad(b, kRhsTile + tile, emitAddress(b, byte, rhsStep, place), b.getInt64(kRowBytes));
     };
-    Value *aheadStep = emitAddress(b, byte, ahead, b.CreateMul(step, b.getInt64(aheadBytes)));
-    int64_t fetched = 0;
+    int64_t done = 0;
     auto multiply = [&](unsigned row, unsigned column) {
-      if (fetched < aheadBytes)
-        emitPrefetch(b, aheadStep, std::exchange(fetched, fetched + kRowBytes));
       b.CreateIntrinsic(Intrinsic::x86_tdpbf16ps,
                         {b.getInt8(2 * row + column), b.getInt8(kLhsTile + row), b.getInt8(kRhsTile + column)});
+      meanwhile(step, done++);
     };
     // From one pair of pieces to the next only one of them is loaded; the largest products come last.
     struct {
@@ -112,49 +114,90 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
 
 static Value *emitBytes(Ir &b, Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
 
-void emitSplitRhs(Ir &b, Value *from, Value *to, int64_t there) {
+int64_t getBatchSteps(int64_t steps) {
+  int64_t best = 4;
+  for (int64_t batch : {3, 5})
+    if (alignTo(steps, batch) < alignTo(steps, best))
+      best = batch;
+  return std::min(best, steps);
+}
+
+int64_t getLead(int64_t batchSteps) { return std::min<int64_t>(2, batchSteps / 2); }
+
+/// Columns 16 * half on of a pair of k (an i64 below 16) in a step.
+static void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pair, int64_t half) {
   auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
-  auto pairs = [&](int64_t begin, int64_t end, bool hasFirst, bool hasSecond) {
-    emitLoop(b, b.getInt64(begin), b.getInt64(end), 1, [&](Value *pair) {
-      for (unsigned j = 0; j < 2; ++j) {
-        auto load = [&](bool isThere, int64_t row) -> Value * {
-          if (!isThere)
-            return Constant::getNullValue(vector);
-          Value *place = b.CreateMul(b.CreateAdd(pair, b.getInt64(row)), b.getInt64(kColumns));
-          place = b.CreateAdd(place, b.getInt64(j * kTileRows));
-          return b.CreateAlignedLoad(vector, emitAddress(b, b.getFloatTy(), from, place), Align(sizeof(float)));
-        };
-        auto pieces = emitSplit(b, load(hasFirst, 0), load(hasSecond, kTileRows));
-        for (auto [i, piece] : enumerate(pieces)) {
-          Value *row = b.CreateMul(b.CreateAdd(pair, b.getInt64((2 * i + j) * kTileRows)), b.getInt64(kRowBytes));
-          b.CreateAlignedStore(piece, emitBytes(b, to, row), Align(kRowBytes));
-        }
-      }
-    });
+  auto load = [&](int64_t k) {
+    Value *row = from(b.CreateAdd(b.CreateMul(step, b.getInt64(kStep)), b.CreateAdd(pair, b.getInt64(k))));
+    Value *place = emitAddress(b, b.getFloatTy(), row, b.getInt64(half * kTileRows));
+    return b.CreateAlignedLoad(vector, place, Align(sizeof(float)));
   };
-  int64_t firsts = std::min(there, kTileRows), seconds = there - firsts;
-  pairs(0, seconds, true, true);
-  pairs(seconds, firsts, true, false);
-  pairs(firsts, kTileRows, false, false);
+  to = emitBytes(b, to, b.CreateMul(step, b.getInt64(kRhsStepBytes)));
+  auto pieces = emitSplit(b, load(0), load(kTileRows));
+  for (auto [i, piece] : enumerate(pieces)) {
+    Value *row = b.CreateMul(b.CreateAdd(pair, b.getInt64((2 * i + half) * kTileRows)), b.getInt64(kRowBytes));
+    b.CreateAlignedStore(piece, emitBytes(b, to, row), Align(kRowBytes));
+  }
+}
+
+void emitSplitRhs(Ir &b, RhsRow from, Value *to, int64_t first, int64_t end) {
+  emitLoop(b, b.getInt64(first), b.getInt64(end), 1, [&](Value *step) {
+    emitLoop(b, b.getInt64(0), b.getInt64(kTileRows), 1, [&](Value *pair) {
+      for (int64_t half : {0, 1})
+        emitSplitPair(b, from, to, step, pair, half);
+    });
+  });
 }
 
 void emitRowProducts(Ir &b, const RowProducts &x) {
-  // While a block is multiplied, its share of the weights that are split next comes from memory.
-  int64_t blocks = divideCeil(x.mostRows, kRows);
-  int64_t aheadBytes = alignTo(divideCeil(kStep * kColumns * sizeof(float), blocks), kRowBytes);
+  // Each step of a block brings its share of the next batch from memory.
+  int64_t blocks = divideCeil(x.mostRows, kRows), lead = getLead(x.steps);
+  int64_t shareLines = divideCeil(kStep * kColumns * int64_t(sizeof(float)), blocks * kRowBytes);
+  Value *zero = b.getInt64(0), *split = b.getInt64(x.steps - lead), *end = b.getInt64(x.steps);
+  Value *rowBytes = b.getInt64(kRowBytes), *planeBytes = b.getInt64(x.planeBytes);
+  if (lead == 0)
+    emitSplitRhs(b, x.weights, x.rhs, 0, x.steps);
+
   auto multiply = [&](Value *row, unsigned rowTiles) {
     Block block(b, rowTiles);
+    int64_t instructions = block.instructions();
     Value *products = emitBytes(b, x.products, b.CreateMul(row, b.getInt64(kProductRowBytes)));
+    Value *share = b.CreateMul(b.CreateUDiv(row, b.getInt64(kRows)), b.getInt64(x.steps * shareLines * kRowBytes));
+    Value *lhs = emitBytes(b, x.lhs, b.CreateMul(row, rowBytes)), *fetched = emitBytes(b, x.next(zero), share);
+    auto fetch = [&](Value *step, int64_t i) {
+      Value *lines = emitBytes(b, fetched, b.CreateMul(step, b.getInt64(shareLines * kRowBytes)));
+      for (int64_t line = i * shareLines / instructions; line < (i + 1) * shareLines / instructions; ++line)
+        emitPrefetch(b, lines, line * kRowBytes);
+    };
+    auto multiplyAlone = [&](Value *first, Value *end) {
+      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, first, end, fetch);
+    };
+    // Beside each step the one of `weights` that is `ahead` steps on is split.
+    auto multiplyAndSplit = [&](Value *first, Value *end, RhsRow weights, int64_t ahead) {
+      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, first, end, [&](Value *step, int64_t i) {
+        fetch(step, i);
+        constexpr int64_t kHalves = 2 * kTileRows;
+        for (int64_t half = i * kHalves / instructions; half < (i + 1) * kHalves / instructions; ++half)
+          emitSplitPair(b, weights, x.rhs, b.CreateAdd(step, b.getInt64(ahead)), b.getInt64(half / 2), half % 2);
+      });
+    };
     emitIf(b, x.isFirst, [&] { block.setZero(); });
     emitIf(b, b.CreateNot(x.isFirst), [&] { block.load(products, b.getInt64(kProductRowBytes)); });
-    Value *share = b.CreateMul(b.CreateUDiv(row, b.getInt64(kRows)), b.CreateMul(x.steps, b.getInt64(aheadBytes)));
-    block.multiplyAdd(emitBytes(b, x.lhs, b.CreateMul(row, b.getInt64(kRowBytes))), b.getInt64(x.planeBytes),
-                      b.getInt64(kRowBytes), x.rhs, x.steps, emitBytes(b, x.next, share), aheadBytes);
+    Value *isFirstBlock = b.CreateICmpEQ(row, zero);
+    Value *isLastBlock = b.CreateICmpSGE(b.CreateAdd(row, b.getInt64(rowTiles * kTileRows)), x.rows);
+    Value *splits = lead > 0 ? b.CreateOr(isFirstBlock, isLastBlock) : b.getFalse();
+    emitIf(b, splits, [&] {
+      emitIf(b, isFirstBlock, [&] { multiplyAndSplit(zero, split, x.weights, lead); });
+      emitIf(b, b.CreateNot(isFirstBlock), [&] { multiplyAlone(zero, split); });
+      emitIf(b, isLastBlock, [&] { multiplyAndSplit(split, end, x.next, lead - x.steps); });
+      emitIf(b, b.CreateNot(isLastBlock), [&] { multiplyAlone(split, end); });
+    });
+    emitIf(b, b.CreateNot(splits), [&] { multiplyAlone(zero, end); });
     block.store(products, b.getInt64(kProductRowBytes));
   };
   // Of what is left over up to half a block takes one tile instead of two.
   Value *whole = b.CreateAnd(b.CreateAdd(x.rows, b.getInt64(kRows - kTileRows - 1)), b.getInt64(-kRows));
-  emitLoop(b, b.getInt64(0), whole, kRows, [&](Value *row) { multiply(row, 2); });
+  emitLoop(b, zero, whole, kRows, [&](Value *row) { multiply(row, 2); });
   emitIf(b, b.CreateICmpSGT(x.rows, whole), [&] { multiply(whole, 1); });
 }
 

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -58,11 +59,13 @@ public:
   void load(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tileloadd64); }
   void store(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tilestored64); }
 
-  /// Adds the products of `steps` steps (i64). `lhs` is the block's first row in the first step's high piece, planes
-  /// lie `planeBytes` apart and rows `rowBytes`; `rhs` is the first step of a panel. Each step brings `aheadBytes` of
-  /// what lies from `ahead` on into L2.
+  /// Adds the products of steps from `first` up to `end` (i64). `lhs` is the block's first row in the high piece of
+  /// step 0, planes lie `planeBytes` apart and rows `rowBytes`; `rhs` is step 0 of a panel. meanwhile(step, i) emits
+  /// what the vector units do beside the i-th of the unit's instructions() in a step.
   void multiplyAdd(llvm::Value *lhs, llvm::Value *planeBytes, llvm::Value *rowBytes, llvm::Value *rhs,
-                   llvm::Value *steps, llvm::Value *ahead, int64_t aheadBytes);
+                   llvm::Value *first, llvm::Value *end,
+                   llvm::function_ref<void(llvm::Value *step, int64_t i)> meanwhile);
+  int64_t instructions() const;
 
 private:
   void move(llvm::Value *place, llvm::Value *rowBytes, llvm::Intrinsic::ID instruction);
@@ -71,22 +74,35 @@ private:
   unsigned rowTiles;
 };
 
-/// Steps of a panel that are split at a time: their pieces stay in L1 while all rows are multiplied with them.
-constexpr int64_t kRhsSteps = 4;
+/// How many of the `steps` steps of a panel make a batch: so many are split at a time, and their pieces stay in L1 while
+/// all rows are multiplied with them. The last batch is whole, too: it may go beyond `steps`.
+int64_t getBatchSteps(int64_t steps);
 
-/// Splits a step of a packed panel, [k][32 columns], of which `there` k are there: zeros for the others.
-void emitSplitRhs(Ir &b, llvm::Value *from, llvm::Value *to, int64_t there);
+/// How many steps ahead of their products the weights of a batch are split: tile loads wait until the stores before them
+/// are in L1.
+int64_t getLead(int64_t batchSteps);
 
-/// Rows times the steps of a panel that lie split in `rhs`.
+/// Where row k (i64, counted from the batch's first) of the weights lies: 32 floats.
+using RhsRow = llvm::function_ref<llvm::Value *(llvm::Value *k)>;
+
+/// Splits steps from `first` up to `end` of a batch.
+void emitSplitRhs(Ir &b, RhsRow from, llvm::Value *to, int64_t first, int64_t end);
+
+/// Rows times a batch, of which the first getLead() steps are split already.
+///
+/// The unit works beside the vector units: while it multiplies the first block of rows the other steps are split, and
+/// with the last block the first steps of the batch that follows. All batches are split to one place, as L1 keeps what
+/// is used again and again from what streams through it, and not two such places in turns.
 struct RowProducts {
   llvm::Value *lhs; ///< the first row in the first step's high piece; rows are kRowBytes apart
   int64_t planeBytes;
-  llvm::Value *rhs, *steps;
+  RhsRow weights, next; ///< of this batch, and of the one that follows
+  llvm::Value *rhs;     ///< where they are split to
+  int64_t steps;
   llvm::Value *products; ///< [row][32 columns] of f32; there are whole blocks of rows
   llvm::Value *rows;
-  llvm::Value *isFirst; ///< products are written, not added to (i1)
-  llvm::Value *next;    ///< weights that are split next
   int64_t mostRows;     ///< that `rows` may be
+  llvm::Value *isFirst; ///< products are written, not added to (i1)
 };
 constexpr int64_t kProductRowBytes = kColumns * sizeof(float);
 void emitRowProducts(Ir &b, const RowProducts &operands);

@@ -49,6 +49,8 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   int64_t rowBlocks = divideCeil(*m, kRows), panels = divideCeil(*n, kColumns);
   SplitPlan split;
   split.steps = divideCeil(*k, kStep);
+  split.batchSteps = getBatchSteps(split.steps);
+  split.steps = alignTo(split.steps, split.batchSteps);
   int64_t blocks = std::min(rowBlocks, std::max(kLeastBlocks, kLhsBytes / (kRows * kStepBytes * split.steps)));
   blocks = divideCeil(rowBlocks, divideCeil(rowBlocks, blocks));
   if (blocks * kRows * kStepBytes * split.steps > kLhsBytes)
@@ -70,10 +72,11 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   split.taskColumns = divideCeil(panels, split.panelsPerTask);
   split.stepsPerBlock = std::clamp<int64_t>(kLhsBytes / (split.rowsPerTask * kStepBytes), 1, split.steps);
   split.stepsPerBlock = divideCeil(split.steps, divideCeil(split.steps, split.stepsPerBlock));
+  split.stepsPerBlock = alignTo(split.stepsPerBlock, split.batchSteps);
   // Planes an odd number of lines apart: the pieces of a row lie in different sets of a cache.
   split.planeRows = split.rowsPerTask + 1;
   split.lhsBytes = split.stepsPerBlock * kPieces * split.planeRows * kRowBytes;
-  split.rhsBytes = kRhsSteps * kRhsStepBytes;
+  split.rhsBytes = split.batchSteps * kRhsStepBytes;
   int64_t productPanels = split.stepsPerBlock < split.steps ? split.panelsPerTask : 1;
   split.productBytes = productPanels * split.rowsPerTask * kColumns * int64_t(sizeof(float));
   return split;
@@ -100,7 +103,8 @@ public:
 
 private:
   void splitLhs(Value *firstStep, Value *lastStep);
-  void splitRhs(Value *panel, Value *firstStep, Value *lastStep);
+  void multiplyPanel(Value *panel, Value *firstStep, Value *lastStep, Value *place);
+  Value *rhsRow(Value *panel, Value *step, Value *k);
   void forEachStep(Value *first, Value *last, function_ref<void(Value *step, int64_t there)> body);
   Value *lhsOffset(Value *k);
   Value *loadPart(Value *place, int64_t there);
@@ -144,12 +148,17 @@ Value *SplitEmitter::loadPart(Value *place, int64_t there) {
   return emitMaskedLoad(b, vector, place, Align(sizeof(float)), emitLanesBelow(b, kTileRows, b.getInt64(there)));
 }
 
-/// body(step, how many of its k are there), the last step apart where it is no whole one.
+/// body(step, how many of its k are there), apart for a step that is no whole one and for those that fill a batch.
 void SplitEmitter::forEachStep(Value *first, Value *last, function_ref<void(Value *, int64_t)> body) {
   Value *whole = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(k / kStep));
   emitLoop(b, first, whole, 1, [&](Value *step) { body(step, kStep); });
   if (k % kStep)
     emitIf(b, b.CreateICmpSGT(last, whole), [&] { body(whole, k % kStep); });
+  int64_t there = divideCeil(k, kStep);
+  if (there < split.steps) {
+    Value *next = b.CreateBinaryIntrinsic(Intrinsic::smax, first, b.getInt64(there));
+    emitLoop(b, next, last, 1, [&](Value *step) { body(step, 0); });
+  }
 }
 
 void SplitEmitter::splitLhs(Value *firstStep, Value *lastStep) {
@@ -167,17 +176,44 @@ void SplitEmitter::splitLhs(Value *firstStep, Value *lastStep) {
   });
 }
 
-void SplitEmitter::splitRhs(Value *panel, Value *firstStep, Value *lastStep) {
-  Value *from = operands.rhsPanel(panel);
-  forEachStep(firstStep, lastStep, [&](Value *step, int64_t there) {
-    Value *to = address(rhs, times(b.CreateSub(step, firstStep), kRhsStepBytes));
-    emitSplitRhs(b, emitAddress(b, b.getFloatTy(), from, times(step, kStep * kColumns)), to, there);
+/// Row k of a panel, counted from a step on. Where lhs has zeros beyond its last column any row will do.
+Value *SplitEmitter::rhsRow(Value *panel, Value *step, Value *k) {
+  k = b.CreateAdd(times(step, kStep), k);
+  int64_t rows = *getConstant(plan.reductionSize());
+  if (rows < split.steps * kStep)
+    k = b.CreateBinaryIntrinsic(Intrinsic::umin, k, b.getInt64(rows - 1));
+  return emitAddress(b, b.getFloatTy(), operands.rhsPanel(panel), times(k, kColumns));
+}
+
+/// A panel's batches from one step to another. What follows the last is the next panel's first, then the first panel's
+/// in the next block.
+void SplitEmitter::multiplyPanel(Value *panel, Value *firstStep, Value *lastStep, Value *place) {
+  int64_t planeBytes = split.planeRows * kRowBytes;
+  auto following = [&](Value *panel, Value *step) {
+    Value *next = b.CreateAdd(step, b.getInt64(split.batchSteps)), *nextPanel = b.CreateAdd(panel, b.getInt64(1));
+    Value *isPanelEnd = b.CreateICmpEQ(next, lastStep);
+    Value *isBlockEnd = b.CreateAnd(isPanelEnd, b.CreateICmpEQ(nextPanel, task.lastPanel));
+    Value *isEnd = b.CreateAnd(isBlockEnd, b.CreateICmpEQ(next, b.getInt64(split.steps)));
+    next = b.CreateSelect(isPanelEnd, b.CreateSelect(isBlockEnd, lastStep, firstStep), next);
+    nextPanel = b.CreateSelect(isPanelEnd, b.CreateSelect(isBlockEnd, task.firstPanel, nextPanel), panel);
+    // After all there is nothing: the same once more, which is at hand.
+    return std::pair(b.CreateSelect(isEnd, panel, nextPanel), b.CreateSelect(isEnd, step, next));
+  };
+  forEach(b, firstStep, lastStep, split.batchSteps, [&](Value *step) {
+    auto [nextPanel, nextStep] = following(panel, step);
+    auto weights = [&](Value *k) { return rhsRow(panel, step, k); };
+    auto next = [&, panel = nextPanel, step = nextStep](Value *k) { return rhsRow(panel, step, k); };
+    Value *plane = address(lhs, times(b.CreateSub(step, firstStep), kPieces * planeBytes));
+    emitRowProducts(b, {plane, planeBytes, weights, next, rhs, split.batchSteps, place, rows, split.rowsPerTask,
+                        b.CreateICmpEQ(step, b.getInt64(0))});
   });
 }
 
 void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
   bool isOneBlock = split.stepsPerBlock == split.steps;
-  int64_t planeBytes = split.planeRows * kRowBytes, productBytes = split.rowsPerTask * kProductRowBytes;
+  int64_t productBytes = split.rowsPerTask * kProductRowBytes;
+  auto weights = [&](Value *k) { return rhsRow(task.firstPanel, b.getInt64(0), k); };
+  emitSplitRhs(b, weights, rhs, 0, getLead(split.batchSteps));
   forEach(b, b.getInt64(0), b.getInt64(split.steps), split.stepsPerBlock, [&](Value *first) {
     Value *last = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(split.stepsPerBlock)),
                                           b.getInt64(split.steps));
@@ -193,17 +229,7 @@ void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
       Value *place = products;
       if (!isOneBlock)
         place = address(products, times(b.CreateSub(panel, task.firstPanel), productBytes));
-      forEach(b, first, last, kRhsSteps, [&](Value *step) {
-        Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(step, b.getInt64(kRhsSteps)), last);
-        splitRhs(panel, step, end);
-        Value *isEnd = b.CreateICmpEQ(end, last);
-        Value *following = operands.rhsPanel(b.CreateAdd(panel, b.CreateZExt(isEnd, b.getInt64Ty())));
-        Value *nextStep = times(b.CreateSelect(isEnd, first, end), kStep * kColumns);
-        Value *plane = address(lhs, times(b.CreateSub(step, first), kPieces * planeBytes));
-        emitRowProducts(b, {plane, planeBytes, rhs, b.CreateSub(end, step), place, rows,
-                            b.CreateICmpEQ(step, b.getInt64(0)), emitAddress(b, b.getFloatTy(), following, nextStep),
-                            split.rowsPerTask});
-      });
+      multiplyPanel(panel, first, last, place);
       emitIf(b, isLast, [&] { finish(panel, place); });
     });
   });

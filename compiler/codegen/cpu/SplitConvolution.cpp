@@ -47,9 +47,9 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   std::array<int64_t, 2> reach = {(kernel[0] - 1) * dilation[0] / s, (kernel[1] - 1) * dilation[1] / s};
   split.pitch = split.width + reach[1];
   split.channelSteps = plan.groupInputs / kStep;
-  split.stepsAtOnce = kRhsSteps;
-  while (split.channelSteps % split.stepsAtOnce)
-    --split.stepsAtOnce;
+  for (int64_t batch : {1, 2, 5, 3, 4})
+    if (split.channelSteps % batch == 0)
+      split.batchSteps = batch;
 
   // Parts of the image whose pieces fit L2, then panels: each task splits its weights, a thread its pixels once.
   auto setRows = [&](int64_t rows) {
@@ -74,7 +74,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
   split.tasks = count();
-  split.rhsBytes = kRhsSteps * kRhsStepBytes;
+  split.rhsBytes = split.batchSteps * kRhsStepBytes;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
   return split;
 }
@@ -100,6 +100,15 @@ private:
   void splitPixel(Value *place, Value *pixel);
   void multiplyPanel(Value *panel, Value *rows);
   Value *placeOf(Value *row, Value *column);
+  int64_t batchesOfPanel() {
+    auto kernel = lastTwo(plan.kernel, 1);
+    return kernel[0] * kernel[1] * split.channelSteps / split.batchSteps;
+  }
+  /// Row k of a batch, counted through all panels.
+  Value *weightsRow(Value *batch, Value *k) {
+    Value *row = b.CreateAdd(times(batch, split.batchSteps * kStep), k);
+    return emitAddress(b, b.getFloatTy(), w, times(row, kColumns));
+  }
 
   Value *number(int64_t value) { return b.getInt64(value); }
   Value *times(Value *value, int64_t factor) { return b.CreateMul(value, number(factor)); }
@@ -167,27 +176,25 @@ void SplitConvolutionEmitter::splitPixels() {
   });
 }
 
-/// Tap by tap, a few steps of channels at a time.
+/// Tap by tap, a batch of channels at a time.
 void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
   auto kernel = lastTwo(plan.kernel, 1), dilation = lastTwo(plan.dilations, 1);
-  int64_t taps = kernel[0] * kernel[1], batchFloats = split.stepsAtOnce * kStep * kColumns;
-  Value *weights = emitAddress(b, b.getFloatTy(), w, times(panel, taps * plan.groupInputs * kColumns));
-  int64_t batches = split.channelSteps / split.stepsAtOnce;
-  // Weights follow each other by taps and by batches of channels alike: they are counted through.
-  emitLoop(b, number(0), number(taps * batches), 1, [&](Value *index) {
+  int64_t batches = split.channelSteps / split.batchSteps, count = batchesOfPanel();
+  Value *allBatches = times(task.lastPanel, count);
+  // Weights follow each other by taps, by batches of channels and by panels alike: they are counted through.
+  emitLoop(b, number(0), number(count), 1, [&](Value *index) {
     Value *tap = b.CreateUDiv(index, number(batches)), *batch = b.CreateURem(index, number(batches));
-    Value *from = emitAddress(b, b.getFloatTy(), weights, times(index, batchFloats));
-    emitLoop(b, number(0), number(split.stepsAtOnce), 1, [&](Value *step) {
-      emitSplitRhs(b, emitAddress(b, b.getFloatTy(), from, times(step, kStep * kColumns)),
-                   address(rhs, times(step, kRhsStepBytes)), kStep);
-    });
+    Value *inAll = b.CreateAdd(times(panel, count), index);
+    Value *following = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(inAll, number(1)),
+                                               b.CreateSub(allBatches, number(1)));
+    auto weights = [&](Value *k) { return weightsRow(inAll, k); };
+    auto next = [&](Value *k) { return weightsRow(following, k); };
     Value *row = times(b.CreateUDiv(tap, number(kernel[1])), dilation[0]);
     Value *column = times(b.CreateURem(tap, number(kernel[1])), dilation[1]);
     Value *pixels = b.CreateAdd(times(placeOf(row, column), kRowBytes),
-                                times(batch, split.stepsAtOnce * kPieces * planeBytes));
-    emitRowProducts(b, {address(lhs, pixels), planeBytes, rhs, number(split.stepsAtOnce), products, rows,
-                        b.CreateICmpEQ(index, number(0)), emitAddress(b, b.getFloatTy(), from, number(batchFloats)),
-                        split.products()});
+                                times(batch, split.batchSteps * kPieces * planeBytes));
+    emitRowProducts(b, {address(lhs, pixels), planeBytes, weights, next, rhs, split.batchSteps, products, rows,
+                        split.products(), b.CreateICmpEQ(index, number(0))});
   });
 }
 
@@ -199,6 +206,8 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     b.CreateStore(id, kept);
   });
   Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
+  Value *first = times(task.firstPanel, batchesOfPanel());
+  emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));
   emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
     multiplyPanel(panel, rows);
     finish(panel, products);

@@ -20,7 +20,7 @@ struct SplitConvolutionPlan {
   int64_t pitch;                      ///< pixels of a row in a plane
   int64_t planeRows;                  ///< rows of pixels in a plane
   int64_t pixels;                     ///< of all planes in scratch, and what blocks read beyond them
-  int64_t channelSteps, stepsAtOnce;
+  int64_t channelSteps, batchSteps; ///< of k in a tap; of those that are split at a time
   int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
   int64_t tasks;
 
