@@ -55,6 +55,8 @@ struct Step {
 };
 } // namespace
 
+static bool isOptimized(const Options &options) { return options.opt > 0; }
+
 /// Every pass in order, with what holds after it.
 static constexpr Step kSteps[] = {
     // Graphs that operators take are functions.
@@ -62,7 +64,7 @@ static constexpr Step kSteps[] = {
     // No operation writes to its operands; views are values.
     {Stage::Aten, [](Pipe &) { return createFunctionalizePass(); }},
     // What a model spells out is the operator that it means.
-    {Stage::Aten, [](Pipe &) { return createPatternsPass(); }},
+    {Stage::Aten, [](Pipe &) { return createPatternsPass(); }, false, isOptimized},
     // Products take bfloat16, as torch.autocast would have it.
     {Stage::Aten, [](Pipe &) { return createAutocastPass(); }, false, [](const Options &o) { return o.amp; }},
 
@@ -75,7 +77,7 @@ static constexpr Step kSteps[] = {
     // The same values by fewer operations; shape changes stand apart from arithmetic.
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.
-    {Stage::Prims, [](Pipe &) { return createFoldBatchNormPass(); }},
+    {Stage::Prims, [](Pipe &) { return createFoldBatchNormPass(); }, false, isOptimized},
     // Convolutions have channels last; transposes stand only where the model begins and ends.
     {Stage::Prims, [](Pipe &) { return createChooseLayoutPass(); }},
     // No convolution multiplies zeros between its input's elements.
@@ -93,9 +95,13 @@ static constexpr Step kSteps[] = {
     // What computes a size that data decide stands before all that has it.
     {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
-    {Stage::Loop, [](Pipe &) { return createFusePass(); }},
+    {Stage::Loop, [](Pipe &p) { return createFusePass(!isOptimized(p.options)); }},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
-    {Stage::Loop, [](Pipe &p) { return createPackWeightsPass(p.weights, p.packing, p.options.winograd); }, true},
+    {Stage::Loop,
+     [](Pipe &p) {
+       return createPackWeightsPass(p.weights, p.packing, p.options.winograd && isOptimized(p.options));
+     },
+     true},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };

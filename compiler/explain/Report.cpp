@@ -141,14 +141,6 @@ static std::string getTuning(loop::KernelOp kernel) {
   return text;
 }
 
-static std::string getAlgorithm(loop::KernelOp kernel) {
-  auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(*kernel.getBody().begin()->begin());
-  if (!convolution)
-    return "";
-  std::string m = std::to_string(convolution.getWinograd());
-  return m == "0" ? "direct" : "winograd F(" + m + "x" + m + ", 3x3)";
-}
-
 /// What a template multiplies; empty for float32 and for what is no template.
 static std::string getElements(loop::KernelOp kernel) {
   Operation *first = &*kernel.getBody().begin()->begin();
@@ -259,7 +251,7 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.name = launch.name;
     entry.kind = getKind(kernel).str();
     entry.source = launch.source;
-    entry.algorithm = getAlgorithm(kernel);
+    entry.algorithm = cpu::getAlgorithm(kernel, variant.target);
     entry.tuning = getTuning(kernel);
     entry.elements = getElements(kernel);
     describeDataFlow(kernel, launches, program->symbols, entry);

@@ -17,19 +17,23 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
-static void fuse(Block &block, ArrayRef<Symbol> symbols, unsigned &number) {
+static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, unsigned &number) {
   inlineProducers(block, symbols, InlineMode::Views);
   foldOperandViews(block, symbols);
-  reduceGatheredContractions(block, symbols);
-  inlineProducers(block, symbols, InlineMode::Values);
-  fuseEpilogues(block, symbols);
-  splitReductions(block, symbols);
-  createKernels(block, groupMembers(block, symbols), number);
+  if (!isPlain) {
+    reduceGatheredContractions(block, symbols);
+    inlineProducers(block, symbols, InlineMode::Values);
+    fuseEpilogues(block, symbols);
+    splitReductions(block, symbols);
+  }
+  createKernels(block, groupMembers(block, symbols, isPlain), number);
 }
 
 namespace {
 struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FusePass)
+
+  explicit FusePass(bool isPlain) : isPlain(isPlain) {}
 
   StringRef getArgument() const final { return "fuse"; }
   StringRef getDescription() const final { return "Fuse loops into kernels"; }
@@ -39,11 +43,14 @@ struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
     SmallVector<Symbol> symbols = getSymbols(getOperation());
     unsigned number = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      fuse(function.getBody().front(), symbols, number);
+      fuse(function.getBody().front(), symbols, isPlain, number);
   }
+
+private:
+  bool isPlain;
 };
 } // namespace
 
 } // namespace ptc::schedule
 
-std::unique_ptr<mlir::Pass> ptc::createFusePass() { return std::make_unique<schedule::FusePass>(); }
+std::unique_ptr<mlir::Pass> ptc::createFusePass(bool isPlain) { return std::make_unique<schedule::FusePass>(isPlain); }

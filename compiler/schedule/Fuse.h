@@ -16,7 +16,7 @@ class Pass;
 
 namespace ptc {
 
-/// Pipeline name: fuse.
-std::unique_ptr<mlir::Pass> createFusePass();
+/// Pipeline name: fuse. `isPlain`: views vanish, and every other operation is a kernel of its own.
+std::unique_ptr<mlir::Pass> createFusePass(bool isPlain = false);
 
 } // namespace ptc

@@ -29,8 +29,8 @@ bool isControl(Operation *op) { return op->getName().getDialectNamespace() == "c
 namespace {
 class Grouper {
 public:
-  Grouper(Block &block, ArrayRef<Symbol> symbols)
-      : block(block), symbols(symbols), definers(findSizeDefiners(cast<func::FuncOp>(block.getParentOp()))) {}
+  Grouper(Block &block, ArrayRef<Symbol> symbols, bool isPlain)
+      : block(block), symbols(symbols), isPlain(isPlain), definers(findSizeDefiners(cast<func::FuncOp>(block.getParentOp()))) {}
 
   std::vector<Group> run() {
     for (Operation &op : block)
@@ -46,6 +46,7 @@ private:
 
   Block &block;
   ArrayRef<Symbol> symbols;
+  bool isPlain;
   SmallVector<SizeDefiner> definers;
   std::vector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
@@ -166,7 +167,7 @@ void Grouper::place(Operation *op) {
   std::optional<unsigned> best;
   unsigned bestShared = 0;
   double bestSaved = 0;
-  for (unsigned candidate : mayShare(op) ? ArrayRef<unsigned>(candidates) : ArrayRef<unsigned>()) {
+  for (unsigned candidate : !isPlain && mayShare(op) ? ArrayRef<unsigned>(candidates) : ArrayRef<unsigned>()) {
     if (candidate < earliest)
       continue;
     double saved = savedBytes(op, candidate);
@@ -191,6 +192,8 @@ void Grouper::place(Operation *op) {
       readers[source].push_back(*best);
 }
 
-std::vector<Group> groupMembers(Block &block, ArrayRef<Symbol> symbols) { return Grouper(block, symbols).run(); }
+std::vector<Group> groupMembers(Block &block, ArrayRef<Symbol> symbols, bool isPlain) {
+  return Grouper(block, symbols, isPlain).run();
+}
 
 } // namespace ptc::schedule

@@ -27,8 +27,8 @@ struct Group {
   Shape shared; ///< the sizes of the dimensions that all members have first
 };
 
-/// In an order in which kernels can run.
-std::vector<Group> groupMembers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols);
+/// In an order in which kernels can run. `isPlain`: each operation alone.
+std::vector<Group> groupMembers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, bool isPlain);
 
 /// Whether it calls functions: the one member of its group, and no kernel.
 bool isControl(mlir::Operation *op);

@@ -49,6 +49,11 @@ with tempfile.TemporaryDirectory() as folder:
     check("kernels have times", len(kernels) > 0 and all(k["us"] > 0 for k in kernels))
     check("and their part of the roofline", "| of the roofline |" in done.stdout)
     check("the flops are the network's", sum(k["flops"] * k["count"] for k in kernels) >= 2 * 16 * (64 * 128 + 128 * 8))
+    groups = tiny["plain"]
+    named = [name for group in groups for name in group["kernels"]]
+    check("every kernel is compared with plain ones", len(set(named)) == len(named) == sum(k["count"] for k in kernels))
+    check("which take time, too", all(group["us"] > 0 and group["plain_us"] > 0 for group in groups))
+    check("the page says which are slower", "## Against plain code" in Path(folder, "benchmarks.md").read_text())
     chart = xml.etree.ElementTree.parse(f"{folder}/benchmarks.svg")
     check("the chart names the network", "tiny" in "".join(chart.getroot().itertext()))
     check("the page has the table", "| tiny |" in Path(folder, "benchmarks.md").read_text())

@@ -4,7 +4,10 @@
 // RUN: head -c 98304 /dev/zero >> %t.safetensors
 // RUN: ptc compile %s --weights %t.safetensors -o %t.s --emit asm --march sapphirerapids && FileCheck %s < %t.s
 // RUN: ptc compile %s --weights %t.safetensors -o %t.4.s --emit asm --march x86-64-v4 && FileCheck %s --check-prefix=NONE < %t.4.s
+// RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
 
+// EXPLAIN: k0_contract (contract, matrix unit)
+// EXPLAIN: k1_contract (contract)
 // CHECK: ldtilecfg
 // CHECK-COUNT-24: tdpbf16ps
 // CHECK: vfmadd231ps

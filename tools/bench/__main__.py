@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import models  # noqa: E402
+import plain  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
 from worker import CONTENDERS  # noqa: E402
@@ -108,6 +109,10 @@ def measure(network: str, contenders: list[str], options: argparse.Namespace, re
             if "ptc" in workers and results["machine"]["gflops"]:
                 workers["ptc"].ask("profile")
                 model["kernels"] = roofline.kernels(folder / "trace.json", options.threads)
+            if "ptc" in workers:
+                if workers["ptc"].ask("compare") is None:
+                    raise SystemExit(f"bench: error: ptc ended beside its plain code: {workers['ptc'].why()}")
+                model["plain"] = plain.compare(folder, options.threads)
         finally:
             for worker in workers.values():
                 worker.close()
@@ -200,6 +205,7 @@ def main() -> None:
         for title, model in results["models"].items():
             if "kernels" in model:
                 print(f"{title}: {model['machine']} code\n{report.roofline(model, results['machine'])}")
+        print(report.against_plain(results))
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
         (options.write / "benchmarks.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -7,6 +7,7 @@ import statistics
 from html import escape
 from pathlib import Path
 
+from plain import NOISE_US, slower
 from roofline import limits
 
 LABELS = {"ptc": "ptc", "eager": "PyTorch eager", "inductor": "inductor", "inductor-freezing": "inductor, freezing",
@@ -76,6 +77,19 @@ def roofline(model: dict, machine: dict, rows: int = 8) -> str:
     return "\n".join(lines) + "\n"
 
 
+def against_plain(results: dict) -> str:
+    """Each network's kernels beside those of `--opt 0`, and every group of kernels that is slower than its plain ones."""
+    lines = ["| network | groups of kernels | us | plain us | slower than plain |", "| --- | ---: | ---: | ---: | --- |"]
+    for title, model in results["models"].items():
+        if "plain" not in model:
+            continue
+        groups, losers = model["plain"], slower(model["plain"])
+        said = "; ".join(f"{' '.join(g['kernels'])}: {g['us']:.0f}, plain {g['plain_us']:.0f}" for g in losers) or "none"
+        us, plain_us = (sum(group[key] for group in groups) for key in ("us", "plain_us"))
+        lines.append(f"| {title} | {len(groups)} | {us:.0f} | {plain_us:.0f} | {said} |")
+    return "\n".join(lines) + "\n"
+
+
 def document(results: dict, command: str) -> str:
     machine = results["machine"]
     parts = [f"""# Benchmarks
@@ -103,6 +117,14 @@ its tensors by the other; more than 100 % of a limit by memory says that they ca
     for title, model in results["models"].items():
         if "kernels" in model:
             parts.append(f"\n### {title}\n\n{roofline(model, machine)}")
+    if any("plain" in model for model in results["models"].values()):
+        parts.append(f"""
+## Against plain code
+
+Does every rewrite and every fusion pay? `ptc compile --opt 0` makes a kernel of each elementary operation. Kernels of the same
+operators of the model, fused and plain, are one group; a group is slower if it takes a tenth and {NOISE_US:.0f} us more than its plain kernels.
+
+{against_plain(results)}""")
     parts.append("""
 ## Running it
 

@@ -10,9 +10,9 @@ from collections import defaultdict
 from pathlib import Path
 
 
-def kernels(trace: Path, threads: int) -> dict:
-    """Kernels that are alike as one row, the longest first: times of one call in microseconds. A kernel's time is what its
-    threads spent in it, divided by how many there are."""
+def times(trace: Path, threads: int) -> tuple[dict[str, float], dict[str, tuple[int, int]], float]:
+    """Microseconds of each kernel in one call, its operations and bytes, and microseconds of a call. A kernel's time is what
+    its threads spent in it, divided by how many there are."""
     events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
     calls = sorted((event["ts"], event["dur"]) for event in events if event["cat"] == "call")
     starts = [start for start, _ in calls]
@@ -24,15 +24,20 @@ def kernels(trace: Path, threads: int) -> dict:
             costs[event["name"]] = (event["args"]["flops"], event["args"]["bytes"])
     # Medians: a call that another process disturbed tells nothing of its kernels.
     busy = {name: statistics.median(times) for name, times in spent.items()}
+    return busy, costs, statistics.median(duration for _, duration in calls)
+
+
+def kernels(trace: Path, threads: int) -> dict:
+    """Kernels that are alike as one row, the longest first: times of one call in microseconds."""
+    busy, costs, wall = times(trace, threads)
     alike = defaultdict(list)
     for name, microseconds in busy.items():
         microseconds = max(microseconds, 1e-3)
         alike[re.sub(r"^k\d+_", "", name), *costs[name]].append(microseconds)
     rows = []
-    for (name, flops, traffic), times in alike.items():
-        rows.append({"kernel": name, "count": len(times), "us": sum(times), "flops": flops, "bytes": traffic})
+    for (name, flops, traffic), each in alike.items():
+        rows.append({"kernel": name, "count": len(each), "us": sum(each), "flops": flops, "bytes": traffic})
     rows.sort(key=lambda row: -row["us"])
-    wall = statistics.median(duration for _, duration in calls)
     return {"rows": rows, "call_us": wall, "busy_us": sum(busy.values())}
 
 

@@ -36,8 +36,13 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
 
     library = folder / "model.so"
     export(module, inputs, folder)
+
+    def tell(command: str, *options: str) -> str:
+        done = subprocess.run([ptc, command, folder / "model.pt2", *options], check=True, capture_output=True, text=True)
+        return done.stdout
+
     start = time.perf_counter()
-    subprocess.run([ptc, "compile", folder / "model.pt2", "-o", library], check=True, stderr=subprocess.PIPE, text=True)
+    tell("compile", "-o", str(library))
     prepare_ptc.seconds = time.perf_counter() - start
     model = Model(library, threads=threads)
     buffers = [torch.from_dlpack(result).clone() for result in model(*inputs)]
@@ -47,7 +52,23 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
             for _ in range(50):
                 model(*inputs, out=buffers)
 
-    prepare_ptc.profile = profile
+    def compare() -> None:
+        """For plain.py."""
+        import plain
+
+        plain_library = folder / "plain.so"
+        tell("compile", "--opt", "0", "-o", str(plain_library))
+        both = {"model": (model, ()), "plain": (Model(plain_library, threads=threads), ("--opt", "0"))}
+        for name, (one, options) in both.items():
+            (folder / f"{name}.explain.json").write_text(tell("explain", "--json", *options))
+            run_for(lambda one=one: one(*inputs, out=buffers), 0.2)
+        for i in range(plain.ROUNDS):
+            for name, (one, _) in both.items():
+                with one.profile(folder / f"{name}{i}.trace.json"):
+                    for _ in range(20):
+                        one(*inputs, out=buffers)
+
+    prepare_ptc.commands = {"profile": profile, "compare": compare}
     prepare_ptc.machine = model.machine
     return lambda: model(*inputs, out=buffers)
 
@@ -152,9 +173,9 @@ def main() -> None:
         run_for(call, 0.2)
         print(json.dumps({"seconds": seconds, "machine": getattr(prepare, "machine", None)}), file=answers, flush=True)
         for line in sys.stdin:
-            if line.strip() == "profile":
+            if command := getattr(prepare, "commands", {}).get(line.strip()):
                 run_for(call, 0.3)
-                prepare.profile()
+                command()
                 print("{}", file=answers, flush=True)
             else:
                 print(json.dumps(run_for(call, float(line))), file=answers, flush=True)

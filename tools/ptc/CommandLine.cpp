@@ -62,6 +62,12 @@ void addModelOptions(CLI::App &command, Options &options) {
   command.add_flag("!--no-winograd", options.winograd,
                    "Only direct convolutions: no other rounding, and smaller weights");
   command
+      .add_option("--opt", options.opt,
+                  "0: no rewrites and no fusion, a kernel for each elementary operation, to compare with")
+      ->check(CLI::Range(0, 1))
+      ->type_name("0|1")
+      ->capture_default_str();
+  command
       .add_option("--tuning-file", options.tuningFile,
                   "What was measured: kernels in it are compiled as it says; max-autotune adds those that are not")
       ->type_name("FILE");

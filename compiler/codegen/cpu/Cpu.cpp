@@ -130,12 +130,24 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
     other.join();
 }
 
+static RegisterFile getRegisters(const Target &target) {
+  return {target.vectorBytes, target.vectorRegisters, target.hasBf16Dot(), target.hasMatrixUnit()};
+}
+
+std::string getAlgorithm(mlir::Operation *kernel, const Target &target) {
+  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), getRegisters(target));
+  if (plan)
+    return plan->algorithm;
+  consumeError(plan.takeError()); // which emitKernels reports
+  return "";
+}
+
 Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form, const Cache *cache,
                                  ShowKernel show) {
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;
-  RegisterFile registers{target.vectorBytes, target.vectorRegisters, target.hasBf16Dot(), target.hasMatrixUnit()};
+  RegisterFile registers = getRegisters(target);
   std::string surroundings = describeSurroundings(module, target);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {

@@ -53,4 +53,7 @@ using ShowKernel = llvm::function_ref<void(llvm::StringRef kernel, size_t done, 
 llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form = CodeForm::Object,
                                        const Cache *cache = nullptr, ShowKernel show = nullptr);
 
+/// Which algorithm a loop.kernel runs on the target, where its kind alone does not say it: "direct, matrix unit".
+std::string getAlgorithm(mlir::Operation *kernel, const Target &target);
+
 } // namespace ptc::cpu

@@ -50,7 +50,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
     Expected<TemplateKernel> plan = planTemplate(first, registers);
     if (!plan)
       return plan.takeError();
-    return KernelPlan{plan->tasks, plan->scratchBytes, std::move(plan->emit)};
+    return KernelPlan{plan->tasks, plan->scratchBytes, std::move(plan->emit), std::move(plan->algorithm)};
   }
   if (isa<loop::ScatterOp>(first))
     return planScatter(kernel, registers);

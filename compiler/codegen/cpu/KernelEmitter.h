@@ -14,6 +14,7 @@ namespace ptc::cpu {
 struct KernelPlan {
   mlir::AffineExpr tasks, scratchBytes;
   std::function<void(KernelFrame &)> emit;
+  std::string algorithm; ///< see TemplateKernel
 };
 
 /// Fails where an operation is not one that code can be made for.

@@ -7,6 +7,8 @@
 #include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/WinogradConvolution.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace ptc::cpu {
 
 static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile registers) {
@@ -14,7 +16,8 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile reg
   if (!plan)
     return plan.takeError();
   return TemplateKernel{plan->tasks, plan->scratchBytes,
-                        [op, plan = *plan](KernelFrame &frame) { emitContraction(frame, op, plan); }};
+                        [op, plan = *plan](KernelFrame &frame) { emitContraction(frame, op, plan); },
+                        plan->split ? "matrix unit" : ""};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile registers) {
@@ -22,7 +25,8 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile 
   if (op.getWinograd() > 0) {
     WinogradPlan plan = planWinograd(op, registers);
     return TemplateKernel{constant(plan.tasks()), constant(plan.scratchBytes()),
-                          [op, plan](KernelFrame &frame) { emitWinograd(frame, op, plan); }};
+                          [op, plan](KernelFrame &frame) { emitWinograd(frame, op, plan); },
+                          llvm::formatv("winograd F({0}x{0}, 3x3)", op.getWinograd())};
   }
   ConvolutionPlan plan = planConvolution(op, registers);
   auto split = registers.matrixUnit ? planSplit(plan, op) : std::nullopt;
@@ -30,7 +34,8 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile 
                         [op, plan, split](KernelFrame &frame) {
                           plan.isDepthwise ? emitDepthwiseConvolution(frame, op, plan)
                                            : emitConvolution(frame, op, plan, split);
-                        }};
+                        },
+                        split ? "direct, matrix unit" : "direct"};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, RegisterFile registers) {
