@@ -100,6 +100,8 @@ def measure(network: str, contenders: list[str], options: argparse.Namespace, re
                 workers.pop("eager").close()
                 del model["contenders"]["eager"]
             order = [name for name in CONTENDERS if name in workers]
+            if not order:
+                raise SystemExit(f"bench: error: no contender is left for {network}")
             for block in range(options.blocks):
                 for name in order[block % len(order) :] + order[: block % len(order)]:
                     times = workers[name].ask(options.seconds)

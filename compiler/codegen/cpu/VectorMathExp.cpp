@@ -20,24 +20,35 @@ static Real expTail(Real r) {
 
 static Real reduceByLn2(Real x, Real n) { return fma(n, -kLn2Low, fma(n, -kLn2High, x)); }
 
+/// f(x), but 0 for x below `least`. A product that underflows takes hundreds of cycles of microcode, and softmaxes have
+/// many: what a mask hides is exp(-inf).
+static Real zeroBelow(Real x, double least, function_ref<Real(Real)> f) {
+  Truth isBelow = x < least;
+  return select(isBelow, 0.0, f(select(isBelow, 0.0, x)));
+}
+
 Value *emitExp(Ir &b, Value *value) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "exp", {value});
-  x = clamp(x, -104.0, 89.0); // beyond, the result is 0 or infinity anyway
-  Nearest n = nearest(x * M_LOG2E);
-  Real r = reduceByLn2(x, n.number);
-  return scaleByPower(expTail(r) + r + 1.0, n.integer).v;
+  return zeroBelow(x, -104.0, [](Real x) {
+    x = select(x > 89.0, 89.0, x); // above, the result is infinity anyway
+    Nearest n = nearest(x * M_LOG2E);
+    Real r = reduceByLn2(x, n.number);
+    return scaleByPower(expTail(r) + r + 1.0, n.integer);
+  }).v;
 }
 
 Value *emitExp2(Ir &b, Value *value) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "exp2", {value});
-  x = clamp(x, -151.0, 129.0);
-  Nearest n = nearest(x);
-  Real r = (x - n.number) * M_LN2;
-  return scaleByPower(expTail(r) + r + 1.0, n.integer).v;
+  return zeroBelow(x, -151.0, [](Real x) {
+    x = select(x > 129.0, 129.0, x);
+    Nearest n = nearest(x);
+    Real r = (x - n.number) * M_LN2;
+    return scaleByPower(expTail(r) + r + 1.0, n.integer);
+  }).v;
 }
 
 /// 2^n (exp(r) - 1) + (2^n - 1); at half the size, so that 2^n is finite.
