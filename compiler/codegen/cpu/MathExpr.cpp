@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/MicroTile.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
 #include <cmath>
@@ -19,12 +20,19 @@ Nearest nearest(Real x) {
   return {shifted - magic, bitsOf(shifted) - bitsOf(magic)};
 }
 
-/// Two steps, as 2^n itself may be out of range.
-Real scaleByPower(Real x, Bits n) {
+/// AVX-512 has an instruction; else two steps, as 2^n itself may be out of range.
+Real scaleByPower(Real x, Nearest n) {
+  auto *vector = dyn_cast<FixedVectorType>(x.v->getType());
+  constexpr unsigned kRegisterBits = 512, kRoundAsSet = 4;
+  if (vector && vector->getPrimitiveSizeInBits() == kRegisterBits) { // nobody else has vectors of this size
+    auto scale = isDouble(x) ? Intrinsic::x86_avx512_mask_scalef_pd_512 : Intrinsic::x86_avx512_mask_scalef_ps_512;
+    Value *all = Constant::getAllOnesValue(x.b->getIntNTy(vector->getNumElements()));
+    return x.with(x.b->CreateIntrinsic(scale, {}, {x.v, n.number.v, x.v, all, x.b->getInt32(kRoundAsSet)}));
+  }
   int64_t mantissaBits = isDouble(x) ? 52 : 23, bias = isDouble(x) ? 1023 : 127;
   auto power = [&](Bits k) { return fromBits((k + bias) << mantissaBits, x); };
-  Bits half = n >> 1;
-  return x * power(half) * power(n - half);
+  Bits half = n.integer >> 1;
+  return x * power(half) * power(n.integer - half);
 }
 
 Decomposed decompose(Real x) {
@@ -109,7 +117,7 @@ Real exp2Approximate(Real x) {
   Real sum = r.number(1.0 / 39916800);
   for (double factorial : {3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
     sum = fma(sum, r, 1 / factorial);
-  return scaleByPower(sum, n.integer);
+  return scaleByPower(sum, n);
 }
 
 /// log m = 2 atanh((m - 1) / (m + 1)), by its series: |s| < 0.172, s^18 / 19 < 1e-15.

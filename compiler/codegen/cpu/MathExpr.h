@@ -128,7 +128,7 @@ struct Nearest {
 Nearest nearest(Real x);
 
 /// x * 2^n, for |n| up to twice the exponent's range; rounded once unless it is denormal.
-Real scaleByPower(Real x, Bits n);
+Real scaleByPower(Real x, Nearest n);
 
 /// A positive normal number as m * 2^e with m in [sqrt(1/2), sqrt(2)).
 struct Decomposed {

@@ -35,7 +35,7 @@ Value *emitExp(Ir &b, Value *value) {
     x = select(x > 89.0, 89.0, x); // above, the result is infinity anyway
     Nearest n = nearest(x * M_LOG2E);
     Real r = reduceByLn2(x, n.number);
-    return scaleByPower(expTail(r) + r + 1.0, n.integer);
+    return scaleByPower(expTail(r) + r + 1.0, n);
   }).v;
 }
 
@@ -47,7 +47,7 @@ Value *emitExp2(Ir &b, Value *value) {
     x = select(x > 129.0, 129.0, x);
     Nearest n = nearest(x);
     Real r = (x - n.number) * M_LN2;
-    return scaleByPower(expTail(r) + r + 1.0, n.integer);
+    return scaleByPower(expTail(r) + r + 1.0, n);
   }).v;
 }
 
