@@ -61,6 +61,7 @@ struct Attention {
   Value added;    ///< To the scores.
   Value excluded; ///< Bools: true where there is no attention.
   double scale = 1;
+  SmallVector<Location> parts; ///< Where the model spells it out, the last first.
 };
 
 bool isLastDim(const AtenOp &op, Value x) {
@@ -79,6 +80,7 @@ Value peelScores(Value scores, Attention &found) {
     auto value = op->scalar("value");
     if (value && std::isinf(value->real) && value->real < 0 && op->tensor("self").getType() == scores.getType()) {
       found.excluded = op->tensor("mask");
+      found.parts.push_back(scores.getLoc());
       scores = op->tensor("self");
     }
   } else if (auto op = madeBy(scores, {"add.Tensor"}); op && scores.hasOneUse()) {
@@ -87,6 +89,7 @@ Value peelScores(Value scores, Attention &found) {
     if (alpha && alpha->real == 1 && inner.getType() == scores.getType() && fits(mask, scores) &&
         typeOf(mask).getElementType() == typeOf(scores).getElementType()) {
       found.added = mask;
+      found.parts.push_back(scores.getLoc());
       scores = inner;
     }
   }
@@ -95,6 +98,7 @@ Value peelScores(Value scores, Attention &found) {
     if (!number || !scores.hasOneUse() || op->tensor("self").getType() != scores.getType())
       break;
     found.scale *= op->name().starts_with("mul") ? *number : 1 / *number;
+    found.parts.push_back(scores.getLoc());
     scores = op->tensor("self");
   }
   return scores;
@@ -110,10 +114,12 @@ std::optional<Attention> match(const AtenOp &product) {
   Value scores = skipIdentities(softmax->tensor("self"));
   if (scores.getType() != weights.getType())
     return std::nullopt;
+  found.parts = {product->getLoc(), weights.getLoc()};
   scores = peelScores(scores, found);
   auto contraction = madeBy(scores, {"matmul.default", "bmm.default"});
   if (!contraction || !scores.hasOneUse())
     return std::nullopt;
+  found.parts.push_back(scores.getLoc());
   found.query = contraction->tensor("self");
   found.key = contraction->tensor(contraction->name() == "bmm.default" ? "mat2" : "other");
   // [..., L, E] all three, of one batch and one floating type.
@@ -171,7 +177,7 @@ Value emptyRows(OpBuilder &b, Location loc, const Attention &found) {
 
 void replace(Operation *product, const Attention &found) {
   OpBuilder b(product);
-  Location loc = product->getLoc();
+  Location loc = b.getFusedLoc(llvm::to_vector(llvm::reverse(found.parts)));
   Value mask = found.added;
   if (found.excluded)
     mask = aten::Call("logical_not.default").set("self", found.excluded)
