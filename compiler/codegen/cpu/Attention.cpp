@@ -52,7 +52,8 @@ private:
   void emitScoreTile(const QueryBlock &block, Value *firstKey, Value *row, unsigned rows, Value *panel);
   Value *maskScores(const QueryBlock &block, Value *scores, Value *query, Value *key);
   Value *loadMask(const QueryBlock &block, Value *query, Value *key);
-  void emitSoftmax(Value *row, Value *count);
+  void emitSoftmax(Value *rows, Value *count);
+  void rescaleOutput(Value *row);
   void emitValues(const QueryBlock &block, Value *firstKey, Value *count);
   void emitOutput(const QueryBlock &block);
 
@@ -146,11 +147,11 @@ void AttentionEmitter::emitKeyBlock(const QueryBlock &block, Value *firstKey) {
   Value *count = min(b.CreateSub(keys, firstKey), b.getInt64(plan.keyBlock));
   packKeys(block, firstKey, count);
   emitScores(block, firstKey, count);
-  emitLoop(b, b.getInt64(0), block.count, 1, [&](Value *row) { emitSoftmax(row, count); });
+  emitSoftmax(block.count, count);
   emitValues(block, firstKey, count);
 }
 
-/// Keys as panels [feature][lanes], or [feature / 2][lanes][2], zeros beyond the last.
+/// Keys as panels [feature][lanes], or [feature / 2][lanes][2]; beyond the last any numbers, which scores hide.
 void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value *count) {
   int64_t lanes = plan.panelVectors * plan.width;
   Value *k = f.pointers.lookup(op.getK()), *keyStride = stride(plan.k, 1), *featureStride = stride(plan.k, 0);
@@ -158,8 +159,10 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   Value *padded =
       b.CreateMul(b.CreateUDiv(b.CreateAdd(count, b.getInt64(lanes - 1)), b.getInt64(lanes)), b.getInt64(lanes));
   Align narrow(element->getScalarSizeInBits() / 8);
-  // A vector of keys at a time, so that stores are whole; strided loads of one
-  // feature of many keys hit lines that the next features use.
+  // A vector of keys at a time, so that stores are whole: squares of keys and features are transposed in registers. Other
+  // features are gathered; those of many keys hit lines that the next features use.
+  bool isUnit = element == score && getConstant(plan.k.strides.back()) == 1;
+  int64_t transposed = isUnit && plan.group == 1 ? plan.featureCount - plan.featureCount % plan.width : 0;
   emitLoop(b, b.getInt64(0), padded, plan.width, [&](Value *key) {
     Value *index = lanesFrom(key);
     Value *inside = emitLanesBelow(b, plan.width, b.CreateSub(count, key));
@@ -183,7 +186,20 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
         pack(b.getInt64(whole), true);
       return;
     }
-    emitLoop(b, b.getInt64(0), b.getInt64(plan.featureCount), 1, [&](Value *e) {
+    emitLoop(b, b.getInt64(0), b.getInt64(transposed), plan.width, [&](Value *e) {
+      SmallVector<Value *> square;
+      for (unsigned i = 0; i < plan.width; ++i) { // nobody looks at what stands for keys that are not there
+        Value *row = min(b.CreateAdd(key, b.getInt64(i)), b.CreateSub(count, b.getInt64(1)));
+        Value *from = b.CreateAdd(b.CreateAdd(origin, b.CreateMul(row, keyStride)), e);
+        square.push_back(b.CreateAlignedLoad(vector, emitAddress(b, element, k, from), narrow));
+      }
+      emitTranspose(b, square);
+      for (auto [i, keysOfFeature] : enumerate(square)) {
+        Value *at = b.CreateAdd(to, b.CreateMul(b.CreateAdd(e, b.getInt64(i)), b.getInt64(lanes)));
+        b.CreateAlignedStore(keysOfFeature, inScratch(plan.keysAt, at), align);
+      }
+    });
+    emitLoop(b, b.getInt64(transposed), b.getInt64(plan.featureCount), 1, [&](Value *e) {
       Value *places = placesOf(e);
       auto *type = FixedVectorType::get(element, plan.width);
       Value *loaded = emitMaskedGather(b, type, b.CreateGEP(element, k, places), narrow, inside);
@@ -333,48 +349,67 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
   return b.CreateFPCast(loaded, vector);
 }
 
-/// One row of scores becomes exp(score - maximum), in the type of factors, the nearest and what is left; what was
-/// summed before is scaled to the new maximum.
-void AttentionEmitter::emitSoftmax(Value *row, Value *count) {
-  Value *scores = scoreRow(row), *low = lowRow(row), *end = count;
-  Value *negativeInfinity = ConstantFP::getInfinity(score, /*Negative=*/true);
-  auto load = [&](Value *column) { return b.CreateAlignedLoad(vector, emitAddress(b, score, scores, column), align); };
-  Value *step = b.getInt64(plan.width), *zero = b.getInt64(0);
-  Value *most = emitLoop(b, zero, end, step, {splat(negativeInfinity)}, [&](Value *column, ArrayRef<Value *> values) {
-    return SmallVector<Value *>{b.CreateBinaryIntrinsic(Intrinsic::maximum, values[0], load(column))};
-  })[0];
-  Value *maximumAt = inScratch(plan.maximumAt, row), *sumAt = inScratch(plan.sumAt, row);
-  Value *before = b.CreateAlignedLoad(score, maximumAt, align);
-  Value *maximum = b.CreateBinaryIntrinsic(Intrinsic::maximum, before, b.CreateFPMaximumReduce(most));
-  b.CreateAlignedStore(maximum, maximumAt, align);
-  // A row with nothing seen so far: exp(-inf - 0) is 0, where -inf - -inf is not a number.
-  Value *none = b.CreateFCmpOEQ(maximum, negativeInfinity);
-  Value *origin = b.CreateSelect(none, constant(0), maximum);
-  Value *originLanes = splat(origin);
-  Value *sums =
-      emitLoop(b, zero, end, step, {Constant::getNullValue(vector)}, [&](Value *column, ArrayRef<Value *> values) {
-        Value *weights = emitExp(b, b.CreateFSub(load(column), originLanes));
-        // Narrower weights lie before what is still to be read.
-        Value *stored = weights;
-        Align narrow(factor->getScalarSizeInBits() / 8);
-        if (factor != score) {
-          stored = b.CreateFPTrunc(weights, vector->getWithNewType(factor));
-          Value *rest = b.CreateFSub(weights, b.CreateFPExt(stored, vector));
-          b.CreateAlignedStore(b.CreateFPTrunc(rest, stored->getType()), emitAddress(b, factor, low, column), narrow);
-        }
-        b.CreateAlignedStore(stored, emitAddress(b, factor, scores, column), narrow);
-        return SmallVector<Value *>{b.CreateFAdd(values[0], weights)};
-      })[0];
-  Value *sum = b.CreateFAddReduce(constant(0), sums);
-  cast<Instruction>(sum)->setHasAllowReassoc(true); // lanes in pairs
-  Value *rescale = emitExp(b, splat(b.CreateFSub(before, origin)));
-  Value *total = b.CreateFMul(b.CreateAlignedLoad(score, sumAt, align), b.CreateExtractElement(rescale, uint64_t(0)));
-  b.CreateAlignedStore(b.CreateFAdd(total, sum), sumAt, align);
-  emitIf(b, b.CreateFCmpUNE(before, maximum), [&] {
+/// Scores become exp(score - maximum), in the type of factors, the nearest and what is left; what was summed before is
+/// scaled to the new maximum. What there is one of in a row is computed for a vector of rows, and no row waits for
+/// another: a row by itself is a chain of reductions and exponentials, which takes twice as long.
+void AttentionEmitter::emitSoftmax(Value *rows, Value *count) {
+  Value *step = b.getInt64(plan.width), *zero = b.getInt64(0), *lowest = ConstantFP::getInfinity(score, true);
+  auto load = [&](Value *scores, Value *column) {
+    return b.CreateAlignedLoad(vector, emitAddress(b, score, scores, column), align);
+  };
+  emitLoop(b, zero, rows, 1, [&](Value *row) {
+    Value *scores = scoreRow(row);
+    Value *most = emitLoop(b, zero, count, step, {splat(lowest)}, [&](Value *column, ArrayRef<Value *> values) {
+      return SmallVector<Value *>{b.CreateBinaryIntrinsic(Intrinsic::maximum, values[0], load(scores, column))};
+    })[0];
+    b.CreateAlignedStore(b.CreateFPMaximumReduce(most), inScratch(plan.originAt, row), align);
+  });
+  emitLoop(b, zero, rows, plan.width, [&](Value *row) {
+    auto at = [&](int64_t place) { return inScratch(place, row); };
+    Value *before = b.CreateAlignedLoad(vector, at(plan.maximumAt), align);
+    Value *now = b.CreateAlignedLoad(vector, at(plan.originAt), align);
+    Value *maximum = b.CreateBinaryIntrinsic(Intrinsic::maximum, before, now);
+    // A row with nothing seen so far: exp(-inf - 0) is 0, where -inf - -inf is not a number.
+    Value *origin = b.CreateSelect(b.CreateFCmpOEQ(maximum, splat(lowest)), splat(constant(0)), maximum);
+    Value *rescale = emitExp(b, b.CreateFSub(before, origin));
+    Value *sum = b.CreateFMul(b.CreateAlignedLoad(vector, at(plan.sumAt), align), rescale);
+    b.CreateAlignedStore(maximum, at(plan.maximumAt), align);
+    b.CreateAlignedStore(origin, at(plan.originAt), align);
+    b.CreateAlignedStore(rescale, at(plan.rescaleAt), align);
+    b.CreateAlignedStore(sum, at(plan.sumAt), align);
+  });
+  emitLoop(b, zero, rows, 1, [&](Value *row) {
+    Value *scores = scoreRow(row), *low = lowRow(row);
+    Value *origin = splat(b.CreateAlignedLoad(score, inScratch(plan.originAt, row), align));
+    Value *none = Constant::getNullValue(vector);
+    Value *sums = emitLoop(b, zero, count, step, {none}, [&](Value *column, ArrayRef<Value *> values) {
+      Value *weights = emitExp(b, b.CreateFSub(load(scores, column), origin));
+      // Narrower weights lie before what is still to be read.
+      Value *stored = weights;
+      Align narrow(factor->getScalarSizeInBits() / 8);
+      if (factor != score) {
+        stored = b.CreateFPTrunc(weights, vector->getWithNewType(factor));
+        Value *rest = b.CreateFSub(weights, b.CreateFPExt(stored, vector));
+        b.CreateAlignedStore(b.CreateFPTrunc(rest, stored->getType()), emitAddress(b, factor, low, column), narrow);
+      }
+      b.CreateAlignedStore(stored, emitAddress(b, factor, scores, column), narrow);
+      return SmallVector<Value *>{b.CreateFAdd(values[0], weights)};
+    })[0];
+    Value *sum = b.CreateFAddReduce(constant(0), sums), *sumAt = inScratch(plan.sumAt, row);
+    cast<Instruction>(sum)->setHasAllowReassoc(true); // lanes in pairs
+    b.CreateAlignedStore(b.CreateFAdd(b.CreateAlignedLoad(score, sumAt, align), sum), sumAt, align);
+    rescaleOutput(row);
+  });
+}
+
+void AttentionEmitter::rescaleOutput(Value *row) {
+  Value *rescale = b.CreateAlignedLoad(score, inScratch(plan.rescaleAt, row), align);
+  emitIf(b, b.CreateFCmpUNE(rescale, constant(1)), [&] {
     Value *output = inScratch(plan.outputAt, b.CreateMul(row, b.getInt64(plan.valueStride)));
-    emitLoop(b, zero, b.getInt64(plan.valueStride), plan.width, [&](Value *e) {
+    emitLoop(b, b.getInt64(0), b.getInt64(plan.valueStride), plan.width, [&](Value *e) {
       Value *address = emitAddress(b, score, output, e);
-      b.CreateAlignedStore(b.CreateFMul(b.CreateAlignedLoad(vector, address, align), rescale), address, align);
+      Value *scaled = b.CreateFMul(b.CreateAlignedLoad(vector, address, align), splat(rescale));
+      b.CreateAlignedStore(scaled, address, align);
     });
   });
 }
@@ -435,13 +470,14 @@ void AttentionEmitter::emitOutput(const QueryBlock &block) {
   emitLoop(b, b.getInt64(0), block.count, 1, [&](Value *row) {
     Value *sum = b.CreateAlignedLoad(score, inScratch(plan.sumAt, row), align);
     // Nothing seen: the output is 0 / 1.
-    Value *divisor = splat(b.CreateSelect(b.CreateFCmpOEQ(sum, constant(0)), constant(1), sum));
+    sum = b.CreateSelect(b.CreateFCmpOEQ(sum, constant(0)), constant(1), sum);
+    Value *factor = splat(b.CreateFDiv(constant(1), sum));
     Value *output = inScratch(plan.outputAt, b.CreateMul(row, b.getInt64(plan.valueStride)));
     SmallVector<Value *> outer = block.outer;
     outer.push_back(b.CreateAdd(block.first, row));
     auto store = [&](Value *e, Value *mask) {
       Value *value = b.CreateAlignedLoad(vector, emitAddress(b, score, output, e), align);
-      epilogue.store(outer, e, b.CreateFDiv(value, divisor), mask);
+      epilogue.store(outer, e, b.CreateFMul(value, factor), mask);
     };
     emitLoop(b, b.getInt64(0), b.getInt64(whole), plan.width, [&](Value *e) { store(e, nullptr); });
     if (tail)

@@ -20,8 +20,8 @@ static void planScratch(AttentionPlan &plan) {
   plan.scoresAt = place(plan.queryBlock * (plan.keyBlock + plan.width));
   plan.lowAt = place(plan.group > 1 ? llvm::divideCeil(plan.queryBlock * (plan.keyBlock + plan.width), 2) : 0);
   plan.outputAt = place(plan.queryBlock * plan.valueStride);
-  plan.maximumAt = place(plan.queryBlock);
-  plan.sumAt = place(plan.queryBlock);
+  for (int64_t *ofRows : {&plan.maximumAt, &plan.sumAt, &plan.originAt, &plan.rescaleAt}) // whole vectors of rows
+    *ofRows = place(llvm::alignTo(plan.queryBlock, plan.width));
   plan.queriesAt = place(plan.copyQueries ? plan.queryBlock * plan.featureCount : 0);
   plan.valuesAt = place(plan.copyValues ? plan.keyBlock * plan.valueStride : 0);
   plan.scratchSize = size;

@@ -29,7 +29,7 @@ struct AttentionPlan {
   loop::StridedAccess q, k, v, mask; ///< over (outer..., position, feature or key)
 
   /// Places in scratch, in bytes.
-  int64_t keysAt, scoresAt, lowAt, outputAt, maximumAt, sumAt, queriesAt, valuesAt, scratchSize;
+  int64_t keysAt, scoresAt, lowAt, outputAt, maximumAt, sumAt, originAt, rescaleAt, queriesAt, valuesAt, scratchSize;
   int64_t featureCount, valueFeatureCount, valueStride, scoreBytes;
   int64_t packedFeatures; ///< of a key in scratch: whole groups
   mlir::AffineExpr blocks, tasks;

@@ -179,6 +179,26 @@ Value *emitInterleave(Ir &b, Value *first, Value *second) {
   return b.CreateBitCast(pairs, FixedVectorType::get(type->getElementType(), 2 * width));
 }
 
+/// Blocks of two by two, of ever larger squares (J. O. Eklundh, "A Fast Computer Method for Matrix Transposing", 1972).
+void emitTranspose(Ir &b, MutableArrayRef<Value *> rows) {
+  int lanes = rows.size();
+  for (int size = 1; size < lanes; size *= 2) {
+    SmallVector<int> low, high;
+    for (int lane = 0; lane < lanes; ++lane) {
+      bool isSecond = lane & size;
+      low.push_back(isSecond ? lanes + lane - size : lane);
+      high.push_back(isSecond ? lanes + lane : lane + size);
+    }
+    for (int i = 0; i < lanes; ++i) {
+      if (i & size)
+        continue;
+      Value *first = rows[i], *second = rows[i + size];
+      rows[i] = b.CreateShuffleVector(first, second, low);
+      rows[i + size] = b.CreateShuffleVector(first, second, high);
+    }
+  }
+}
+
 /// acc + x[0] * y[0] + x[1] * y[1] (+ ...) in every lane; of x's bytes unsigned.
 static Value *multiplyAddGroups(Ir &b, Value *x, Value *y, Value *acc) {
   bool isBytes = acc->getType()->isIntOrIntVectorTy();

@@ -99,6 +99,9 @@ llvm::Value *emitLoadGroup(Ir &b, llvm::Type *element, unsigned group, llvm::Val
 /// Two rows of columns, column by column side by side (`second` null: zeros).
 llvm::Value *emitInterleave(Ir &b, llvm::Value *first, llvm::Value *second);
 
+/// Rows become columns, in place: as many vectors as each has lanes, a power of two.
+void emitTranspose(Ir &b, llvm::MutableArrayRef<llvm::Value *> rows);
+
 /// A row of constants 0, stride, 2 * stride, ...
 llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, int64_t stride);
 llvm::SmallVector<llvm::Value *> strided(Ir &b, unsigned count, llvm::Value *stride);
