@@ -159,8 +159,8 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   Value *padded =
       b.CreateMul(b.CreateUDiv(b.CreateAdd(count, b.getInt64(lanes - 1)), b.getInt64(lanes)), b.getInt64(lanes));
   Align narrow(element->getScalarSizeInBits() / 8);
-  // A vector of keys at a time, so that stores are whole: squares of keys and features are transposed in registers. Other
-  // features are gathered; those of many keys hit lines that the next features use.
+  // A vector of keys at a time, so that stores are whole: squares of keys and features are transposed in registers.
+  // Other features are gathered; those of many keys hit lines that the next features use.
   bool isUnit = element == score && getConstant(plan.k.strides.back()) == 1;
   int64_t transposed = isUnit && plan.group == 1 ? plan.featureCount - plan.featureCount % plan.width : 0;
   emitLoop(b, b.getInt64(0), padded, plan.width, [&](Value *key) {
@@ -470,14 +470,13 @@ void AttentionEmitter::emitOutput(const QueryBlock &block) {
   emitLoop(b, b.getInt64(0), block.count, 1, [&](Value *row) {
     Value *sum = b.CreateAlignedLoad(score, inScratch(plan.sumAt, row), align);
     // Nothing seen: the output is 0 / 1.
-    sum = b.CreateSelect(b.CreateFCmpOEQ(sum, constant(0)), constant(1), sum);
-    Value *factor = splat(b.CreateFDiv(constant(1), sum));
+    Value *divisor = splat(b.CreateSelect(b.CreateFCmpOEQ(sum, constant(0)), constant(1), sum));
     Value *output = inScratch(plan.outputAt, b.CreateMul(row, b.getInt64(plan.valueStride)));
     SmallVector<Value *> outer = block.outer;
     outer.push_back(b.CreateAdd(block.first, row));
     auto store = [&](Value *e, Value *mask) {
       Value *value = b.CreateAlignedLoad(vector, emitAddress(b, score, output, e), align);
-      epilogue.store(outer, e, b.CreateFMul(value, factor), mask);
+      epilogue.store(outer, e, b.CreateFDiv(value, divisor), mask);
     };
     emitLoop(b, b.getInt64(0), b.getInt64(whole), plan.width, [&](Value *e) { store(e, nullptr); });
     if (tail)

@@ -20,11 +20,18 @@ Nearest nearest(Real x) {
   return {shifted - magic, bitsOf(shifted) - bitsOf(magic)};
 }
 
+/// Whether the kernel's machine has vector registers of so many bits (KernelEmitter says it).
+static bool hasRegisters(Ir &b, unsigned bits) {
+  unsigned most = 0;
+  b.GetInsertBlock()->getParent()->getFnAttribute("prefer-vector-width").getValueAsString().getAsInteger(10, most);
+  return most >= bits;
+}
+
 /// AVX-512 has an instruction; else two steps, as 2^n itself may be out of range.
 Real scaleByPower(Real x, Nearest n) {
   auto *vector = dyn_cast<FixedVectorType>(x.v->getType());
   constexpr unsigned kRegisterBits = 512, kRoundAsSet = 4;
-  if (vector && vector->getPrimitiveSizeInBits() == kRegisterBits) { // nobody else has vectors of this size
+  if (vector && vector->getPrimitiveSizeInBits() == kRegisterBits && hasRegisters(*x.b, kRegisterBits)) {
     auto scale = isDouble(x) ? Intrinsic::x86_avx512_mask_scalef_pd_512 : Intrinsic::x86_avx512_mask_scalef_ps_512;
     Value *all = Constant::getAllOnesValue(x.b->getIntNTy(vector->getNumElements()));
     return x.with(x.b->CreateIntrinsic(scale, {}, {x.v, n.number.v, x.v, all, x.b->getInt32(kRoundAsSet)}));
