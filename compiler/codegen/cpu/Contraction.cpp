@@ -253,10 +253,13 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   bool inPlace = !plan.rhsIsPacked && !plan.packRhs;
   Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
   TileOperand rhsTile = rhsOperand(block, panel, vectors);
-  if (tileOfTask && plan.rhsIsPacked) {
+  int64_t stepBytes = plan.group * plan.panel * plan.rhsBytes;
+  if (plan.rhsIsPacked && getConstant(plan.tiles.count) == 1) {
+    rhsTile.streamedBytes = stepBytes;
+  } else if (tileOfTask && plan.rhsIsPacked) {
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
-    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, plan.group * plan.panel * plan.rhsBytes);
+    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes);
   }
   emitReduction(tile, acc, lhsOperand(block, row, rows), rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));

@@ -133,11 +133,11 @@ static Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *acc) {
   return b.CreateAdd(acc, b.CreateMul(x, y));
 }
 
-void emitPrefetch(Ir &b, Value *address, int64_t offset) {
-  constexpr int kRead = 0, kIntoL2 = 2, kData = 1;
+void emitPrefetch(Ir &b, Value *address, int64_t offset, Into cache) {
+  constexpr int kRead = 0, kIntoL1 = 3, kIntoL2 = 2, kData = 1;
   b.CreateIntrinsic(Intrinsic::prefetch, {address->getType()},
-                    {emitAddress(b, b.getInt8Ty(), address, b.getInt64(offset)), b.getInt32(kRead), b.getInt32(kIntoL2),
-                     b.getInt32(kData)});
+                    {emitAddress(b, b.getInt8Ty(), address, b.getInt64(offset)), b.getInt32(kRead),
+                     b.getInt32(cache == Into::L1 ? kIntoL1 : kIntoL2), b.getInt32(kData)});
 }
 
 Value *emitLoadGroup(Ir &b, Type *element, unsigned group, Value *address, Value *stride, Value *left) {
@@ -272,8 +272,8 @@ static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileO
   }
 }
 
-/// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies `ahead` (or null).
-static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, Value *ahead,
+/// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies ahead in `rhs`.
+static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, const TileOperand &rhs,
                       function_ref<void(Accumulators &, Value *)> step) {
   auto *constant = dyn_cast<ConstantInt>(size);
   // Few steps are written out: no loop, and every address a displacement.
@@ -292,10 +292,16 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
   unsigned unroll = count > 16 ? 2 : 4;
   auto run = [&](Value *begin, Value *end, unsigned copies, SmallVector<Value *> carriedIn) {
     return emitLoop(b, begin, end, b.getInt64(copies), carriedIn, [&](Value *k, ArrayRef<Value *> carried) {
+      constexpr int64_t kLine = 64;
       SmallVector<Value *> sums(carried);
+      int64_t streamed = copies > 1 ? rhs.streamedBytes : 0; // the rest of a loop has been asked for
+      Value *here = emitAddress(b, b.getInt8Ty(), rhs.base, b.CreateMul(k, b.getInt64(streamed)));
       for (unsigned u = 0; u < copies; ++u) {
-        if (ahead && u % 2)
-          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), ahead, b.CreateMul(k, b.getInt64(kAheadBytes))), u / 2 * 64);
+        for (int64_t line = alignTo(u * streamed, kLine); line < (u + 1) * streamed; line += kLine)
+          emitPrefetch(b, here, kStreamDistance + line, Into::L1);
+        if (rhs.ahead && u % 2)
+          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(kAheadBytes))),
+                       u / 2 * kLine);
         MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
         Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
         step(one, b.CreateNSWAdd(k, b.getInt64(u)));
@@ -337,7 +343,7 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
 void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, const TileOperand &rhs,
                   Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
   if (tile.group == 1) {
-    emitSteps(b, tile, acc, size, rhs.ahead, [&](Accumulators &sums, Value *k) {
+    emitSteps(b, tile, acc, size, rhs, [&](Accumulators &sums, Value *k) {
       emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows, lastMask);
     });
     return;
@@ -347,7 +353,7 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
     emitGroupStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), left, activeRows,
                   lastMask);
   };
-  emitSteps(b, tile, acc, groups, rhs.ahead,
+  emitSteps(b, tile, acc, groups, rhs,
             [&](Accumulators &sums, Value *index) { step(sums, b.CreateMul(index, group), nullptr); });
   acc.values = forEach(b, whole, size, tile.group, acc.values, [&](Value *k, ArrayRef<Value *> values) {
     Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(values)};

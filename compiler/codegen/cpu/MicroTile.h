@@ -78,13 +78,22 @@ struct TileOperand {
   bool grouped = false;
   /// Null, or what a later tile reads: brought into L2 meanwhile, kAheadBytes a step.
   llvm::Value *ahead = nullptr;
+  /// Bytes of a step, where these are contiguous and nobody reads them twice: they come into L1 shortly before.
+  int64_t streamedBytes = 0;
 };
 
-/// Brings the line of address + offset (bytes) into L2.
-void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset);
+/// A level of cache.
+enum class Into { L1, L2 };
+
+/// Brings the line of address + offset (bytes) into a cache.
+void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset, Into cache = Into::L2);
 
 /// Half a cache line: one prefetch for two steps hides among their loads.
 constexpr int64_t kAheadBytes = 32;
+
+/// How far before its use what is streamed is asked for, in bytes. Two cores of a Xeon read 51 GB/s from 256 to 1024 on,
+/// 39 without, and 36 to 40 where L2 is asked for what is 4 to 96 KiB away.
+constexpr int64_t kStreamDistance = 1024;
 
 /// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights
 /// at hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
