@@ -4,10 +4,6 @@
 
 #include "dialects/core/Polynomial.h"
 
-#include "mlir/IR/AffineMap.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
-
 #include <cmath>
 
 using namespace mlir;
@@ -15,12 +11,8 @@ using llvm::StringRef;
 
 namespace ptc::import {
 
-namespace {
-/// torch's own infinity for sizes is near to INT64_MAX, and not quite it.
-constexpr int64_t kInfinite = int64_t(1) << 62;
 /// Names that `wrap` makes; torch's are Python identifiers.
-constexpr char kWrappedMark = '$';
-} // namespace
+static constexpr char kWrappedMark = '$';
 
 SymbolTable::SymbolTable(MLIRContext *context, const ExportedProgram &program)
     : context(context), hasRanges(program.hasRanges) {
@@ -352,204 +344,6 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
   if (getConstant(divisor) == 1 && range(right).min > 0)
     return whole(divideExactly(left, right) ? constant(0) : left % right);
   return unknown();
-}
-
-//===----------------------------------------------------------------------===//
-// Conditions
-//===----------------------------------------------------------------------===//
-
-/// The relation of a difference to zero that a comparison states.
-static StringRef relation(StringRef name) {
-  return llvm::is_contained({"Eq", "Ne", "Lt", "Le", "Gt", "Ge"}, name) ? name : "";
-}
-
-std::optional<bool> SymbolTable::prove(const Expression &condition) {
-  if (condition.kind == Expression::Boolean || condition.kind == Expression::Integer)
-    return condition.integer != 0;
-  if (condition.kind != Expression::Call || condition.arguments.empty())
-    return std::nullopt;
-  StringRef name = condition.name;
-  if (name == "Not") {
-    auto inner = prove(condition.arguments[0]);
-    return inner ? std::optional(!*inner) : std::nullopt;
-  }
-  if (condition.arguments.size() != 2)
-    return std::nullopt;
-  if (name == "And" || name == "Or") {
-    auto a = prove(condition.arguments[0]), b = prove(condition.arguments[1]);
-    bool decisive = name == "Or"; // One `true` decides an Or, one `false` an And.
-    if (a == decisive || b == decisive)
-      return decisive;
-    return a && b ? std::optional(!decisive) : std::nullopt;
-  }
-  if (relation(name).empty())
-    return std::nullopt;
-  auto difference = evaluate(Expression::makeCall("Sub", condition.arguments));
-  if (!difference) {
-    llvm::consumeError(difference.takeError());
-    return std::nullopt;
-  }
-  if (range(simplify(difference->denominator)).min <= 0)
-    return std::nullopt;
-  Range r = range(simplify(difference->numerator));
-  bool isZero = r.min == 0 && r.max == 0, isNonZero = r.min > 0 || r.max < 0;
-  auto decide = [](bool yes, bool no) { return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt; };
-  if (name == "Eq")
-    return decide(isZero, isNonZero);
-  if (name == "Ne")
-    return decide(isNonZero, isZero);
-  if (name == "Lt")
-    return decide(r.max < 0, r.min >= 0);
-  if (name == "Le")
-    return decide(r.max <= 0, r.min > 0);
-  return name == "Gt" ? decide(r.min > 0, r.max <= 0) : decide(r.min >= 0, r.max < 0);
-}
-
-/// Max(a, b) == b says a <= b, and needs no symbol for the larger one.
-static std::optional<Expression> withoutExtremum(const Expression &condition) {
-  if (condition.kind != Expression::Call || condition.name != "Eq" || condition.arguments.size() != 2)
-    return std::nullopt;
-  for (unsigned side : {0, 1}) {
-    const Expression &extremum = condition.arguments[side], &other = condition.arguments[1 - side];
-    bool isMax = extremum.name == "Max";
-    if (extremum.kind != Expression::Call || (!isMax && extremum.name != "Min") || extremum.arguments.size() != 2)
-      continue;
-    for (unsigned i : {0, 1})
-      if (extremum.arguments[i] == other)
-        return Expression::makeCall(isMax ? "Ge" : "Le", {other, extremum.arguments[1 - i]});
-  }
-  return std::nullopt;
-}
-
-/// Not(a < b) says a >= b, Not(Or(p, q)) that neither holds.
-static std::optional<Expression> withoutNegation(const Expression &condition) {
-  static const std::pair<StringRef, StringRef> kContraries[] = {{"Eq", "Ne"}, {"Lt", "Ge"}, {"Gt", "Le"}};
-  if (condition.kind != Expression::Call || condition.name != "Not" || condition.arguments.size() != 1)
-    return std::nullopt;
-  const Expression &inner = condition.arguments[0];
-  if (inner.kind != Expression::Call)
-    return std::nullopt;
-  for (auto [a, b] : kContraries)
-    if (inner.name == a || inner.name == b)
-      return Expression::makeCall((inner.name == a ? b : a).str(), inner.arguments);
-  if (inner.name != "Or")
-    return std::nullopt;
-  std::vector<Expression> parts;
-  for (const Expression &part : inner.arguments)
-    parts.push_back(Expression::makeCall("Not", {part}));
-  return Expression::makeCall("And", std::move(parts));
-}
-
-void SymbolTable::addGuard(const Expression &condition) {
-  if (auto simpler = withoutExtremum(condition)) {
-    addGuard(*simpler);
-  } else if (auto positive = withoutNegation(condition)) {
-    addGuard(*positive);
-  } else if (condition.kind == Expression::Call && condition.name == "And") {
-    for (const Expression &part : condition.arguments)
-      addGuard(part);
-  } else if (prove(condition) != true && !llvm::is_contained(guards, condition)) {
-    guards.push_back(condition);
-  }
-}
-
-/// As Python has it in arithmetic: 1 where it holds, 0 where it does not.
-llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &condition) {
-  if (auto known = prove(condition))
-    return constant(*known);
-  StringRef name = condition.name;
-  bool isRelation = !relation(name).empty();
-  auto unknown = [&] { return llvm::createStringError("sizes cannot hold '" + condition.str() + "'"); };
-  if (condition.arguments.size() != (name == "Not" ? 1 : 2))
-    return unknown();
-  if (!isRelation) {
-    llvm::SmallVector<AffineExpr, 2> parts;
-    for (const Expression &argument : condition.arguments) {
-      auto part = toAffine(argument);
-      if (!part)
-        return part;
-      parts.push_back(*part);
-    }
-    return name == "Not" ? constant(1) - parts[0] : makeExtremum(symbols, {name == "Or", parts[0], parts[1]});
-  }
-  auto difference = evaluate(Expression::makeCall("Sub", condition.arguments));
-  if (!difference)
-    return difference.takeError();
-  if (range(simplify(difference->denominator)).min <= 0)
-    return unknown();
-  AffineExpr above = simplify(difference->numerator), below = simplify(-above);
-  auto isPositive = [&](AffineExpr expr) {
-    return makeExtremum(symbols, {true, makeExtremum(symbols, {false, expr, constant(1)}), constant(0)});
-  };
-  if (name == "Gt" || name == "Le")
-    return name == "Gt" ? isPositive(above) : constant(1) - isPositive(above);
-  if (name == "Lt" || name == "Ge")
-    return name == "Lt" ? isPositive(below) : constant(1) - isPositive(below);
-  AffineExpr differs = isPositive(above) + isPositive(below);
-  return name == "Ne" ? differs : constant(1) - differs;
-}
-
-/// Where(condition, a, b)
-llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateChoice(const Expression &call) {
-  if (call.arguments.size() != 3)
-    return llvm::createStringError("sizes cannot hold '" + call.str() + "'");
-  if (auto holds = prove(call.arguments[0]))
-    return evaluate(call.arguments[*holds ? 1 : 2]);
-  AffineExpr values[3];
-  for (auto [value, argument] : llvm::zip(values, call.arguments)) {
-    auto evaluated = toAffine(argument);
-    if (!evaluated)
-      return evaluated.takeError();
-    value = *evaluated;
-  }
-  return Quotient{values[2] + values[0] * (values[1] - values[2]), constant(1)};
-}
-
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
-
-void SymbolTable::publish(ModuleOp module) const {
-  if (symbols.size() != getSymbols(module).size())
-    setSymbols(module, symbols);
-}
-
-void SymbolTable::annotate(ModuleOp module) {
-  for (const RangeConstraint &r : otherRanges) {
-    // A range of something that the graph does not use is nobody's business.
-    if (r.min != INT64_MIN)
-      addGuard(Expression::makeCall("Ge", {r.expression, Expression(r.min)}));
-    if (r.max < kInfinite)
-      addGuard(Expression::makeCall("Le", {r.expression, Expression(r.max)}));
-  }
-
-  Builder b(context);
-  // Guards first: evaluating one may meet a symbol for the first time.
-  llvm::SmallVector<Attribute> conditions;
-  for (const Expression &guard : guards) {
-    llvm::SmallVector<NamedAttribute> fields{b.getNamedAttr("text", b.getStringAttr(guard.str()))};
-    if (guard.kind == Expression::Call && !relation(guard.name).empty() && guard.arguments.size() == 2) {
-      auto difference = toAffine(Expression::makeCall("Sub", guard.arguments));
-      if (difference) {
-        fields.push_back(b.getNamedAttr("relation", b.getStringAttr(StringRef(guard.name).lower())));
-        fields.push_back(b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(*difference, context))));
-      } else {
-        llvm::consumeError(difference.takeError());
-      }
-    }
-    conditions.push_back(b.getDictionaryAttr(fields));
-  }
-  if (!conditions.empty())
-    module->setAttr("ptc.guards", b.getArrayAttr(conditions));
-
-  // What only a proof has asked for is no one's size.
-  auto isUnused = [&] {
-    unsigned last = symbols.size() - 1;
-    return symbols[last].extremum && !hasSize(module, [&](AffineExpr size) { return size.isFunctionOfSymbol(last); });
-  };
-  while (!symbols.empty() && isUnused())
-    symbols.pop_back();
-  setSymbols(module, symbols);
 }
 
 } // namespace ptc::import

@@ -49,6 +49,9 @@ public:
   void annotate(mlir::ModuleOp module);
 
 private:
+  /// torch's own infinity for sizes is near to INT64_MAX, and not quite it.
+  static constexpr int64_t kInfinite = int64_t(1) << 62;
+
   /// A rational number: torch computes some sizes through float division.
   struct Quotient {
     mlir::AffineExpr numerator, denominator;
