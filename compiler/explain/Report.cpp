@@ -144,7 +144,8 @@ static std::string getTuning(loop::KernelOp kernel) {
 /// What a template multiplies; empty for float32 and for what is no template.
 static std::string getElements(loop::KernelOp kernel) {
   Operation *first = &*kernel.getBody().begin()->begin();
-  if (!loop::isTemplate(first))
+  auto contract = llvm::dyn_cast<loop::ContractOp>(first);
+  if (!loop::isTemplate(first) || (contract && contract.getRhsPieces()))
     return "";
   Type element = getElementTypeOrSelf(first->getOperand(0).getType());
   Type other = getElementTypeOrSelf(first->getOperand(1).getType());

@@ -3,7 +3,10 @@
 #include "compiler/schedule/PackWeights.h"
 
 #include "compiler/import/Weights.h"
+#include "compiler/schedule/WeightPanels.h"
+#include "compiler/schedule/WeightPieces.h"
 #include "compiler/schedule/Winograd.h"
+#include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
@@ -15,8 +18,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <cstring>
-#include <thread>
 
 using namespace mlir;
 
@@ -24,102 +27,11 @@ namespace ptc {
 
 namespace {
 
-/// A weight seen as [batch][column][k...] with a stride (in elements) for each:
-/// what packing reads.
-struct Source {
-  const char *bytes;
-  int64_t elementBytes, offset;
-  int64_t batches, columns;
-  SmallVector<int64_t> columnSizes, columnStrides; ///< of the dimensions behind a column index
-  SmallVector<int64_t> batchSizes, batchStrides;
-  SmallVector<int64_t> kSizes, kStrides;
-
-  int64_t group = 1; ///< elements of the innermost k that lie side by side
-
-  int64_t kCount() const {
-    int64_t count = 1;
-    for (int64_t size : kSizes)
-      count *= size;
-    return count;
-  }
-  int64_t innerSize() const { return kSizes.empty() ? 1 : kSizes.back(); }
-  /// With the innermost k padded to whole groups.
-  int64_t packedCount() const { return kCount() / innerSize() * llvm::alignTo(innerSize(), group); }
-};
-
-int64_t product(ArrayRef<int64_t> sizes) {
+int64_t countOf(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
   for (int64_t size : sizes)
     result *= size;
   return result;
-}
-
-/// The place of a row-major index over these sizes and strides.
-int64_t placeOf(int64_t index, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
-  int64_t place = 0;
-  for (unsigned i = sizes.size(); i-- > 0; index /= sizes[i])
-    place += index % sizes[i] * strides[i];
-  return place;
-}
-
-/// Writes panel `panel` of batch `batch`: [k / group][panelWidth][group], but for zeros beyond the last column and k.
-template <typename Element>
-void packPanel(const Source &source, int64_t batch, int64_t panel, int64_t panelWidth, Element *to) {
-  const auto *from = reinterpret_cast<const Element *>(source.bytes);
-  int64_t base = source.offset + placeOf(batch, source.batchSizes, source.batchStrides);
-  int64_t first = panel * panelWidth, count = std::min(panelWidth, source.columns - first), k = source.kCount();
-  SmallVector<int64_t> columns(count);
-  for (int64_t i = 0; i < count; ++i)
-    columns[i] = base + placeOf(first + i, source.columnSizes, source.columnStrides);
-  // The innermost k is cut so that the lines read down the columns stay in L1.
-  constexpr int64_t kBlock = 64;
-  int64_t inner = source.innerSize(), group = source.group, groups = llvm::divideCeil(inner, group);
-  int64_t innerStride = source.kStrides.empty() ? 0 : source.kStrides.back();
-  ArrayRef<int64_t> outerSizes = ArrayRef(source.kSizes).drop_back(source.kSizes.empty() ? 0 : 1);
-  ArrayRef<int64_t> outerStrides = ArrayRef(source.kStrides).drop_back(source.kStrides.empty() ? 0 : 1);
-  for (int64_t outer = 0; outer < k / inner; ++outer) {
-    int64_t outerPlace = placeOf(outer, outerSizes, outerStrides);
-    for (int64_t block = 0; block < inner; block += kBlock)
-      for (int64_t i = 0; i < count; ++i)
-        for (int64_t j = block; j < std::min(inner, block + kBlock); ++j) {
-          Element value;
-          std::memcpy(&value, from + columns[i] + outerPlace + j * innerStride, sizeof value);
-          to[((outer * groups + j / group) * panelWidth + i) * group + j % group] = value;
-        }
-  }
-}
-
-std::vector<char> pack(const Source &source, int64_t panelWidth) {
-  int64_t panels = llvm::divideCeil(source.columns, panelWidth), panelSize = source.packedCount() * panelWidth;
-  std::vector<char> packed(source.batches * panels * panelSize * source.elementBytes);
-  auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      char *to = packed.data() + i * panelSize * source.elementBytes;
-      switch (source.elementBytes) {
-      case 8:
-        packPanel(source, i / panels, i % panels, panelWidth, reinterpret_cast<uint64_t *>(to));
-        break;
-      case 4:
-        packPanel(source, i / panels, i % panels, panelWidth, reinterpret_cast<uint32_t *>(to));
-        break;
-      case 2:
-        packPanel(source, i / panels, i % panels, panelWidth, reinterpret_cast<uint16_t *>(to));
-        break;
-      default:
-        packPanel(source, i / panels, i % panels, panelWidth, reinterpret_cast<uint8_t *>(to));
-      }
-    }
-  };
-  int64_t count = source.batches * panels;
-  // Packing is bound by memory; a second thread is worth its start only for large weights.
-  if (packed.size() < (1 << 20)) {
-    run(0, count);
-    return packed;
-  }
-  std::thread other(run, 0, count / 2);
-  run(count / 2, count);
-  other.join();
-  return packed;
 }
 
 class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
@@ -134,6 +46,7 @@ public:
   StringRef getDescription() const override { return "weights in the order that kernels read them"; }
 
   void runOnOperation() override {
+    usesPieces = rules.matrixUnit && matrixUnitPays(getOperation());
     getOperation().walk([&](loop::ContractOp op) { packContract(op); });
     getOperation().walk([&](loop::ConvolutionOp op) { packConvolution(op); });
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -147,9 +60,13 @@ private:
   void packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group);
   BlockArgument weightArgument(Value value);
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
-  void replaceWeight(OpOperand &use, const Source &source, int64_t panel, ArrayRef<int64_t> shape);
-  void replaceWeight(OpOperand &use, StringRef suffix, ArrayRef<int64_t> shape,
+  void replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape);
+  void replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
                      llvm::function_ref<std::vector<char>()> pack);
+  std::optional<WeightView> viewOf(loop::ContractOp op);
+  bool takesPieces(loop::ContractOp op, const WeightView &view) const;
+  bool matrixUnitPays(ModuleOp module);
+  bool packPieces(loop::ContractOp op, const WeightView &view);
 
   int64_t panelOf(Operation *op, Type element, int64_t vectorsByRule = 2) const {
     int64_t vectors = loop::getTuning(op, loop::Knob::Vectors).value_or(vectorsByRule);
@@ -164,7 +81,7 @@ private:
 
   WeightStore &weights;
   PackingRules rules;
-  bool usesWinograd;
+  bool usesWinograd, usesPieces = false;
 };
 
 } // namespace
@@ -192,27 +109,17 @@ BlockArgument PackWeightsPass::weightArgument(Value value) {
   return argument;
 }
 
-void PackWeightsPass::replaceWeight(OpOperand &use, const Source &source, int64_t panel, ArrayRef<int64_t> shape) {
-  // The name says what it holds: uses that pack alike share it.
-  std::string suffix = "packed";
-  llvm::raw_string_ostream stream(suffix);
-  for (auto sizes : {ArrayRef(source.columnStrides), ArrayRef(source.kStrides), ArrayRef(source.batchStrides)})
-    for (int64_t stride : sizes)
-      stream << '.' << stride;
-  stream << '.' << source.offset << '.' << panel;
-  if (source.group > 1)
-    stream << ".by" << source.group;
-  replaceWeight(use, suffix, shape, [&] { return pack(source, panel); });
+void PackWeightsPass::replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape) {
+  Type element = llvm::cast<RankedTensorType>(use.get().getType()).getElementType();
+  replaceWeight(use, getPackedName(view, panel), RankedTensorType::get(shape, element), [&] { return pack(view, panel); });
 }
 
 /// Adds the packed weight as an argument of the function and makes `use` read it.
-void PackWeightsPass::replaceWeight(OpOperand &use, StringRef suffix, ArrayRef<int64_t> shape,
+void PackWeightsPass::replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
                                     llvm::function_ref<std::vector<char>()> pack) {
   BlockArgument argument = weightArgument(use.get());
   auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
   StringRef key = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue();
-  Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
-  auto type = RankedTensorType::get(shape, element);
   std::string name = (key + "." + suffix).str();
   BlockArgument packed;
   for (BlockArgument other : function.getArguments()) {
@@ -261,44 +168,124 @@ int64_t PackWeightsPass::panelOfContract(loop::ContractOp op, int64_t columns, T
   return panelOf(op, element, isWide ? 3 : 2);
 }
 
-void PackWeightsPass::packContract(loop::ContractOp op) {
+/// How packing sees the weight that is the contraction's right-hand side, if it is one.
+std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
   BlockArgument argument = weightArgument(op.getRhs());
   if (!argument || op.getRhsPanel() > 0 || !op.getRhs().hasOneUse())
-    return;
+    return std::nullopt;
   auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
   const Weight *weight = weights.find(
       function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue());
   Shape domain = loop::getDomain(op);
   auto access = loop::getStridedAccess(op.getRhsMap(), getShape(op.getRhs()));
   if (!weight || !access || !getConstant(access->offset))
-    return;
+    return std::nullopt;
   unsigned batch = op.getBatchRank(), m = op.getMRank(), n = op.getNRank();
-  Source source{weight->bytes.data(), 0, *getConstant(access->offset), 0, 0, {}, {}, {}, {}, {}, {}};
-  if (!staticPart(*access, domain, 0, batch, source.batchSizes, source.batchStrides) ||
-      !staticPart(*access, domain, batch + m, n, source.columnSizes, source.columnStrides) ||
-      !staticPart(*access, domain, batch + m + n, domain.size() - batch - m - n, source.kSizes, source.kStrides))
-    return;
+  WeightView view{weight->bytes.data(), 0, *getConstant(access->offset), 0, 0, {}, {}, {}, {}, {}, {}};
+  if (!staticPart(*access, domain, 0, batch, view.batchSizes, view.batchStrides) ||
+      !staticPart(*access, domain, batch + m, n, view.columnSizes, view.columnStrides) ||
+      !staticPart(*access, domain, batch + m + n, domain.size() - batch - m - n, view.kSizes, view.kStrides))
+    return std::nullopt;
   Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
-  source.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  while (!source.kSizes.empty() && source.kSizes.back() == 1) {
-    source.kSizes.pop_back();
-    source.kStrides.pop_back();
+  view.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  while (!view.kSizes.empty() && view.kSizes.back() == 1) {
+    view.kSizes.pop_back();
+    view.kStrides.pop_back();
   }
-  source.group =
-      groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element, source.innerSize());
-  source.batches = product(source.batchSizes);
-  source.columns = product(source.columnSizes);
-  int64_t panel = panelOfContract(op, source.columns, element), panels = llvm::divideCeil(source.columns, panel);
+  view.group =
+      groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element, view.innerSize());
+  view.batches = countOf(view.batchSizes);
+  view.columns = countOf(view.columnSizes);
   // A few columns would be mostly padding, read for nothing; they are read as they are.
-  if (source.columns < panel / 4 || source.kCount() == 0)
+  if (view.columns < panelOfContract(op, view.columns, element) / 4 || view.kCount() == 0)
+    return std::nullopt;
+  return view;
+}
+
+void PackWeightsPass::packContract(loop::ContractOp op) {
+  auto view = viewOf(op);
+  if (!view)
     return;
-  SmallVector<int64_t> shape(source.batchSizes);
-  shape.append({panels, source.packedCount() / source.group, panel});
-  if (source.group > 1)
-    shape.push_back(source.group);
-  replaceWeight(op.getRhsMutable(), source, panel, shape);
+  if (usesPieces && takesPieces(op, *view) && packPieces(op, *view))
+    return;
+  Type element = llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementType();
+  int64_t panel = panelOfContract(op, view->columns, element), panels = llvm::divideCeil(view->columns, panel);
+  SmallVector<int64_t> shape(view->batchSizes);
+  shape.append({panels, view->packedCount() / view->group, panel});
+  if (view->group > 1)
+    shape.push_back(view->group);
+  replaceWeight(op.getRhsMutable(), *view, panel, shape);
   op.setRhsPanel(panel);
-  op.setRhsGroup(source.group);
+  op.setRhsGroup(view->group);
+}
+
+static bool isF32(Value value) {
+  return llvm::cast<RankedTensorType>(value.getType()).getElementType().isF32();
+}
+
+/// Whether the product is faster with the weight in pieces.
+bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) const {
+  if (!rules.matrixUnit || !isF32(op.getLhs()) || !isF32(op.getRhs()) || !view.batchSizes.empty() ||
+      llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1 ||
+      loop::getTuning(op, loop::Knob::Vectors))
+    return false;
+  Shape domain = loop::getDomain(op);
+  auto lhs = loop::getStridedAccess(op.getLhsMap(), getShape(op.getLhs()));
+  auto rows = getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
+  if (!lhs || !rows || !pieces::pays(*rows, view.kCount(), view.columns))
+    return false;
+  // Rows of lhs are read in vectors along k.
+  for (unsigned i = op.getBatchRank() + op.getMRank() + op.getNRank(); i < domain.size(); ++i)
+    if (getConstant(domain[i]) != 1 && getConstant(lhs->strides[i]) != 1)
+      return false;
+  return true;
+}
+
+/// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains from
+/// the unit, which takes about 0.7 of its time, must be enough of the model's time.
+bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
+  constexpr double kLeastShare = 0.25, kFlopsPerByte = 8;
+  constexpr int64_t kLargeFlops = 32 << 20; // these go there anyway
+  double all = 0, there = 0;
+  module.walk([&](loop::KernelOp kernel) {
+    loop::KernelCost cost = loop::getKernelCost(kernel);
+    auto flops = getConstant(cost.flops), bytes = getConstant(cost.bytes);
+    if (!flops || !bytes)
+      return;
+    double time = std::max<double>(*flops, kFlopsPerByte * *bytes);
+    all += time;
+    bool goes = false;
+    kernel.walk([&](Operation *op) {
+      auto contract = llvm::dyn_cast<loop::ContractOp>(op);
+      auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
+      bool isFloat = (contract && isF32(contract.getLhs())) || (convolution && isF32(convolution.getX()));
+      goes |= isFloat && *flops >= kLargeFlops;
+      if (auto view = contract ? viewOf(contract) : std::nullopt)
+        goes |= takesPieces(contract, *view);
+    });
+    there += goes ? time : 0;
+  });
+  return there >= kLeastShare * all;
+}
+
+/// Puts the weight in pieces, unless it has numbers that have none.
+bool PackWeightsPass::packPieces(loop::ContractOp op, const WeightView &view) {
+  std::vector<char> packed = pack(view, pieces::kColumns);
+  ArrayRef<float> values(reinterpret_cast<const float *>(packed.data()), packed.size() / sizeof(float));
+  if (!llvm::all_of(values, [](float value) { return std::abs(value) < pieces::kLargest; }))
+    return false;
+  int64_t panels = llvm::divideCeil(view.columns, pieces::kColumns);
+  int64_t steps = llvm::divideCeil(view.kCount(), pieces::kStep);
+  auto type = RankedTensorType::get({panels, steps, pieces::kPieces, pieces::kPairs, pieces::kColumns, 2},
+                                    BFloat16Type::get(&getContext()));
+  replaceWeight(op.getRhsMutable(), getPackedName(view, pieces::kColumns) + ".pieces", type, [&] {
+    std::vector<uint16_t> split = pieces::split(values, view.kCount());
+    const char *bytes = reinterpret_cast<const char *>(split.data());
+    return std::vector<char>(bytes, bytes + split.size() * sizeof(uint16_t));
+  });
+  op.setRhsPanel(pieces::kColumns);
+  op.setRhsPieces(true);
+  return true;
 }
 
 /// Shape of the packed form of a weight [kernel..., C / groups, O].
@@ -335,7 +322,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   }
   if (usesWinograd && packWinograd(op, panel))
     return;
-  Source source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
+  WeightView source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
   source.elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
   int64_t stride = type.getShape().back();
   for (int64_t i = type.getRank() - 1; i-- > 0; stride *= type.getShape()[i]) {
@@ -377,7 +364,8 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
     return std::vector<char>(bytes, bytes + packed.size() * sizeof(float));
   };
   SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), inputs, panel};
-  replaceWeight(op.getWMutable(), "winograd." + std::to_string(m) + "." + std::to_string(panel), shape, transform);
+  replaceWeight(op.getWMutable(), "winograd." + std::to_string(m) + "." + std::to_string(panel),
+                RankedTensorType::get(shape, type.getElementType()), transform);
   op.setWPanel(panel);
   op.setWinograd(m);
   return true;

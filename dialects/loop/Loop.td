@@ -179,10 +179,12 @@ def ContractOp : Template<"contract"> {
     `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
+    With `rhs_pieces` an f32 rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/schedule/WeightPieces.h says.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
                        I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,
-                       DefaultValuedAttr<I64Attr, "0">:$rhs_panel, DefaultValuedAttr<I64Attr, "1">:$rhs_group);
+                       DefaultValuedAttr<I64Attr, "0">:$rhs_panel, DefaultValuedAttr<I64Attr, "1">:$rhs_group,
+                       UnitAttr:$rhs_pieces);
   let assemblyFormat = [{
     $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]` `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
     $epilogue attr-dict `:` type($lhs) `,` type($rhs) `->` type($results)

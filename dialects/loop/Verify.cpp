@@ -201,7 +201,8 @@ static bool usesDims(AffineMap map, int64_t begin, int64_t end) {
 
 LogicalResult ContractOp::verify() {
   Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
-  if (lhs != rhs && !(rhs.isSignlessInteger(8) && (lhs.isF32() || lhs.isUnsignedInteger(8))))
+  bool isMixed = rhs.isSignlessInteger(8) && (lhs.isF32() || lhs.isUnsignedInteger(8));
+  if (getRhsPieces() ? !lhs.isF32() || !rhs.isBF16() : lhs != rhs && !isMixed)
     return emitOpError("has no kernel for ") << lhs << " times " << rhs;
   if (failed(verifyEpilogue(*this, getLhs())))
     return failure();

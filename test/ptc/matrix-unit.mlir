@@ -1,7 +1,7 @@
 // Where the machine multiplies tiles of bf16, a contraction of f32 that is large enough is six products of pieces a step;
 // in f32 it is done again where results are not finite. A small one is not worth splitting.
-// RUN: printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[128,192],"data_offsets":[0,98304]}}' > %t.safetensors
-// RUN: head -c 98304 /dev/zero >> %t.safetensors
+// RUN: printf '\110\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[768,1024],"data_offsets":[0,3145728]}}     ' > %t.safetensors
+// RUN: head -c 3145728 /dev/zero >> %t.safetensors
 // RUN: ptc compile %s --weights %t.safetensors -o %t.s --emit asm --march sapphirerapids && FileCheck %s < %t.s
 // RUN: ptc compile %s --weights %t.safetensors -o %t.4.s --emit asm --march x86-64-v4 && FileCheck %s --check-prefix=NONE < %t.4.s
 // RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
@@ -14,10 +14,10 @@
 // CHECK: tilerelease
 // CHECK-NOT: tdpbf16ps
 // NONE-NOT: tdpbf16ps
-func.func @forward(%x: tensor<1024x128xf32> {ptc.input = "x"}, %w: tensor<128x192xf32> {ptc.weight = "w"})
-    -> (tensor<1024x192xf32> {ptc.output = "y"}, tensor<16x192xf32> {ptc.output = "z"}) {
-  %y = aten.mm.default %x, %w : (tensor<1024x128xf32>, tensor<128x192xf32>) -> tensor<1024x192xf32>
-  %a = aten.slice.Tensor %x {dim = 0 : i64, end = 16 : i64} : (tensor<1024x128xf32>) -> tensor<16x128xf32>
-  %z = aten.mm.default %a, %w : (tensor<16x128xf32>, tensor<128x192xf32>) -> tensor<16x192xf32>
-  return %y, %z : tensor<1024x192xf32>, tensor<16x192xf32>
+func.func @forward(%x: tensor<64x768xf32> {ptc.input = "x"}, %w: tensor<768x1024xf32> {ptc.weight = "w"})
+    -> (tensor<64x1024xf32> {ptc.output = "y"}, tensor<16x1024xf32> {ptc.output = "z"}) {
+  %y = aten.mm.default %x, %w : (tensor<64x768xf32>, tensor<768x1024xf32>) -> tensor<64x1024xf32>
+  %a = aten.slice.Tensor %x {dim = 0 : i64, end = 16 : i64} : (tensor<64x768xf32>) -> tensor<16x768xf32>
+  %z = aten.mm.default %a, %w : (tensor<16x768xf32>, tensor<768x1024xf32>) -> tensor<16x1024xf32>
+  return %y, %z : tensor<64x1024xf32>, tensor<16x1024xf32>
 }

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/PieceContraction.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/SplitContraction.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -28,7 +29,7 @@ public:
   ContractionEmitter(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
     element = memoryType(b.getContext(), op.getLhs().getType());
-    rhsElement = memoryType(b.getContext(), op.getRhs().getType());
+    rhsElement = op.getRhsPieces() ? element : memoryType(b.getContext(), op.getRhs().getType());
     accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
     lhs = f.pointers.lookup(op.getLhs());
     rhs = f.pointers.lookup(op.getRhs());
@@ -39,9 +40,9 @@ public:
   }
 
   void emit() {
-    if (!plan.split)
+    if (!plan.split && !plan.pieces)
       return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
-    matrixunit::emitBegin(b);
+    matrixunit::emitBegin(b, plan.pieces ? plan.pieces->tileRows : matrixunit::kTileRows);
     emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
     matrixunit::emitEnd(b);
   }
@@ -50,6 +51,9 @@ private:
   void emitTask(Value *task);
   void emitSplitTask(Value *task);
   void finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products);
+  SmallVector<Value *> masksOf(const SplitTask &task, Value *panel, unsigned vectors);
+  void storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row, ArrayRef<Value *> products);
+  void multiplyInF32(const Block &block, const SplitTask &task, Value *panel);
   void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
   void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
                   Value *lastPanel);
@@ -130,24 +134,59 @@ void ContractionEmitter::emitTask(Value *task) {
 }
 
 void ContractionEmitter::emitSplitTask(Value *index) {
-  const SplitPlan &split = *plan.split;
-  Value *column = b.CreateURem(index, b.getInt64(split.taskColumns));
-  Value *rest = b.CreateUDiv(index, b.getInt64(split.taskColumns));
-  Value *rowBlock = b.CreateURem(rest, b.getInt64(split.taskRows));
+  const TaskGrid &grid = plan.taskGrid();
+  Value *column = b.CreateURem(index, b.getInt64(grid.taskColumns));
+  Value *rest = b.CreateUDiv(index, b.getInt64(grid.taskColumns));
+  Value *rowBlock = b.CreateURem(rest, b.getInt64(grid.taskRows));
   Block block;
-  block.batchPlace = b.CreateUDiv(rest, b.getInt64(split.taskRows));
+  block.batchPlace = b.CreateUDiv(rest, b.getInt64(grid.taskRows));
   block.batch = delinearize(f, block.batchPlace, plan.batch);
   auto range = [&](Value *number, int64_t size, Value *end) {
     Value *first = b.CreateMul(number, b.getInt64(size));
     return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(size)), end));
   };
-  auto [firstRow, lastRow] = range(rowBlock, split.rowsPerTask, m);
-  auto [firstPanel, lastPanel] = range(column, split.panelsPerTask, emitSize(f, plan.panels));
+  auto [firstRow, lastRow] = range(rowBlock, grid.rowsPerTask, m);
+  auto [firstPanel, lastPanel] = range(column, grid.panelsPerTask, emitSize(f, plan.panels));
   SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
   auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row)); };
+  if (plan.pieces)
+    return emitPieceProducts(
+        f, plan, task, {lhsRow, rhs},
+        {[&](Value *panel, Value *row, ArrayRef<Value *> products) { storeRow(block, task, panel, row, products); },
+         [&](Value *panel) { multiplyInF32(block, task, panel); }});
   auto rhsPanel = [&](Value *panel) { return rhsOperand(block, panel, 1).base; };
   emitSplitProducts(f, plan, task, {lhsRow, rhsPanel},
                     [&](Value *panel, Value *products) { finishSplit(block, task, panel, products); });
+}
+
+/// One mask for each vector of columns from a panel's first on; null where all of its columns are there.
+SmallVector<Value *> ContractionEmitter::masksOf(const SplitTask &task, Value *panel, unsigned vectors) {
+  SmallVector<Value *> masks(vectors, nullptr);
+  int64_t perPanel = plan.panel / plan.width;
+  bool endsWhole = plan.taskGrid().panelsPerTask * perPanel % vectors == 0;
+  if (*getConstant(plan.nSize) % (vectors * plan.width) == 0 && endsWhole)
+    return masks;
+  Value *width = b.getInt64(plan.panel);
+  Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, n, b.CreateMul(task.lastPanel, width));
+  for (auto [j, mask] : enumerate(masks))
+    mask = lanesBelow(b.CreateSub(end, b.CreateMul(panel, width)), j);
+  return masks;
+}
+
+/// The epilogue for a row's products with the columns from a panel's first on. `row` counts from the task's first.
+void ContractionEmitter::storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row,
+                                  ArrayRef<Value *> products) {
+  SmallVector<Value *> outer = block.batch, masks = masksOf(task, panel, products.size());
+  append_range(outer, delinearize(f, b.CreateAdd(task.firstRow, row), plan.m));
+  for (auto [j, value] : enumerate(products)) {
+    Value *column = b.CreateAdd(b.CreateMul(panel, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+    epilogue.store(outer, column, value, masks[j]);
+  }
+}
+
+void ContractionEmitter::multiplyInF32(const Block &block, const SplitTask &task, Value *panel) {
+  SmallVector<Value *> masks = masksOf(task, panel, plan.panel / plan.width);
+  emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, masks.size(), masks);
 }
 
 /// The epilogue for a panel's products. Those of infinities are none, as a piece may be zero: a panel that has any is
@@ -155,11 +194,7 @@ void ContractionEmitter::emitSplitTask(Value *index) {
 void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products) {
   unsigned vectors = plan.panel / plan.width;
   auto *vector = FixedVectorType::get(accumulator, plan.width);
-  Value *rows = b.CreateSub(task.lastRow, task.firstRow), *column = b.CreateMul(panel, b.getInt64(plan.panel));
-  SmallVector<Value *> masks(vectors, nullptr);
-  if (*getConstant(plan.nSize) % plan.panel)
-    for (unsigned j = 0; j < vectors; ++j)
-      masks[j] = lanesBelow(b.CreateSub(n, column), j);
+  Value *rows = b.CreateSub(task.lastRow, task.firstRow);
   auto load = [&](Value *row, unsigned j) {
     Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
     return b.CreateAlignedLoad(vector, emitAddress(b, accumulator, products, place), Align(plan.width * sizeof(float)));
@@ -173,15 +208,13 @@ void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, 
     return next;
   });
   Value *isTainted = matrixunit::emitIsTainted(b, taints);
-  emitIf(b, isTainted, [&] {
-    emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, vectors, masks);
-  });
+  emitIf(b, isTainted, [&] { multiplyInF32(block, task, panel); });
   emitIf(b, b.CreateNot(isTainted), [&] {
     emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
-      SmallVector<Value *> outer = block.batch;
-      append_range(outer, delinearize(f, b.CreateAdd(task.firstRow, row), plan.m));
+      SmallVector<Value *> values;
       for (unsigned j = 0; j < vectors; ++j)
-        epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(row, j), masks[j]);
+        values.push_back(load(row, j));
+      storeRow(block, task, panel, row, values);
     });
   });
 }
@@ -320,6 +353,8 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
     Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, f.scratch, place), across, nullptr, plan.group > 1};
   }
+  if (plan.pieces)
+    return {joinedPanel(f, *plan.pieces), across, nullptr};
   if (!plan.rhsIsPacked) {
     Value *place = rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, rhs, place), across, nullptr};

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
 
+#include "compiler/codegen/cpu/PieceContraction.h"
 #include "compiler/codegen/cpu/SplitContraction.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
@@ -196,6 +197,8 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
   plan.width = registers.bytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;
+  if (op.getRhsPieces())
+    plan.rhsBytes = plan.elementBytes; // what f32 products read
   plan.group = plan.rhsIsPacked ? op.getRhsGroup() : registers.groupOf(element);
   plan.panel = plan.rhsIsPacked ? op.getRhsPanel() : 2 * plan.width;
   plan.panels = plan.nSize.ceilDiv(plan.panel);
@@ -243,13 +246,18 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   plan.scratchBytes = getAffineConstantExpr(0, context);
   if (plan.packRhs)
     plan.scratchBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.rhsBytes);
-  if (registers.matrixUnit && element.isF32())
+  auto useMatrixUnit = [&](const TaskGrid &grid, int64_t scratchBytes) {
+    plan.tasks = plan.batchCount * grid.tasks();
+    plan.scratchBytes = getAffineConstantExpr(scratchBytes, context);
+  };
+  if (op.getRhsPieces())
+    plan.pieces = planPieces(plan, op);
+  else if (registers.matrixUnit && element.isF32())
     plan.split = planSplit(plan, op);
-  if (const auto &split = plan.split) {
-    plan.tasks = plan.batchCount * (split->taskRows * split->taskColumns);
-    plan.scratchBytes =
-        getAffineConstantExpr(split->lhsBytes + split->rhsBytes + split->productBytes, context);
-  }
+  if (plan.pieces)
+    useMatrixUnit(*plan.pieces, plan.pieces->scratchBytes());
+  if (plan.split)
+    useMatrixUnit(*plan.split, plan.split->scratchBytes());
   return plan;
 }
 

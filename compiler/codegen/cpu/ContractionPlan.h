@@ -38,14 +38,31 @@ struct RowTiles {
   int64_t extra = 0;
 };
 
-/// How a contraction of f32 runs on the matrix unit (SplitContraction.h).
-struct SplitPlan {
-  int64_t rowsPerTask, panelsPerTask; ///< rows: whole blocks
-  int64_t taskRows, taskColumns;      ///< tasks down and across
+/// Tasks of a contraction on the matrix unit, by rows and panels.
+struct TaskGrid {
+  int64_t rowsPerTask, panelsPerTask;
+  int64_t taskRows, taskColumns; ///< tasks down and across
+
+  int64_t tasks() const { return taskRows * taskColumns; }
+};
+
+/// How a contraction of f32 runs on the matrix unit (SplitContraction.h). Tasks have whole blocks of rows.
+struct SplitPlan : TaskGrid {
   int64_t stepsPerBlock;              ///< of k: those whose pieces of lhs stay in L2
   int64_t steps, batchSteps;          ///< of k in all, whole batches; of those that are split at a time
   int64_t planeRows;                  ///< rows of lhs in scratch
   int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
+  int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
+};
+
+/// How it runs there with weights that lie in pieces (PieceContraction.h).
+struct PiecePlan : TaskGrid {
+  int64_t steps;     ///< of k
+  int64_t tileRows;  ///< of a tile of lhs and of products
+  int64_t planeRows; ///< rows of lhs in scratch
+  int64_t lhsBytes, panelBytes, productBytes; ///< in scratch: of rows, of a panel in f32, of a block's products
+
+  int64_t scratchBytes() const;
 };
 
 struct ContractionPlan {
@@ -69,7 +86,9 @@ struct ContractionPlan {
   int64_t tilesPerTask, panelsPerTask;
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;      ///< of rhs, copied to scratch together
-  std::optional<SplitPlan> split;
+  std::optional<SplitPlan> split;   ///< on the matrix unit: this or
+  std::optional<PiecePlan> pieces;
+  const TaskGrid &taskGrid() const { return pieces ? static_cast<const TaskGrid &>(*pieces) : *split; }
   mlir::AffineExpr tasks, scratchBytes;
 
   mlir::AffineExpr reductionSize() const;

@@ -15,14 +15,14 @@ namespace ptc::cpu::matrixunit {
 // Of the eight tiles: products, row by row; two of lhs; two of rhs.
 static constexpr unsigned kLhsTile = 4, kRhsTile = 6;
 
-void emitBegin(Ir &b) {
+void emitBegin(Ir &b, int64_t tileRows) {
   // The format that ldtilecfg reads: a palette, bytes of a row for 16 tiles (of 16 bits) from 16 on, rows from 48 on.
   constexpr unsigned kConfigBytes = 64, kRowBytesAt = 16, kRowsAt = 48, kTiles = 8;
   std::array<uint8_t, kConfigBytes> config{};
   config[0] = 1;
   for (unsigned tile = 0; tile < kTiles; ++tile) {
     config[kRowBytesAt + 2 * tile] = kRowBytes;
-    config[kRowsAt + tile] = kTileRows;
+    config[kRowsAt + tile] = tile < kRhsTile ? tileRows : kTileRows;
   }
   BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   Ir atEntry(&entry, entry.begin());
@@ -57,34 +57,37 @@ static void emitTileLoad(Ir &b, unsigned tile, Value *place, Value *rowBytes) {
 
 void Block::setZero() {
   for (unsigned tile = 0; tile < 2 * rowTiles; ++tile)
-    b.CreateIntrinsic(Intrinsic::x86_tilezero, {b.getInt8(tile)});
+    if (tile % 2 < columnTiles)
+      b.CreateIntrinsic(Intrinsic::x86_tilezero, {b.getInt8(tile)});
 }
 
 void Block::move(Value *place, Value *rowBytes, Intrinsic::ID instruction) {
   for (unsigned tile = 0; tile < 2 * rowTiles; ++tile) {
-    Value *row = b.CreateMul(rowBytes, b.getInt64(tile / 2 * kTileRows));
+    if (tile % 2 >= columnTiles)
+      continue;
+    Value *row = b.CreateMul(rowBytes, b.getInt64(tile / 2 * tileRows));
     Value *at = emitAddress(b, b.getInt8Ty(), place, b.CreateAdd(row, b.getInt64(tile % 2 * kRowBytes)));
     b.CreateIntrinsic(instruction, {b.getInt8(tile), at, rowBytes});
   }
 }
 
-/// Products of pieces that are kept, times two tiles across.
-int64_t Block::instructions() const { return 6 * 2 * rowTiles; }
+/// Products of pieces that are kept, times tiles.
+int64_t Block::instructions() const { return 6 * rowTiles * columnTiles; }
 
-void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, Value *first, Value *end,
-                        function_ref<void(Value *, int64_t)> meanwhile) {
+void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, const RhsTiles &tiles, Value *first,
+                        Value *end, function_ref<void(Value *, int64_t)> meanwhile) {
   Type *byte = b.getInt8Ty();
   enum Piece { High, Middle, Low };
   forEach(b, first, end, 1, [&](Value *step) {
     Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(kPieces))));
-    Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(kRhsStepBytes)));
+    Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(tiles.step)));
     auto loadLhs = [&](Piece piece, unsigned tile) {
       Value *plane = b.CreateMul(planeBytes, b.getInt64(piece));
-      Value *row = b.CreateMul(rowBytes, b.getInt64(tile * kTileRows));
+      Value *row = b.CreateMul(rowBytes, b.getInt64(tile * tileRows));
       emitTileLoad(b, kLhsTile + tile, emitAddress(b, byte, lhsStep, b.CreateAdd(plane, row)), rowBytes);
     };
     auto loadRhs = [&](Piece piece, unsigned tile) {
-      Value *place = b.getInt64((2 * piece + tile) * kTileRows * kRowBytes);
+      Value *place = b.getInt64(piece * tiles.piece + tile * tiles.columns);
       emitTileLoad(b, kRhsTile + tile, emitAddress(b, byte, rhsStep, place), b.getInt64(kRowBytes));
     };
     int64_t done = 0;
@@ -103,7 +106,7 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
       for (unsigned row = 0; row < rowTiles; ++row) {
         if (pair.loadsLhs)
           loadLhs(pair.lhs, row);
-        for (unsigned column = 0; column < 2; ++column) {
+        for (unsigned column = 0; column < columnTiles; ++column) {
           if (pair.loadsRhs && row == 0)
             loadRhs(pair.rhs, column);
           multiply(row, column);
@@ -149,10 +152,20 @@ void emitSplitRhs(Ir &b, RhsRow from, Value *to, int64_t first, int64_t end) {
   });
 }
 
+void forEachBlock(Ir &b, Value *rows, int64_t tileRows, function_ref<void(Value *, unsigned)> multiply) {
+  int64_t blockRows = 2 * tileRows;
+  Value *blocks = b.CreateUDiv(b.CreateAdd(rows, b.getInt64(tileRows - 1)), b.getInt64(blockRows));
+  Value *whole = b.CreateMul(blocks, b.getInt64(blockRows));
+  emitLoop(b, b.getInt64(0), whole, blockRows, [&](Value *row) { multiply(row, 2); });
+  emitIf(b, b.CreateICmpSGT(rows, whole), [&] { multiply(whole, 1); });
+}
+
 void emitRowProducts(Ir &b, const RowProducts &x) {
   // Each step of a block brings its share of the next batch from memory.
   int64_t blocks = divideCeil(x.mostRows, kRows), lead = getLead(x.steps);
   int64_t shareLines = divideCeil(kStep * kColumns * int64_t(sizeof(float)), blocks * kRowBytes);
+  constexpr int64_t kTileBytes = kTileRows * kRowBytes;
+  constexpr RhsTiles kTiles{kRhsStepBytes, 2 * kTileBytes, kTileBytes};
   Value *zero = b.getInt64(0), *split = b.getInt64(x.steps - lead), *end = b.getInt64(x.steps);
   Value *rowBytes = b.getInt64(kRowBytes), *planeBytes = b.getInt64(x.planeBytes);
   if (lead == 0)
@@ -170,11 +183,11 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
         emitPrefetch(b, lines, line * kRowBytes);
     };
     auto multiplyAlone = [&](Value *first, Value *end) {
-      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, first, end, fetch);
+      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, fetch);
     };
     // Beside each step the one of `weights` that is `ahead` steps on is split.
     auto multiplyAndSplit = [&](Value *first, Value *end, RhsRow weights, int64_t ahead) {
-      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, first, end, [&](Value *step, int64_t i) {
+      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, [&](Value *step, int64_t i) {
         fetch(step, i);
         constexpr int64_t kHalves = 2 * kTileRows;
         for (int64_t half = i * kHalves / instructions; half < (i + 1) * kHalves / instructions; ++half)
@@ -195,10 +208,33 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
     emitIf(b, b.CreateNot(splits), [&] { multiplyAlone(zero, end); });
     block.store(products, b.getInt64(kProductRowBytes));
   };
-  // Of what is left over up to half a block takes one tile instead of two.
-  Value *whole = b.CreateAnd(b.CreateAdd(x.rows, b.getInt64(kRows - kTileRows - 1)), b.getInt64(-kRows));
-  emitLoop(b, zero, whole, kRows, [&](Value *row) { multiply(row, 2); });
-  emitIf(b, b.CreateICmpSGT(x.rows, whole), [&] { multiply(whole, 1); });
+  forEachBlock(b, x.rows, kTileRows, multiply);
+}
+
+void emitJoin(Ir &b, Value *panel, Value *to, int64_t steps) {
+  auto *bits = FixedVectorType::get(b.getInt32Ty(), kTileRows);
+  auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
+  auto forUpTo = [&](int64_t end, function_ref<void(Value *)> body) {
+    emitLoop(b, b.getInt64(0), b.getInt64(end), 1, body);
+  };
+  constexpr int64_t kPieceBytes = kTileRows * kRowBytes;
+  forUpTo(steps, [&](Value *step) {
+    forUpTo(kTileRows, [&](Value *pair) {
+      Value *from = emitBytes(b, panel, b.CreateAdd(b.CreateMul(step, b.getInt64(kPieces * kPieceBytes)),
+                                                    b.CreateMul(pair, b.getInt64(kRowBytes))));
+      Value *first = Constant::getNullValue(vector), *second = first;
+      for (int64_t piece = 0; piece < kPieces; ++piece) {
+        Value *both = b.CreateAlignedLoad(bits, emitBytes(b, from, b.getInt64(piece * kPieceBytes)), Align(kRowBytes));
+        first = b.CreateFAdd(first, b.CreateBitCast(b.CreateShl(both, 16), vector));
+        second = b.CreateFAdd(second, b.CreateBitCast(b.CreateAnd(both, 0xffff0000), vector));
+      }
+      Value *k = b.CreateAdd(b.CreateMul(step, b.getInt64(kStep)), pair);
+      for (Value *value : {first, second}) {
+        b.CreateAlignedStore(value, emitBytes(b, to, b.CreateMul(k, b.getInt64(kRowBytes))), Align(kRowBytes));
+        k = b.CreateAdd(k, b.getInt64(kTileRows));
+      }
+    });
+  });
 }
 
 Value *emitTaint(Ir &b, Value *taint, Value *value) { // 0 times what is not finite is NaN

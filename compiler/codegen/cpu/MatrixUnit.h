@@ -17,6 +17,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/schedule/WeightPieces.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -29,8 +31,7 @@ using Ir = llvm::IRBuilder<>;
 
 namespace matrixunit {
 
-constexpr int64_t kPieces = 3;
-constexpr int64_t kStep = 32;     ///< k of one step
+using pieces::kPieces, pieces::kStep;
 constexpr int64_t kRows = 32;     ///< of a block of products: two tiles by two
 constexpr int64_t kColumns = 32;
 constexpr int64_t kTileRows = 16;
@@ -43,16 +44,23 @@ constexpr int64_t kLhsBytes = 1280 << 10;
 constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16;
 
 /// Shapes the tiles, and gives the unit back: around all else. Each thread, each kernel call.
-void emitBegin(Ir &b);
+/// `tileRows`: of tiles of lhs and of products.
+void emitBegin(Ir &b, int64_t tileRows = kTileRows);
 void emitEnd(Ir &b);
 
 /// The high, middle and low pieces (as <16 x i32>) of two vectors of 16 floats: the first's in the low halves.
 std::array<llvm::Value *, kPieces> emitSplit(Ir &b, llvm::Value *first, llvm::Value *second);
 
-/// A block's products, `rowTiles` (1 or 2) by two tiles, in the unit's registers.
+/// How far apart tiles of rhs lie, in bytes: from a step, a piece, or 16 columns to the next.
+struct RhsTiles {
+  int64_t step, piece, columns;
+};
+
+/// A block's products, `rowTiles` by `columnTiles` tiles (1 or 2 each), in the unit's registers.
 class Block {
 public:
-  Block(Ir &b, unsigned rowTiles) : b(b), rowTiles(rowTiles) {}
+  Block(Ir &b, unsigned rowTiles, unsigned columnTiles = 2, int64_t tileRows = kTileRows)
+      : b(b), rowTiles(rowTiles), columnTiles(columnTiles), tileRows(tileRows) {}
 
   void setZero();
   /// From and to f32 in memory, rows `rowBytes` apart.
@@ -60,10 +68,10 @@ public:
   void store(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tilestored64); }
 
   /// Adds the products of steps from `first` up to `end` (i64). `lhs` is the block's first row in the high piece of
-  /// step 0, planes lie `planeBytes` apart and rows `rowBytes`; `rhs` is step 0 of a panel. meanwhile(step, i) emits
-  /// what the vector units do beside the i-th of the unit's instructions() in a step.
+  /// step 0, planes lie `planeBytes` apart and rows `rowBytes`; `rhs` is step 0 of the first tile's columns, as `tiles`
+  /// says. meanwhile(step, i) emits what the vector units do beside the i-th of the unit's instructions() in a step.
   void multiplyAdd(llvm::Value *lhs, llvm::Value *planeBytes, llvm::Value *rowBytes, llvm::Value *rhs,
-                   llvm::Value *first, llvm::Value *end,
+                   const RhsTiles &tiles, llvm::Value *first, llvm::Value *end,
                    llvm::function_ref<void(llvm::Value *step, int64_t i)> meanwhile);
   int64_t instructions() const;
 
@@ -71,8 +79,13 @@ private:
   void move(llvm::Value *place, llvm::Value *rowBytes, llvm::Intrinsic::ID instruction);
 
   Ir &b;
-  unsigned rowTiles;
+  unsigned rowTiles, columnTiles;
+  int64_t tileRows;
 };
+
+/// multiply(first row, tiles) for blocks of two tiles of rows; of what is left over up to half a block takes one.
+void forEachBlock(Ir &b, llvm::Value *rows, int64_t tileRows,
+                  llvm::function_ref<void(llvm::Value *row, unsigned rowTiles)> multiply);
 
 /// How many of the `steps` steps of a panel make a batch: so many are split at a time, and their pieces stay in L1 while
 /// all rows are multiplied with them. The last batch is whole, too: it may go beyond `steps`.
@@ -106,6 +119,9 @@ struct RowProducts {
 };
 constexpr int64_t kProductRowBytes = kColumns * sizeof(float);
 void emitRowProducts(Ir &b, const RowProducts &operands);
+
+/// Puts the pieces of a panel (compiler/schedule/WeightPieces.h) together again, exactly: [k][16] of f32.
+void emitJoin(Ir &b, llvm::Value *panel, llvm::Value *to, int64_t steps);
 
 /// `taint` (a vector, zeros at first) becomes NaN in the lanes where a value is not finite.
 llvm::Value *emitTaint(Ir &b, llvm::Value *taint, llvm::Value *value);

@@ -89,21 +89,13 @@ public:
   SplitEmitter(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task, const SplitOperands &operands)
       : b(frame.b), plan(plan), split(*plan.split), task(task), operands(operands), lhs(frame.scratch),
         rhs(address(lhs, split.lhsBytes)), products(address(rhs, split.rhsBytes)),
-        vector(FixedVectorType::get(b.getFloatTy(), kTileRows)) {
-    k = *getConstant(plan.reductionSize());
-    rows = b.CreateSub(task.lastRow, task.firstRow);
-    kept = frame.kept;
-  }
+        rows(b.CreateSub(task.lastRow, task.firstRow)), kept(frame.kept) {}
 
   void emit(function_ref<void(Value *, Value *)> finish);
 
 private:
-  void splitLhs(Value *firstStep, Value *lastStep);
   void multiplyPanel(Value *panel, Value *firstStep, Value *lastStep, Value *place);
   Value *rhsRow(Value *panel, Value *step, Value *k);
-  void forEachStep(Value *first, Value *last, function_ref<void(Value *step, int64_t there)> body);
-  Value *lhsOffset(Value *k);
-  Value *loadPart(Value *place, int64_t there);
 
   Value *address(Value *base, int64_t bytes) { return emitAddress(b, b.getInt8Ty(), base, b.getInt64(bytes)); }
   Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
@@ -115,62 +107,10 @@ private:
   SplitTask task;
   const SplitOperands &operands;
   Value *lhs, *rhs, *products;
-  FixedVectorType *vector;
-  int64_t k;
   Value *rows, *kept;
 };
 
 } // namespace
-
-/// Where k lies in a row of lhs (in elements).
-Value *SplitEmitter::lhsOffset(Value *place) {
-  Value *offset = b.getInt64(0);
-  for (unsigned i = plan.k.size(); i-- > 0;) {
-    int64_t size = *getConstant(plan.k[i].size), stride = *getConstant(plan.k[i].lhsStride);
-    Value *index = i == 0 ? place : b.CreateURem(place, b.getInt64(size));
-    offset = b.CreateAdd(offset, times(index, stride));
-    if (i > 0)
-      place = b.CreateUDiv(place, b.getInt64(size));
-  }
-  return offset;
-}
-
-/// 16 floats, of which `there` are: zeros in place of others.
-Value *SplitEmitter::loadPart(Value *place, int64_t there) {
-  if (there <= 0)
-    return Constant::getNullValue(vector);
-  if (there >= kTileRows)
-    return b.CreateAlignedLoad(vector, place, Align(sizeof(float)));
-  return emitMaskedLoad(b, vector, place, Align(sizeof(float)), emitLanesBelow(b, kTileRows, b.getInt64(there)));
-}
-
-/// body(step, how many of its k are there), apart for a step that is no whole one and for those that fill a batch.
-void SplitEmitter::forEachStep(Value *first, Value *last, function_ref<void(Value *, int64_t)> body) {
-  Value *whole = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(k / kStep));
-  emitLoop(b, first, whole, 1, [&](Value *step) { body(step, kStep); });
-  if (k % kStep)
-    emitIf(b, b.CreateICmpSGT(last, whole), [&] { body(whole, k % kStep); });
-  int64_t there = divideCeil(k, kStep);
-  if (there < split.steps) {
-    Value *next = b.CreateBinaryIntrinsic(Intrinsic::smax, first, b.getInt64(there));
-    emitLoop(b, next, last, 1, [&](Value *step) { body(step, 0); });
-  }
-}
-
-void SplitEmitter::splitLhs(Value *firstStep, Value *lastStep) {
-  int64_t planeBytes = split.planeRows * kRowBytes;
-  emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
-    Value *from = operands.lhsRow(b.CreateAdd(task.firstRow, row)), *to = address(lhs, times(row, kRowBytes));
-    forEachStep(firstStep, lastStep, [&](Value *step, int64_t there) {
-      Value *place = emitAddress(b, b.getFloatTy(), from, lhsOffset(times(step, kStep)));
-      Value *next = emitAddress(b, b.getFloatTy(), place, b.getInt64(kTileRows));
-      auto pieces = emitSplit(b, loadPart(place, there), loadPart(next, there - kTileRows));
-      Value *plane = address(to, times(b.CreateSub(step, firstStep), kPieces * planeBytes));
-      for (auto [i, piece] : enumerate(pieces))
-        b.CreateAlignedStore(piece, address(plane, i * planeBytes), Align(kRowBytes));
-    });
-  });
-}
 
 /// Row k of a panel, counted from a step on. Where lhs has zeros beyond its last column any row will do.
 Value *SplitEmitter::rhsRow(Value *panel, Value *step, Value *k) {
@@ -218,7 +158,7 @@ void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
     Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
     Value *isThere = isOneBlock ? b.CreateICmpEQ(b.CreateLoad(b.getInt64Ty(), kept), id) : b.getFalse();
     emitIf(b, b.CreateNot(isThere), [&] {
-      splitLhs(first, last);
+      emitSplitRows(b, plan, task, operands.lhsRow, lhs, split.planeRows, split.steps, first, last);
       b.CreateStore(id, kept);
     });
     emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {

@@ -1,20 +1,13 @@
 //===- SplitContraction.h - f32 contractions on the matrix unit -----------===//
 #pragma once
 
-#include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/SplitRows.h"
 
 namespace ptc::cpu {
 
-/// Where a task is: rows and panels, the last ones excluded.
-struct SplitTask {
-  llvm::Value *firstRow, *lastRow, *firstPanel, *lastPanel;
-  llvm::Value *rowBlock; ///< tells tasks with other rows apart
-};
-
-/// Where operands lie: lhs at (row, k = 0), rhs at the first number of a packed panel.
+/// Where operands lie: lhs at (row, k = 0), rhs at the start of a packed panel.
 struct SplitOperands {
-  llvm::function_ref<llvm::Value *(llvm::Value *row)> lhsRow;
+  LhsRow lhsRow;
   llvm::function_ref<llvm::Value *(llvm::Value *panel)> rhsPanel;
 };
 

@@ -17,7 +17,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile reg
     return plan.takeError();
   return TemplateKernel{plan->tasks, plan->scratchBytes,
                         [op, plan = *plan](KernelFrame &frame) { emitContraction(frame, op, plan); },
-                        plan->split ? "matrix unit" : ""};
+                        plan->pieces ? "matrix unit, weights in pieces" : plan->split ? "matrix unit" : ""};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile registers) {

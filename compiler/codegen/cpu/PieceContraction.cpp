@@ -1,0 +1,223 @@
+//===- PieceContraction.cpp -----------------------------------------------===//
+
+#include "compiler/codegen/cpu/PieceContraction.h"
+
+#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "dialects/loop/Tuning.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace ptc::cpu::matrixunit;
+
+namespace ptc::cpu {
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
+  constexpr int64_t kLeastFlops = 2 * kTaskFlops;
+  int64_t m = *getConstant(plan.mSize), n = *getConstant(plan.nSize), k = *getConstant(plan.reductionSize());
+  int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
+  int64_t least = loop::scaleByGrain(kLeastFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
+  int64_t batch = getConstant(plan.batchCount).value_or(8), panels = divideCeil(n, plan.panel);
+  PiecePlan pieces;
+  pieces.steps = divideCeil(k, kStep);
+  int64_t rowBytes = pieces.steps * kPieces * kRowBytes;
+  int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * kPieces * 2);
+  bands = std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes)));
+  pieces.panelsPerTask = panels;
+  auto cutRows = [&] {
+    pieces.rowsPerTask = divideCeil(m, bands);
+    pieces.taskRows = divideCeil(m, pieces.rowsPerTask);
+  };
+  auto count = [&] { return batch * pieces.taskRows * int64_t(divideCeil(panels, pieces.panelsPerTask)); };
+  cutRows();
+  while (count() < wanted && pieces.rowsPerTask * pieces.panelsPerTask * plan.panel * k > least) {
+    if (pieces.panelsPerTask > 2) { // whole blocks
+      pieces.panelsPerTask = alignTo(divideCeil(pieces.panelsPerTask, 2), 2);
+    } else if (pieces.panelsPerTask > 1) {
+      pieces.panelsPerTask = 1;
+    } else if (pieces.rowsPerTask > kRows) {
+      bands *= 2;
+      cutRows();
+    } else {
+      break;
+    }
+  }
+  pieces.taskColumns = divideCeil(panels, pieces.panelsPerTask);
+  // Tiles of equal rows: the last one is not nearly empty.
+  int64_t tiles = divideCeil(pieces.rowsPerTask, kTileRows);
+  pieces.tileRows = divideCeil(pieces.rowsPerTask, tiles);
+  pieces.planeRows = (tiles * pieces.tileRows) | 1; // an odd number of lines, as in SplitPlan
+  pieces.lhsBytes = pieces.planeRows * rowBytes;
+  pieces.panelBytes = pieces.steps * kStep * kRowBytes;
+  pieces.productBytes = 2 * pieces.tileRows * kProductRowBytes;
+  return pieces;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Scratch: whether rows are too large for pieces; rows; a panel in f32; products of two blocks.
+constexpr int64_t kNoteBytes = 64;
+
+constexpr int64_t kPieceBytes = kTileRows * kRowBytes, kPanelStepBytes = kPieces * kPieceBytes;
+
+/// Rows of two panels (one, where the task has no other).
+struct BlockOfRows {
+  Value *panel, *first, *count;
+  Value *products; ///< [row][2][16]
+};
+
+class PieceEmitter {
+public:
+  PieceEmitter(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task, const PieceOperands &operands,
+               const PieceResults &results)
+      : frame(frame), b(frame.b), plan(plan), pieces(*plan.pieces), task(task), operands(operands), results(results),
+        lhs(address(frame.scratch, kNoteBytes)), joined(joinedPanel(frame, pieces)),
+        products(address(joined, pieces.panelBytes)), rows(b.CreateSub(task.lastRow, task.firstRow)),
+        blockRows(2 * pieces.tileRows) {}
+
+  void emit();
+
+private:
+  Value *areRowsLarge();
+  void multiplyBlock(Value *panel, Value *row, unsigned rowTiles, unsigned columnTiles);
+  BlockOfRows blockBefore(Value *panel, Value *row);
+  void storeRow(const BlockOfRows &block, Value *row);
+
+  Value *address(Value *base, int64_t bytes) { return address(base, b.getInt64(bytes)); }
+  Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
+  Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
+  Value *panelPlace(Value *panel) { return address(operands.weights, times(panel, pieces.steps * kPanelStepBytes)); }
+  /// Blocks in turns have one of two places.
+  Value *productsOf(Value *panel, Value *row) {
+    Value *pair = b.CreateUDiv(b.CreateSub(panel, task.firstPanel), b.getInt64(2));
+    Value *block = b.CreateAdd(b.CreateMul(pair, blocksOfPair()), b.CreateUDiv(row, b.getInt64(blockRows)));
+    return address(products, times(b.CreateAnd(block, 1), pieces.productBytes));
+  }
+  Value *blocksOfPair() { return b.CreateUDiv(b.CreateAdd(rows, b.getInt64(blockRows - 1)), b.getInt64(blockRows)); }
+
+  KernelFrame &frame;
+  Ir &b;
+  const ContractionPlan &plan;
+  const PiecePlan &pieces;
+  const SplitTask &task;
+  const PieceOperands &operands;
+  const PieceResults &results;
+  Value *lhs, *joined, *products, *rows;
+  int64_t blockRows;
+};
+
+} // namespace
+
+Value *joinedPanel(KernelFrame &frame, const PiecePlan &plan) {
+  return emitAddress(frame.b, frame.b.getInt8Ty(), frame.scratch, frame.b.getInt64(kNoteBytes + plan.lhsBytes));
+}
+
+int64_t PiecePlan::scratchBytes() const { return kNoteBytes + lhsBytes + panelBytes + 2 * productBytes; }
+
+/// Splits the task's rows, unless the thread's last task has left the same ones in scratch.
+Value *PieceEmitter::areRowsLarge() {
+  Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
+  emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), frame.kept), id), [&] {
+    Value *largest = emitSplitRows(b, plan, task, operands.lhsRow, lhs, pieces.planeRows, pieces.steps, b.getInt64(0),
+                                   b.getInt64(pieces.steps));
+    b.CreateStore(b.CreateIntMaxReduce(largest, /*IsSigned=*/false), frame.scratch);
+    b.CreateStore(id, frame.kept);
+  });
+  return b.CreateICmpUGE(b.CreateLoad(b.getInt32Ty(), frame.scratch), b.getInt32(bit_cast<uint32_t>(pieces::kLargest)));
+}
+
+/// The task's block before this one, of no rows where there is none.
+BlockOfRows PieceEmitter::blockBefore(Value *panel, Value *row) {
+  Value *zero = b.getInt64(0), *perBlock = b.getInt64(blockRows);
+  Value *isFirst = b.CreateICmpEQ(row, zero), *lastBlock = b.CreateSub(blocksOfPair(), b.getInt64(1));
+  BlockOfRows block;
+  block.panel = b.CreateSelect(isFirst, b.CreateSub(panel, b.getInt64(2)), panel);
+  block.first = b.CreateSelect(isFirst, b.CreateMul(lastBlock, perBlock), b.CreateSub(row, perBlock));
+  Value *left = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateSub(rows, block.first), perBlock);
+  block.count = b.CreateSelect(b.CreateICmpSLT(block.panel, task.firstPanel), zero, left);
+  block.products = productsOf(block.panel, block.first);
+  return block;
+}
+
+void PieceEmitter::storeRow(const BlockOfRows &block, Value *row) {
+  auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
+  Value *place = address(block.products, times(row, kProductRowBytes));
+  SmallVector<Value *> values;
+  for (int64_t half = 0; half < 2; ++half)
+    values.push_back(b.CreateAlignedLoad(vector, address(place, half * kRowBytes), Align(kRowBytes)));
+  results.store(block.panel, b.CreateAdd(block.first, row), values);
+}
+
+/// Beside the products: the epilogue of the block before, and its share of the panels that follow comes from memory.
+void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, unsigned columnTiles) {
+  constexpr int64_t kMostRowsInStep = 8;
+  constexpr int64_t kStepLines = 2 * kPanelStepBytes / kRowBytes;
+  int64_t shareLines = divideCeil(kStepLines, divideCeil(pieces.rowsPerTask, blockRows));
+  int64_t rowsInStep = std::min<int64_t>(divideCeil(blockRows, pieces.steps), kMostRowsInStep);
+  BlockOfRows before = blockBefore(panel, row);
+  Value *weights = panelPlace(panel), *products = productsOf(panel, row);
+  Value *share = times(b.CreateUDiv(row, b.getInt64(blockRows)), pieces.steps * shareLines * kRowBytes);
+  Value *fetched = address(panelPlace(b.CreateAdd(panel, b.getInt64(columnTiles))), share);
+
+  Block block(b, rowTiles, columnTiles, pieces.tileRows);
+  RhsTiles tiles{kPanelStepBytes, kPieceBytes, pieces.steps * kPanelStepBytes};
+  int64_t instructions = block.instructions();
+  auto meanwhile = [&](Value *step, int64_t i) {
+    Value *lines = address(fetched, times(step, shareLines * kRowBytes));
+    for (int64_t line = i * shareLines / instructions; line < (i + 1) * shareLines / instructions; ++line)
+      emitPrefetch(b, lines, line * kRowBytes);
+    for (int64_t j = i * rowsInStep / instructions; j < (i + 1) * rowsInStep / instructions; ++j) {
+      Value *done = b.CreateAdd(times(step, rowsInStep), b.getInt64(j));
+      emitIf(b, b.CreateICmpSLT(done, before.count), [&] { storeRow(before, done); });
+    }
+  };
+  block.setZero();
+  Value *planeBytes = b.getInt64(pieces.planeRows * kRowBytes), *rowBytes = b.getInt64(kRowBytes);
+  block.multiplyAdd(address(lhs, times(row, kRowBytes)), planeBytes, rowBytes, weights, tiles, b.getInt64(0),
+                    b.getInt64(pieces.steps), meanwhile);
+  block.store(products, b.getInt64(kProductRowBytes));
+  if (int64_t done = rowsInStep * pieces.steps; done < blockRows)
+    emitLoop(b, b.getInt64(done), before.count, 1, [&](Value *left) { storeRow(before, left); });
+}
+
+void PieceEmitter::emit() {
+  Value *areLarge = areRowsLarge();
+  emitIf(b, areLarge, [&] {
+    emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
+      emitJoin(b, panelPlace(panel), joined, pieces.steps);
+      results.multiplyInF32(panel);
+    });
+  });
+  emitIf(b, b.CreateNot(areLarge), [&] {
+    auto multiplyPanels = [&](Value *panel, unsigned columnTiles) {
+      forEachBlock(b, rows, pieces.tileRows,
+                   [&](Value *row, unsigned rowTiles) { multiplyBlock(panel, row, rowTiles, columnTiles); });
+    };
+    Value *count = b.CreateSub(task.lastPanel, task.firstPanel);
+    Value *pairs = b.CreateAdd(task.firstPanel, b.CreateAnd(count, ~1ull));
+    emitLoop(b, task.firstPanel, pairs, 2, [&](Value *panel) { multiplyPanels(panel, 2); });
+    bool isEven = *getConstant(plan.panels) % 2 == 0 && pieces.panelsPerTask % 2 == 0;
+    if (!isEven)
+      emitIf(b, b.CreateICmpSLT(pairs, task.lastPanel), [&] { multiplyPanels(pairs, 1); });
+    Value *end = isEven ? pairs : b.CreateAdd(task.firstPanel, b.CreateAnd(b.CreateAdd(count, b.getInt64(1)), ~1ull));
+    BlockOfRows last = blockBefore(end, b.getInt64(0));
+    emitLoop(b, b.getInt64(0), last.count, 1, [&](Value *row) { storeRow(last, row); });
+  });
+}
+
+void emitPieceProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+                       const PieceOperands &operands, const PieceResults &results) {
+  PieceEmitter(frame, plan, task, operands, results).emit();
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,106 @@
+//===- SplitRows.cpp ------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/SplitRows.h"
+
+#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+
+using namespace llvm;
+using namespace ptc::cpu::matrixunit;
+
+namespace ptc::cpu {
+
+namespace {
+
+class RowSplitter {
+public:
+  RowSplitter(Ir &b, const ContractionPlan &plan, int64_t steps)
+      : b(b), plan(plan), steps(steps), k(*getConstant(plan.reductionSize())),
+        vector(FixedVectorType::get(b.getFloatTy(), kTileRows)) {}
+
+  Carried splitRow(Value *from, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest);
+
+private:
+  Value *offsetOf(Value *k);
+  Value *loadPart(Value *place, int64_t there);
+  Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
+
+  Ir &b;
+  const ContractionPlan &plan;
+  int64_t steps, k;
+  FixedVectorType *vector;
+};
+
+} // namespace
+
+/// Where k lies in a row of lhs (in elements).
+Value *RowSplitter::offsetOf(Value *place) {
+  Value *offset = b.getInt64(0);
+  for (unsigned i = plan.k.size(); i-- > 0;) {
+    int64_t size = *getConstant(plan.k[i].size), stride = *getConstant(plan.k[i].lhsStride);
+    Value *index = i == 0 ? place : b.CreateURem(place, b.getInt64(size));
+    offset = b.CreateAdd(offset, times(index, stride));
+    if (i > 0)
+      place = b.CreateUDiv(place, b.getInt64(size));
+  }
+  return offset;
+}
+
+/// 16 floats, of which `there` are: zeros in place of others.
+Value *RowSplitter::loadPart(Value *place, int64_t there) {
+  if (there <= 0)
+    return Constant::getNullValue(vector);
+  if (there >= kTileRows)
+    return b.CreateAlignedLoad(vector, place, Align(sizeof(float)));
+  return emitMaskedLoad(b, vector, place, Align(sizeof(float)), emitLanesBelow(b, kTileRows, b.getInt64(there)));
+}
+
+/// Apart for a step that is no whole one and for those that fill a batch.
+Carried RowSplitter::splitRow(Value *from, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest) {
+  auto splitStep = [&](Value *step, int64_t there, ArrayRef<Value *> carried) -> Carried {
+    Value *place = emitAddress(b, b.getFloatTy(), from, offsetOf(times(step, kStep)));
+    Value *next = emitAddress(b, b.getFloatTy(), place, b.getInt64(kTileRows));
+    Value *values[] = {loadPart(place, there), loadPart(next, there - kTileRows)};
+    auto pieces = emitSplit(b, values[0], values[1]);
+    Value *plane = emitAddress(b, b.getInt8Ty(), to, times(b.CreateSub(step, first), kPieces * planeBytes));
+    for (auto [i, piece] : enumerate(pieces)) {
+      Value *at = emitAddress(b, b.getInt8Ty(), plane, b.getInt64(i * planeBytes));
+      b.CreateAlignedStore(piece, at, Align(kRowBytes));
+    }
+    Value *most = carried.front();
+    for (Value *value : values) {
+      Value *bits = b.CreateBitCast(value, most->getType());
+      most = b.CreateBinaryIntrinsic(Intrinsic::umax, most, b.CreateAnd(bits, 0x7fffffff));
+    }
+    return {most};
+  };
+  auto forEachStep = [&](Value *begin, Value *end, int64_t there, Carried carried) {
+    return emitLoop(b, begin, end, b.getInt64(1), carried,
+                    [&](Value *step, ArrayRef<Value *> inner) { return splitStep(step, there, inner); });
+  };
+  auto atMost = [&](Value *value, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, value, most); };
+  auto atLeast = [&](Value *value, Value *least) { return b.CreateBinaryIntrinsic(Intrinsic::smax, value, least); };
+  int64_t whole = k / kStep, there = divideCeil(k, kStep);
+  largest = forEachStep(first, atMost(last, b.getInt64(whole)), kStep, largest);
+  if (k % kStep)
+    largest = forEachStep(atLeast(first, b.getInt64(whole)), atMost(last, b.getInt64(there)), k % kStep, largest);
+  if (there < steps)
+    largest = forEachStep(atLeast(first, b.getInt64(there)), last, 0, largest);
+  return largest;
+}
+
+Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, LhsRow lhsRow, Value *to,
+                     int64_t planeRows, int64_t steps, Value *first, Value *last) {
+  RowSplitter splitter(b, plan, steps);
+  Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows));
+  Carried largest = emitLoop(b, task.firstRow, task.lastRow, b.getInt64(1), {none}, [&](Value *row,
+                                                                                       ArrayRef<Value *> carried) {
+    Value *place = b.CreateMul(b.CreateSub(row, task.firstRow), b.getInt64(kRowBytes));
+    return splitter.splitRow(lhsRow(row), emitAddress(b, b.getInt8Ty(), to, place), planeRows * kRowBytes, first, last,
+                             Carried(carried));
+  });
+  return largest.front();
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,43 @@
+//===- WeightPanels.h - weights in panels of columns ----------------------===//
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ptc {
+
+/// A weight seen as [batch][column][k...] with a stride (in elements) for each:
+/// what packing reads.
+struct WeightView {
+  const char *bytes;
+  int64_t elementBytes, offset;
+  int64_t batches, columns;
+  llvm::SmallVector<int64_t> columnSizes, columnStrides; ///< of the dimensions behind a column index
+  llvm::SmallVector<int64_t> batchSizes, batchStrides;
+  llvm::SmallVector<int64_t> kSizes, kStrides;
+
+  int64_t group = 1; ///< elements of the innermost k that lie side by side
+
+  int64_t kCount() const {
+    int64_t count = 1;
+    for (int64_t size : kSizes)
+      count *= size;
+    return count;
+  }
+  int64_t innerSize() const { return kSizes.empty() ? 1 : kSizes.back(); }
+  /// With the innermost k padded to whole groups.
+  int64_t packedCount() const { return kCount() / innerSize() * llvm::alignTo(innerSize(), group); }
+};
+
+/// [batch][panel][k / group][panelWidth][group], with zeros beyond the last column and k.
+std::vector<char> pack(const WeightView &view, int64_t panelWidth);
+
+/// Says what pack answers: equal names, equal bytes of the same weight.
+std::string getPackedName(const WeightView &view, int64_t panelWidth);
+
+} // namespace ptc

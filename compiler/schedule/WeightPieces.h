@@ -1,0 +1,36 @@
+//===- WeightPieces.h - f32 weights as pieces of bf16 ---------------------===//
+//
+// A float is the exact sum of three numbers of bf16 (compiler/codegen/cpu/MatrixUnit.h says what for). Weights that
+// meet few rows lie in the artifact in pieces: to split them at each call would take as long as to multiply them.
+//
+// A panel of 16 columns is [step of 32 k][piece: high, middle, low][16 pairs][16 columns][2 k], where the k of a pair
+// are 16 apart, with zeros beyond the last k.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ptc::pieces {
+
+constexpr int64_t kPieces = 3;
+constexpr int64_t kStep = 32;     ///< k
+constexpr int64_t kPairs = 16;    ///< of a step
+constexpr int64_t kColumns = 16;  ///< of a panel
+constexpr int64_t kPieceElements = kStep * kColumns;
+constexpr int64_t kStepElements = kPieces * kPieceElements;
+
+/// Numbers below this: their products and sums, of pieces or not, are no infinities.
+constexpr float kLargest = 0x1p50f;
+
+/// Bits of bf16 of packed weights [panels][k][16], all below kLargest.
+std::vector<uint16_t> split(llvm::ArrayRef<float> packed, int64_t k);
+
+/// Whether a product of `rows` by weights [k][columns] takes less time from pieces than in f32 or than splitting the
+/// weights when they are used. Pieces are half as much again in the artifact and in memory: large weights stay whole.
+bool pays(int64_t rows, int64_t k, int64_t columns);
+
+} // namespace ptc::pieces

@@ -1,0 +1,56 @@
+#include "compiler/schedule/WeightPieces.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace ptc;
+
+namespace {
+
+float toFloat(uint16_t half) {
+  uint32_t bits = uint32_t(half) << 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// Where element (k, column) of a panel has its high piece.
+int64_t placeOf(int64_t k, int64_t column) {
+  int64_t pair = k % pieces::kPairs, place = k % pieces::kStep / pieces::kPairs;
+  return k / pieces::kStep * pieces::kStepElements + (pair * pieces::kColumns + column) * 2 + place;
+}
+
+} // namespace
+
+TEST_CASE("pieces add up to the numbers they are of, exactly") {
+  constexpr int64_t kPanels = 2, kRows = 75, kSteps = 3;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> exponent(-30, 30), sign(-1, 1);
+  std::vector<float> weights(kPanels * kRows * pieces::kColumns);
+  for (float &weight : weights)
+    weight = sign(random) * std::exp2(exponent(random));
+  weights[0] = -0.0f;
+  std::vector<uint16_t> split = pieces::split(weights, kRows);
+  REQUIRE(split.size() == kPanels * kSteps * pieces::kStepElements);
+  for (int64_t panel = 0; panel < kPanels; ++panel)
+    for (int64_t k = 0; k < kSteps * pieces::kStep; ++k)
+      for (int64_t column = 0; column < pieces::kColumns; ++column) {
+        const uint16_t *high = &split[panel * kSteps * pieces::kStepElements + placeOf(k, column)];
+        float sum = toFloat(high[0]);
+        for (int64_t piece = 1; piece < pieces::kPieces; ++piece)
+          sum += toFloat(high[piece * pieces::kPieceElements]);
+        float expected = k < kRows ? weights[(panel * kRows + k) * pieces::kColumns + column] : 0;
+        REQUIRE(sum == expected);
+      }
+}
+
+TEST_CASE("pieces pay for some rows and not too large weights") {
+  CHECK(pieces::pays(196, 112, 672));
+  CHECK(pieces::pays(49, 160, 960));
+  CHECK_FALSE(pieces::pays(1, 160, 960));      // a matrix times a vector waits for memory
+  CHECK_FALSE(pieces::pays(128, 768, 3072));   // 9 MiB: split when they are used
+  CHECK_FALSE(pieces::pays(3136, 16, 64));     // half of a step would be zeros
+}
