@@ -38,7 +38,7 @@ std::vector<uint16_t> split(llvm::ArrayRef<float> packed, int64_t k) {
 
 bool pays(int64_t rows, int64_t k, int64_t columns) {
   // Below these, splitting the rows and zeros beyond k and columns take what is won.
-  constexpr int64_t kLeastRows = 33, kLeastK = 64, kLeastColumns = 48, kLeastFlops = 2 << 20;
+  constexpr int64_t kLeastRows = 33, kLeastK = 64, kLeastColumns = 64, kLeastFlops = 2 << 20;
   if (rows < kLeastRows || k < kLeastK || columns < kLeastColumns || 2 * rows * k * columns < kLeastFlops)
     return false;
   // The pieces of long rows come from L2 again for each panel, which few rows do not hide.
