@@ -22,6 +22,7 @@
 #include "compiler/schedule/PackWeights.h"
 #include "compiler/schedule/PlanMemory.h"
 #include "compiler/schedule/SettleSizes.h"
+#include "compiler/schedule/SplitLongProducts.h"
 #include "compiler/schedule/ToLoop.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/control/Control.h"
@@ -96,6 +97,8 @@ static constexpr Step kSteps[] = {
     {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
     {Stage::Loop, [](Pipe &p) { return createFusePass(!isOptimized(p.options)); }},
+    // Rows of a product for the matrix unit fit L2.
+    {Stage::Loop, [](Pipe &p) { return createSplitLongProductsPass(p.packing.matrixUnit); }, true, isOptimized},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
     {Stage::Loop,
      [](Pipe &p) {

@@ -23,6 +23,9 @@ constexpr int64_t kColumns = 16;  ///< of a panel
 constexpr int64_t kPieceElements = kStep * kColumns;
 constexpr int64_t kStepElements = kPieces * kPieceElements;
 
+/// Pieces of rows that stay in L2 beside all else, and rows that are not cut to fit there.
+constexpr int64_t kRowBytesInCache = 1280 << 10, kRowsTogether = 128;
+
 /// Numbers below this: their products and sums, of pieces or not, are no infinities.
 constexpr float kLargest = 0x1p50f;
 

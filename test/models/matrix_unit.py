@@ -61,6 +61,7 @@ CASES: dict[str, tuple] = {
     "k with a rest above one": (linear, (64, 1052, 301)),
     "columns left": (linear, (197, 384, 333, nn.functional.gelu)),
     "k in several blocks": (linear, (160, 3072, 200)),
+    "rows of a long k, part by part": (linear, (100, 4100, 520, nn.functional.gelu)),
     "rows in several tasks": (linear, (3136, 128, 128)),
     "k that does not fill its last batch": (linear, (96, 420, 640, torch.tanh)),
     "batches": (linear, (77, 512, 1024, lambda y: y.reshape(7, 11, 1024).softmax(-1))),

@@ -38,8 +38,7 @@ constexpr int64_t kTileRows = 16;
 constexpr int64_t kRowBytes = 64; ///< of any tile
 constexpr int64_t kRhsStepBytes = kPieces * 2 * kTileRows * kRowBytes;
 
-/// Pieces of lhs that stay in L2 beside all else.
-constexpr int64_t kLhsBytes = 1280 << 10;
+constexpr int64_t kLhsBytes = pieces::kRowBytesInCache;
 /// Each task splits its weights: tasks are few and large (else as TaskRules).
 constexpr int64_t kTaskFlops = 1 << 20, kTasksWanted = 16;
 

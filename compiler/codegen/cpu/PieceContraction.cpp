@@ -39,11 +39,11 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   while (count() < wanted && pieces.rowsPerTask * pieces.panelsPerTask * plan.panel * k > least) {
     if (pieces.panelsPerTask > 2) { // whole blocks
       pieces.panelsPerTask = alignTo(divideCeil(pieces.panelsPerTask, 2), 2);
-    } else if (pieces.panelsPerTask > 1) {
-      pieces.panelsPerTask = 1;
-    } else if (pieces.rowsPerTask > kRows) {
+    } else if (pieces.rowsPerTask > 2 * kRows) {
       bands *= 2;
       cutRows();
+    } else if (pieces.panelsPerTask > 1) {
+      pieces.panelsPerTask = 1;
     } else {
       break;
     }

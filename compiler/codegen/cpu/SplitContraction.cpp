@@ -37,7 +37,7 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
     return std::nullopt;
 
   // A thread splits its rows once, and each task its weights: rows stay together as long as their pieces fit L2.
-  constexpr int64_t kLeastBlocks = 4;
+  constexpr int64_t kLeastBlocks = pieces::kRowsTogether / kRows;
   constexpr int64_t kStepBytes = kPieces * kRowBytes; // of a row
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
