@@ -351,7 +351,8 @@ Value *AttentionEmitter::loadMask(const QueryBlock &block, Value *query, Value *
 
 /// Scores become exp(score - maximum), in the type of factors, the nearest and what is left; what was summed before is
 /// scaled to the new maximum. What there is one of in a row is computed for a vector of rows, and no row waits for
-/// another: a row by itself is a chain of reductions and exponentials, which takes twice as long.
+/// another: a row by itself is a chain of reductions and exponentials, which takes twice as long. A score that is not a
+/// number need not be the maximum: its own weight makes the row's sum NaN.
 void AttentionEmitter::emitSoftmax(Value *rows, Value *count) {
   Value *step = b.getInt64(plan.width), *zero = b.getInt64(0), *lowest = ConstantFP::getInfinity(score, true);
   auto load = [&](Value *scores, Value *column) {
@@ -360,9 +361,12 @@ void AttentionEmitter::emitSoftmax(Value *rows, Value *count) {
   emitLoop(b, zero, rows, 1, [&](Value *row) {
     Value *scores = scoreRow(row);
     Value *most = emitLoop(b, zero, count, step, {splat(lowest)}, [&](Value *column, ArrayRef<Value *> values) {
-      return SmallVector<Value *>{b.CreateBinaryIntrinsic(Intrinsic::maximum, values[0], load(scores, column))};
+      Value *next = load(scores, column);
+      return SmallVector<Value *>{b.CreateSelect(b.CreateFCmpOGT(next, values[0]), next, values[0])};
     })[0];
-    b.CreateAlignedStore(b.CreateFPMaximumReduce(most), inScratch(plan.originAt, row), align);
+    Value *largest = b.CreateFPMaxReduce(most);
+    cast<Instruction>(largest)->setHasNoNaNs(true);
+    b.CreateAlignedStore(largest, inScratch(plan.originAt, row), align);
   });
   emitLoop(b, zero, rows, plan.width, [&](Value *row) {
     auto at = [&](int64_t place) { return inScratch(place, row); };
