@@ -182,15 +182,25 @@ constexpr uint64_t kLeastTicks = 5'000, kMostTicks = 2'500'000;
 
 static std::atomic<uint64_t> learnedTicks{kMostTicks};
 
+/// Whether a call begins with all patience: threads that sleep make each other wait longer than the little that is left
+/// of it, and would go on so on an idle machine. Often at first, when threads begin and pages are touched.
+static bool isProbe(uint32_t call) {
+  constexpr uint32_t kCallsToProbe = 64;
+  return call % kCallsToProbe == 0 || (call < kCallsToProbe && (call & (call - 1)) == 0);
+}
+
 /// Spinning helps only when every thread has a processor.
 Patience::Patience(int32_t threads) {
+  static std::atomic<uint32_t> calls;
   static std::atomic<int32_t> processors;
   int32_t count = processors.load(std::memory_order_relaxed);
   if (count == 0) {
     count = countProcessors();
     processors.store(count, std::memory_order_relaxed);
   }
-  ticks = threads <= count ? learnedTicks.load(std::memory_order_relaxed) : 0;
+  uint32_t call = calls.fetch_add(1, std::memory_order_relaxed);
+  uint64_t learned = isProbe(call) ? kMostTicks : learnedTicks.load(std::memory_order_relaxed);
+  ticks = threads <= count ? learned : 0;
 }
 
 void Patience::keep() const {
