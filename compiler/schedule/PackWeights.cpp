@@ -60,6 +60,7 @@ private:
   void packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group);
   BlockArgument weightArgument(Value value);
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
+  bool isDot(loop::ConvolutionOp op) const;
   void replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape);
   void replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
                      llvm::function_ref<std::vector<char>()> pack);
@@ -111,7 +112,8 @@ BlockArgument PackWeightsPass::weightArgument(Value value) {
 
 void PackWeightsPass::replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape) {
   Type element = llvm::cast<RankedTensorType>(use.get().getType()).getElementType();
-  replaceWeight(use, getPackedName(view, panel), RankedTensorType::get(shape, element), [&] { return pack(view, panel); });
+  auto type = RankedTensorType::get(shape, element);
+  replaceWeight(use, getPackedName(view, panel), type, [&] { return pack(view, panel); });
 }
 
 /// Adds the packed weight as an argument of the function and makes `use` read it.
@@ -241,8 +243,8 @@ bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) c
   return true;
 }
 
-/// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains from
-/// the unit, which takes about 0.7 of its time, must be enough of the model's time.
+/// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
+/// from the unit, which takes about 0.7 of its time, must be enough of the model's time.
 bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
   constexpr double kLeastShare = 0.25, kFlopsPerByte = 8;
   constexpr int64_t kLargeFlops = 32 << 20; // these go there anyway
@@ -300,6 +302,15 @@ static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups,
   return shape;
 }
 
+/// A few outputs would leave most lanes of a vector empty; whole vectors of input channels do not.
+bool PackWeightsPass::isDot(loop::ConvolutionOp op) const {
+  constexpr int64_t kMostOutputs = 4;
+  auto type = llvm::cast<RankedTensorType>(op.getW().getType());
+  int64_t inputs = type.getShape()[type.getRank() - 2], outputs = type.getShape().back();
+  return type.getElementType().isF32() && op.getGroups() == 1 && !op.getXChannelsFirst() && outputs <= kMostOutputs &&
+         inputs % (rules.vectorBytes / 4) == 0;
+}
+
 void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType()); // [kernel..., C / groups, O]
   if (op.getWPanel() > 0)
@@ -308,7 +319,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   bool isDepthwise = type.getShape()[type.getRank() - 2] == 1 && outputs == 1;
   if (isDepthwise)
     return;
-  int64_t panel = panelOf(op, type.getElementType());
+  int64_t panel = isDot(op) ? 1 : panelOf(op, type.getElementType());
   int64_t group = groupOf(type.getElementType(), type.getElementType(), type.getShape()[type.getRank() - 2]);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
@@ -320,7 +331,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
     op.emitError() << "weight '" << key << "' is missing";
     return signalPassFailure();
   }
-  if (usesWinograd && packWinograd(op, panel))
+  if (usesWinograd && panel > 1 && packWinograd(op, panel))
     return;
   WeightView source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
   source.elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);

@@ -74,6 +74,14 @@ convolution = [
       for n, i, o, h, w, p in ((1, 64, 64, 28, 28, 1), (2, 32, 48, 13, 17, 1), (1, 64, 32, 9, 9, 0), (1, 96, 80, 15, 30, 2))),
     op("conv2d.dynamic", lambda a, w: F.conv2d(a, w, padding=1, stride=2), x(1, 3, 8, 8), x(4, 3, 3, 3),
        dynamic=({2: H}, None), other=(x(1, 3, 13, 8), x(4, 3, 3, 3))),
+    op("conv1d.few_outputs", lambda a, w: F.conv1d(a, w, padding=3, dilation=2), x(2, 32, 30), x(3, 32, 5), tolerance=(1e-4, 1e-4)),
+    *(op(f"conv2d.few_outputs.{o}", lambda a, w, s=s, d=d: F.conv2d(a, w, padding=2, stride=s, dilation=d), x(n, i, h, width),
+         x(o, i, k, k), tolerance=(1e-4, 1e-4))
+      for n, i, h, width, o, k, s, d in ((2, 16, 11, 40, 1, 3, 2, 1), (1, 48, 6, 70, 4, 3, 1, 2), (1, 64, 9, 21, 3, 5, 1, 1))),
+    op("conv2d.few_outputs.weights", Convolved(32, 2, 1), x(1, 32, 9, 17), tolerance=(1e-4, 1e-4)),
+    op("conv3d.few_outputs", lambda a, w: F.conv3d(a, w), x(1, 16, 4, 5, 9), x(2, 16, 2, 3, 3), tolerance=(1e-4, 1e-4)),
+    op("conv2d.few_outputs.dynamic", lambda a, w: F.conv2d(a, w, padding=1), x(1, 32, 4, 8), x(3, 32, 3, 3),
+       dynamic=({3: H}, None), other=(x(1, 32, 4, 33), x(3, 32, 3, 3)), tolerance=(1e-4, 1e-4)),
 ]  # fmt: skip
 
 pooling = [

@@ -15,4 +15,7 @@ void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const Convoluti
 /// The same for one channel a group: vectors lie along the channels.
 void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
 
+/// The same for a few outputs (plan.isDot): vectors lie along the input channels.
+void emitDotConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+
 } // namespace ptc::cpu

@@ -92,6 +92,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
   plan.groupInputs = *getConstant(plan.input.back()) / plan.groups;
   plan.groupOutputs = *getConstant(plan.output.back()) / plan.groups;
   plan.isDepthwise = plan.groupInputs == 1 && plan.groupOutputs == 1 && op.getWPanel() == 0;
+  plan.isDot = op.getWPanel() == 1;
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
   plan.width = registers.bytes / (element.isF64() ? 8 : 4);
@@ -102,6 +103,10 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
     plan.panels = llvm::divideCeil(plan.groups, plan.panel);
     // A row of taps stays in registers beside the accumulators.
     plan.tileRows = std::clamp<int64_t>(registers.count - 4 - plan.kernel[last], 4, 14);
+  } else if (plan.isDot) {
+    plan.panel = plan.groupOutputs;
+    plan.panels = 1;
+    plan.tileRows = std::clamp<int64_t>((registers.count - 1 - plan.panel) / plan.panel, 1, 12);
   } else {
     plan.panel = op.getWPanel();
     plan.panels = llvm::divideCeil(plan.groupOutputs, plan.panel);

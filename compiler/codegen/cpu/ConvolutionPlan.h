@@ -29,6 +29,7 @@ struct ConvolutionPlan {
   int64_t groups;
   int64_t groupInputs, groupOutputs; ///< channels of one group
   bool isDepthwise;
+  bool isDot; ///< so few outputs that vectors lie along the input channels: w is [O, kernel..., C]
   bool isChannelsFirst; ///< the input; `input` is [N, spatial..., channels] all the same
 
   unsigned width;  ///< lanes of a vector

@@ -33,6 +33,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile 
   return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
                         [op, plan, split](KernelFrame &frame) {
                           plan.isDepthwise ? emitDepthwiseConvolution(frame, op, plan)
+                          : plan.isDot     ? emitDotConvolution(frame, op, plan)
                                            : emitConvolution(frame, op, plan, split);
                         },
                         split ? "direct, matrix unit" : "direct"};
