@@ -10,6 +10,7 @@
 
 #include "runtime/Call.h"
 #include "runtime/Cpu.h"
+#include "runtime/Tensor.h"
 #include "runtime/Threads.h"
 
 #include <pthread.h>
@@ -238,6 +239,7 @@ ptc_status ptc_trim(ptc_context *context) {
   if (!context)
     return PTC_INVALID_ARGUMENT;
   context->trim();
+  ptc::runtime::releaseDeletedTensors();
   return PTC_OK;
 }
 

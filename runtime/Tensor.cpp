@@ -3,9 +3,81 @@
 #include "runtime/Tensor.h"
 #include "runtime/Memory.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 namespace ptc::runtime {
+
+//===----------------------------------------------------------------------===//
+// Memory of deleted outputs
+//===----------------------------------------------------------------------===//
+
+/// Fresh memory costs the system a fault and zeros for each page, a sixth of a decoder's step with its caches. So what
+/// outputs leave behind is kept for the next call's, the last to come and no more than a fair amount; smaller blocks
+/// than these malloc has at hand.
+constexpr int64_t kLeastKept = 32 << 10, kMostKept = 64 << 20;
+constexpr int32_t kMostBlocks = 64;
+
+/// Zero-initialised: a C++ static would need its guards from libstdc++.
+struct KeptBlocks {
+  static pthread_mutex_t mutex;
+  static Block blocks[kMostBlocks]; ///< the oldest first
+  static int32_t count;
+  static int64_t bytes;
+
+  static Block remove(int32_t index) {
+    Block block = blocks[index];
+    bytes -= block.size;
+    --count;
+    for (int32_t i = index; i < count; ++i)
+      blocks[i] = blocks[i + 1];
+    return block;
+  }
+};
+pthread_mutex_t KeptBlocks::mutex = PTHREAD_MUTEX_INITIALIZER;
+Block KeptBlocks::blocks[kMostBlocks];
+int32_t KeptBlocks::count;
+int64_t KeptBlocks::bytes;
+
+/// A block of at least `wanted` bytes, and not of much more; an empty one if there is none.
+static Block takeKept(int64_t wanted) {
+  Block block = {};
+  if (wanted < kLeastKept)
+    return block;
+  pthread_mutex_lock(&KeptBlocks::mutex);
+  for (int32_t i = KeptBlocks::count; i-- > 0;)
+    if (KeptBlocks::blocks[i].size >= wanted && KeptBlocks::blocks[i].size / 2 <= wanted) {
+      block = KeptBlocks::remove(i);
+      break;
+    }
+  pthread_mutex_unlock(&KeptBlocks::mutex);
+  return block;
+}
+
+static void keepOrRelease(Block block) {
+  if (block.size < kLeastKept || block.size > kMostKept)
+    return block.release();
+  pthread_mutex_lock(&KeptBlocks::mutex);
+  while (KeptBlocks::count == kMostBlocks || KeptBlocks::bytes > kMostKept - block.size)
+    KeptBlocks::remove(0).release();
+  KeptBlocks::blocks[KeptBlocks::count++] = block;
+  KeptBlocks::bytes += block.size;
+  pthread_mutex_unlock(&KeptBlocks::mutex);
+}
+
+void releaseDeletedTensors() {
+  pthread_mutex_lock(&KeptBlocks::mutex);
+  while (KeptBlocks::count > 0)
+    KeptBlocks::remove(0).release();
+  pthread_mutex_unlock(&KeptBlocks::mutex);
+}
+
+/// A library that is unloaded leaves nothing behind.
+__attribute__((destructor)) static void releaseAtUnload() { releaseDeletedTensors(); }
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// The DLManagedTensor comes first; sizes and strides follow the struct.
@@ -18,7 +90,7 @@ struct OwnedTensor {
 
 static void deleteTensor(DLManagedTensor *managed) {
   auto *tensor = reinterpret_cast<OwnedTensor *>(managed);
-  tensor->memory.release();
+  keepOrRelease(tensor->memory);
   free(tensor);
 }
 
@@ -28,6 +100,7 @@ DLManagedTensor *createTensor(const TensorEntry &entry, const int64_t *values) {
     return nullptr;
   // An empty tensor gets an address too: some consumers take null for "no tensor".
   int64_t bytes = values[entry.bytes];
+  tensor->memory = takeKept(bytes);
   if (!tensor->memory.reserve(bytes > 0 ? bytes : 1)) {
     free(tensor);
     return nullptr;

@@ -66,6 +66,33 @@ TEST_CASE("new outputs have the sizes that the inputs ask for") {
   CHECK((shape[0] == 3 && shape[1] == 8));
 }
 
+TEST_CASE("new outputs get the memory of deleted ones, and never that of another") {
+  Loaded model(build(models().affine()));
+  Tensor<float> x({1024, 8}), small({600, 8});
+  auto call = [&](Tensor<float> &from) {
+    const DLTensor *inputs[] = {&from.view};
+    DLManagedTensor *output;
+    REQUIRE(model->call_new(model.context, inputs, 1, &output, 1) == PTC_OK);
+    return output;
+  };
+  DLManagedTensor *first = call(x), *second = call(x);
+  void *place = first->dl_tensor.data, *other = second->dl_tensor.data;
+  CHECK(place != other);
+  first->deleter(first);
+  DLManagedTensor *third = call(x), *fourth = call(x);
+  CHECK(third->dl_tensor.data == place);
+  CHECK((fourth->dl_tensor.data != place && fourth->dl_tensor.data != other));
+  CHECK(static_cast<float *>(third->dl_tensor.data)[9] == 20);
+  third->deleter(third);
+  fourth->deleter(fourth);
+  second->deleter(second);
+  DLManagedTensor *fifth = call(small); // less than what is kept, too
+  CHECK(static_cast<float *>(fifth->dl_tensor.data)[9] == 20);
+  model->trim(model.context); // not what is in use
+  CHECK(static_cast<float *>(fifth->dl_tensor.data)[9] == 20);
+  fifth->deleter(fifth);
+}
+
 TEST_CASE("inputs and outputs may be strided, reversed, misaligned or broadcast") {
   Loaded model(build(models().affine()));
   Tensor<float> dense({3, 8}), expected({3, 8});
