@@ -81,9 +81,9 @@ SmallBitVector ReadCollector::dimsBehind(mlir::Value value) {
     // Indices that a map does not use are operands all the same.
     mlir::Operation *op = value.getDefiningOp();
     auto map = op->getAttrOfType<mlir::AffineMapAttr>("map");
-    unsigned first = isa<loop::ReadOp>(op) ? 1 : 0;
-    for (auto [i, operand] : enumerate(op->getOperands()))
-      if (!map || i < first || i - first >= map.getValue().getNumDims() || map.getValue().isFunctionOfDim(i - first))
+    unsigned first = isa<loop::ReadOp>(op) ? 1 : 0; // a tensor is the same at every point
+    for (auto [i, operand] : enumerate(op->getOperands().drop_front(first)))
+      if (!map || i >= map.getValue().getNumDims() || map.getValue().isFunctionOfDim(i))
         dims |= dimsBehind(operand);
   }
   behind[value] = dims;
