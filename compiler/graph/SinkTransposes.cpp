@@ -58,10 +58,10 @@ struct Sink {
   bool run();
 
 private:
-  /// The operation without changes but operands and result types.
-  Operation *clone(ValueRange operands, ShapeRef shape);
-  /// Another operand as `a` lies; null where that would cost a copy.
-  Value align(Value value);
+  /// An operation like `like`, but for operands and result types.
+  Value clone(Operation *like, ValueRange operands, ShapeRef shape);
+  /// Another operand as `a` lies; null where that would cost a copy. `depth`: how many operations back to look.
+  Value align(Value value, unsigned depth = 8);
   bool finish(Value result, ArrayRef<int64_t> permutation) {
     op->getResult(0).replaceAllUsesWith(transpose(b, op->getLoc(), result, permutation));
     return true;
@@ -99,14 +99,14 @@ bool Sink::run() {
       .Default(false);
 }
 
-Operation *Sink::clone(ValueRange operands, ShapeRef shape) {
-  OperationState state(op->getLoc(), op->getName());
+Value Sink::clone(Operation *like, ValueRange operands, ShapeRef shape) {
+  OperationState state(like->getLoc(), like->getName());
   state.addOperands(operands);
-  state.addAttributes(op->getAttrs());
-  state.propertiesAttr = op->getPropertiesAsAttribute();
-  Type element = llvm::cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  state.addAttributes(like->getAttrs());
+  state.propertiesAttr = like->getPropertiesAsAttribute();
+  Type element = llvm::cast<RankedTensorType>(like->getResult(0).getType()).getElementType();
   state.addTypes(makeTensorType(shape, element));
-  return b.create(state);
+  return b.create(state)->getResult(0);
 }
 
 /// Whether a tensor is known when compiling: its transpose is folded.
@@ -118,7 +118,7 @@ static bool isKnown(Value value) {
   return llvm::isa<ConstantOp>(value.getDefiningOp());
 }
 
-Value Sink::align(Value value) {
+Value Sink::align(Value value, unsigned depth) {
   Permutation toA = inverse(p);
   if (auto other = value.getDefiningOp<TransposeOp>())
     if (other.getPermutation() == ArrayRef<int64_t>(p))
@@ -139,7 +139,19 @@ Value Sink::align(Value value) {
     Value x = transpose(b, op->getLoc(), broadcast.getX(), order);
     return BroadcastInDimOp::create(b, op->getLoc(), x, sizesAttr(broadcast.getSizes()), dims);
   }
-  return isKnown(value) ? transpose(b, op->getLoc(), value, toA) : Value();
+  if (isKnown(value))
+    return transpose(b, op->getLoc(), value, toA);
+  // What only this operation reads may be computed as `a` lies, from operands that can.
+  Operation *source = value.getDefiningOp();
+  if (!source || depth == 0 || !isElementwise(source) || !source->hasOneUse())
+    return {};
+  SmallVector<Value> operands;
+  for (Value operand : source->getOperands()) {
+    operands.push_back(align(operand, depth - 1));
+    if (!operands.back())
+      return {};
+  }
+  return clone(source, operands, byDimension(getShape(value)));
 }
 
 bool Sink::sinkElementwise() {
@@ -149,7 +161,7 @@ bool Sink::sinkElementwise() {
     if (!operands.back())
       return false;
   }
-  return finish(clone(operands, getShape(a))->getResult(0), p);
+  return finish(clone(op, operands, getShape(a)), p);
 }
 
 bool Sink::sink(TransposeOp op) { return finish(a, permuted(p, op.getPermutation())); }
