@@ -27,13 +27,6 @@ namespace ptc {
 
 namespace {
 
-int64_t countOf(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
@@ -196,8 +189,8 @@ std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
   }
   view.group =
       groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element, view.innerSize());
-  view.batches = countOf(view.batchSizes);
-  view.columns = countOf(view.columnSizes);
+  view.batches = llvm::product_of(view.batchSizes);
+  view.columns = llvm::product_of(view.columnSizes);
   // A few columns would be mostly padding, read for nothing; they are read as they are.
   if (view.columns < panelOfContract(op, view.columns, element) / 4 || view.kCount() == 0)
     return std::nullopt;
@@ -225,9 +218,9 @@ static bool isF32(Value value) {
   return llvm::cast<RankedTensorType>(value.getType()).getElementType().isF32();
 }
 
-/// Whether the product is faster with the weight in pieces.
+/// Whether the product is faster with the weight in pieces, on a machine with a matrix unit.
 bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) const {
-  if (!rules.matrixUnit || !isF32(op.getLhs()) || !isF32(op.getRhs()) || !view.batchSizes.empty() ||
+  if (!isF32(op.getLhs()) || !isF32(op.getRhs()) || !view.batchSizes.empty() ||
       llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1 ||
       loop::getTuning(op, loop::Knob::Vectors))
     return false;
@@ -247,7 +240,6 @@ bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) c
 /// from the unit, which takes about 0.7 of its time, must be enough of the model's time.
 bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
   constexpr double kLeastShare = 0.25, kFlopsPerByte = 8;
-  constexpr int64_t kLargeFlops = 32 << 20; // these go there anyway
   double all = 0, there = 0;
   module.walk([&](loop::KernelOp kernel) {
     loop::KernelCost cost = loop::getKernelCost(kernel);
@@ -261,7 +253,7 @@ bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
       auto contract = llvm::dyn_cast<loop::ContractOp>(op);
       auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
       bool isFloat = (contract && isF32(contract.getLhs())) || (convolution && isF32(convolution.getX()));
-      goes |= isFloat && *flops >= kLargeFlops;
+      goes |= isFloat && *flops >= pieces::kLeastFlopsUnsplit; // goes there anyway
       if (auto view = contract ? viewOf(contract) : std::nullopt)
         goes |= takesPieces(contract, *view);
     });

@@ -24,7 +24,7 @@ struct PackingRules {
   unsigned vectorBytes;   ///< of one vector register
   unsigned bf16Group = 1; ///< neighbouring k that one instruction multiplies and adds up, of bf16
   unsigned int8Group = 1; ///< the same of bytes
-  bool matrixUnit = false; ///< multiplies tiles of bf16: direct convolutions are faster than elsewhere
+  bool matrixUnit = false; ///< multiplies tiles of bf16: small weights lie in pieces, direct convolutions are faster
 
   bool operator==(const PackingRules &other) const {
     return vectorBytes == other.vectorBytes && bf16Group == other.bf16Group && int8Group == other.int8Group &&

@@ -44,7 +44,6 @@ private:
 
 /// How long a part of k is; 0: all of it is one.
 int64_t SplitLongProductsPass::lengthOfParts(loop::ContractOp op) {
-  constexpr int64_t kLeastFlops = 32 << 20; // smaller ones do not go to the unit
   Shape domain = loop::getDomain(op), sizes = *getSizesFromAttr(op.getKSizes());
   auto isF32 = [](Value value) { return schedule::elementType(value).isF32(); };
   if (sizes.size() != 1 || !isF32(op.getLhs()) || !isF32(op.getRhs()) || op.getBatchRank() > 0)
@@ -52,7 +51,7 @@ int64_t SplitLongProductsPass::lengthOfParts(loop::ContractOp op) {
   auto rows = getConstant(product(ShapeRef(domain).take_front(op.getMRank()), op.getContext()));
   auto all = getConstant(product(domain, op.getContext())), k = getConstant(sizes.front());
   // More rows than these are cut into blocks of rows instead.
-  if (!rows || !all || !k || *rows > pieces::kRowsTogether || 2 * *all < kLeastFlops)
+  if (!rows || !all || !k || *rows > pieces::kRowsTogether || 2 * *all < pieces::kLeastFlopsUnsplit)
     return 0;
   int64_t bytes = int64_t(llvm::alignTo(*rows, pieces::kStep)) * *k * pieces::kPieces * 2;
   int64_t parts = llvm::divideCeil(bytes, pieces::kRowBytesInCache);

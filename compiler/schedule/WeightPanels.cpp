@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/WeightPanels.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- WeightPanels.h - weights in panels of columns ----------------------===//
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -23,12 +23,7 @@ struct WeightView {
 
   int64_t group = 1; ///< elements of the innermost k that lie side by side
 
-  int64_t kCount() const {
-    int64_t count = 1;
-    for (int64_t size : kSizes)
-      count *= size;
-    return count;
-  }
+  int64_t kCount() const { return llvm::product_of(kSizes); }
   int64_t innerSize() const { return kSizes.empty() ? 1 : kSizes.back(); }
   /// With the innermost k padded to whole groups.
   int64_t packedCount() const { return kCount() / innerSize() * llvm::alignTo(innerSize(), group); }

@@ -23,6 +23,9 @@ constexpr int64_t kColumns = 16;  ///< of a panel
 constexpr int64_t kPieceElements = kStep * kColumns;
 constexpr int64_t kStepElements = kPieces * kPieceElements;
 
+/// From so many operations on a product goes to the unit though its weights are split each time they are used.
+constexpr int64_t kLeastFlopsUnsplit = 32 << 20;
+
 /// Pieces of rows that stay in L2 beside all else, and rows that are not cut to fit there.
 constexpr int64_t kRowBytesInCache = 1280 << 10, kRowsTogether = 128;
 

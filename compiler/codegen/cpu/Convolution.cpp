@@ -159,9 +159,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   TileType tile{pixels.rows, vectors, plan.width, element, accumulatorType(element), plan.group};
   Accumulators acc = zeroAccumulators(tile);
   Value *inputs = b.getInt64(plan.groupInputs), *width = emitSize(f, plan.input[1 + last]);
-  int64_t tapSize = alignTo(plan.groupInputs, plan.group) * plan.panel, allTaps = 1;
-  for (int64_t size : plan.kernel)
-    allTaps *= size;
+  int64_t tapSize = alignTo(plan.groupInputs, plan.group) * plan.panel, allTaps = plan.taps();
   Value *panelIndex = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.panels)), panel);
   Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, b.getInt64(allTaps * tapSize)));
   Value *nextPanel = emitAddress(b, element, weights, b.getInt64(allTaps * tapSize));

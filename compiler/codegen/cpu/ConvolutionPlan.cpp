@@ -44,9 +44,7 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t pixels = getConstant(plan.output[plan.spatialRank()]).value_or(64);
   int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
   int64_t batch = getConstant(plan.output[0]).value_or(1);
-  int64_t taps = 1;
-  for (int64_t size : plan.kernel)
-    taps *= size;
+  int64_t taps = plan.taps();
   // A depthwise task takes all channels of its rows: they share the input's lines.
   // A product of a depthwise convolution loads both of its operands.
   constexpr int64_t kDepthwise = 6;

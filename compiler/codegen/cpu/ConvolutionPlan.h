@@ -48,6 +48,7 @@ struct ConvolutionPlan {
   mlir::AffineExpr tasks;
 
   unsigned spatialRank() const { return kernel.size(); }
+  int64_t taps() const { return llvm::product_of(kernel); }
 };
 
 ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers);

@@ -39,6 +39,18 @@ void ConvolutionWalk::forEachRow(Value *image, Value *begin, Value *end, functio
   });
 }
 
+void ConvolutionWalk::forEachTileOfTasks(function_ref<void(const PixelRow &, const PixelTile &)> body) {
+  Ir &b = f.b;
+  emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
+    Value *blocks = emitSize(f, plan.rowBlocks), *image = b.CreateUDiv(task, blocks);
+    Value *first = b.CreateMul(b.CreateURem(task, blocks), b.getInt64(plan.rowsPerTask));
+    Value *last = b.CreateAdd(first, b.getInt64(plan.rowsPerTask));
+    last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, emitSize(f, plan.rows));
+    forEachRow(image, first, last,
+               [&](const PixelRow &row) { forEachTile([&](const PixelTile &tile) { body(row, tile); }); });
+  });
+}
+
 void ConvolutionWalk::forEachTile(function_ref<void(const PixelTile &)> body) {
   Ir &b = f.b;
   unsigned last = plan.spatialRank() - 1;

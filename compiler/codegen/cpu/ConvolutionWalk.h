@@ -38,6 +38,9 @@ public:
 
   void forEachTile(llvm::function_ref<void(const PixelTile &)> body);
 
+  /// All tiles of the frame's tasks, where a task has all channels of its rows.
+  void forEachTileOfTasks(llvm::function_ref<void(const PixelRow &, const PixelTile &)> body);
+
   /// Taps of dimension `dim` that reach the input from output index `place`.
   TapRange tapRange(unsigned dim, llvm::Value *place);
 

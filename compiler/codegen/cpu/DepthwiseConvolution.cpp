@@ -29,16 +29,7 @@ public:
   }
 
   void emit() {
-    emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
-      Value *blocks = emitSize(f, plan.rowBlocks);
-      Value *image = b.CreateUDiv(task, blocks);
-      Value *first = b.CreateMul(b.CreateURem(task, blocks), b.getInt64(plan.rowsPerTask));
-      Value *last = b.CreateAdd(first, b.getInt64(plan.rowsPerTask));
-      last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, emitSize(f, plan.rows));
-      walk.forEachRow(image, first, last, [&](const PixelRow &row) {
-        walk.forEachTile([&](const PixelTile &tile) { emitChannels(row, tile); });
-      });
-    });
+    walk.forEachTileOfTasks([&](const PixelRow &row, const PixelTile &tile) { emitChannels(row, tile); });
   }
 
 private:

@@ -26,15 +26,7 @@ public:
   }
 
   void emit() {
-    emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
-      Value *blocks = emitSize(f, plan.rowBlocks), *image = b.CreateUDiv(task, blocks);
-      Value *first = b.CreateMul(b.CreateURem(task, blocks), b.getInt64(plan.rowsPerTask));
-      Value *last = b.CreateAdd(first, b.getInt64(plan.rowsPerTask));
-      last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, emitSize(f, plan.rows));
-      walk.forEachRow(image, first, last, [&](const PixelRow &row) {
-        walk.forEachTile([&](const PixelTile &tile) { emitTile(row, tile); });
-      });
-    });
+    walk.forEachTileOfTasks([&](const PixelRow &row, const PixelTile &tile) { emitTile(row, tile); });
   }
 
 private:
@@ -73,9 +65,8 @@ SmallVector<Value *> DotEmitter::addLanes(SmallVector<Value *> sums) {
 
 void DotEmitter::emitTile(const PixelRow &row, const PixelTile &pixels) {
   unsigned last = plan.spatialRank() - 1;
-  int64_t taps = plan.kernel[last], outputs = plan.groupOutputs, channels = plan.groupInputs, allTaps = 1;
-  for (int64_t size : plan.kernel)
-    allTaps *= size;
+  int64_t taps = plan.kernel[last], outputs = plan.groupOutputs, channels = plan.groupInputs;
+  int64_t allTaps = plan.taps();
   Value *width = emitSize(f, plan.input[1 + last]);
 
   // sums[pixel * outputs + output] += lanes of a tap's channels.

@@ -164,7 +164,6 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
   // Each step of a block brings its share of the next batch from memory.
   int64_t blocks = divideCeil(x.mostRows, kRows), lead = getLead(x.steps);
   int64_t shareLines = divideCeil(kStep * kColumns * int64_t(sizeof(float)), blocks * kRowBytes);
-  constexpr int64_t kTileBytes = kTileRows * kRowBytes;
   constexpr RhsTiles kTiles{kRhsStepBytes, 2 * kTileBytes, kTileBytes};
   Value *zero = b.getInt64(0), *split = b.getInt64(x.steps - lead), *end = b.getInt64(x.steps);
   Value *rowBytes = b.getInt64(kRowBytes), *planeBytes = b.getInt64(x.planeBytes);
@@ -217,14 +216,13 @@ void emitJoin(Ir &b, Value *panel, Value *to, int64_t steps) {
   auto forUpTo = [&](int64_t end, function_ref<void(Value *)> body) {
     emitLoop(b, b.getInt64(0), b.getInt64(end), 1, body);
   };
-  constexpr int64_t kPieceBytes = kTileRows * kRowBytes;
   forUpTo(steps, [&](Value *step) {
     forUpTo(kTileRows, [&](Value *pair) {
-      Value *from = emitBytes(b, panel, b.CreateAdd(b.CreateMul(step, b.getInt64(kPieces * kPieceBytes)),
+      Value *from = emitBytes(b, panel, b.CreateAdd(b.CreateMul(step, b.getInt64(kPieces * kTileBytes)),
                                                     b.CreateMul(pair, b.getInt64(kRowBytes))));
       Value *first = Constant::getNullValue(vector), *second = first;
       for (int64_t piece = 0; piece < kPieces; ++piece) {
-        Value *both = b.CreateAlignedLoad(bits, emitBytes(b, from, b.getInt64(piece * kPieceBytes)), Align(kRowBytes));
+        Value *both = b.CreateAlignedLoad(bits, emitBytes(b, from, b.getInt64(piece * kTileBytes)), Align(kRowBytes));
         first = b.CreateFAdd(first, b.CreateBitCast(b.CreateShl(both, 16), vector));
         second = b.CreateFAdd(second, b.CreateBitCast(b.CreateAnd(both, 0xffff0000), vector));
       }

@@ -36,7 +36,8 @@ constexpr int64_t kRows = 32;     ///< of a block of products: two tiles by two
 constexpr int64_t kColumns = 32;
 constexpr int64_t kTileRows = 16;
 constexpr int64_t kRowBytes = 64; ///< of any tile
-constexpr int64_t kRhsStepBytes = kPieces * 2 * kTileRows * kRowBytes;
+constexpr int64_t kTileBytes = kTileRows * kRowBytes;
+constexpr int64_t kRhsStepBytes = kPieces * 2 * kTileBytes;
 
 constexpr int64_t kLhsBytes = pieces::kRowBytesInCache;
 /// Each task splits its weights: tasks are few and large (else as TaskRules).

@@ -68,7 +68,8 @@ namespace {
 /// Scratch: whether rows are too large for pieces; rows; a panel in f32; products of two blocks.
 constexpr int64_t kNoteBytes = 64;
 
-constexpr int64_t kPieceBytes = kTileRows * kRowBytes, kPanelStepBytes = kPieces * kPieceBytes;
+/// A step of a panel: a tile of each piece.
+constexpr int64_t kPanelStepBytes = kPieces * kTileBytes;
 
 /// Rows of two panels (one, where the task has no other).
 struct BlockOfRows {
@@ -170,7 +171,7 @@ void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, un
   Value *fetched = address(panelPlace(b.CreateAdd(panel, b.getInt64(columnTiles))), share);
 
   Block block(b, rowTiles, columnTiles, pieces.tileRows);
-  RhsTiles tiles{kPanelStepBytes, kPieceBytes, pieces.steps * kPanelStepBytes};
+  RhsTiles tiles{kPanelStepBytes, kTileBytes, pieces.steps * kPanelStepBytes};
   int64_t instructions = block.instructions();
   auto meanwhile = [&](Value *step, int64_t i) {
     Value *lines = address(fetched, times(step, shareLines * kRowBytes));

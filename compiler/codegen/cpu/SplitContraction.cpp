@@ -29,11 +29,11 @@ static bool hasContiguousSteps(const ContractionPlan &plan) {
 std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op) {
   // Fewer rows do not pay for splitting the weights, fewer columns not for splitting the rows, a short k not for
   // taking products through memory.
-  constexpr int64_t kLeastRows = 48, kLeastColumns = 64, kLeastK = 64, kLeastFlops = 32 << 20;
+  constexpr int64_t kLeastRows = 48, kLeastColumns = 64, kLeastK = 64;
   auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
   bool isPacked = plan.rhsIsPacked && plan.panel == kColumns && plan.group == 1 && plan.rhsBytes == sizeof(float);
   if (!isPacked || !m || !n || !k || *m < kLeastRows || *n < kLeastColumns || *k < kLeastK ||
-      2 * *m * *n * *k < kLeastFlops || !hasContiguousSteps(plan))
+      2 * *m * *n * *k < pieces::kLeastFlopsUnsplit || !hasContiguousSteps(plan))
     return std::nullopt;
 
   // A thread splits its rows once, and each task its weights: rows stay together as long as their pieces fit L2.
