@@ -3,7 +3,9 @@
 // One pure function for compiler and runtime: the compiler plans static sizes,
 // the runtime plans symbolic ones when a call brings new values. Large buffers
 // are placed first, each in the smallest gap among the buffers placed before that live
-// at the same time. No allocation: the caller brings the working memory.
+// at the same time, or where one of its size lay: threads share out buffers of one size
+// alike, and each then writes again what its caches hold. No allocation: the caller
+// brings the working memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -56,6 +58,20 @@ inline int64_t planArena(ArenaItem *items, int32_t count, int64_t alignment, int
       end = std::max(end, other.offset + other.bytes);
     }
     item.offset = best >= 0 ? best : end;
+    // The last one before it, where that is free.
+    int32_t latest = -1;
+    for (int32_t i = placed; i-- > 0 && items[order[i]].bytes == item.bytes;) {
+      const ArenaItem &other = items[order[i]];
+      bool isFree = other.last < item.first && other.last > latest &&
+                    std::all_of(neighbours, neighbours + near, [&](int32_t n) {
+                      return items[n].offset >= other.offset + item.bytes ||
+                             other.offset >= items[n].offset + items[n].bytes;
+                    });
+      if (isFree) {
+        latest = other.last;
+        item.offset = other.offset;
+      }
+    }
     total = std::max(total, item.offset + item.bytes);
   }
   return total;

@@ -105,13 +105,14 @@ void Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker, i
   for (int32_t i = 0; i < shares; ++i) {
     int32_t owner = (worker.thread + i) % shares;
     Share share(plan.tasks, owner, shares);
+    int64_t count = share.end - share.begin;
+    auto pieces = static_cast<int32_t>(std::min<int64_t>(plan.pieces, count));
     for (;;) {
-      int32_t piece = takePiece(frame.claim(owner, step), frame.call, plan.pieces);
+      int32_t piece = takePiece(frame.claim(owner, step), frame.call, pieces);
       if (piece < 0)
         break;
-      Share part(share.end - share.begin, piece, plan.pieces);
-      if (part.begin < part.end)
-        runTasks(step, arguments, worker, threads, share.begin + part.begin, share.begin + part.end);
+      Share part(count, piece, pieces);
+      runTasks(step, arguments, worker, threads, share.begin + part.begin, share.begin + part.end);
       done += part.end - part.begin;
     }
   }

@@ -4,6 +4,7 @@
 
 #include "compiler/schedule/Bodies.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/loop/StridedAccess.h"
 
 using namespace mlir;
 
@@ -23,46 +24,92 @@ static bool isSplittable(loop::ReduceOp op) {
                        [](StringRef kind) { return kind.starts_with("arg"); });
 }
 
-/// The dimension of `sizes` to cut, the longest, and the parts it is cut into.
-static std::optional<std::pair<unsigned, int64_t>> chooseCut(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
+/// A dimension of a reduction's sizes and the parts that it is cut into.
+struct Cut {
+  unsigned dim;
+  int64_t parts;
+};
+
+/// A divisor near by spares the guards.
+static Cut cutEvenly(ShapeRef sizes, unsigned dim, int64_t parts) {
+  if (auto size = getConstant(sizes[dim])) {
+    parts = std::min(parts, *size);
+    for (int64_t candidate = parts; candidate > parts / 2; --candidate)
+      if (*size % candidate == 0)
+        return {dim, candidate};
+  }
+  return {dim, parts};
+}
+
+/// The longest dimension, where there are too few results to keep threads busy.
+static std::optional<Cut> cutForThreads(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
   Shape sizes = *getSizesFromAttr(op.getSizes());
   double results = estimateCount(getShape(op.getResult(0)), symbols), length = estimateCount(sizes, symbols);
-  if (results >= kEnoughResults || length * results < 4 * kLeastPart || !isSplittable(op))
+  if (results >= kEnoughResults || length * results < 4 * kLeastPart)
     return std::nullopt;
   unsigned longest = 0;
   for (unsigned i = 1; i < sizes.size(); ++i)
     if (estimateCount(sizes[i], symbols) > estimateCount(sizes[longest], symbols))
       longest = i;
-  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(length / kLeastPart), 2, kParts);
-  if (auto size = getConstant(sizes[longest])) {
-    parts = std::min(parts, *size);
-    // A divisor near by spares the guards.
-    for (int64_t candidate = parts; candidate > parts / 2; --candidate)
-      if (*size % candidate == 0)
-        return std::pair(longest, candidate);
-  }
-  return std::pair(longest, parts);
+  return cutEvenly(sizes, longest, std::clamp<int64_t>(static_cast<int64_t>(length / kLeastPart), 2, kParts));
 }
 
-static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, unsigned cut, int64_t parts,
-                                  ArrayRef<Symbol> symbols) {
+/// Whether every read of the body walks its tensor element by element with dimension `dim` of the domain.
+static bool readsAlong(loop::ReduceOp op, unsigned dim) {
+  Block &body = op.getBody().front();
+  bool reads = false;
+  for (auto read : body.getOps<loop::ReadOp>()) {
+    auto access = loop::getStridedAccess(read.getMap(), getShape(read.getTensor()));
+    auto place = llvm::find(read.getIndices(), body.getArgument(dim));
+    if (!access || place == read.getIndices().end() ||
+        getConstant(access->strides[place - read.getIndices().begin()]) != 1)
+      return false;
+    reads = true;
+  }
+  return reads;
+}
+
+/// The outermost dimension, where rows of neighbouring elements are added up, as the mean of an image's channels: a
+/// thread reads the rows that it has written. Threads that each take some columns read most of them from the caches of
+/// others, which takes four times as long, and as long once more when those rows are written again. What goes on in the
+/// same kernel with as many points would have to leave it.
+static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
+  constexpr double kLeastPoints = 1 << 15, kFewImages = 8;
+  constexpr int64_t kBands = 16;
+  Shape domain = loop::getDomain(op), sizes = *getSizesFromAttr(op.getSizes());
+  unsigned rank = getShape(op.getResult(0)).size();
+  double points = estimateCount(domain, symbols);
+  if (rank == 0 || points < kLeastPoints || estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > kFewImages ||
+      !readsAlong(op, rank - 1))
+    return std::nullopt;
+  for (Operation *user : op->getUsers()) {
+    Operation *member = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!loop::isTemplate(member) && estimateCount(loop::getDomain(member), symbols) >= points)
+      return std::nullopt;
+  }
+  unsigned outermost = 0;
+  while (outermost + 1 < sizes.size() && getConstant(sizes[outermost]) == 1)
+    ++outermost;
+  return cutEvenly(sizes, outermost, kBands);
+}
+
+static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, Cut cut, ArrayRef<Symbol> symbols) {
   MLIRContext *context = op.getContext();
   Shape result = getShape(op.getResult(0)), sizes = *getSizesFromAttr(op.getSizes());
   unsigned rank = result.size();
-  AffineExpr whole = sizes[cut], length = whole.ceilDiv(parts);
-  bool isExact = getConstant(whole) && *getConstant(whole) % parts == 0;
-  result.push_back(getAffineConstantExpr(parts, context));
-  sizes[cut] = length;
+  AffineExpr whole = sizes[cut.dim], length = whole.ceilDiv(cut.parts);
+  bool isExact = getConstant(whole) && *getConstant(whole) % cut.parts == 0;
+  result.insert(result.begin(), getAffineConstantExpr(cut.parts, context));
+  sizes[cut.dim] = length;
   Operation *yield = op.getBody().front().getTerminator();
   SmallVector<Type> types;
   for (Value value : yield->getOperands())
     types.push_back(makeTensorType(result, value.getType()));
   auto partial = loop::ReduceOp::create(b, types, op.getKinds(), makeSizesAttr(sizes, context));
-  buildRegion(b, partial.getBody(), rank + 1 + sizes.size(), {}, [&](ValueRange ids) {
-    AffineExpr place = getAffineDimExpr(rank, context) * length + getAffineDimExpr(rank + 1 + cut, context);
-    SmallVector<Value> old(ids.take_front(rank));
-    llvm::append_range(old, ids.drop_front(rank + 1));
-    old[rank + cut] = index(b, place, ids);
+  buildRegion(b, partial.getBody(), 1 + rank + sizes.size(), {}, [&](ValueRange ids) {
+    AffineExpr place = getAffineDimExpr(0, context) * length + getAffineDimExpr(1 + rank + cut.dim, context);
+    SmallVector<Value> old(ids.drop_front(1));
+    old[rank + cut.dim] = index(b, place, ids);
     if (isExact)
       return cloneBody(b, op.getBody().front(), old);
     Value inside = compare(b, arith::CmpIPredicate::slt, place, whole, ids);
@@ -76,17 +123,18 @@ static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, unsigned cut, i
   return partial;
 }
 
-static void split(loop::ReduceOp op, unsigned cut, int64_t parts, ArrayRef<Symbol> symbols) {
+static void split(loop::ReduceOp op, Cut cut, ArrayRef<Symbol> symbols) {
   MLIRContext *context = op.getContext();
   Builder b(op.getLoc(), op);
-  loop::ReduceOp partial = reduceParts(b, op, cut, parts, symbols);
+  loop::ReduceOp partial = reduceParts(b, op, cut, symbols);
   unsigned rank = getShape(op.getResult(0)).size();
   auto whole = loop::ReduceOp::create(b, op.getResultTypes(), op.getKinds(),
-                                      makeSizesAttr(getAffineConstantExpr(parts, context), context));
+                                      makeSizesAttr(getAffineConstantExpr(cut.parts, context), context));
   buildRegion(b, whole.getBody(), rank + 1, {}, [&](ValueRange ids) {
-    SmallVector<Value> values;
+    SmallVector<Value> places{ids.back()}, values;
+    llvm::append_range(places, ids.drop_back());
     for (Value part : partial.getResults())
-      values.push_back(read(b, part, ids));
+      values.push_back(read(b, part, places));
     return values;
   });
   whole.getFinish().takeBody(op.getFinish());
@@ -96,9 +144,15 @@ static void split(loop::ReduceOp op, unsigned cut, int64_t parts, ArrayRef<Symbo
 }
 
 void splitReductions(Block &block, ArrayRef<Symbol> symbols) {
-  for (auto op : llvm::make_early_inc_range(block.getOps<loop::ReduceOp>()))
-    if (auto cut = chooseCut(op, symbols))
-      split(op, cut->first, cut->second, symbols);
+  for (auto op : llvm::make_early_inc_range(block.getOps<loop::ReduceOp>())) {
+    if (!isSplittable(op))
+      continue;
+    std::optional<Cut> cut = cutForThreads(op, symbols);
+    if (!cut)
+      cut = cutRows(op, symbols);
+    if (cut && cut->parts > 1)
+      split(op, *cut, symbols);
+  }
 }
 
 } // namespace ptc::schedule

@@ -14,6 +14,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace llvm;
@@ -62,6 +63,8 @@ Results compareIntegers(Ir &b, mlir::Operation &op, Operands x, Type *) {
   return {b.CreateICmp(*getComparison(op), x[0], x[1])};
 }
 
+bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
+
 /// In bits: LLVM 22 widens a select of bf16, and narrows it by a call for each element (runtime/Bfloat16.cpp).
 Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
   Type *type = x[1]->getType();
@@ -70,6 +73,29 @@ Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
   Type *bits = type->getWithNewType(b.getInt16Ty());
   Value *chosen = b.CreateSelect(x[0], b.CreateBitCast(x[1], bits), b.CreateBitCast(x[2], bits));
   return {b.CreateBitCast(chosen, type)};
+}
+/// By a number that is not below 1: by its reciprocal, as dividing takes ten cycles for a vector. The remainder then
+/// corrects the quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990), which
+/// is rounded as division rounds, but for |x| below 2^-100 or so: there the remainder may be denormal, and the
+/// quotient is within an ulp. That of an infinity has no remainder.
+Results divide(Ir &b, mlir::Operation &, Operands x, Type *type) {
+  const APFloat *divisor;
+  bool isKnown = match(x[1], PatternMatch::m_APFloat(divisor)) && !isHalf(type) && !divisor->isNegative() &&
+                 divisor->isNormal() && ilogb(*divisor) >= 0 && ilogb(*divisor) < 64;
+  if (!isKnown || divisor->getExactInverse(nullptr))
+    return {b.CreateFDiv(x[0], x[1])};
+  Real number{&b, x[0]}, by = number.with(x[1]), reciprocal = 1.0 / by;
+  Real quotient = number * reciprocal;
+  Real excess = fma(quotient, by, -number);
+  return {select(isNan(excess), quotient, fma(-excess, reciprocal, quotient)).v};
+}
+/// Against a number the instructions for > and < do: what they answer for a NaN, and for two zeros, is their second
+/// operand (for zeros of two signs PyTorch answers either).
+template <Intrinsic::ID id, CmpInst::Predicate predicate> Results extreme(Ir &b, mlir::Operation &, Operands x, Type *) {
+  const APFloat *number;
+  if (!match(x[1], PatternMatch::m_APFloat(number)) || number->isNaN())
+    return {b.CreateBinaryIntrinsic(id, x[0], x[1])};
+  return {b.CreateSelect(b.CreateFCmp(predicate, x[1], x[0]), x[1], x[0])};
 }
 Results negate(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateFNeg(x[0])}; }
 Results fma(Ir &b, mlir::Operation &, Operands x, Type *to) {
@@ -111,11 +137,11 @@ const StringMap<Emit> &table() {
       {"arith.addf", binary<I::FAdd>},
       {"arith.subf", binary<I::FSub>},
       {"arith.mulf", binary<I::FMul>},
-      {"arith.divf", binary<I::FDiv>},
+      {"arith.divf", divide},
       {"arith.remf", binary<I::FRem>},
       {"arith.negf", negate},
-      {"arith.maximumf", binaryIntrinsic<Intrinsic::maximum>},
-      {"arith.minimumf", binaryIntrinsic<Intrinsic::minimum>},
+      {"arith.maximumf", extreme<Intrinsic::maximum, CmpInst::FCMP_OGT>},
+      {"arith.minimumf", extreme<Intrinsic::minimum, CmpInst::FCMP_OLT>},
       {"arith.maxnumf", binaryIntrinsic<Intrinsic::maxnum>},
       {"arith.minnumf", binaryIntrinsic<Intrinsic::minnum>},
       {"arith.cmpf", compareFloats},
@@ -204,8 +230,6 @@ const StringMap<Emit> &table() {
   };
   return kTable;
 }
-
-bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
 
 } // namespace
 

@@ -28,18 +28,17 @@ public:
 
   void emit() {
     if (!split)
-      return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+      return walk.forEachTask([&](const ConvolutionTask &task) { emitTask(task); });
     matrixunit::emitBegin(b);
     emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
     matrixunit::emitEnd(b);
   }
 
 private:
-  void emitTask(Value *task);
+  void emitTask(const ConvolutionTask &task);
   void emitSplitTask(Value *task);
   void finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products);
-  void emitPanel(Value *group, Value *panel, unsigned vectors, ArrayRef<Value *> masks, Value *image, Value *firstRow,
-                 Value *lastRow);
+  void emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel, unsigned vectors,
                 ArrayRef<Value *> masks);
 
@@ -55,33 +54,18 @@ private:
 
 } // namespace
 
-void ConvolutionEmitter::emitTask(Value *task) {
-  Value *panelBlocks = b.getInt64(plan.panelBlocks), *groups = b.getInt64(plan.groups);
-  Value *rowBlocks = emitSize(f, plan.rowBlocks);
-  // Rows outermost: a thread computes the rows that it has computed in the layer before.
-  Value *panelBlock = b.CreateURem(task, panelBlocks), *rest = b.CreateUDiv(task, panelBlocks);
-  Value *group = b.CreateURem(rest, groups);
-  rest = b.CreateUDiv(rest, groups);
-  Value *rowBlock = b.CreateURem(rest, rowBlocks), *image = b.CreateUDiv(rest, rowBlocks);
-
-  auto atMost = [&](Value *v, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, v, most); };
-  Value *firstRow = b.CreateMul(rowBlock, b.getInt64(plan.rowsPerTask));
-  Value *lastRow = atMost(b.CreateAdd(firstRow, b.getInt64(plan.rowsPerTask)), emitSize(f, plan.rows));
-  Value *firstPanel = b.CreateMul(panelBlock, b.getInt64(plan.panelsPerTask));
-  Value *lastPanel = atMost(b.CreateAdd(firstPanel, b.getInt64(plan.panelsPerTask)), b.getInt64(plan.panels));
-
+void ConvolutionEmitter::emitTask(const ConvolutionTask &task) {
   int64_t whole = plan.groupOutputs / plan.panel, tail = plan.groupOutputs % plan.panel;
   if (whole)
-    emitLoop(b, firstPanel, atMost(lastPanel, b.getInt64(whole)), 1, [&](Value *panel) {
-      emitPanel(group, panel, plan.panel / plan.width, {}, image, firstRow, lastRow);
-    });
+    emitLoop(b, task.firstPanel, b.CreateBinaryIntrinsic(Intrinsic::smin, task.lastPanel, b.getInt64(whole)), 1,
+             [&](Value *panel) { emitPanel(task, panel, plan.panel / plan.width, {}); });
   if (!tail)
     return;
-  emitIf(b, b.CreateICmpSGT(lastPanel, b.getInt64(whole)), [&] {
+  emitIf(b, b.CreateICmpSGT(task.lastPanel, b.getInt64(whole)), [&] {
     SmallVector<Value *> masks(divideCeil(tail, plan.width), nullptr);
     if (int64_t lanes = tail % plan.width)
       masks.back() = emitLanesBelow(b, plan.width, b.getInt64(lanes));
-    emitPanel(group, b.getInt64(whole), masks.size(), masks, image, firstRow, lastRow);
+    emitPanel(task, b.getInt64(whole), masks.size(), masks);
   });
 }
 
@@ -131,7 +115,8 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
   });
   Value *isTainted = matrixunit::emitIsTainted(b, taints);
   emitIf(b, isTainted, [&] {
-    emitPanel(b.getInt64(0), panel, vectors, masks, task.image, task.firstRow, task.lastRow);
+    ConvolutionTask again{task.image, b.getInt64(0), task.firstRow, task.lastRow, task.firstPanel, task.lastPanel};
+    emitPanel(again, panel, vectors, masks);
   });
   emitIf(b, b.CreateNot(isTainted), [&] {
     forEachPixel({}, [&](Value *row, Value *pixel, ArrayRef<Value *>) -> Carried {
@@ -145,10 +130,10 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
   });
 }
 
-void ConvolutionEmitter::emitPanel(Value *group, Value *panel, unsigned vectors, ArrayRef<Value *> masks, Value *image,
-                                   Value *firstRow, Value *lastRow) {
-  walk.forEachRow(image, firstRow, lastRow, [&](const PixelRow &row) {
-    walk.forEachTile([&](const PixelTile &tile) { emitTile(row, tile, group, panel, vectors, masks); });
+void ConvolutionEmitter::emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors,
+                                   ArrayRef<Value *> masks) {
+  walk.forEachRow(task, [&](const PixelRow &row) {
+    walk.forEachTile([&](const PixelTile &tile) { emitTile(row, tile, task.group, panel, vectors, masks); });
   });
 }
 

@@ -45,7 +45,6 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
   int64_t batch = getConstant(plan.output[0]).value_or(1);
   int64_t taps = plan.taps();
-  // A depthwise task takes all channels of its rows: they share the input's lines.
   // A product of a depthwise convolution loads both of its operands.
   constexpr int64_t kDepthwise = 6;
   int64_t panelFlops =
@@ -61,11 +60,14 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
-  int64_t bands = plan.isDepthwise ? rows : rowBands(op, rows * pixels, inputBytes, weightBytes);
+  // As the layer before cut what a depthwise convolution reads: its pixels are the larger operand.
+  int64_t read = plan.isDepthwise ? llvm::product_of(plan.strides) : 1;
+  int64_t bands = rowBands(op, rows * pixels * read, inputBytes, weightBytes);
+  int64_t leastPanels = plan.isDepthwise ? llvm::divideCeil(64, plan.panel) : 1;
   int64_t leastRows = std::max<int64_t>(4, llvm::divideCeil(rows, bands));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
-  while (!plan.isDepthwise && plan.panelsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
+  while (plan.panelsPerTask > leastPanels && count() < rules.wanted && taskFlops() > rules.flops)
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
   while (plan.rowsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);

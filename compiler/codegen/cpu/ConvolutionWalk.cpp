@@ -28,26 +28,34 @@ TapRange ConvolutionWalk::tapRange(unsigned dim, Value *place) {
   return {emitMin(b, begin, taps), emitMin(b, end, taps)};
 }
 
-void ConvolutionWalk::forEachRow(Value *image, Value *begin, Value *end, function_ref<void(const PixelRow &)> body) {
-  unsigned last = plan.spatialRank() - 1;
-  ShapeRef sizes = ShapeRef(plan.output).slice(1, last);
-  emitLoop(f.b, begin, end, 1, [&](Value *index) {
-    PixelRow row{f.b.CreateSub(index, begin), image, delinearize(f, index, sizes), {}};
-    for (unsigned dim = 0; dim < last; ++dim)
-      row.taps.push_back(tapRange(dim, row.outer[dim]));
-    body(row);
+void ConvolutionWalk::forEachTask(function_ref<void(const ConvolutionTask &)> body) {
+  Ir &b = f.b;
+  emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
+    // Rows outermost: a thread computes the rows that it has computed in the layer before.
+    Value *panelBlocks = b.getInt64(plan.panelBlocks), *groups = b.getInt64(plan.isDepthwise ? 1 : plan.groups);
+    Value *rowBlocks = emitSize(f, plan.rowBlocks);
+    Value *panelBlock = b.CreateURem(task, panelBlocks), *rest = b.CreateUDiv(task, panelBlocks);
+    Value *group = b.CreateURem(rest, groups);
+    rest = b.CreateUDiv(rest, groups);
+    Value *image = b.CreateUDiv(rest, rowBlocks);
+    auto range = [&](Value *number, int64_t size, Value *end) {
+      Value *first = b.CreateMul(number, b.getInt64(size));
+      return std::pair(first, emitMin(b, b.CreateAdd(first, b.getInt64(size)), end));
+    };
+    auto [firstRow, lastRow] = range(b.CreateURem(rest, rowBlocks), plan.rowsPerTask, emitSize(f, plan.rows));
+    auto [firstPanel, lastPanel] = range(panelBlock, plan.panelsPerTask, b.getInt64(plan.panels));
+    body({image, group, firstRow, lastRow, firstPanel, lastPanel});
   });
 }
 
-void ConvolutionWalk::forEachTileOfTasks(function_ref<void(const PixelRow &, const PixelTile &)> body) {
-  Ir &b = f.b;
-  emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
-    Value *blocks = emitSize(f, plan.rowBlocks), *image = b.CreateUDiv(task, blocks);
-    Value *first = b.CreateMul(b.CreateURem(task, blocks), b.getInt64(plan.rowsPerTask));
-    Value *last = b.CreateAdd(first, b.getInt64(plan.rowsPerTask));
-    last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, emitSize(f, plan.rows));
-    forEachRow(image, first, last,
-               [&](const PixelRow &row) { forEachTile([&](const PixelTile &tile) { body(row, tile); }); });
+void ConvolutionWalk::forEachRow(const ConvolutionTask &task, function_ref<void(const PixelRow &)> body) {
+  unsigned last = plan.spatialRank() - 1;
+  ShapeRef sizes = ShapeRef(plan.output).slice(1, last);
+  emitLoop(f.b, task.firstRow, task.lastRow, 1, [&](Value *index) {
+    PixelRow row{f.b.CreateSub(index, task.firstRow), task.image, delinearize(f, index, sizes), {}};
+    for (unsigned dim = 0; dim < last; ++dim)
+      row.taps.push_back(tapRange(dim, row.outer[dim]));
+    body(row);
   });
 }
 

@@ -11,6 +11,12 @@ struct TapRange {
   llvm::Value *begin, *end;
 };
 
+/// What one task computes: rows of an image (counted over the outer spatial dimensions) and panels of a group, the last
+/// ones excluded.
+struct ConvolutionTask {
+  llvm::Value *image, *group, *firstRow, *lastRow, *firstPanel, *lastPanel;
+};
+
 /// One row of output pixels.
 struct PixelRow {
   llvm::Value *index;                    ///< counted from the first of the walk
@@ -32,14 +38,13 @@ class ConvolutionWalk {
 public:
   ConvolutionWalk(KernelFrame &frame, const ConvolutionPlan &plan) : f(frame), plan(plan) {}
 
-  /// Rows [begin, end) of an image, counted over the outer spatial dimensions.
-  void forEachRow(llvm::Value *image, llvm::Value *begin, llvm::Value *end,
-                  llvm::function_ref<void(const PixelRow &)> body);
+  /// The frame's tasks.
+  void forEachTask(llvm::function_ref<void(const ConvolutionTask &)> body);
 
+  void forEachRow(const ConvolutionTask &task, llvm::function_ref<void(const PixelRow &)> body);
+
+  /// The tiles of any row.
   void forEachTile(llvm::function_ref<void(const PixelTile &)> body);
-
-  /// All tiles of the frame's tasks, where a task has all channels of its rows.
-  void forEachTileOfTasks(llvm::function_ref<void(const PixelRow &, const PixelTile &)> body);
 
   /// Taps of dimension `dim` that reach the input from output index `place`.
   TapRange tapRange(unsigned dim, llvm::Value *place);

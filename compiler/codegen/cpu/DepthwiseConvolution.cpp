@@ -29,17 +29,22 @@ public:
   }
 
   void emit() {
-    walk.forEachTileOfTasks([&](const PixelRow &row, const PixelTile &tile) { emitChannels(row, tile); });
+    walk.forEachTask([&](const ConvolutionTask &task) {
+      walk.forEachTile([&](const PixelTile &tile) {
+        walk.forEachRow(task, [&](const PixelRow &row) { emitPanels(task, row, tile); });
+      });
+    });
   }
 
 private:
-  void emitChannels(const PixelRow &row, const PixelTile &pixels) {
-    int64_t whole = plan.groups / plan.width * plan.width;
-    emitLoop(b, b.getInt64(0), b.getInt64(whole), plan.width,
-             [&](Value *channel) { emitTile(row, pixels, channel, nullptr); });
-    if (whole == plan.groups)
-      return;
-    emitTile(row, pixels, b.getInt64(whole), emitLanesBelow(b, plan.width, b.getInt64(plan.groups - whole)));
+  void emitPanels(const ConvolutionTask &task, const PixelRow &row, const PixelTile &pixels) {
+    Value *whole = b.getInt64(plan.groups / plan.width), *width = b.getInt64(plan.width);
+    emitLoop(b, task.firstPanel, b.CreateBinaryIntrinsic(Intrinsic::smin, task.lastPanel, whole), 1,
+             [&](Value *panel) { emitTile(row, pixels, b.CreateMul(panel, width), nullptr); });
+    if (int64_t tail = plan.groups % plan.width)
+      emitIf(b, b.CreateICmpSGT(task.lastPanel, whole), [&] {
+        emitTile(row, pixels, b.CreateMul(whole, width), emitLanesBelow(b, plan.width, b.getInt64(tail)));
+      });
   }
 
   Value *load(Value *base, Value *place, Value *mask) {

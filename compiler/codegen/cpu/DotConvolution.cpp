@@ -26,7 +26,11 @@ public:
   }
 
   void emit() {
-    walk.forEachTileOfTasks([&](const PixelRow &row, const PixelTile &tile) { emitTile(row, tile); });
+    walk.forEachTask([&](const ConvolutionTask &task) {
+      walk.forEachRow(task, [&](const PixelRow &row) {
+        walk.forEachTile([&](const PixelTile &tile) { emitTile(row, tile); });
+      });
+    });
   }
 
 private:

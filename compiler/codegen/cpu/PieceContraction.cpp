@@ -27,8 +27,9 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   PiecePlan pieces;
   pieces.steps = divideCeil(k, kStep);
   int64_t rowBytes = pieces.steps * kPieces * kRowBytes;
+  // More bands where rows do not fit, whole ones of other layers' bands cut again.
   int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * kPieces * 2);
-  bands = std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes)));
+  bands = alignTo(std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes))), bands);
   pieces.panelsPerTask = panels;
   auto cutRows = [&] {
     pieces.rowsPerTask = divideCeil(m, bands);

@@ -71,8 +71,8 @@ void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *col
   };
   // Written out, a short epilogue works on registers; a long one would be
   // repeated for each accumulator, so they take a detour over the stack.
-  constexpr unsigned kShort = 8;
-  if (op->getRegion(0).front().getOperations().size() <= kShort || tile.rows == 1) {
+  constexpr size_t kMostOperations = 256;
+  if (op->getRegion(0).front().getOperations().size() * acc.values.size() <= kMostOperations || tile.rows == 1) {
     for (unsigned i = 0; i < tile.rows; ++i)
       for (unsigned j = 0; j < tile.vectors; ++j)
         storeVector(b.getInt64(i), j, acc.at(i, j));
