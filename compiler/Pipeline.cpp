@@ -18,6 +18,7 @@
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
+#include "compiler/schedule/FoldScales.h"
 #include "compiler/schedule/Fuse.h"
 #include "compiler/schedule/PackWeights.h"
 #include "compiler/schedule/PlanMemory.h"
@@ -105,6 +106,8 @@ static constexpr Step kSteps[] = {
        return createPackWeightsPass(p.weights, p.packing, p.options.winograd && isOptimized(p.options));
      },
      true},
+    // What only scales the rows of a product is a part of it.
+    {Stage::Loop, [](Pipe &) { return createFoldScalesPass(); }, true, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };

@@ -242,7 +242,7 @@ static loop::ContractOp reshapeContract(loop::ContractOp op, ShapeRef to, ArrayR
   Builder b(op.getLoc(), op);
   auto reshaped =
       loop::ContractOp::create(b, types, op.getLhs(), op.getRhs(), compose(op.getLhsMap()), compose(op.getRhsMap()),
-                               ranks[0], ranks[1], ranks[2], op.getKSizes(), op.getRhsPanel());
+                               ranks[0], ranks[1], ranks[2], op.getKSizes());
   buildRegion(b, reshaped.getEpilogue(), to.size(),
               op.getEpilogue().getArgument(op.getEpilogue().getNumArguments() - 1).getType(), [&](ValueRange args) {
                 SmallVector<Value> old;

@@ -84,7 +84,7 @@ static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
     return std::nullopt;
   for (Operation *user : op->getUsers()) {
     Operation *member = op->getBlock()->findAncestorOpInBlock(*user);
-    if (!loop::isTemplate(member) && estimateCount(loop::getDomain(member), symbols) >= points)
+    if (loop::isMember(member) && !loop::isTemplate(member) && estimateCount(loop::getDomain(member), symbols) >= points)
       return std::nullopt;
   }
   unsigned outermost = 0;

@@ -108,8 +108,7 @@ static Value lowerContract(Builder &b, prims::ContractOp op) {
   auto contract = loop::ContractOp::create(
       b, TypeRange(op.getResult().getType()), op.getLhs(), op.getRhs(), makeIndexMap(rank, dims.lhs, b.getContext()),
       makeIndexMap(rank, dims.rhs, b.getContext()), static_cast<uint64_t>(op.getLhsBatch().size()),
-      static_cast<uint64_t>(dims.m), static_cast<uint64_t>(dims.n), makeSizesAttr(dims.kSizes, b.getContext()),
-      uint64_t(0));
+      static_cast<uint64_t>(dims.m), static_cast<uint64_t>(dims.n), makeSizesAttr(dims.kSizes, b.getContext()));
   buildEpilogue(b, contract);
   return contract.getResult(0);
 }
@@ -220,7 +219,7 @@ static Value createPointwise(Builder &b, Value x, Value w, ArrayRef<int64_t> str
   rhs.push_back(getAffineDimExpr(rank - 1, context));
   auto contract = loop::ContractOp::create(
       b, TypeRange(type), x, w, makeIndexMap(rank + 1, lhs, context), makeIndexMap(rank + 1, rhs, context), uint64_t(0),
-      uint64_t(rank - 1), uint64_t(1), makeSizesAttr(getShape(x).back(), context), uint64_t(0));
+      uint64_t(rank - 1), uint64_t(1), makeSizesAttr(getShape(x).back(), context));
   buildEpilogue(b, contract);
   return contract.getResult(0);
 }
@@ -272,7 +271,7 @@ static Value createGeneralConvolution(Builder &b, prims::ConvolutionOp op, Value
     auto contract = loop::ContractOp::create(
         b, TypeRange(grouped), x, w, makeIndexMap(outer + spatial + 1, from, context),
         makeIndexMap(outer + spatial + 1, tap, context), uint64_t(batch), uint64_t(rank - 1), uint64_t(1),
-        makeSizesAttr(summed, context), uint64_t(0));
+        makeSizesAttr(summed, context));
     buildEpilogue(b, contract);
     result = contract.getResult(0);
   } else {

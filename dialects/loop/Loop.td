@@ -180,13 +180,20 @@ def ContractOp : Template<"contract"> {
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
     With `rhs_pieces` an f32 rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/schedule/WeightPieces.h says.
+    Then there may be a `scale`, by which elements of lhs are multiplied first: scale_map is as lhs_map is.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
                        I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,
                        DefaultValuedAttr<I64Attr, "0">:$rhs_panel, DefaultValuedAttr<I64Attr, "1">:$rhs_group,
-                       UnitAttr:$rhs_pieces);
+                       UnitAttr:$rhs_pieces, Optional<Tensor>:$scale, OptionalAttr<AffineMapAttr>:$scale_map);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+                                 "::mlir::AffineMap":$lhs_map, "::mlir::AffineMap":$rhs_map, "uint64_t":$batch_rank,
+                                 "uint64_t":$m_rank, "uint64_t":$n_rank, "::mlir::Attribute":$k_sizes), [{
+    build($_builder, $_state, results, lhs, rhs, lhs_map, rhs_map, batch_rank, m_rank, n_rank, k_sizes,
+          /*rhs_panel=*/0, /*rhs_group=*/1, /*rhs_pieces=*/false, /*scale=*/nullptr, /*scale_map=*/nullptr);
+  }]>];
   let assemblyFormat = [{
-    $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]` `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
+    (`scale` $scale^ `[` $scale_map `]` `:` type($scale))? $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]` `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
     $epilogue attr-dict `:` type($lhs) `,` type($rhs) `->` type($results)
   }];
 }

@@ -214,6 +214,16 @@ LogicalResult ContractOp::verify() {
     return failure();
   if (usesDims(getLhsMap(), b + m, b + m + n))
     return emitOpError("lhs map uses a column dimension");
+  if (bool(getScale()) != getScaleMap().has_value())
+    return emitOpError("needs both a scale and its map, or neither");
+  if (getScale()) {
+    if (!getRhsPieces() || getScale().getType().getElementType() != lhs)
+      return emitOpError("has a scale, but rhs is not in pieces, or it is not of lhs's type");
+    if (failed(verifyMap(*this, "scale map", *getScaleMap(), dims, getScale())))
+      return failure();
+    if (usesDims(*getScaleMap(), b + m, b + m + n))
+      return emitOpError("scale map uses a column dimension");
+  }
   if (getRhsPanel() > 0)
     return success();
   if (failed(verifyMap(*this, "rhs map", getRhsMap(), dims, getRhs())))

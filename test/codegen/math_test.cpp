@@ -34,13 +34,14 @@ const Function kFunctions[] = {
     {"cbrt", std::cbrt, -10, 10},     {"rsqrt", rsqrt, 0, 10},
 };
 
-std::string kernel(const std::string &op, const std::string &type, const std::string &result) {
+std::string kernel(const std::string &op, const std::string &type, const std::string &result,
+                   const std::string &before = "") {
   std::string in = "tensor<?x" + type + ", affine_map<()[s0] -> (s0)>>";
   std::string out = "tensor<?x" + result + ", affine_map<()[s0] -> (s0)>>";
   return "loop.kernel \"k\" shared 1 (%x, %y) {\n^bb0(%a: " + in + ", %b: " + in +
          "):\n%r = loop.map {\n^bb0(%i: index):\n" + "%u = loop.read %a[affine_map<(d0) -> (d0)>](%i) : " + in +
          " -> " + type + "\n" + "%v = loop.read %b[affine_map<(d0) -> (d0)>](%i) : " + in + " -> " + type + "\n" +
-         "%w = " + op + "\nloop.yield %w : " + result + "\n} : " + out + "\nloop.yield %r : " + out + "\n} : (" + in +
+         before + "%w = " + op + "\nloop.yield %w : " + result + "\n} : " + out + "\nloop.yield %r : " + out + "\n} : (" + in +
          ", " + in + ") -> " + out + "\n";
 }
 
@@ -126,6 +127,46 @@ TEST_CASE("functions of two arguments") {
     for (size_t i = 0; i < x.size(); ++i) {
       INFO(x[i] << ", " << y[i] << " gives " << z[i] << ", not " << exact[k](x[i], y[i]));
       REQUIRE(ulps(z[i], exact[k](x[i], y[i])) <= 2);
+    }
+  }
+}
+
+TEST_CASE("division by a number rounds as division does") {
+  const float numbers[] = {3.f, 6.f, 1.41421356f, 49.f, 1.e10f, 0.3f, -7.f, 8.f};
+  std::vector<std::string> kernels;
+  for (float number : numbers)
+    kernels.push_back(kernel("arith.divf %u, %c : f32", "f32", "f32",
+                             "%c = arith.constant " + std::to_string(number) + " : f32\n"));
+  Jit jit(module(kernels, "f32"));
+  std::vector<float> x = samples(-100, 100, 1), y(x.size());
+  for (size_t k = 0; k < std::size(numbers); ++k) {
+    jit.run({x.data(), x.data(), y.data()}, {int64_t(x.size())}, k);
+    float by = std::stof(std::to_string(numbers[k]));
+    for (size_t i = 0; i < x.size(); ++i) {
+      INFO(x[i] << " / " << by << " gives " << y[i]);
+      float exact = x[i] / by;
+      if (std::abs(x[i]) >= 0x1p-100f || x[i] == 0)
+        REQUIRE((y[i] == exact ? std::signbit(y[i]) == std::signbit(exact) : std::isnan(y[i]) && std::isnan(exact)));
+      else
+        REQUIRE(ulps(y[i], double(x[i]) / by) <= 1);
+    }
+  }
+}
+
+TEST_CASE("extremes with a number keep NaN") {
+  std::string zero = "%c = arith.constant 0.0 : f32\n", six = "%c = arith.constant 6.0 : f32\n";
+  Jit jit(module({kernel("arith.maximumf %u, %c : f32", "f32", "f32", zero),
+                  kernel("arith.minimumf %u, %c : f32", "f32", "f32", six),
+                  kernel("arith.maximumf %c, %u : f32", "f32", "f32", six)},
+                 "f32"));
+  std::vector<float> x = samples(-10, 10, 1), y(x.size());
+  float (*exact[])(float) = {[](float v) { return v < 0 ? 0 : v; }, [](float v) { return v > 6 ? 6 : v; },
+                             [](float v) { return v < 6 ? 6 : v; }};
+  for (unsigned k = 0; k < std::size(exact); ++k) {
+    jit.run({x.data(), x.data(), y.data()}, {int64_t(x.size())}, k);
+    for (size_t i = 0; i < x.size(); ++i) {
+      INFO(k << " of " << x[i] << " gives " << y[i]);
+      REQUIRE((y[i] == exact[k](x[i]) || (std::isnan(y[i]) && std::isnan(x[i]))));
     }
   }
 }

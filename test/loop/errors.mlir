@@ -55,3 +55,15 @@ func.func @shared(%x: tensor<4xf32>) -> tensor<8xf32> {
   } : (tensor<4xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+func.func @scale(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %s: tensor<8xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{has a scale, but rhs is not in pieces}}
+  %0 = loop.contract scale %s[affine_map<(d0, d1, d2) -> (d2)>] : tensor<8xf32> %a[affine_map<(d0, d1, d2) -> (d0, d2)>],
+      %b[affine_map<(d0, d1, d2) -> (d2, d1)>] batch 0 m 1 n 1 k array<i64: 8> {
+  ^bb0(%m: index, %n: index, %acc: f32):
+    loop.yield %acc : f32
+  } : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}

@@ -53,6 +53,21 @@ def convolution(size: tuple[int, ...], inputs: int, outputs: int, kernel: int, *
     return Module(layer, lambda y: nn.functional.hardswish(y) + 1), torch.randn(2, inputs, *size)
 
 
+class Gated(nn.Module):
+    """Squeeze and excitation before a layer: each image's channels have gates of their own."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.gate, self.layer = nn.Conv2d(inputs, inputs, 1), nn.Conv2d(inputs, outputs, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x * torch.sigmoid(self.gate(x.mean((2, 3), keepdim=True))))
+
+
+def gated(size: int, inputs: int, outputs: int) -> tuple[nn.Module, Tensor]:
+    return Gated(inputs, outputs).to(memory_format=torch.channels_last), torch.randn(2, inputs, size, size)
+
+
 CASES: dict[str, tuple] = {
     "whole blocks": (linear, (128, 256, 512)),
     "half a block left": (linear, (49, 2048, 512, torch.relu)),
@@ -71,6 +86,7 @@ CASES: dict[str, tuple] = {
     "in pieces, few rows, columns left": (linear, (49, 161, 950)),
     "in pieces, one panel a task": (linear, (70, 384, 72, lambda y: y.softmax(-1))),
     "in pieces, pointwise convolution": (pointwise, (14, 112, 664)),
+    "in pieces, scaled rows": (gated, (14, 200, 112)),
     "pointwise convolution": (pointwise, (14, 256, 512)),
     "every other pixel": (pointwise, (28, 256, 512, 2)),
     "3 x 3, no padding": (convolution, ((10, 12), 96, 128, 3)),
@@ -133,6 +149,17 @@ def check_rows_without_pieces(program: Path, folder: Path) -> None:
     torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
+def check_scaled_rows_without_pieces(program: Path, folder: Path) -> None:
+    """Rows are scaled before they are found to be too large; the second image's are not."""
+    module, x = gated(14, 200, 112)
+    x[0] *= 1e25
+    with torch.no_grad():
+        expected = module(x)
+    got = run(program, folder, module, x)
+    for mine, theirs, unit in zip(got, expected, (1e25, 1)):
+        torch.testing.assert_close(mine / unit, theirs / unit, rtol=2e-5, atol=2e-5)
+
+
 def check_weights_without_pieces(program: Path, folder: Path) -> None:
     module, x = linear(64, 160, 400)
     with torch.no_grad():
@@ -159,10 +186,11 @@ def main() -> int:
     attempt("not finite", lambda folder: check_not_finite(program, folder))
     attempt("pixels that are not finite", lambda folder: check_not_finite_pixels(program, folder))
     attempt("rows without pieces", lambda folder: check_rows_without_pieces(program, folder))
+    attempt("scaled rows without pieces", lambda folder: check_scaled_rows_without_pieces(program, folder))
     attempt("weights without pieces", lambda folder: check_weights_without_pieces(program, folder))
     for text in failed:
         print(f"FAIL {text}")
-    print(f"{len(CASES) + 4 - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(CASES) + 5 - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 

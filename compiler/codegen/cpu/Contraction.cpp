@@ -22,6 +22,7 @@ struct Block {
   SmallVector<Value *> batch; ///< indices
   Value *batchPlace;          ///< flattened
   Value *firstPacked = nullptr; ///< panel of rhs in scratch
+  Value *scaledRows = nullptr, *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first
 };
 
 class ContractionEmitter {
@@ -33,6 +34,7 @@ public:
     accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
     lhs = f.pointers.lookup(op.getLhs());
     rhs = f.pointers.lookup(op.getRhs());
+    scale = op.getScale() ? f.pointers.lookup(op.getScale()) : nullptr;
     m = emitSize(f, plan.mSize);
     n = emitSize(f, plan.nSize);
     packedK = emitSize(f, plan.packedReductionSize());
@@ -53,7 +55,7 @@ private:
   void finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products);
   SmallVector<Value *> masksOf(const SplitTask &task, Value *panel, unsigned vectors);
   void storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row, ArrayRef<Value *> products);
-  void multiplyInF32(const Block &block, const SplitTask &task, Value *panel);
+  void multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows = nullptr);
   void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
   void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
                   Value *lastPanel);
@@ -68,7 +70,7 @@ private:
   SmallVector<ReductionLoop> loopsOverScratch() const;
   TileOperand lhsOperand(const Block &block, Value *row, unsigned rows);
   TileOperand rhsOperand(const Block &block, Value *panel, unsigned vectors);
-  Value *lhsPlace(const Block &block, Value *row);
+  Value *lhsPlace(const Block &block, Value *row, mlir::AffineExpr place);
   Value *rhsPlace(const Block &block, Value *column);
   Value *rowOfTile(Value *tile);
   /// Lanes of vector `vector` of a panel that hold one of its first `limit` columns.
@@ -83,7 +85,7 @@ private:
   TileEpilogue epilogue;
   SmallVector<ReductionLoop> loops;
   Type *element, *rhsElement, *accumulator;
-  Value *lhs, *rhs, *m, *n, *packedK;
+  Value *lhs, *rhs, *scale, *m, *n, *packedK;
 };
 
 } // namespace
@@ -148,12 +150,13 @@ void ContractionEmitter::emitSplitTask(Value *index) {
   auto [firstRow, lastRow] = range(rowBlock, grid.rowsPerTask, m);
   auto [firstPanel, lastPanel] = range(column, grid.panelsPerTask, emitSize(f, plan.panels));
   SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
-  auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row)); };
+  auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)); };
+  auto scaleRow = [&](Value *row) { return emitAddress(b, element, scale, lhsPlace(block, row, plan.scalePlace)); };
   if (plan.pieces)
     return emitPieceProducts(
-        f, plan, task, {lhsRow, rhs},
+        f, plan, task, {{lhsRow, scale ? RowPlace(scaleRow) : RowPlace()}, rhs},
         {[&](Value *panel, Value *row, ArrayRef<Value *> products) { storeRow(block, task, panel, row, products); },
-         [&](Value *panel) { multiplyInF32(block, task, panel); }});
+         [&](Value *panel, Value *scaledRows) { multiplyInF32(block, task, panel, scaledRows); }});
   auto rhsPanel = [&](Value *panel) { return rhsOperand(block, panel, 1).base; };
   emitSplitProducts(f, plan, task, {lhsRow, rhsPanel},
                     [&](Value *panel, Value *products) { finishSplit(block, task, panel, products); });
@@ -184,7 +187,9 @@ void ContractionEmitter::storeRow(const Block &block, const SplitTask &task, Val
   }
 }
 
-void ContractionEmitter::multiplyInF32(const Block &block, const SplitTask &task, Value *panel) {
+void ContractionEmitter::multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows) {
+  block.scaledRows = scaledRows;
+  block.firstScaled = task.firstRow;
   SmallVector<Value *> masks = masksOf(task, panel, plan.panel / plan.width);
   emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, masks.size(), masks);
 }
@@ -323,11 +328,11 @@ void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, 
   });
 }
 
-Value *ContractionEmitter::lhsPlace(const Block &block, Value *row) {
+Value *ContractionEmitter::lhsPlace(const Block &block, Value *row, mlir::AffineExpr place) {
   SmallVector<Value *> dims = block.batch;
   append_range(dims, delinearize(f, row, plan.m));
   dims.append(plan.n.size(), b.getInt64(0));
-  return emitIndexExpr(b, plan.lhsPlace, dims, f.symbols);
+  return emitIndexExpr(b, place, dims, f.symbols);
 }
 
 Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
@@ -338,12 +343,16 @@ Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
 }
 
 TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows) {
+  if (block.scaledRows) {
+    Value *place = b.CreateMul(b.CreateSub(row, block.firstScaled), packedK);
+    return {emitAddress(b, element, block.scaledRows, place), strided(b, rows, packedK), nullptr};
+  }
   if (plan.lhsRowStride)
-    return {emitAddress(b, element, lhs, lhsPlace(block, row)), strided(b, rows, emitSize(f, plan.lhsRowStride)),
-            nullptr};
+    return {emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
+            strided(b, rows, emitSize(f, plan.lhsRowStride)), nullptr};
   SmallVector<Value *> across;
   for (unsigned i = 0; i < rows; ++i)
-    across.push_back(lhsPlace(block, b.CreateAdd(row, b.getInt64(i))));
+    across.push_back(lhsPlace(block, b.CreateAdd(row, b.getInt64(i)), plan.lhsPlace));
   return {lhs, across, nullptr};
 }
 

@@ -210,6 +210,12 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   if (!lhs || (!plan.rhsIsPacked && !rhs))
     return llvm::createStringError("an operand of loop.contract is not strided along k");
   plan.lhsPlace = lhs->start;
+  if (op.getScale()) {
+    auto scale = splitPlace(loop::linearize(*op.getScaleMap(), getShape(op.getScale())), outer, kSizes.size());
+    if (!scale)
+      return llvm::createStringError("the scale of loop.contract is not strided along k");
+    plan.scalePlace = scale->start;
+  }
   plan.lhsRowStride = collapsedStride(lhs->start, outer, batchRank, plan.m);
   SmallVector<ReductionLoop> loops;
   AffineExpr packed = getAffineConstantExpr(plan.panel, context);

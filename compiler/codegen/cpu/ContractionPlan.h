@@ -72,6 +72,7 @@ struct ContractionPlan {
 
   /// Row-major places over the dimensions (batch..., m..., n..., 0 for k).
   mlir::AffineExpr lhsPlace, rhsPlace;
+  mlir::AffineExpr scalePlace; ///< null: lhs is as it is
   /// Strides of lhs along the flattened m, of rhs along the flattened n; null
   /// where places must be computed row by row.
   mlir::AffineExpr lhsRowStride, rhsColumnStride;

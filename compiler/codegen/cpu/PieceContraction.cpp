@@ -130,7 +130,7 @@ int64_t PiecePlan::scratchBytes() const { return kNoteBytes + lhsBytes + panelBy
 Value *PieceEmitter::areRowsLarge() {
   Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
   emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), frame.kept), id), [&] {
-    Value *largest = emitSplitRows(b, plan, task, operands.lhsRow, lhs, pieces.planeRows, pieces.steps, b.getInt64(0),
+    Value *largest = emitSplitRows(b, plan, task, operands.lhs, lhs, pieces.planeRows, pieces.steps, b.getInt64(0),
                                    b.getInt64(pieces.steps));
     b.CreateStore(b.CreateIntMaxReduce(largest, /*IsSigned=*/false), frame.scratch);
     b.CreateStore(id, frame.kept);
@@ -195,9 +195,15 @@ void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, un
 void PieceEmitter::emit() {
   Value *areLarge = areRowsLarge();
   emitIf(b, areLarge, [&] {
+    Value *scaled = nullptr;
+    if (operands.lhs.scale) { // in place of the pieces
+      scaled = lhs;
+      b.CreateStore(b.getInt64(0), frame.kept);
+      emitScaleRows(b, plan, task, operands.lhs, scaled);
+    }
     emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
       emitJoin(b, panelPlace(panel), joined, pieces.steps);
-      results.multiplyInF32(panel);
+      results.multiplyInF32(panel, scaled);
     });
   });
   emitIf(b, b.CreateNot(areLarge), [&] {

@@ -14,7 +14,7 @@ namespace ptc::cpu {
 PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op);
 
 struct PieceOperands {
-  LhsRow lhsRow;
+  LhsRows lhs;
   llvm::Value *weights; ///< pieces, panel by panel
 };
 
@@ -23,7 +23,8 @@ struct PieceResults {
   /// Two vectors of products of a row with a panel and the one that follows.
   llvm::function_ref<void(llvm::Value *panel, llvm::Value *row, llvm::ArrayRef<llvm::Value *> products)> store;
   /// All rows of the task with a panel that lies as [k][16] of f32: numbers of lhs are too large, or not finite.
-  llvm::function_ref<void(llvm::Value *panel)> multiplyInF32;
+  /// `rows`: the scaled rows, one after the other; null where lhs has no scale.
+  llvm::function_ref<void(llvm::Value *panel, llvm::Value *rows)> multiplyInF32;
 };
 
 /// The panel that PieceResults::multiplyInF32 reads.

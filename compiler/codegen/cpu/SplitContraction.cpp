@@ -158,7 +158,7 @@ void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
     Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
     Value *isThere = isOneBlock ? b.CreateICmpEQ(b.CreateLoad(b.getInt64Ty(), kept), id) : b.getFalse();
     emitIf(b, b.CreateNot(isThere), [&] {
-      emitSplitRows(b, plan, task, operands.lhsRow, lhs, split.planeRows, split.steps, first, last);
+      emitSplitRows(b, plan, task, {operands.lhsRow, {}}, lhs, split.planeRows, split.steps, first, last);
       b.CreateStore(id, kept);
     });
     emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {

@@ -7,7 +7,7 @@ namespace ptc::cpu {
 
 /// Where operands lie: lhs at (row, k = 0), rhs at the start of a packed panel.
 struct SplitOperands {
-  LhsRow lhsRow;
+  RowPlace lhsRow;
   llvm::function_ref<llvm::Value *(llvm::Value *panel)> rhsPanel;
 };
 

@@ -15,19 +15,20 @@ namespace {
 
 class RowSplitter {
 public:
-  RowSplitter(Ir &b, const ContractionPlan &plan, int64_t steps)
-      : b(b), plan(plan), steps(steps), k(*getConstant(plan.reductionSize())),
+  RowSplitter(Ir &b, const ContractionPlan &plan, const LhsRows &source, int64_t steps)
+      : b(b), plan(plan), source(source), steps(steps), k(*getConstant(plan.reductionSize())),
         vector(FixedVectorType::get(b.getFloatTy(), kTileRows)) {}
 
-  Carried splitRow(Value *from, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest);
+  Carried splitRow(Value *row, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest);
 
 private:
   Value *offsetOf(Value *k);
-  Value *loadPart(Value *place, int64_t there);
+  Value *load(Value *place, int64_t there);
   Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
 
   Ir &b;
   const ContractionPlan &plan;
+  const LhsRows &source;
   int64_t steps, k;
   FixedVectorType *vector;
 };
@@ -48,7 +49,7 @@ Value *RowSplitter::offsetOf(Value *place) {
 }
 
 /// 16 floats, of which `there` are: zeros in place of others.
-Value *RowSplitter::loadPart(Value *place, int64_t there) {
+Value *RowSplitter::load(Value *place, int64_t there) {
   if (there <= 0)
     return Constant::getNullValue(vector);
   if (there >= kTileRows)
@@ -57,11 +58,19 @@ Value *RowSplitter::loadPart(Value *place, int64_t there) {
 }
 
 /// Apart for a step that is no whole one and for those that fill a batch.
-Carried RowSplitter::splitRow(Value *from, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest) {
+Carried RowSplitter::splitRow(Value *row, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest) {
+  Value *from = source.lhs(row), *scale = source.scale ? source.scale(row) : nullptr;
   auto splitStep = [&](Value *step, int64_t there, ArrayRef<Value *> carried) -> Carried {
-    Value *place = emitAddress(b, b.getFloatTy(), from, offsetOf(times(step, kStep)));
-    Value *next = emitAddress(b, b.getFloatTy(), place, b.getInt64(kTileRows));
-    Value *values[] = {loadPart(place, there), loadPart(next, there - kTileRows)};
+    Value *values[2], *k = times(step, kStep);
+    for (int64_t i = 0; i < 2; ++i) {
+      auto part = [&](Value *of, Value *offset) {
+        Value *place = emitAddress(b, b.getFloatTy(), of, b.CreateAdd(offset, b.getInt64(i * kTileRows)));
+        return load(place, there - i * kTileRows);
+      };
+      values[i] = part(from, offsetOf(k));
+      if (scale)
+        values[i] = b.CreateFMul(values[i], part(scale, k));
+    }
     auto pieces = emitSplit(b, values[0], values[1]);
     Value *plane = emitAddress(b, b.getInt8Ty(), to, times(b.CreateSub(step, first), kPieces * planeBytes));
     for (auto [i, piece] : enumerate(pieces)) {
@@ -90,17 +99,30 @@ Carried RowSplitter::splitRow(Value *from, Value *to, int64_t planeBytes, Value 
   return largest;
 }
 
-Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, LhsRow lhsRow, Value *to,
+Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source, Value *to,
                      int64_t planeRows, int64_t steps, Value *first, Value *last) {
-  RowSplitter splitter(b, plan, steps);
+  RowSplitter splitter(b, plan, source, steps);
   Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows));
   Carried largest = emitLoop(b, task.firstRow, task.lastRow, b.getInt64(1), {none}, [&](Value *row,
                                                                                        ArrayRef<Value *> carried) {
     Value *place = b.CreateMul(b.CreateSub(row, task.firstRow), b.getInt64(kRowBytes));
-    return splitter.splitRow(lhsRow(row), emitAddress(b, b.getInt8Ty(), to, place), planeRows * kRowBytes, first, last,
+    return splitter.splitRow(row, emitAddress(b, b.getInt8Ty(), to, place), planeRows * kRowBytes, first, last,
                              Carried(carried));
   });
   return largest.front();
+}
+
+void emitScaleRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source, Value *to) {
+  Value *k = b.getInt64(*getConstant(plan.reductionSize()));
+  emitLoop(b, task.firstRow, task.lastRow, 1, [&](Value *row) {
+    Value *lhs = source.lhs(row), *scale = source.scale(row);
+    Value *scaled = emitAddress(b, b.getFloatTy(), to, b.CreateMul(b.CreateSub(row, task.firstRow), k));
+    emitLoop(b, b.getInt64(0), k, 1, [&](Value *i) {
+      auto place = [&](Value *of) { return emitAddress(b, b.getFloatTy(), of, i); };
+      auto load = [&](Value *of) { return b.CreateLoad(b.getFloatTy(), place(of)); };
+      b.CreateStore(b.CreateFMul(load(lhs), load(scale)), place(scaled));
+    });
+  });
 }
 
 } // namespace ptc::cpu

@@ -12,13 +12,21 @@ struct SplitTask {
   llvm::Value *rowBlock; ///< tells tasks with other rows apart
 };
 
-/// Where row `row` of lhs lies, at k = 0.
-using LhsRow = llvm::function_ref<llvm::Value *(llvm::Value *row)>;
+/// Where a row lies, at k = 0.
+using RowPlace = llvm::function_ref<llvm::Value *(llvm::Value *row)>;
+
+/// Rows of lhs, and of what each of their elements is multiplied by (null: nothing), which lies as they do.
+struct LhsRows {
+  RowPlace lhs, scale;
+};
 
 /// Splits the task's rows, steps of k from `first` up to `last`, to `to` as MatrixUnit.h says, planes of `planeRows`
 /// rows; `steps`: of all k, those included that have only zeros. Answers the largest magnitude of what was split, as
 /// the bits of a float in each lane (<16 x i32>; an infinity or a NaN is larger than any number).
-llvm::Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, LhsRow lhsRow, llvm::Value *to,
-                           int64_t planeRows, int64_t steps, llvm::Value *first, llvm::Value *last);
+llvm::Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source,
+                           llvm::Value *to, int64_t planeRows, int64_t steps, llvm::Value *first, llvm::Value *last);
+
+/// Writes the task's rows as f32, one after the other.
+void emitScaleRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source, llvm::Value *to);
 
 } // namespace ptc::cpu
