@@ -5,6 +5,10 @@
 #include "compiler/schedule/Bodies.h"
 #include "compiler/schedule/Work.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
 using namespace mlir;
 
 namespace ptc::schedule {
@@ -29,26 +33,80 @@ static bool isWorthIt(loop::ContractOp op) {
   return (isOne(m) && isGather(op.getRhs())) || isOne(n);
 }
 
-static void reduceGathered(loop::ContractOp op, ArrayRef<Symbol> symbols) {
+/// Of the matrices that a contraction gathers, how many there are to choose from; nullopt where an operand is none.
+static std::optional<int64_t> countChoices(Value value) {
+  if (!isGather(value))
+    return std::nullopt;
+  int64_t choices = 1;
+  for (auto index : value.getDefiningOp<loop::MapOp>().getBody().front().getOps<loop::CheckedIndexOp>()) {
+    auto size = getConstant(getSizeFromAttr(index.getSize()));
+    if (!size || llvm::MulOverflow(choices, *size, choices))
+      return std::nullopt;
+  }
+  return choices;
+}
+
+/// Whether the batch must choose most matrices several times, and a matrix leaves the caches between two times.
+static bool repeatsMatrices(loop::ContractOp op, ArrayRef<Symbol> symbols) {
+  constexpr double kTimes = 2, kLeastElements = 1 << 14;
+  Shape domain = loop::getDomain(op);
+  double batch = estimateCount(ShapeRef(domain).take_front(op.getBatchRank()), symbols);
+  double matrix = estimateCount(ShapeRef(domain).drop_front(op.getBatchRank()), symbols);
+  return matrix >= kLeastElements && llvm::any_of(ValueRange{op.getLhs(), op.getRhs()}, [&](Value operand) {
+    auto choices = countChoices(operand);
+    return choices && batch >= kTimes * *choices;
+  });
+}
+
+/// The reduction has its domain in the order `dims` of the contraction's; the result is read in the old one.
+static void reduceGathered(loop::ContractOp op, ArrayRef<unsigned> dims, ArrayRef<Symbol> symbols) {
   Builder b(op.getLoc(), op);
-  unsigned domain = loop::getDomain(op).size();
-  auto reduce = loop::ReduceOp::create(b, op.getResultTypes(), b.getStrArrayAttr({"sum"}), op.getKSizes());
+  Shape shape = getShape(op.getResult(0)), permuted;
+  unsigned rank = shape.size(), domain = loop::getDomain(op).size();
+  for (unsigned dim : dims)
+    permuted.push_back(shape[dim]);
+  SmallVector<Type> types;
+  for (Value result : op.getResults())
+    types.push_back(makeTensorType(permuted, elementType(result)));
+  // The contraction's indices, from those of the reduction.
+  auto inOrder = [&](ValueRange ids) {
+    SmallVector<Value> old(ids);
+    for (auto [i, dim] : llvm::enumerate(dims))
+      old[dim] = ids[i];
+    return old;
+  };
+  auto reduce = loop::ReduceOp::create(b, types, b.getStrArrayAttr({"sum"}), op.getKSizes());
   buildRegion(b, reduce.getBody(), domain, {}, [&](ValueRange ids) {
-    Value x = widen(b, read(b, op.getLhs(), op.getLhsMap().getResults(), ids));
-    Value y = widen(b, read(b, op.getRhs(), op.getRhsMap().getResults(), ids));
+    SmallVector<Value> old = inOrder(ids);
+    Value x = widen(b, read(b, op.getLhs(), op.getLhsMap().getResults(), old));
+    Value y = widen(b, read(b, op.getRhs(), op.getRhsMap().getResults(), old));
     return SmallVector<Value>{arith::MulFOp::create(b, x, y)};
   });
   // An epilogue and a finish have the same arguments: the indices, then what was accumulated.
-  reduce.getFinish().takeBody(op.getEpilogue());
+  Block &epilogue = op.getEpilogue().front();
+  buildRegion(b, reduce.getFinish(), rank, epilogue.getArguments().back().getType(),
+              [&](ValueRange ids) { return cloneBody(b, epilogue, inOrder(ids)); });
   tidyMember(reduce, symbols);
-  op.replaceAllUsesWith(reduce.getResults());
+  for (auto [old, fresh] : llvm::zip(op.getResults(), reduce.getResults()))
+    old.replaceAllUsesWith(createMap(b, tensorType(old), [&](ValueRange ids) {
+      SmallVector<Value> places;
+      for (unsigned dim : dims)
+        places.push_back(ids[dim]);
+      return read(b, fresh, places);
+    }));
   op.erase();
 }
 
 void reduceGatheredContractions(Block &block, ArrayRef<Symbol> symbols) {
   for (auto op : llvm::make_early_inc_range(block.getOps<loop::ContractOp>()))
-    if (isWorthIt(op))
-      reduceGathered(op, symbols);
+    if (isWorthIt(op)) {
+      // Matrices that are chosen again: their rows outermost, so that a row meets all that chose it while it is cached.
+      unsigned rank = getShape(op.getResult(0)).size();
+      SmallVector<unsigned> dims = llvm::to_vector(llvm::seq(0u, rank));
+      if (repeatsMatrices(op, symbols))
+        std::rotate(dims.begin(), dims.begin() + op.getBatchRank(), dims.end());
+      reduceGathered(op, dims, symbols);
+    }
 }
 
 } // namespace ptc::schedule

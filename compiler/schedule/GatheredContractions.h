@@ -3,7 +3,9 @@
 // Before: a contraction of one row or column reads a matrix that is gathered (the
 //         weights of the expert that a token was sent to).
 // After:  it is a reduction that reads the matrix where it lies: there is
-//         nothing to reuse, and copying it first would be most of the work.
+//         nothing to reuse, and copying it first would be most of the work. Where
+//         more tokens are sent than there are experts, its rows are the outermost
+//         loop: each meets all of its tokens while a cache holds it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
