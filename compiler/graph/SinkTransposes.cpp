@@ -109,6 +109,19 @@ Value Sink::clone(Operation *like, ValueRange operands, ShapeRef shape) {
   return b.create(state)->getResult(0);
 }
 
+/// Whether transpose(x, p) has the elements of x in their order.
+static bool keepsOrder(ArrayRef<int64_t> p, ShapeRef sizes) {
+  int64_t last = -1;
+  for (int64_t dim : p) {
+    if (getConstant(sizes[dim]) == 1)
+      continue;
+    if (dim < last)
+      return false;
+    last = dim;
+  }
+  return true;
+}
+
 /// Whether a tensor is known when compiling: its transpose is folded.
 static bool isKnown(Value value) {
   if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
@@ -120,9 +133,15 @@ static bool isKnown(Value value) {
 
 Value Sink::align(Value value, unsigned depth) {
   Permutation toA = inverse(p);
-  if (auto other = value.getDefiningOp<TransposeOp>())
+  if (auto other = value.getDefiningOp<TransposeOp>()) {
     if (other.getPermutation() == ArrayRef<int64_t>(p))
       return other.getX();
+    // Where only dimensions of one element move, no element does.
+    Permutation from = permuted(other.getPermutation(), toA);
+    if (keepsOrder(from, getShape(other.getX())))
+      return ReshapeOp::create(b, op->getLoc(), other.getX(),
+                               makeSizesAttr(byDimension(getShape(value)), op->getContext()));
+  }
   if (auto full = value.getDefiningOp<FullOp>())
     return FullOp::create(b, op->getLoc(), full.getValue(), sizesAttr(full.getSizes()));
   if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
@@ -240,8 +259,10 @@ bool Sink::sink(BroadcastInDimOp op) {
   return finish(BroadcastInDimOp::create(b, op.getLoc(), a, newSizes, slots), inverse(order));
 }
 
-/// A reshape that splits or merges runs of dimensions which are neighbours in
-/// a too works on a, run by run.
+/// A reshape that splits or merges runs of dimensions works on a, run by run.
+/// The dimensions of a run must be neighbours: where they are not in a (groups
+/// of channels that are shuffled), what makes them so stays before the reshape,
+/// and only the order of the runs moves behind it.
 bool Sink::sink(ReshapeOp op) {
   MLIRContext *context = op.getContext();
   Shape from = getShape(op.getX()), to = getShape(op.getResult());
@@ -272,23 +293,26 @@ bool Sink::sink(ReshapeOp op) {
     j = run.toEnd;
     runs.push_back(run);
   }
-  for (const Run &run : runs)
-    for (unsigned i = run.fromBegin; i + 1 < run.fromEnd; ++i)
-      if (p[i + 1] != p[i] + 1)
-        return false;
   // The runs in the order that a has them.
   SmallVector<unsigned> order(runs.size());
   for (unsigned i = 0; i < order.size(); ++i)
     order[i] = i;
   llvm::sort(order, [&](unsigned x, unsigned y) { return p[runs[x].fromBegin] < p[runs[y].fromBegin]; });
   Shape sizes;
+  Permutation before; // of each dimension that the new reshape takes, in a
   Permutation places(to.size()); // of each result dimension in the new result
-  for (unsigned index : order)
-    for (unsigned j = runs[index].toBegin; j < runs[index].toEnd; ++j) {
+  for (unsigned index : order) {
+    const Run &run = runs[index];
+    before.append(p.begin() + run.fromBegin, p.begin() + run.fromEnd);
+    for (unsigned j = run.toBegin; j < run.toEnd; ++j) {
       places[j] = sizes.size();
       sizes.push_back(to[j]);
     }
-  return finish(ReshapeOp::create(b, op.getLoc(), a, makeSizesAttr(sizes, context)), places);
+  }
+  if (before == p)
+    return false;
+  Value x = transpose(b, op.getLoc(), a, before);
+  return finish(ReshapeOp::create(b, op.getLoc(), x, makeSizesAttr(sizes, context)), places);
 }
 
 /// Indices come first in the result, the other dimensions in order after them.

@@ -60,7 +60,8 @@ static std::optional<ScaledTensor> findScale(loop::KernelOp kernel) {
       return std::nullopt;
   }
   auto isWhole = [&](loop::ReadOp read) {
-    return schedule::isIdentityRead(read, body.getNumArguments()) && read.getTensor().getType() == map.getResult(0).getType();
+    bool isSame = read.getTensor().getType() == map.getResult(0).getType();
+    return isSame && schedule::isIdentityRead(read, body.getNumArguments());
   };
   if (!isWhole(reads[0]))
     std::swap(reads[0], reads[1]);

@@ -79,12 +79,13 @@ static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
   Shape domain = loop::getDomain(op), sizes = *getSizesFromAttr(op.getSizes());
   unsigned rank = getShape(op.getResult(0)).size();
   double points = estimateCount(domain, symbols);
-  if (rank == 0 || points < kLeastPoints || estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > kFewImages ||
-      !readsAlong(op, rank - 1))
+  if (rank == 0 || points < kLeastPoints || !readsAlong(op, rank - 1) ||
+      estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > kFewImages)
     return std::nullopt;
   for (Operation *user : op->getUsers()) {
     Operation *member = op->getBlock()->findAncestorOpInBlock(*user);
-    if (loop::isMember(member) && !loop::isTemplate(member) && estimateCount(loop::getDomain(member), symbols) >= points)
+    bool mayFuse = loop::isMember(member) && !loop::isTemplate(member);
+    if (mayFuse && estimateCount(loop::getDomain(member), symbols) >= points)
       return std::nullopt;
   }
   unsigned outermost = 0;

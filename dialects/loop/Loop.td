@@ -193,7 +193,8 @@ def ContractOp : Template<"contract"> {
           /*rhs_panel=*/0, /*rhs_group=*/1, /*rhs_pieces=*/false, /*scale=*/nullptr, /*scale_map=*/nullptr);
   }]>];
   let assemblyFormat = [{
-    (`scale` $scale^ `[` $scale_map `]` `:` type($scale))? $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]` `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
+    (`scale` $scale^ `[` $scale_map `]` `:` type($scale))? $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]`
+    `batch` $batch_rank `m` $m_rank `n` $n_rank `k` $k_sizes
     $epilogue attr-dict `:` type($lhs) `,` type($rhs) `->` type($results)
   }];
 }

@@ -41,8 +41,8 @@ std::string kernel(const std::string &op, const std::string &type, const std::st
   return "loop.kernel \"k\" shared 1 (%x, %y) {\n^bb0(%a: " + in + ", %b: " + in +
          "):\n%r = loop.map {\n^bb0(%i: index):\n" + "%u = loop.read %a[affine_map<(d0) -> (d0)>](%i) : " + in +
          " -> " + type + "\n" + "%v = loop.read %b[affine_map<(d0) -> (d0)>](%i) : " + in + " -> " + type + "\n" +
-         before + "%w = " + op + "\nloop.yield %w : " + result + "\n} : " + out + "\nloop.yield %r : " + out + "\n} : (" + in +
-         ", " + in + ") -> " + out + "\n";
+         before + "%w = " + op + "\nloop.yield %w : " + result + "\n} : " + out + "\nloop.yield %r : " + out +
+         "\n} : (" + in + ", " + in + ") -> " + out + "\n";
 }
 
 std::string module(const std::vector<std::string> &kernels, const std::string &type) {

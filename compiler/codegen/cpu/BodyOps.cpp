@@ -91,7 +91,8 @@ Results divide(Ir &b, mlir::Operation &, Operands x, Type *type) {
 }
 /// Against a number the instructions for > and < do: what they answer for a NaN, and for two zeros, is their second
 /// operand (for zeros of two signs PyTorch answers either).
-template <Intrinsic::ID id, CmpInst::Predicate predicate> Results extreme(Ir &b, mlir::Operation &, Operands x, Type *) {
+template <Intrinsic::ID id, CmpInst::Predicate predicate>
+Results extreme(Ir &b, mlir::Operation &, Operands x, Type *) {
   const APFloat *number;
   if (!match(x[1], PatternMatch::m_APFloat(number)) || number->isNaN())
     return {b.CreateBinaryIntrinsic(id, x[0], x[1])};

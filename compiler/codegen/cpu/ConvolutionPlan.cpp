@@ -45,10 +45,10 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
   int64_t batch = getConstant(plan.output[0]).value_or(1);
   int64_t taps = plan.taps();
-  // Few tasks of a depthwise convolution, as each reads rows of its neighbours.
-  constexpr int64_t kDepthwiseTasks = 16;
+  // Fewer tasks of a depthwise convolution, as each reads rows of its neighbours.
+  constexpr int64_t kFewer = 3;
   if (plan.isDepthwise)
-    rules.wanted = std::min(rules.wanted, kDepthwiseTasks);
+    rules.wanted = std::max<int64_t>(1, rules.wanted / kFewer);
   // A product of a depthwise convolution loads both of its operands.
   constexpr int64_t kDepthwise = 6;
   int64_t panelFlops =
