@@ -7,8 +7,6 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <algorithm>
-
 using namespace mlir;
 
 namespace ptc::schedule {
@@ -58,55 +56,28 @@ static bool repeatsMatrices(loop::ContractOp op, ArrayRef<Symbol> symbols) {
   });
 }
 
-/// The reduction has its domain in the order `dims` of the contraction's; the result is read in the old one.
-static void reduceGathered(loop::ContractOp op, ArrayRef<unsigned> dims, ArrayRef<Symbol> symbols) {
+static void reduceGathered(loop::ContractOp op, ArrayRef<Symbol> symbols) {
   Builder b(op.getLoc(), op);
-  Shape shape = getShape(op.getResult(0)), permuted;
-  unsigned rank = shape.size(), domain = loop::getDomain(op).size();
-  for (unsigned dim : dims)
-    permuted.push_back(shape[dim]);
-  SmallVector<Type> types;
-  for (Value result : op.getResults())
-    types.push_back(makeTensorType(permuted, elementType(result)));
-  // The contraction's indices, from those of the reduction.
-  auto inOrder = [&](ValueRange ids) {
-    SmallVector<Value> old(ids);
-    for (auto [i, dim] : llvm::enumerate(dims))
-      old[dim] = ids[i];
-    return old;
-  };
-  auto reduce = loop::ReduceOp::create(b, types, b.getStrArrayAttr({"sum"}), op.getKSizes());
+  unsigned domain = loop::getDomain(op).size();
+  // Matrices that are picked again: a row meets all that picked it while it is cached.
+  uint64_t inner = repeatsMatrices(op, symbols) ? op.getBatchRank() : 0;
+  auto reduce = loop::ReduceOp::create(b, op.getResultTypes(), b.getStrArrayAttr({"sum"}), op.getKSizes(), inner);
   buildRegion(b, reduce.getBody(), domain, {}, [&](ValueRange ids) {
-    SmallVector<Value> old = inOrder(ids);
-    Value x = widen(b, read(b, op.getLhs(), op.getLhsMap().getResults(), old));
-    Value y = widen(b, read(b, op.getRhs(), op.getRhsMap().getResults(), old));
+    Value x = widen(b, read(b, op.getLhs(), op.getLhsMap().getResults(), ids));
+    Value y = widen(b, read(b, op.getRhs(), op.getRhsMap().getResults(), ids));
     return SmallVector<Value>{arith::MulFOp::create(b, x, y)};
   });
   // An epilogue and a finish have the same arguments: the indices, then what was accumulated.
-  Block &epilogue = op.getEpilogue().front();
-  buildRegion(b, reduce.getFinish(), rank, epilogue.getArguments().back().getType(),
-              [&](ValueRange ids) { return cloneBody(b, epilogue, inOrder(ids)); });
+  reduce.getFinish().takeBody(op.getEpilogue());
   tidyMember(reduce, symbols);
-  for (auto [old, fresh] : llvm::zip(op.getResults(), reduce.getResults()))
-    old.replaceAllUsesWith(createMap(b, tensorType(old), [&](ValueRange ids) {
-      SmallVector<Value> places;
-      for (unsigned dim : dims)
-        places.push_back(ids[dim]);
-      return read(b, fresh, places);
-    }));
+  op.replaceAllUsesWith(reduce.getResults());
   op.erase();
 }
 
 void reduceGatheredContractions(Block &block, ArrayRef<Symbol> symbols) {
   for (auto op : llvm::make_early_inc_range(block.getOps<loop::ContractOp>()))
-    if (isWorthIt(op)) {
-      // Matrices that are chosen again: their rows outermost, so that a row meets all that chose it while it is cached.
-      unsigned rank = getShape(op.getResult(0)).size();
-      SmallVector<unsigned> dims = llvm::to_vector(llvm::seq(0u, rank));
-      if (repeatsMatrices(op, symbols))
-        std::rotate(dims.begin(), dims.begin() + op.getBatchRank(), dims.end());
-      reduceGathered(op, dims, symbols);
-    }
+    if (isWorthIt(op))
+      reduceGathered(op, symbols);
 }
 
 } // namespace ptc::schedule

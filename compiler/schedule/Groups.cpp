@@ -62,7 +62,10 @@ static Shape shareableDims(Operation *op) {
   return sizes;
 }
 
-static bool mayShare(Operation *op) { return llvm::isa<loop::MapOp, loop::ReduceOp, loop::ScanOp>(op); }
+static bool mayShare(Operation *op) {
+  auto reduce = llvm::dyn_cast<loop::ReduceOp>(op);
+  return reduce ? reduce.getInner() == 0 : llvm::isa<loop::MapOp, loop::ScanOp>(op);
+}
 
 template <typename Visit> static void forEachRead(Operation *op, Visit visit) {
   for (Region &region : op->getRegions())

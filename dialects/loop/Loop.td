@@ -108,9 +108,10 @@ def ReduceOp : LoopOp<"reduce", [Pure, SingleBlockImplicitTerminator<"YieldOp">]
     extreme of the j-th yielded value (NaN counts as extreme). The accumulator has the
     yielded type (the body widens bf16 and f16). The `finish` region maps the combined values to
     the results' elements (arguments: the indices i..., the combined values); without
-    blocks it is the identity.
+    blocks it is the identity. `inner` n > 0: the operation is alone in its kernel, and the first n of i... are iterated
+    inside of the others: at many of them the body reads the same again, where data tell.
   }];
-  let arguments = (ins StrArrayAttr:$kinds, SizesAttr:$sizes);
+  let arguments = (ins StrArrayAttr:$kinds, SizesAttr:$sizes, DefaultValuedAttr<I64Attr, "0">:$inner);
   let regions = (region SizedRegion<1>:$body, AnyRegion:$finish);
   let results = (outs Variadic<Tensor>:$results);
   let assemblyFormat = "$kinds `over` $sizes $body (`finish` $finish^)? attr-dict `:` type($results)";

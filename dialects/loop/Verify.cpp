@@ -103,6 +103,8 @@ LogicalResult ReduceOp::verify() {
     return failure();
   if (failed(verifyArguments(*this, getBody(), getDomain(*this).size())))
     return failure();
+  if (int64_t inner = getInner(); inner < 0 || inner > int64_t(getShape(getResult(0)).size()))
+    return emitOpError("has no ") << inner << " dimensions to iterate inside of others";
   auto yield = getBody().front().getTerminator()->getOperands();
   if (yield.size() != getKinds().size())
     return emitOpError("yields ") << yield.size() << " values for " << getKinds().size() << " kinds";

@@ -122,6 +122,8 @@ void Planner::makeLoops() {
   for (unsigned dim = 0; dim < first.domain.size(); ++dim)
     if (isSingle ? !isReduced(first, dim) : dim < p.sharedRank)
       shared.push_back(dim);
+  if (auto reduce = dyn_cast<loop::ReduceOp>(first.members.front()); reduce && reduce.getInner() > 0)
+    std::rotate(shared.begin(), shared.begin() + reduce.getInner(), shared.end());
   p.shared = loopsOver(shared, all);
   for (Stage &stage : p.stages) {
     SmallVector<unsigned> parallel, reduced;
