@@ -70,18 +70,6 @@ static std::optional<ScaledTensor> findScale(loop::KernelOp kernel) {
   return ScaledTensor{reads[0], reads[1]};
 }
 
-/// Whether the scale lies as lhs does along k: what is read in vectors.
-static bool isReadAlongK(loop::ContractOp op, AffineMap map, Value scale) {
-  Shape domain = loop::getDomain(op);
-  auto access = loop::getStridedAccess(map, getShape(scale));
-  if (!access)
-    return false;
-  for (unsigned i = getShape(op.getResult(0)).size(); i < domain.size(); ++i)
-    if (getConstant(domain[i]) != 1 && getConstant(access->strides[i]) != 1)
-      return false;
-  return true;
-}
-
 void FoldScalesPass::fold(loop::ContractOp op) {
   auto product = op->getParentOfType<loop::KernelOp>();
   auto lhs = llvm::cast<BlockArgument>(op.getLhs());
@@ -96,7 +84,8 @@ void FoldScalesPass::fold(loop::ContractOp op) {
     return kernel.getInputs()[llvm::cast<BlockArgument>(read.getTensor()).getArgNumber()];
   };
   AffineMap map = found->scale.getMap().compose(op.getLhsMap());
-  if (!isReadAlongK(op, map, found->scale.getTensor()))
+  // It is read in vectors, as lhs is.
+  if (!loop::isContiguousAlongK(op, map, found->scale.getTensor()))
     return;
   product.getInputsMutable()[lhs.getArgNumber()].set(input(found->tensor));
   Value scale = input(found->scale);

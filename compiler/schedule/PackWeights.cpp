@@ -232,15 +232,10 @@ bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) c
       loop::getTuning(op, loop::Knob::Vectors))
     return false;
   Shape domain = loop::getDomain(op);
-  auto lhs = loop::getStridedAccess(op.getLhsMap(), getShape(op.getLhs()));
   auto rows = getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
-  if (!lhs || !rows || !pieces::pays(*rows, view.kCount(), view.columns))
-    return false;
-  // Rows of lhs are read in vectors along k.
-  for (unsigned i = op.getBatchRank() + op.getMRank() + op.getNRank(); i < domain.size(); ++i)
-    if (getConstant(domain[i]) != 1 && getConstant(lhs->strides[i]) != 1)
-      return false;
-  return true;
+  // Rows of lhs are read in vectors.
+  return rows && pieces::pays(*rows, view.kCount(), view.columns) &&
+         loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs());
 }
 
 /// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains

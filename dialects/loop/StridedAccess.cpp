@@ -38,4 +38,15 @@ std::optional<StridedAccess> getStridedAccess(AffineExpr place, unsigned dims) {
   return access;
 }
 
+bool isContiguousAlongK(ContractOp op, AffineMap map, Value operand) {
+  Shape domain = getDomain(op);
+  auto access = getStridedAccess(map, getShape(operand));
+  if (!access)
+    return false;
+  for (unsigned i = getShape(op.getResult(0)).size(); i < domain.size(); ++i)
+    if (getConstant(domain[i]) != 1 && getConstant(access->strides[i]) != 1)
+      return false;
+  return true;
+}
+
 } // namespace ptc::loop

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dialects/core/SymbolicShape.h"
+#include "dialects/loop/Loop.h"
 #include "mlir/IR/AffineMap.h"
 
 namespace ptc::loop {
@@ -23,5 +24,8 @@ std::optional<StridedAccess> getStridedAccess(mlir::AffineExpr place, unsigned d
 inline std::optional<StridedAccess> getStridedAccess(mlir::AffineMap map, ShapeRef tensorShape) {
   return getStridedAccess(linearize(map, tensorShape), map.getNumDims());
 }
+
+/// Whether what `map` reads of an operand lies element by element along k, in the one dimension of k that has several.
+bool isContiguousAlongK(ContractOp op, mlir::AffineMap map, mlir::Value operand);
 
 } // namespace ptc::loop

@@ -63,8 +63,6 @@ Results compareIntegers(Ir &b, mlir::Operation &op, Operands x, Type *) {
   return {b.CreateICmp(*getComparison(op), x[0], x[1])};
 }
 
-bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
-
 /// In bits: LLVM 22 widens a select of bf16, and narrows it by a call for each element (runtime/Bfloat16.cpp).
 Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
   Type *type = x[1]->getType();
@@ -78,10 +76,10 @@ Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
 /// corrects the quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990), which
 /// is rounded as division rounds, but for |x| below 2^-100 or so: there the remainder may be denormal, and the
 /// quotient is within an ulp. That of an infinity has no remainder.
-Results divide(Ir &b, mlir::Operation &, Operands x, Type *type) {
+Results divide(Ir &b, mlir::Operation &, Operands x, Type *) {
   const APFloat *divisor;
-  bool isKnown = match(x[1], PatternMatch::m_APFloat(divisor)) && !isHalf(type) && !divisor->isNegative() &&
-                 divisor->isNormal() && ilogb(*divisor) >= 0 && ilogb(*divisor) < 64;
+  bool isKnown = match(x[1], PatternMatch::m_APFloat(divisor)) && !divisor->isNegative() && divisor->isNormal() &&
+                 ilogb(*divisor) >= 0 && ilogb(*divisor) < 64;
   if (!isKnown || divisor->getExactInverse(nullptr))
     return {b.CreateFDiv(x[0], x[1])};
   Real number{&b, x[0]}, by = number.with(x[1]), reciprocal = 1.0 / by;
@@ -89,6 +87,7 @@ Results divide(Ir &b, mlir::Operation &, Operands x, Type *type) {
   Real excess = fma(quotient, by, -number);
   return {select(isNan(excess), quotient, fma(-excess, reciprocal, quotient)).v};
 }
+
 /// Against a number the instructions for > and < do: what they answer for a NaN, and for two zeros, is their second
 /// operand (for zeros of two signs PyTorch answers either).
 template <Intrinsic::ID id, CmpInst::Predicate predicate>
@@ -98,6 +97,7 @@ Results extreme(Ir &b, mlir::Operation &, Operands x, Type *) {
     return {b.CreateBinaryIntrinsic(id, x[0], x[1])};
   return {b.CreateSelect(b.CreateFCmp(predicate, x[1], x[0]), x[1], x[0])};
 }
+
 Results negate(Ir &b, mlir::Operation &, Operands x, Type *) { return {b.CreateFNeg(x[0])}; }
 Results fma(Ir &b, mlir::Operation &, Operands x, Type *to) {
   return {b.CreateIntrinsic(Intrinsic::fma, {to}, {x[0], x[1], x[2]})};
@@ -231,6 +231,8 @@ const StringMap<Emit> &table() {
   };
   return kTable;
 }
+
+bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
 
 } // namespace
 

@@ -79,7 +79,8 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
   Value *rowBlocks = b.getInt64(split->rowBlocks);
   auto [firstRow, lastRow] = range(b.CreateURem(part, rowBlocks), split->rowsPerTask, split->height);
   auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, plan.panels);
-  SplitConvolutionTask task{b.CreateUDiv(part, rowBlocks), firstRow, lastRow, firstPanel, lastPanel, part};
+  Value *image = b.CreateUDiv(part, rowBlocks), *group = b.getInt64(0);
+  SplitConvolutionTask task{{image, group, firstRow, lastRow, firstPanel, lastPanel}, part};
   emitSplitConvolution(f, plan, *split, task, x, w,
                        [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
 }
@@ -114,10 +115,7 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
     return next;
   });
   Value *isTainted = matrixunit::emitIsTainted(b, taints);
-  emitIf(b, isTainted, [&] {
-    ConvolutionTask again{task.image, b.getInt64(0), task.firstRow, task.lastRow, task.firstPanel, task.lastPanel};
-    emitPanel(again, panel, vectors, masks);
-  });
+  emitIf(b, isTainted, [&] { emitPanel(task, panel, vectors, masks); });
   emitIf(b, b.CreateNot(isTainted), [&] {
     forEachPixel({}, [&](Value *row, Value *pixel, ArrayRef<Value *>) -> Carried {
       Carried outer{task.image, b.CreateAdd(task.firstRow, row), pixel};

@@ -67,7 +67,8 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   // As the layer before cut what a depthwise convolution reads: its pixels are the larger operand.
   int64_t read = plan.isDepthwise ? llvm::product_of(plan.strides) : 1;
   int64_t bands = rowBands(op, rows * pixels * read, inputBytes, weightBytes);
-  int64_t leastPanels = plan.isDepthwise ? llvm::divideCeil(64, plan.panel) : 1;
+  constexpr int64_t kLeastChannels = 64; // whole lines
+  int64_t leastPanels = plan.isDepthwise ? llvm::divideCeil(kLeastChannels, plan.panel) : 1;
   int64_t leastRows = std::max<int64_t>(4, llvm::divideCeil(rows, bands));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/ConvolutionPlan.h"
+#include "compiler/codegen/cpu/ConvolutionWalk.h"
 #include "compiler/codegen/cpu/KernelFrame.h"
 
 namespace ptc::cpu {
@@ -31,8 +31,7 @@ struct SplitConvolutionPlan {
 /// Null where the matrix unit does not take the convolution.
 std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op);
 
-struct SplitConvolutionTask {
-  llvm::Value *image, *firstRow, *lastRow, *firstPanel, *lastPanel;
+struct SplitConvolutionTask : ConvolutionTask {
   llvm::Value *part; ///< tells tasks with other pixels apart
 };
 
