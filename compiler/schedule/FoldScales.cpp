@@ -26,20 +26,17 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldScalesPass)
 
   StringRef getArgument() const override { return "fold-scales"; }
-  StringRef getDescription() const override { return "scales of rows are parts of products in pieces"; }
+  StringRef getDescription() const override { return "scales of rows are parts of products, or of their weights"; }
 
   void runOnOperation() override {
     SmallVector<loop::ContractOp> all;
-    getOperation().walk([&](loop::ContractOp op) {
-      if (op.getRhsPieces())
-        all.push_back(op);
-    });
+    getOperation().walk([&](loop::ContractOp op) { all.push_back(op); });
     for (loop::ContractOp op : all)
       fold(op);
   }
 
 private:
-  void fold(loop::ContractOp op);
+  static void fold(loop::ContractOp op);
 };
 
 } // namespace
@@ -70,9 +67,58 @@ static std::optional<ScaledTensor> findScale(loop::KernelOp kernel) {
   return ScaledTensor{reads[0], reads[1]};
 }
 
+/// The scale's place as an element of rhs tells it; nullopt where other things than k decide it.
+static std::optional<Shape> findPlaceInWeights(loop::ContractOp op, AffineMap scale) {
+  unsigned first = getShape(op.getResult(0)).size();
+  for (unsigned dim = 0; dim < first; ++dim)
+    if (scale.isFunctionOfDim(dim))
+      return std::nullopt;
+  // Packed weights have k last but one, others where the map says.
+  AffineExpr k = getAffineDimExpr(first, op.getContext());
+  ArrayRef<AffineExpr> places = op.getRhsMap().getResults();
+  unsigned place = op.getRhsPanel() > 0 ? schedule::tensorType(op.getRhs()).getRank() - 2
+                                        : llvm::find(places, k) - places.begin();
+  if (scale.getNumDims() != first + 1 || (op.getRhsPanel() == 0 && place == places.size()))
+    return std::nullopt;
+  Shape exprs;
+  for (AffineExpr expr : scale.getResults())
+    exprs.push_back(expr.replace(k, getAffineDimExpr(place, op.getContext())));
+  return exprs;
+}
+
+/// The scale is the same for all rows: the weights, which are fewer, can be multiplied in their place.
+static bool scaleWeights(loop::ContractOp op, loop::KernelOp kernel, Value tensor, Value scale, AffineMap map) {
+  constexpr int64_t kFewer = 4;
+  auto product = op->getParentOfType<loop::KernelOp>();
+  auto rhs = llvm::cast<BlockArgument>(op.getRhs());
+  auto rows = getConstant(ptc::product(getShape(tensor), op.getContext()));
+  auto weights = getConstant(ptc::product(getShape(rhs), op.getContext()));
+  auto place = findPlaceInWeights(op, map);
+  if (!place || !rows || !weights || kFewer * *weights > *rows || !rhs.hasOneUse() ||
+      !schedule::elementType(rhs).isF32() || !schedule::elementType(tensor).isF32())
+    return false;
+  schedule::Builder b(kernel.getLoc(), kernel);
+  RankedTensorType type = schedule::tensorType(rhs);
+  SmallVector<Value> inputs = {product.getInputs()[rhs.getArgNumber()], scale};
+  auto scaled = loop::KernelOp::create(b, TypeRange(type), inputs, kernel.getName(),
+                                       static_cast<uint64_t>(type.getRank()), b.getDenseI64ArrayAttr({}));
+  Block *body = b.createBlock(&scaled.getBody());
+  for (Value input : inputs)
+    body->addArgument(input.getType(), input.getLoc());
+  Value result = schedule::createMap(b, type, [&](ValueRange ids) -> Value {
+    Value factor = schedule::read(b, body->getArgument(1), *place, ids);
+    return arith::MulFOp::create(b, schedule::read(b, body->getArgument(0), ids), factor);
+  });
+  loop::YieldOp::create(b, result);
+  product.getInputsMutable()[rhs.getArgNumber()].set(scaled.getResult(0));
+  return true;
+}
+
 void FoldScalesPass::fold(loop::ContractOp op) {
   auto product = op->getParentOfType<loop::KernelOp>();
-  auto lhs = llvm::cast<BlockArgument>(op.getLhs());
+  auto lhs = llvm::dyn_cast<BlockArgument>(op.getLhs());
+  if (!lhs || !llvm::isa<BlockArgument>(op.getRhs()))
+    return;
   Value scaled = product.getInputs()[lhs.getArgNumber()];
   auto kernel = scaled.getDefiningOp<loop::KernelOp>();
   if (!kernel || !scaled.hasOneUse() || !lhs.hasOneUse())
@@ -84,15 +130,19 @@ void FoldScalesPass::fold(loop::ContractOp op) {
     return kernel.getInputs()[llvm::cast<BlockArgument>(read.getTensor()).getArgNumber()];
   };
   AffineMap map = found->scale.getMap().compose(op.getLhsMap());
-  // It is read in vectors, as lhs is.
-  if (!loop::isContiguousAlongK(op, map, found->scale.getTensor()))
-    return;
-  product.getInputsMutable()[lhs.getArgNumber()].set(input(found->tensor));
-  Value scale = input(found->scale);
-  product.getInputsMutable().append(scale);
-  op.getScaleMutable().assign(product.getBody().front().addArgument(scale.getType(), op.getLoc()));
-  op.setScaleMapAttr(AffineMapAttr::get(map));
+  Value tensor = input(found->tensor), scale = input(found->scale);
   Location loc = FusedLoc::get(op.getContext(), {kernel.getLoc(), product.getLoc()});
+  if (op.getRhsPieces()) {
+    // It is read in vectors, as lhs is.
+    if (!loop::isContiguousAlongK(op, map, found->scale.getTensor()))
+      return;
+    product.getInputsMutable().append(scale);
+    op.getScaleMutable().assign(product.getBody().front().addArgument(scale.getType(), op.getLoc()));
+    op.setScaleMapAttr(AffineMapAttr::get(map));
+  } else if (!scaleWeights(op, kernel, tensor, scale, map)) {
+    return;
+  }
+  product.getInputsMutable()[lhs.getArgNumber()].set(tensor);
   op->setLoc(loc);
   product->setLoc(loc);
   kernel.erase();

@@ -1,8 +1,8 @@
 //===- FoldScales.h - products of scaled rows -----------------------------===//
 //
-// Before: a kernel multiplies a tensor by another (the gates of squeeze-and-excitation, say), for a product with
-//         weights in pieces alone.
-// After:  the product multiplies its rows as it splits them.
+// Before: a kernel multiplies a tensor by another (the gates of squeeze-and-excitation, say), for a product alone.
+// After:  a product with weights in pieces multiplies its rows as it splits them; of another one, the weights are
+//         multiplied where they are much fewer than the rows' elements: sum of (x_k g_k) w_kn = sum of x_k (g_k w_kn).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
