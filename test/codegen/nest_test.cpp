@@ -205,6 +205,33 @@ TEST_CASE("a transposed read, a padded read, a read at a checked index") {
   CHECK(jit.run({x.data(), n.data(), y.data(), z.data()}) == 1);
 }
 
+TEST_CASE("a concatenation whose tasks end shortly before an operand begins") {
+  Jit jit(module(R"(
+  func.func @forward(%x: tensor<300xf32>, %y: tensor<212xf32>) {
+    %z = loop.kernel "concatenate" shared 1 (%x, %y) {
+    ^bb0(%a: tensor<300xf32>, %b: tensor<212xf32>):
+      %r = loop.map {
+      ^bb0(%i: index):
+        %zero = arith.constant 0.0 : f32
+        %border = arith.constant 300 : index
+        %before = arith.cmpi slt, %i, %border : index
+        %first = loop.read %a[affine_map<(d0) -> (d0)>](%i) where %before else %zero : f32 : tensor<300xf32> -> f32
+        %behind = arith.cmpi sge, %i, %border : index
+        %v = loop.read %b[affine_map<(d0) -> (d0 - 300)>](%i) where %behind else %first : f32 : tensor<212xf32> -> f32
+        loop.yield %v : f32
+      } : tensor<512xf32>
+      loop.yield %r : tensor<512xf32>
+    } {ptc.tuning = {grain = -10 : i64}} : (tensor<300xf32>, tensor<212xf32>) -> tensor<512xf32>
+    return
+  })"));
+  CHECK(jit.tasks() > 8);
+  std::vector<float> x = randoms(300), y = randoms(212), z(512);
+  CHECK(jit.run({x.data(), y.data(), z.data()}) == 0);
+  std::vector<float> expected = x;
+  expected.insert(expected.end(), y.begin(), y.end());
+  CHECK(z == expected);
+}
+
 TEST_CASE("views of merged and split dimensions, also through loop.index") {
   Jit jit(module(R"(
   func.func @forward(%x: tensor<5x16x4xf32>) {

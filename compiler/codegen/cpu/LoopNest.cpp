@@ -162,6 +162,7 @@ void NestEmitter::emitStretch(unsigned level, int64_t first, int64_t end) {
   if (!loop.cuts.empty()) {
     begin = b.CreateBinaryIntrinsic(Intrinsic::smax, begin, b.getInt64(first));
     last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end));
+    last = b.CreateBinaryIntrinsic(Intrinsic::smax, last, begin); // the task may have nothing of the stretch
   }
   bool isInnermost = level + 1 == plan.shared.size();
   if (!isInnermost || !plan.lanesAlongShared) {
