@@ -230,6 +230,8 @@ Value emitScalar(Builder &b, Operation *prim, ValueRange elements) {
   for (Value element : elements)
     wide.push_back(widen(b, element));
   Value result = emit(b, wide, hasUnsignedBits(from));
+  if (prim->hasAttr("flush"))
+    result.getDefiningOp<math::ExpOp>()->setAttr("ptc.flush", b.getUnitAttr());
   return llvm::isa<FloatType>(result.getType()) ? narrow(b, result, to) : result;
 }
 

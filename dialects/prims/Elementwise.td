@@ -11,7 +11,10 @@ def AbsOp : Prim<"abs", [IsElementwise]> {
 }
 def NegOp : Unary<"neg", Tensor>;
 def SignOp : Unary<"sign", Tensor>;     // sign(NaN) = 0 as in PyTorch
-def ExpOp : Unary<"exp">;
+// With `flush`, what is below the smallest normal number may be 0: of a softmax, whose largest number is 1.
+def ExpOp : Unary<"exp"> {
+  let arguments = (ins FieldTensor:$x, UnitAttr:$flush);
+}
 def Exp2Op : Unary<"exp2">;
 def Expm1Op : Unary<"expm1">;
 def LogOp : Unary<"log">;

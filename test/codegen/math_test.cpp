@@ -110,6 +110,18 @@ TEST_CASE("float functions are within two units in the last place") {
   }
 }
 
+TEST_CASE("a softmax's exp is 0 where it would be subnormal") {
+  Jit jit(module({kernel("math.exp %u {ptc.flush} : f32", "f32", "f32")}, "f32"));
+  std::vector<float> x = samples(-110, 0, 3), y(x.size());
+  x.insert(x.end(), {-0x1.5d589ep6f, -0x1.5d58ap6f}); // the last normal number, and what follows
+  y.resize(x.size());
+  jit.run({x.data(), x.data(), y.data()}, {int64_t(x.size())});
+  for (size_t i = 0; i < x.size(); ++i) {
+    double exact = std::exp(double(x[i]));
+    REQUIRE((exact < 0x1p-126 ? y[i] == 0 : ulps(y[i], exact) <= 2));
+  }
+}
+
 TEST_CASE("functions of two arguments") {
   Jit jit(
       module({kernel("math.powf %u, %v : f32", "f32", "f32"), kernel("math.atan2 %u, %v : f32", "f32", "f32")}, "f32"));

@@ -375,7 +375,7 @@ void AttentionEmitter::emitSoftmax(Value *rows, Value *count) {
     Value *maximum = b.CreateBinaryIntrinsic(Intrinsic::maximum, before, now);
     // A row with nothing seen so far: exp(-inf - 0) is 0, where -inf - -inf is not a number.
     Value *origin = b.CreateSelect(b.CreateFCmpOEQ(maximum, splat(lowest)), splat(constant(0)), maximum);
-    Value *rescale = emitExp(b, b.CreateFSub(before, origin));
+    Value *rescale = emitFlushedExp(b, b.CreateFSub(before, origin));
     Value *sum = b.CreateFMul(b.CreateAlignedLoad(vector, at(plan.sumAt), align), rescale);
     b.CreateAlignedStore(maximum, at(plan.maximumAt), align);
     b.CreateAlignedStore(origin, at(plan.originAt), align);
@@ -387,7 +387,7 @@ void AttentionEmitter::emitSoftmax(Value *rows, Value *count) {
     Value *origin = splat(b.CreateAlignedLoad(score, inScratch(plan.originAt, row), align));
     Value *none = Constant::getNullValue(vector);
     Value *sums = emitLoop(b, zero, count, step, {none}, [&](Value *column, ArrayRef<Value *> values) {
-      Value *weights = emitExp(b, b.CreateFSub(load(scores, column), origin));
+      Value *weights = emitFlushedExp(b, b.CreateFSub(load(scores, column), origin));
       // Narrower weights lie before what is still to be read.
       Value *stored = weights;
       Align narrow(factor->getScalarSizeInBits() / 8);

@@ -43,6 +43,9 @@ template <Intrinsic::ID id> Results binaryIntrinsic(Ir &b, mlir::Operation &, Op
 template <Value *(*function)(Ir &, Value *)> Results unary(Ir &b, mlir::Operation &, Operands x, Type *) {
   return {function(b, x[0])};
 }
+Results exponential(Ir &b, mlir::Operation &op, Operands x, Type *) {
+  return {op.hasAttr("ptc.flush") ? emitFlushedExp(b, x[0]) : emitExp(b, x[0])};
+}
 template <Value *(*function)(Ir &, Value *, Value *)> Results binaryBy(Ir &b, mlir::Operation &, Operands x, Type *) {
   return {function(b, x[0], x[1])};
 }
@@ -203,7 +206,7 @@ const StringMap<Emit> &table() {
       {"math.cttz", countZeros<Intrinsic::cttz>},
       {"math.ipowi", binaryBy<emitIntegerPower>},
 
-      {"math.exp", unary<emitExp>},
+      {"math.exp", exponential},
       {"math.exp2", unary<emitExp2>},
       {"math.expm1", unary<emitExpm1>},
       {"math.log", unary<emitLog>},

@@ -15,6 +15,7 @@ using Ir = llvm::IRBuilder<>;
 
 // VectorMathExp.cpp
 llvm::Value *emitExp(Ir &b, llvm::Value *x);
+llvm::Value *emitFlushedExp(Ir &b, llvm::Value *x); ///< f32: 0 in place of subnormal numbers
 llvm::Value *emitExp2(Ir &b, llvm::Value *x);
 llvm::Value *emitExpm1(Ir &b, llvm::Value *x);
 llvm::Value *emitSinh(Ir &b, llvm::Value *x);

@@ -27,16 +27,22 @@ static Real zeroBelow(Real x, double least, function_ref<Real(Real)> f) {
   return select(isBelow, 0.0, f(select(isBelow, 0.0, x)));
 }
 
-Value *emitExp(Ir &b, Value *value) {
+static Value *emitExpFrom(Ir &b, Value *value, double least) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "exp", {value});
-  return zeroBelow(x, -104.0, [](Real x) {
+  return zeroBelow(x, least, [](Real x) {
     x = select(x > 89.0, 89.0, x); // above, the result is infinity anyway
     Nearest n = nearest(x * M_LOG2E);
     Real r = reduceByLn2(x, n.number);
     return scaleByPower(expTail(r) + r + 1.0, n);
   }).v;
+}
+
+Value *emitExp(Ir &b, Value *value) { return emitExpFrom(b, value, -104.0); }
+
+Value *emitFlushedExp(Ir &b, Value *value) {
+  return emitExpFrom(b, value, -0x1.5d589ep6); // the last one above ln 2^-126
 }
 
 Value *emitExp2(Ir &b, Value *value) {

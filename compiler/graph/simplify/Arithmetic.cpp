@@ -61,6 +61,21 @@ template <typename Op, int neutral> static LogicalResult logicalNeutral(Op op, P
     return replace(b, op, op.getLhs());
   return isFullOf(op.getLhs(), neutral) ? replace(b, op, op.getRhs()) : failure();
 }
+/// exp(x - max(x)) is a softmax's: beside its 1, subnormal numbers are nothing, and each takes hundreds of cycles.
+/// PyTorch's softmax has 0 in their place, too.
+static LogicalResult flushSoftmax(ExpOp op, PatternRewriter &b) {
+  auto shifted = op.getX().getDefiningOp<SubOp>();
+  if (op.getFlush() || !shifted)
+    return failure();
+  Operation *highest = shifted.getRhs().getDefiningOp();
+  while (highest && llvm::isa<BroadcastInDimOp, ReshapeOp>(highest))
+    highest = highest->getOperand(0).getDefiningOp();
+  auto reduce = llvm::dyn_cast_or_null<ReduceOp>(highest);
+  if (!reduce || reduce.getKind() != "max" || reduce.getX() != shifted.getLhs())
+    return failure();
+  b.modifyOpInPlace(op, [&] { op.setFlush(true); });
+  return success();
+}
 /// f(f(x)) = x
 template <typename Op> static LogicalResult involution(Op op, PatternRewriter &b) {
   auto inner = op.getX().template getDefiningOp<Op>();
@@ -161,6 +176,7 @@ void addArithmetic(RewritePatternSet &rules) {
   rules.add(divideByOne);
   rules.add(divideByPowerOfTwo);
   rules.add(smallPower);
+  rules.add(flushSoftmax);
   rules.add(logicalNeutral<AndOp, 1>);
   rules.add(logicalNeutral<OrOp, 0>);
   rules.add(logicalNeutral<MulOp, 1>);

@@ -86,7 +86,13 @@ Error ImagOp::evaluate(Evaluation &e) {
   return map1(e, e[0].complexes, [](Complex x) { return x.imag(); });
 }
 
-Error ExpOp::evaluate(Evaluation &e) { return field(e, [](auto x) { return std::exp(x); }); }
+Error ExpOp::evaluate(Evaluation &e) {
+  if (!getFlush() || !isFloat(e[0].element))
+    return field(e, [](auto x) { return std::exp(x); });
+  const llvm::fltSemantics &semantics = llvm::cast<FloatType>(e[0].element).getFloatSemantics();
+  double least = llvm::APFloat::getSmallestNormalized(semantics).convertToDouble();
+  return real(e, [=](double x) { return std::exp(x) < least ? 0 : std::exp(x); });
+}
 Error Exp2Op::evaluate(Evaluation &e) { return field(e, [](auto x) { return exp2(x); }); }
 Error Expm1Op::evaluate(Evaluation &e) { return field(e, [](auto x) { return expm1(x); }); }
 Error LogOp::evaluate(Evaluation &e) { return field(e, [](auto x) { return std::log(x); }); }

@@ -46,3 +46,27 @@ func.func @lossy_conversions(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = prims.convert %0 {dtype = f32} : (tensor<4xbf16>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// A softmax has no use for subnormal numbers.
+// CHECK-LABEL: @softmax
+// CHECK: prims.exp {{.*}}flush
+func.func @softmax(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = prims.reduce %x {kind = "max", dims = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %1 = prims.broadcast_in_dim %0 {sizes = array<i64: 3, 4>, dims = array<i64: 0>} : (tensor<3xf32>) -> tensor<3x4xf32>
+  %2 = prims.sub %x, %1 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %3 = prims.exp %2 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %3 : tensor<3x4xf32>
+}
+
+// The largest number is somewhere else.
+// CHECK-LABEL: @no_softmax
+// CHECK: prims.exp
+// CHECK-NOT: flush
+// CHECK: return
+func.func @no_softmax(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = prims.reduce %y {kind = "max", dims = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %1 = prims.broadcast_in_dim %0 {sizes = array<i64: 3, 4>, dims = array<i64: 0>} : (tensor<3xf32>) -> tensor<3x4xf32>
+  %2 = prims.sub %x, %1 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %3 = prims.exp %2 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %3 : tensor<3x4xf32>
+}
