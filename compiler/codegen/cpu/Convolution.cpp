@@ -172,8 +172,10 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     Accumulators sums{tile.rows, tile.vectors, SmallVector<Value *>(carried)};
     if (!pixels.active.empty()) {
       for (int64_t tap = 0; tap < taps; ++tap)
-        if (is_contained(pixels.active[tap], true))
+        if (is_contained(pixels.active[tap], true)) {
           products(outerTap, inputRow, b.getInt64(tap), sums, pixels.active[tap]);
+          emitCompilerFence(b); // the next tap's pixels are in part the same: kept, they would go over the stack
+        }
       return sums.values;
     }
     TapRange range{b.getInt64(0), b.getInt64(taps)};

@@ -133,6 +133,10 @@ static Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *acc) {
   return b.CreateAdd(acc, b.CreateMul(x, y));
 }
 
+void emitCompilerFence(Ir &b) {
+  b.CreateFence(AtomicOrdering::AcquireRelease, b.getContext().getOrInsertSyncScopeID("singlethread"));
+}
+
 void emitPrefetch(Ir &b, Value *address, int64_t offset, Into cache) {
   constexpr int kRead = 0, kIntoL1 = 3, kIntoL2 = 2, kData = 1;
   b.CreateIntrinsic(Intrinsic::prefetch, {address->getType()},

@@ -85,6 +85,9 @@ struct TileOperand {
 /// A level of cache.
 enum class Into { L1, L2 };
 
+/// LLVM moves no load over it, and keeps no loaded value for one behind it.
+void emitCompilerFence(Ir &b);
+
 /// Brings the line of address + offset (bytes) into a cache.
 void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset, Into cache = Into::L2);
 

@@ -65,14 +65,17 @@ void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *col
                              function_ref<SmallVector<Value *>(Value *)> outer) {
   Ir &b = frame.b;
   // What the epilogue reads must not be hoisted over the products: there every register holds an accumulator.
-  b.CreateFence(AtomicOrdering::AcquireRelease, b.getContext().getOrInsertSyncScopeID("singlethread"));
+  emitCompilerFence(b);
   auto storeVector = [&](Value *row, unsigned j, Value *value) {
     store(outer(row), b.CreateAdd(column, b.getInt64(j * width)), value, masks.empty() ? nullptr : masks[j]);
   };
   // Written out, a short epilogue works on registers; a long one would be
   // repeated for each accumulator, so they take a detour over the stack.
   constexpr size_t kMostOperations = 256;
-  if (op->getRegion(0).front().getOperations().size() * acc.values.size() <= kMostOperations || tile.rows == 1) {
+  auto operations = count_if(op->getRegion(0).front().without_terminator(), [](mlir::Operation &member) {
+    return member.getName().getStringRef() != "arith.constant";
+  });
+  if (operations * acc.values.size() <= kMostOperations || tile.rows == 1) {
     for (unsigned i = 0; i < tile.rows; ++i)
       for (unsigned j = 0; j < tile.vectors; ++j)
         storeVector(b.getInt64(i), j, acc.at(i, j));
