@@ -63,6 +63,7 @@ private:
                  ArrayRef<Value *> masks);
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
                 Value *tileOfTask = nullptr);
+  void fetchNextRows(TileOperand &tile, unsigned rows);
   void packRhs(const Block &block, Value *firstPanel, Value *lastPanel);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
@@ -299,13 +300,27 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
     rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes);
   }
-  emitReduction(tile, acc, lhsOperand(block, row, rows), rhsTile, loops, loadMask);
+  TileOperand lhsTile = lhsOperand(block, row, rows);
+  if (tileOfTask)
+    fetchNextRows(lhsTile, rows);
+  emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
     SmallVector<Value *> outer = block.batch;
     append_range(outer, delinearize(f, b.CreateAdd(row, i), plan.m));
     return outer;
   });
+}
+
+/// Rows that lie one after the other, and are few lines, come from L2 while the tile before is multiplied.
+void ContractionEmitter::fetchNextRows(TileOperand &tile, unsigned rows) {
+  constexpr int64_t kMostBytes = 8 << 10;
+  auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
+  auto k = getConstant(plan.reductionSize());
+  if (!stride || stride != k || loops.size() > 1 || plan.group > 1 || rows * *k * plan.elementBytes > kMostBytes)
+    return;
+  tile.nextBytes = rows * plan.elementBytes;
+  tile.next = emitAddress(b, element, tile.base, b.getInt64(rows * *k));
 }
 
 void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,

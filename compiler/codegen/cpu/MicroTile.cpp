@@ -276,9 +276,9 @@ static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileO
   }
 }
 
-/// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies ahead in `rhs`.
-static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, const TileOperand &rhs,
-                      function_ref<void(Accumulators &, Value *)> step) {
+/// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies ahead.
+static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, const TileOperand &lhs,
+                      const TileOperand &rhs, function_ref<void(Accumulators &, Value *)> step) {
   auto *constant = dyn_cast<ConstantInt>(size);
   // Few steps are written out: no loop, and every address a displacement.
   constexpr unsigned kStraightLine = 8;
@@ -303,6 +303,9 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
       for (unsigned u = 0; u < copies; ++u) {
         for (int64_t line = alignTo(u * streamed, kLine); line < (u + 1) * streamed; line += kLine)
           emitPrefetch(b, here, kStreamDistance + line, Into::L1);
+        for (int64_t line = alignTo(u * lhs.nextBytes, kLine); line < (u + 1) * lhs.nextBytes; line += kLine)
+          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), lhs.next, b.CreateMul(k, b.getInt64(lhs.nextBytes))), line,
+                       Into::L1);
         if (rhs.ahead && u % 2)
           emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(kAheadBytes))),
                        u / 2 * kLine);
@@ -347,7 +350,7 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
 void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOperand &lhs, const TileOperand &rhs,
                   Value *size, ArrayRef<bool> activeRows, Value *lastMask) {
   if (tile.group == 1) {
-    emitSteps(b, tile, acc, size, rhs, [&](Accumulators &sums, Value *k) {
+    emitSteps(b, tile, acc, size, lhs, rhs, [&](Accumulators &sums, Value *k) {
       emitStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), activeRows, lastMask);
     });
     return;
@@ -357,7 +360,7 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
     emitGroupStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), left, activeRows,
                   lastMask);
   };
-  emitSteps(b, tile, acc, groups, rhs,
+  emitSteps(b, tile, acc, groups, lhs, rhs,
             [&](Accumulators &sums, Value *index) { step(sums, b.CreateMul(index, group), nullptr); });
   acc.values = forEach(b, whole, size, tile.group, acc.values, [&](Value *k, ArrayRef<Value *> values) {
     Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(values)};

@@ -80,6 +80,9 @@ struct TileOperand {
   llvm::Value *ahead = nullptr;
   /// Bytes of a step, where these are contiguous and nobody reads them twice: they come into L1 shortly before.
   int64_t streamedBytes = 0;
+  /// Of the first operand: null, or what the next tile reads. It comes into L1 meanwhile, nextBytes a step.
+  llvm::Value *next = nullptr;
+  int64_t nextBytes = 0;
 };
 
 /// A level of cache.
