@@ -18,6 +18,7 @@
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/import/Weights.h"
+#include "compiler/schedule/ChainKernels.h"
 #include "compiler/schedule/FoldScales.h"
 #include "compiler/schedule/Fuse.h"
 #include "compiler/schedule/PackWeights.h"
@@ -108,6 +109,8 @@ static constexpr Step kSteps[] = {
      true},
     // What only scales the rows of a product is a part of it.
     {Stage::Loop, [](Pipe &) { return createFoldScalesPass(); }, true, isOptimized},
+    // What a depthwise convolution reads is multiplied in its kernel.
+    {Stage::Loop, [](Pipe &) { return createChainKernelsPass(); }, true, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };

@@ -72,6 +72,9 @@ static bool readsBeforeWrites(loop::KernelOp kernel, BlockArgument operand, Valu
     Operation *member = user;
     while (member->getParentOp() != kernel)
       member = member->getParentOp();
+    // A chain's product is made row by row for tasks that others run beside.
+    if (member != writer && loop::isTemplate(member))
+      return false;
     // Members run in order for each point of the shared dimensions, so an
     // earlier one may read more of the same point; the writer itself, and what
     // may be in one loop with it, only the element that it writes.

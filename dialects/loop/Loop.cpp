@@ -33,6 +33,23 @@ bool isMember(Operation *op) {
   return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp, MatrixOp>(op) || isTemplate(op);
 }
 
+std::optional<Chain> getChain(KernelOp kernel) {
+  Block &members = kernel.getBody().front();
+  auto product = llvm::dyn_cast<ContractOp>(members.front());
+  auto convolution = product ? llvm::dyn_cast<ConvolutionOp>(product->getNextNode()) : ConvolutionOp();
+  if (!convolution || convolution->getNextNode() != members.getTerminator() || product->getNumResults() != 1 ||
+      convolution.getX() != product.getResult(0) || !product.getResult(0).hasOneUse() || !isDepthwise(convolution))
+    return std::nullopt;
+  return Chain{product, convolution};
+}
+
+bool isDepthwise(ConvolutionOp op) {
+  Shape x = getShape(op.getX());
+  AffineExpr channels = op.getXChannelsFirst() ? x[1] : x.back();
+  return getConstant(channels) == op.getGroups() && getConstant(getShape(op.getResult(0)).back()) == op.getGroups() &&
+         op.getWPanel() == 0;
+}
+
 Shape getDomain(Operation *member) {
   Shape domain;
   if (auto scatter = llvm::dyn_cast<ScatterOp>(member))

@@ -297,7 +297,7 @@ LogicalResult KernelOp::verify() {
       return op.emitOpError("does not iterate over its kernel's shared dimensions");
   }
   for (Operation &op : body.without_terminator())
-    if (members > 1 && !llvm::isa<MapOp, ReduceOp, ScanOp>(op))
+    if (members > 1 && !getChain(*this) && !llvm::isa<MapOp, ReduceOp, ScanOp>(op))
       return op.emitOpError("must be alone in its kernel");
   return success();
 }

@@ -21,6 +21,7 @@ namespace {
 struct Block {
   SmallVector<Value *> batch; ///< indices
   Value *batchPlace;          ///< flattened
+  Value *firstRow = nullptr;    ///< that tiles count from; null: the first of all
   Value *firstPacked = nullptr; ///< panel of rhs in scratch
   Value *scaledRows = nullptr, *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first
 };
@@ -49,6 +50,8 @@ public:
     matrixunit::emitEnd(b);
   }
 
+  void emitPixelRows(Value *first, Value *last, int64_t width);
+
 private:
   void emitTask(Value *task);
   void emitSplitTask(Value *task);
@@ -73,7 +76,7 @@ private:
   TileOperand rhsOperand(const Block &block, Value *panel, unsigned vectors);
   Value *lhsPlace(const Block &block, Value *row, mlir::AffineExpr place);
   Value *rhsPlace(const Block &block, Value *column);
-  Value *rowOfTile(Value *tile);
+  Value *rowOfTile(const Block &block, Value *tile);
   /// Lanes of vector `vector` of a panel that hold one of its first `limit` columns.
   Value *lanesBelow(Value *limit, unsigned vector) {
     return emitLanesBelow(b, plan.width, b.CreateSub(limit, b.getInt64(vector * plan.width)));
@@ -106,11 +109,22 @@ SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
 }
 
 /// The first row of a tile (static sizes: the first `extra` tiles have one more).
-Value *ContractionEmitter::rowOfTile(Value *tile) {
+Value *ContractionEmitter::rowOfTile(const Block &block, Value *tile) {
   Value *row = b.CreateMul(tile, b.getInt64(plan.tiles.rows));
-  if (!plan.tiles.extra)
-    return row;
-  return b.CreateAdd(row, b.CreateBinaryIntrinsic(Intrinsic::smin, tile, b.getInt64(plan.tiles.extra)));
+  if (plan.tiles.extra)
+    row = b.CreateAdd(row, b.CreateBinaryIntrinsic(Intrinsic::smin, tile, b.getInt64(plan.tiles.extra)));
+  return block.firstRow ? b.CreateAdd(block.firstRow, row) : row;
+}
+
+/// Row by row of pixels, as a chain needs them.
+void ContractionEmitter::emitPixelRows(Value *first, Value *last, int64_t width) {
+  emitLoop(b, first, last, 1, [&](Value *row) {
+    Block block;
+    block.batchPlace = b.getInt64(0);
+    block.firstRow = b.CreateMul(row, b.getInt64(width));
+    Value *zero = b.getInt64(0), *tiles = emitSize(f, plan.tiles.count), *panels = emitSize(f, plan.panels);
+    emitPanels(block, zero, tiles, /*leftover=*/false, zero, panels);
+  });
 }
 
 void ContractionEmitter::emitTask(Value *task) {
@@ -133,7 +147,7 @@ void ContractionEmitter::emitTask(Value *task) {
   // The last block of a dynamic m has the rows left over, and no whole tile.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
   emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
-  emitIf(b, isLast, [&] { emitRows(block, rowOfTile(tileCount), m, true, firstPanel, lastPanel); });
+  emitIf(b, isLast, [&] { emitRows(block, rowOfTile(block, tileCount), m, true, firstPanel, lastPanel); });
 }
 
 void ContractionEmitter::emitSplitTask(Value *index) {
@@ -275,11 +289,11 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
   if (plan.tiles.extra) {
     Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastTile, longer);
     emitLoop(b, firstTile, end, 1, [&](Value *tile) {
-      emitTile(block, rowOfTile(tile), plan.tiles.rows + 1, panel, vectors, masks, b.CreateSub(tile, firstTile));
+      emitTile(block, rowOfTile(block, tile), plan.tiles.rows + 1, panel, vectors, masks, b.CreateSub(tile, firstTile));
     });
   }
   emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1, [&](Value *tile) {
-    emitTile(block, rowOfTile(tile), plan.tiles.rows, panel, vectors, masks, b.CreateSub(tile, firstTile));
+    emitTile(block, rowOfTile(block, tile), plan.tiles.rows, panel, vectors, masks, b.CreateSub(tile, firstTile));
   });
 }
 
@@ -295,7 +309,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   int64_t stepBytes = plan.group * plan.panel * plan.rhsBytes;
   if (plan.rhsIsPacked && getConstant(plan.tiles.count) == 1) {
     rhsTile.streamedBytes = stepBytes;
-  } else if (tileOfTask && plan.rhsIsPacked) {
+  } else if (tileOfTask && plan.rhsIsPacked && !block.firstRow) { // else the weights are few, and each row needs them all
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
     rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes);
@@ -464,6 +478,11 @@ void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *l
 
 void emitContraction(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
   ContractionEmitter(frame, op, plan).emit();
+}
+
+void emitContractionRows(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first, Value *last,
+                         int64_t width) {
+  ContractionEmitter(frame, op, plan).emitPixelRows(first, last, width);
 }
 
 } // namespace ptc::cpu

@@ -101,6 +101,11 @@ static RowTiles cutRows(AffineExpr size, int64_t most) {
   return {getAffineConstantExpr(count, context), *constant / count, *constant % count};
 }
 
+void cutPixelRows(ContractionPlan &plan, int64_t width) {
+  int64_t most = plan.tiles.rows + (plan.tiles.extra > 0);
+  plan.tiles = cutRows(getAffineConstantExpr(width, plan.mSize.getContext()), most);
+}
+
 AffineExpr ContractionPlan::reductionSize() const {
   AffineExpr size = k.front().size;
   for (const ReductionLoop &loop : ArrayRef<ReductionLoop>(k).drop_front())

@@ -98,6 +98,9 @@ struct ContractionPlan {
   int64_t elementBytes, rhsBytes; ///< of an element
 };
 
+/// Tiles of rows of `width` pixels each, in place of tiles of all rows: for emitContractionRows.
+void cutPixelRows(ContractionPlan &plan, int64_t width);
+
 /// How many bands the rows (of a matrix, or pixels) of a kernel are cut into before its columns are. Tasks run band by
 /// band, and threads take neighbouring tasks: a thread then reads what it wrote in the kernel before, as other layers
 /// cut their rows alike, and not what another core has written. Each band reads all weights, which enough rows hide.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ConvolutionPlan.h"
+#include "compiler/codegen/cpu/ConvolutionWalk.h"
 #include "compiler/codegen/cpu/KernelFrame.h"
 #include "compiler/codegen/cpu/SplitConvolution.h"
 
@@ -14,6 +15,10 @@ void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const Convoluti
 
 /// The same for one channel a group: vectors lie along the channels.
 void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+
+/// One task of it.
+void emitDepthwiseTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                       const ConvolutionTask &task);
 
 /// The same for a few outputs (plan.isDot): vectors lie along the input channels.
 void emitDotConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);

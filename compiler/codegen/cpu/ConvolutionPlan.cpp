@@ -39,6 +39,12 @@ static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t si
   return runs;
 }
 
+static void countTasks(ConvolutionPlan &plan) {
+  plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
+  plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
+  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isDepthwise ? 1 : plan.groups);
+}
+
 static void planTasks(ConvolutionPlan &plan, Operation *op) {
   TaskRules rules = TaskRules::of(op);
   int64_t pixels = getConstant(plan.output[plan.spatialRank()]).value_or(64);
@@ -76,9 +82,13 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
   while (plan.rowsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
-  plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
-  plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
-  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isDepthwise ? 1 : plan.groups);
+  countTasks(plan);
+}
+
+void cutIntoBands(ConvolutionPlan &plan, int64_t rowsPerTask) {
+  plan.rowsPerTask = rowsPerTask;
+  plan.panelsPerTask = plan.panels;
+  countTasks(plan);
 }
 
 ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) {
@@ -96,7 +106,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
   plan.groups = op.getGroups();
   plan.groupInputs = *getConstant(plan.input.back()) / plan.groups;
   plan.groupOutputs = *getConstant(plan.output.back()) / plan.groups;
-  plan.isDepthwise = plan.groupInputs == 1 && plan.groupOutputs == 1 && op.getWPanel() == 0;
+  plan.isDepthwise = loop::isDepthwise(op);
   plan.isDot = op.getWPanel() == 1;
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();

@@ -29,10 +29,12 @@ public:
   }
 
   void emit() {
-    walk.forEachTask([&](const ConvolutionTask &task) {
-      walk.forEachTile([&](const PixelTile &tile) {
-        walk.forEachRow(task, [&](const PixelRow &row) { emitPanels(task, row, tile); });
-      });
+    walk.forEachTask([&](const ConvolutionTask &task) { emitTask(task); });
+  }
+
+  void emitTask(const ConvolutionTask &task) {
+    walk.forEachTile([&](const PixelTile &tile) {
+      walk.forEachRow(task, [&](const PixelRow &row) { emitPanels(task, row, tile); });
     });
   }
 
@@ -123,6 +125,11 @@ void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Va
 
 void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
   DepthwiseEmitter(frame, op, plan).emit();
+}
+
+void emitDepthwiseTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                       const ConvolutionTask &task) {
+  DepthwiseEmitter(frame, op, plan).emitTask(task);
 }
 
 } // namespace ptc::cpu

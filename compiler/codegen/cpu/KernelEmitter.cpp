@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/KernelEmitter.h"
 
 #include "compiler/codegen/cpu/BodyOps.h"
+#include "compiler/codegen/cpu/ChainKernel.h"
 #include "compiler/codegen/cpu/LoopNest.h"
 #include "compiler/codegen/cpu/TemplateKernel.h"
 
@@ -45,6 +46,15 @@ static Error checkBodies(loop::KernelOp kernel) {
 Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
   if (Error error = checkBodies(kernel))
     return error;
+  if (auto chain = loop::getChain(kernel)) {
+    Expected<ChainPlan> plan = planChain(*chain, registers);
+    if (!plan)
+      return plan.takeError();
+    auto bytes = getAffineConstantExpr(plan->scratchBytes(), kernel.getContext());
+    return KernelPlan{plan->convolution.tasks, bytes,
+                      [chain = *chain, plan = *plan](KernelFrame &frame) { emitChain(frame, chain, plan); },
+                      "a product and a depthwise convolution, band by band"};
+  }
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first)) {
     Expected<TemplateKernel> plan = planTemplate(first, registers);

@@ -1,0 +1,29 @@
+//===- ChainKernel.h - a product by the rows that a depthwise convolution needs //
+//
+// A task is a band of rows of the convolution. The rows of the product that it reads are multiplied into the thread's
+// scratch, which stays in L2, and read from there. Bands overlap by the taps: what the thread's band above has left is
+// kept, so that rows are multiplied twice only where threads meet.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/ConvolutionPlan.h"
+#include "compiler/codegen/cpu/KernelFrame.h"
+
+namespace ptc::cpu {
+
+struct ChainPlan {
+  ContractionPlan product;     ///< its tiles are of rows of pixels
+  ConvolutionPlan convolution; ///< its tasks are bands with all channels
+  int64_t width, channels;     ///< of a row of the product
+  int64_t rows;                ///< of the product, that scratch holds
+
+  int64_t rowBytes() const { return width * channels * sizeof(float); }
+  int64_t scratchBytes() const;
+};
+
+llvm::Expected<ChainPlan> planChain(const loop::Chain &chain, RegisterFile registers);
+
+void emitChain(KernelFrame &frame, const loop::Chain &chain, const ChainPlan &plan);
+
+} // namespace ptc::cpu

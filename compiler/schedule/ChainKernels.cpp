@@ -1,0 +1,110 @@
+//===- ChainKernels.cpp ---------------------------------------------------===//
+
+#include "compiler/schedule/ChainKernels.h"
+
+#include "dialects/loop/KernelCost.h"
+#include "dialects/loop/Loop.h"
+#include "dialects/loop/Tuning.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+namespace {
+
+class ChainKernelsPass : public PassWrapper<ChainKernelsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChainKernelsPass)
+
+  StringRef getArgument() const override { return "chain-kernels"; }
+  StringRef getDescription() const override { return "products by the rows that a depthwise convolution needs"; }
+
+  void runOnOperation() override {
+    SmallVector<loop::ConvolutionOp> all;
+    getOperation().walk([&](loop::ConvolutionOp op) { all.push_back(op); });
+    for (loop::ConvolutionOp op : all)
+      if (loop::ContractOp product = findProduct(op))
+        chain(product, op);
+  }
+
+private:
+  static loop::ContractOp findProduct(loop::ConvolutionOp op);
+  static bool pays(loop::ContractOp product);
+  static void chain(loop::ContractOp product, loop::ConvolutionOp convolution);
+};
+
+} // namespace
+
+static bool isOfStaticF32(Value value) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return type.getElementType().isF32() && llvm::all_of(getShape(type), [](AffineExpr e) { return getConstant(e); });
+}
+
+/// What a product of a short k writes takes longer than what it adds up, once it has left L2.
+bool ChainKernelsPass::pays(loop::ContractOp product) {
+  constexpr int64_t kShort = 64, kLeastBytes = 1 << 20;
+  Shape k = *getSizesFromAttr(product.getKSizes());
+  return k.size() == 1 && getConstant(k.front()).value_or(kShort + 1) <= kShort &&
+         *getConstant(loop::getTensorBytes(product.getResult(0).getType())) >= kLeastBytes;
+}
+
+/// The product that the convolution can follow in one kernel.
+loop::ContractOp ChainKernelsPass::findProduct(loop::ConvolutionOp op) {
+  auto kernel = op->getParentOfType<loop::KernelOp>();
+  auto x = llvm::dyn_cast<BlockArgument>(op.getX());
+  if (!x || !x.hasOneUse() || op.getKernel().size() != 2 || op.getXChannelsFirst() || !isOfStaticF32(x) ||
+      !loop::isDepthwise(op) || op->getNextNode() != kernel.getBody().front().getTerminator())
+    return {};
+  Value input = kernel.getInputs()[x.getArgNumber()];
+  auto before = input.getDefiningOp<loop::KernelOp>();
+  if (!before || !input.hasOneUse() || before.getNumResults() != 1)
+    return {};
+  auto product = llvm::dyn_cast<loop::ContractOp>(before.getBody().front().front());
+  bool isAlone = product && product->getNextNode() == before.getBody().front().getTerminator();
+  if (!isAlone || product.getBatchRank() != 0 || product.getMRank() != 3 || product.getRhsPanel() == 0 ||
+      product.getRhsPieces() || !isOfStaticF32(product.getLhs()) || !isOfStaticF32(product.getRhs()) || !pays(product))
+    return {};
+  return product;
+}
+
+void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convolution) {
+  auto first = product->getParentOfType<loop::KernelOp>(), second = convolution->getParentOfType<loop::KernelOp>();
+  OpBuilder b(second);
+  unsigned x = llvm::cast<BlockArgument>(convolution.getX()).getArgNumber();
+  SmallVector<Value> inputs(first.getInputs());
+  for (auto [i, input] : llvm::enumerate(second.getInputs()))
+    if (i != x)
+      inputs.push_back(input);
+  Location loc = FusedLoc::get(b.getContext(), {first.getLoc(), second.getLoc()});
+  std::string name = (first.getName() + "_" + loop::getPlainName(second)).str();
+  auto kernel = loop::KernelOp::create(b, loc, second.getResultTypes(), inputs, name, /*shared=*/0,
+                                       b.getDenseI64ArrayAttr({}));
+  if (Attribute tuning = first->getAttr(loop::kTuning))
+    kernel->setAttr(loop::kTuning, tuning);
+  Block *body = b.createBlock(&kernel.getBody());
+  for (Value input : inputs)
+    body->addArgument(input.getType(), input.getLoc());
+  IRMapping mapping;
+  unsigned next = 0;
+  for (BlockArgument argument : first.getBody().getArguments())
+    mapping.map(argument, body->getArgument(next++));
+  Operation *rows = b.clone(*product, mapping);
+  for (BlockArgument argument : second.getBody().getArguments())
+    mapping.map(argument, argument.getArgNumber() == x ? rows->getResult(0) : Value(body->getArgument(next++)));
+  Operation *last = b.clone(*convolution, mapping);
+  SmallVector<Value> yielded;
+  for (Value value : second.getBody().front().getTerminator()->getOperands())
+    yielded.push_back(last->getResult(llvm::cast<OpResult>(value).getResultNumber()));
+  loop::YieldOp::create(b, loc, yielded);
+  second.replaceAllUsesWith(kernel.getResults());
+  second.erase();
+  first.erase();
+}
+
+std::unique_ptr<Pass> createChainKernelsPass() { return std::make_unique<ChainKernelsPass>(); }
+
+} // namespace ptc

@@ -1,0 +1,20 @@
+//===- ChainKernels.h - a product and the depthwise convolution behind it --===//
+//
+// Before: a kernel multiplies the pixels of an image with weights, and a depthwise convolution alone reads the result, as
+//         inverted residuals have them.
+// After:  one kernel of both. A task multiplies the pixels that its rows of the convolution need, and their products are
+//         never beyond its thread's L2.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
+namespace ptc {
+/// After PackWeights, which decides what the matrix unit multiplies, and FoldScales.
+std::unique_ptr<mlir::Pass> createChainKernelsPass();
+} // namespace ptc
