@@ -1,0 +1,85 @@
+// RUN: ptc-opt %s -plan-memory | FileCheck %s
+
+#id = affine_map<(n, h, w, c) -> (n, h, w, c)>
+#rows = affine_map<(n, h, w, c, k) -> (n, h, w, k)>
+#any = affine_map<(n, h, w, c, k) -> (0, 0, 0)>
+
+module {
+// CHECK-LABEL: @pointwise
+// CHECK: loop.kernel "first"
+// CHECK: loop.kernel "second"
+// CHECK: in_place = array<i64: 0>
+func.func @pointwise(%x: tensor<1x9x9x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.output = "y"}) {
+  %0 = loop.kernel "first" shared 4 (%x) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %w: index, %c: index):
+      %v = loop.read %a[#id](%n, %h, %w, %c) : tensor<1x9x9x16xf32> -> f32
+      %s = arith.addf %v, %v : f32
+      loop.yield %s : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  %1 = loop.kernel "second" shared 4 (%0) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %w: index, %c: index):
+      %v = loop.read %a[#id](%n, %h, %w, %c) : tensor<1x9x9x16xf32> -> f32
+      %s = arith.mulf %v, %v : f32
+      loop.yield %s : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  %2 = loop.kernel "third" shared 4 (%1) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %w: index, %c: index):
+      %v = loop.read %a[#id](%n, %h, %w, %c) : tensor<1x9x9x16xf32> -> f32
+      loop.yield %v : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  return %2 : tensor<1x9x9x16xf32>
+}
+
+// What a chain's product adds is read again where bands meet.
+// CHECK-LABEL: @chain
+// CHECK-NOT: in_place
+// CHECK: return
+func.func @chain(%x: tensor<1x9x9x16xf32>, %y: tensor<1x9x9x16xf32>, %w: tensor<1x16x16xf32>, %d: tensor<3x3x1x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.output = "y"}) {
+  %0 = loop.kernel "sum" shared 4 (%y) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %v: index, %c: index):
+      %u = loop.read %a[#id](%n, %h, %v, %c) : tensor<1x9x9x16xf32> -> f32
+      %s = arith.addf %u, %u : f32
+      loop.yield %s : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  %1 = loop.kernel "chain" shared 0 (%x, %w, %0, %d) {
+  ^bb0(%a: tensor<1x9x9x16xf32>, %b: tensor<1x16x16xf32>, %r: tensor<1x9x9x16xf32>, %e: tensor<3x3x1x16xf32>):
+    %p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: 16> {
+    ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
+      %u = loop.read %r[#id](%n, %h, %v, %c) : tensor<1x9x9x16xf32> -> f32
+      %s = arith.addf %u, %acc : f32
+      loop.yield %s : f32
+    } {rhs_panel = 16 : i64} : tensor<1x9x9x16xf32>, tensor<1x16x16xf32> -> tensor<1x9x9x16xf32>
+    %q = loop.convolution %p, %e {
+    ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
+      loop.yield %acc : f32
+    } {dilations = array<i64: 1, 1>, groups = 16 : i64, high = array<i64: 1, 1>, kernel = array<i64: 3, 3>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x9x9x16xf32>, tensor<3x3x1x16xf32> -> tensor<1x9x9x16xf32>
+    loop.yield %q : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>, tensor<1x16x16xf32>, tensor<1x9x9x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x9x9x16xf32>
+  %2 = loop.kernel "last" shared 4 (%1) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %v: index, %c: index):
+      %u = loop.read %a[#id](%n, %h, %v, %c) : tensor<1x9x9x16xf32> -> f32
+      loop.yield %u : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  return %2 : tensor<1x9x9x16xf32>
+}
+}
