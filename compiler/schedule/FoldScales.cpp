@@ -97,7 +97,7 @@ static bool scaleWeights(loop::ContractOp op, loop::KernelOp kernel, Value tenso
   if (!place || !rows || !weights || kFewer * *weights > *rows || !rhs.hasOneUse() ||
       !schedule::elementType(rhs).isF32() || !schedule::elementType(tensor).isF32())
     return false;
-  schedule::Builder b(kernel.getLoc(), kernel);
+  schedule::Builder b(kernel.getLoc(), product); // behind what makes the weights, if something does
   RankedTensorType type = schedule::tensorType(rhs);
   SmallVector<Value> inputs = {product.getInputs()[rhs.getArgNumber()], scale};
   auto scaled = loop::KernelOp::create(b, TypeRange(type), inputs, kernel.getName(),

@@ -181,4 +181,43 @@ func.func @gates_of_each_image(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, 
   } : (tensor<2x49x64xf32>, tensor<64x16xf32>) -> tensor<2x49x16xf32>
   return %1 : tensor<2x49x16xf32>
 }
+
+// The scaled weights stand behind what makes them.
+// CHECK-LABEL: @weights_made_later
+// CHECK: %[[W:.*]] = loop.kernel "make"
+// CHECK: %[[SCALED:.*]] = loop.kernel "mul" shared 2(%[[W]], %{{.*}})
+// CHECK: loop.kernel "product" shared 0(%{{.*}}, %[[SCALED]])
+func.func @weights_made_later(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %y: tensor<64x16xf32>)
+    -> tensor<2x49x16xf32> {
+  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64xf32>):
+    %m = loop.map {
+    ^bb0(%i: index, %j: index, %k: index):
+      %u = loop.read %b[#one_gate](%i, %j, %k) : tensor<64xf32> -> f32
+      %v = loop.read %a[#id](%i, %j, %k) : tensor<2x49x64xf32> -> f32
+      %p = arith.mulf %u, %v : f32
+      loop.yield %p : f32
+    } : tensor<2x49x64xf32>
+    loop.yield %m : tensor<2x49x64xf32>
+  } : (tensor<2x49x64xf32>, tensor<64xf32>) -> tensor<2x49x64xf32>
+  %w = loop.kernel "make" shared 2 (%y) {
+  ^bb0(%a: tensor<64x16xf32>):
+    %m = loop.map {
+    ^bb0(%i: index, %j: index):
+      %v = loop.read %a[affine_map<(i, j) -> (i, j)>](%i, %j) : tensor<64x16xf32> -> f32
+      %p = arith.addf %v, %v : f32
+      loop.yield %p : f32
+    } : tensor<64x16xf32>
+    loop.yield %m : tensor<64x16xf32>
+  } : (tensor<64x16xf32>) -> tensor<64x16xf32>
+  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64x16xf32>):
+    %c = loop.contract %a[#rows], %b[#columns] batch 0 m 2 n 1 k array<i64: 64> {
+    ^bb0(%i: index, %j: index, %k: index, %acc: f32):
+      loop.yield %acc : f32
+    } : tensor<2x49x64xf32>, tensor<64x16xf32> -> tensor<2x49x16xf32>
+    loop.yield %c : tensor<2x49x16xf32>
+  } : (tensor<2x49x64xf32>, tensor<64x16xf32>) -> tensor<2x49x16xf32>
+  return %1 : tensor<2x49x16xf32>
+}
 }

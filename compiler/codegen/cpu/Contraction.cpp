@@ -309,7 +309,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   int64_t stepBytes = plan.group * plan.panel * plan.rhsBytes;
   if (plan.rhsIsPacked && getConstant(plan.tiles.count) == 1) {
     rhsTile.streamedBytes = stepBytes;
-  } else if (tileOfTask && plan.rhsIsPacked && !block.firstRow) { // else the weights are few, and each row needs them all
+  } else if (tileOfTask && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
     rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes);
@@ -480,8 +480,8 @@ void emitContraction(KernelFrame &frame, loop::ContractOp op, const ContractionP
   ContractionEmitter(frame, op, plan).emit();
 }
 
-void emitContractionRows(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first, Value *last,
-                         int64_t width) {
+void emitContractionRows(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first,
+                         Value *last, int64_t width) {
   ContractionEmitter(frame, op, plan).emitPixelRows(first, last, width);
 }
 
