@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/ChainKernels.h"
 
+#include "compiler/schedule/LoopBuilder.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/Tuning.h"
@@ -39,16 +40,12 @@ private:
 
 } // namespace
 
-static bool isOfStaticF32(Value value) {
-  auto type = llvm::cast<RankedTensorType>(value.getType());
-  return type.getElementType().isF32() && llvm::all_of(getShape(type), [](AffineExpr e) { return getConstant(e); });
-}
-
-/// What a product of a short k writes takes longer than what it adds up, once it has left L2.
+/// What a product of a short k writes takes longer than what it adds up, once it has left L2. From a k of 64 on the
+/// matrix unit may take it.
 bool ChainKernelsPass::pays(loop::ContractOp product) {
   constexpr int64_t kShort = 64, kLeastBytes = 1 << 20;
   Shape k = *getSizesFromAttr(product.getKSizes());
-  return k.size() == 1 && getConstant(k.front()).value_or(kShort + 1) <= kShort &&
+  return k.size() == 1 && getConstant(k.front()).value_or(kShort) < kShort &&
          *getConstant(loop::getTensorBytes(product.getResult(0).getType())) >= kLeastBytes;
 }
 
@@ -56,8 +53,7 @@ bool ChainKernelsPass::pays(loop::ContractOp product) {
 loop::ContractOp ChainKernelsPass::findProduct(loop::ConvolutionOp op) {
   auto kernel = op->getParentOfType<loop::KernelOp>();
   auto x = llvm::dyn_cast<BlockArgument>(op.getX());
-  if (!x || !x.hasOneUse() || op.getKernel().size() != 2 || op.getXChannelsFirst() || !isOfStaticF32(x) ||
-      !loop::isDepthwise(op) || op->getNextNode() != kernel.getBody().front().getTerminator())
+  if (!x || !x.hasOneUse() || op->getNextNode() != kernel.getBody().front().getTerminator())
     return {};
   Value input = kernel.getInputs()[x.getArgNumber()];
   auto before = input.getDefiningOp<loop::KernelOp>();
@@ -65,29 +61,22 @@ loop::ContractOp ChainKernelsPass::findProduct(loop::ConvolutionOp op) {
     return {};
   auto product = llvm::dyn_cast<loop::ContractOp>(before.getBody().front().front());
   bool isAlone = product && product->getNextNode() == before.getBody().front().getTerminator();
-  if (!isAlone || product.getBatchRank() != 0 || product.getMRank() != 3 || product.getRhsPanel() == 0 ||
-      product.getRhsPieces() || !isOfStaticF32(product.getLhs()) || !isOfStaticF32(product.getRhs()) || !pays(product))
-    return {};
-  return product;
+  return isAlone && loop::canChain(product, op) && pays(product) ? product : loop::ContractOp();
 }
 
 void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convolution) {
   auto first = product->getParentOfType<loop::KernelOp>(), second = convolution->getParentOfType<loop::KernelOp>();
-  OpBuilder b(second);
   unsigned x = llvm::cast<BlockArgument>(convolution.getX()).getArgNumber();
   SmallVector<Value> inputs(first.getInputs());
   for (auto [i, input] : llvm::enumerate(second.getInputs()))
     if (i != x)
       inputs.push_back(input);
-  Location loc = FusedLoc::get(b.getContext(), {first.getLoc(), second.getLoc()});
+  schedule::Builder b(FusedLoc::get(product.getContext(), {first.getLoc(), second.getLoc()}), second);
   std::string name = (first.getName() + "_" + loop::getPlainName(second)).str();
-  auto kernel = loop::KernelOp::create(b, loc, second.getResultTypes(), inputs, name, /*shared=*/0,
-                                       b.getDenseI64ArrayAttr({}));
+  loop::KernelOp kernel = schedule::createKernel(b, name, /*shared=*/0, second.getResultTypes(), inputs);
   if (Attribute tuning = first->getAttr(loop::kTuning))
     kernel->setAttr(loop::kTuning, tuning);
-  Block *body = b.createBlock(&kernel.getBody());
-  for (Value input : inputs)
-    body->addArgument(input.getType(), input.getLoc());
+  Block *body = b.getBlock();
   IRMapping mapping;
   unsigned next = 0;
   for (BlockArgument argument : first.getBody().getArguments())
@@ -99,7 +88,7 @@ void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convo
   SmallVector<Value> yielded;
   for (Value value : second.getBody().front().getTerminator()->getOperands())
     yielded.push_back(last->getResult(llvm::cast<OpResult>(value).getResultNumber()));
-  loop::YieldOp::create(b, loc, yielded);
+  loop::YieldOp::create(b, yielded);
   second.replaceAllUsesWith(kernel.getResults());
   second.erase();
   first.erase();

@@ -1,9 +1,9 @@
-//===- ChainKernels.h - a product and the depthwise convolution behind it --===//
+//===- ChainKernels.h - a product and the depthwise convolution behind it -===//
 //
-// Before: a kernel multiplies the pixels of an image with weights, and a depthwise convolution alone reads the result, as
-//         inverted residuals have them.
-// After:  one kernel of both. A task multiplies the pixels that its rows of the convolution need, and their products are
-//         never beyond its thread's L2.
+// Before: a kernel multiplies the pixels of an image with weights, and a depthwise convolution alone reads the result:
+//         an inverted residual.
+// After:  one kernel of both. A task multiplies the pixels that its rows of the convolution need, and their products
+//         stay in its thread's L2.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

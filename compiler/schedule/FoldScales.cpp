@@ -100,11 +100,8 @@ static bool scaleWeights(loop::ContractOp op, loop::KernelOp kernel, Value tenso
   schedule::Builder b(kernel.getLoc(), product); // behind what makes the weights, if something does
   RankedTensorType type = schedule::tensorType(rhs);
   SmallVector<Value> inputs = {product.getInputs()[rhs.getArgNumber()], scale};
-  auto scaled = loop::KernelOp::create(b, TypeRange(type), inputs, kernel.getName(),
-                                       static_cast<uint64_t>(type.getRank()), b.getDenseI64ArrayAttr({}));
-  Block *body = b.createBlock(&scaled.getBody());
-  for (Value input : inputs)
-    body->addArgument(input.getType(), input.getLoc());
+  loop::KernelOp scaled = schedule::createKernel(b, kernel.getName(), type.getRank(), type, inputs);
+  Block *body = b.getBlock();
   Value result = schedule::createMap(b, type, [&](ValueRange ids) -> Value {
     Value factor = schedule::read(b, body->getArgument(1), *place, ids);
     return arith::MulFOp::create(b, schedule::read(b, body->getArgument(0), ids), factor);

@@ -88,11 +88,9 @@ void KernelBuilder::create(const Group &group, unsigned number) {
 
   Builder b(fuseLocations(group.members), block.getTerminator());
   std::string name = "k" + std::to_string(number) + "_" + describe(group.members);
-  auto kernel = loop::KernelOp::create(b, ValueRange(results).getTypes(), inputs.getArrayRef(), name,
-                                       static_cast<uint64_t>(group.shared.size()), b.getDenseI64ArrayAttr({}));
-  Block *body = b.createBlock(&kernel.getBody());
-  for (Value input : inputs)
-    body->addArgument(input.getType(), input.getLoc());
+  loop::KernelOp kernel =
+      createKernel(b, name, group.shared.size(), ValueRange(results).getTypes(), inputs.getArrayRef());
+  Block *body = b.getBlock();
   for (OpOperand *use : uses) {
     unsigned place = llvm::find(inputs, use->get()) - inputs.begin();
     use->set(body->getArgument(place));

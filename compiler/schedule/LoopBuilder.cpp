@@ -117,6 +117,15 @@ void buildRegion(Builder &b, Region &region, unsigned rank, TypeRange values, Bo
   loop::YieldOp::create(b, body(block->getArguments()));
 }
 
+loop::KernelOp createKernel(Builder &b, StringRef name, unsigned shared, TypeRange results, ValueRange inputs) {
+  auto kernel = loop::KernelOp::create(b, results, inputs, name, static_cast<uint64_t>(shared),
+                                       b.getDenseI64ArrayAttr({}));
+  Block *body = b.createBlock(&kernel.getBody());
+  for (Value input : inputs)
+    body->addArgument(input.getType(), input.getLoc());
+  return kernel;
+}
+
 Value createMap(Builder &b, RankedTensorType type, ScalarBody body) {
   auto map = loop::MapOp::create(b, TypeRange(type));
   buildRegion(b, map.getBody(), type.getRank(), {}, [&](ValueRange ids) { return SmallVector<Value>{body(ids)}; });

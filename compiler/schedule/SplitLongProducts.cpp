@@ -86,11 +86,8 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
       inputs.push_back(sum);
     std::string name = (kernel.getName() + "_part" + llvm::Twine(first / length)).str();
     OpBuilder::InsertionGuard guard(b);
-    auto part = loop::KernelOp::create(b, TypeRange(type), inputs, name, 0, b.getDenseI64ArrayAttr({}));
-    Block &body = part.getBody().emplaceBlock();
-    for (Value value : inputs)
-      body.addArgument(value.getType(), op.getLoc());
-    b.setInsertionPointToStart(&body);
+    loop::KernelOp part = schedule::createKernel(b, name, /*shared=*/0, type, inputs);
+    Block &body = *b.getBlock();
     auto product = loop::ContractOp::create(b, TypeRange(type), body.getArgument(0), body.getArgument(1),
                                             from(lhsMap, first), from(rhsMap, first), op.getBatchRank(), op.getMRank(),
                                             op.getNRank(), sizeOf(first));

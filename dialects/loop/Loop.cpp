@@ -33,21 +33,36 @@ bool isMember(Operation *op) {
   return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp, MatrixOp>(op) || isTemplate(op);
 }
 
+bool isDepthwise(ConvolutionOp op) {
+  Shape x = getShape(op.getX()), result = getShape(op.getResult(0));
+  if (x.size() < 3 || result.size() != x.size()) // of unverified text
+    return false;
+  AffineExpr channels = op.getXChannelsFirst() ? x[1] : x.back();
+  return getConstant(channels) == op.getGroups() && getConstant(result.back()) == op.getGroups() &&
+         op.getWPanel() == 0;
+}
+
+static bool isStaticF32(Value value) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return type.getElementType().isF32() && llvm::all_of(getShape(type), [](AffineExpr e) { return getConstant(e); });
+}
+
+bool canChain(ContractOp product, ConvolutionOp convolution) {
+  bool isOfPixels = product.getBatchRank() == 0 && product.getMRank() == 3 && product.getNRank() == 1;
+  bool isPacked = product.getRhsPanel() > 0 && !product.getRhsPieces();
+  return isOfPixels && isPacked && product->getNumResults() == 1 && isStaticF32(product.getLhs()) &&
+         isStaticF32(product.getRhs()) && isStaticF32(product.getResult(0)) && convolution.getKernel().size() == 2 &&
+         !convolution.getXChannelsFirst() && isDepthwise(convolution);
+}
+
 std::optional<Chain> getChain(KernelOp kernel) {
   Block &members = kernel.getBody().front();
   auto product = llvm::dyn_cast<ContractOp>(members.front());
   auto convolution = product ? llvm::dyn_cast<ConvolutionOp>(product->getNextNode()) : ConvolutionOp();
-  if (!convolution || convolution->getNextNode() != members.getTerminator() || product->getNumResults() != 1 ||
-      convolution.getX() != product.getResult(0) || !product.getResult(0).hasOneUse() || !isDepthwise(convolution))
+  if (!convolution || convolution->getNextNode() != members.getTerminator() || !canChain(product, convolution) ||
+      convolution.getX() != product.getResult(0) || !product.getResult(0).hasOneUse())
     return std::nullopt;
   return Chain{product, convolution};
-}
-
-bool isDepthwise(ConvolutionOp op) {
-  Shape x = getShape(op.getX());
-  AffineExpr channels = op.getXChannelsFirst() ? x[1] : x.back();
-  return getConstant(channels) == op.getGroups() && getConstant(getShape(op.getResult(0)).back()) == op.getGroups() &&
-         op.getWPanel() == 0;
 }
 
 Shape getDomain(Operation *member) {

@@ -42,14 +42,18 @@ bool isTemplate(mlir::Operation *op);
 /// shape, then what a reduction or a contraction sums over.
 Shape getDomain(mlir::Operation *member);
 
+/// Whether it sums up one input channel for each output.
+bool isDepthwise(ConvolutionOp op);
+
 /// The members of a kernel that is a chain (KernelOp says what that is).
 struct Chain {
   ContractOp product;
   ConvolutionOp convolution;
 };
 std::optional<Chain> getChain(KernelOp kernel);
-/// Whether it sums up one input channel for each output.
-bool isDepthwise(ConvolutionOp op);
+/// Whether these two can be one: of static f32, pixels by packed weights, then a depthwise convolution of their two
+/// dimensions, channels last.
+bool canChain(ContractOp product, ConvolutionOp convolution);
 
 /// The region that yields the result's elements: a map's body, a reduction's
 /// finish (null when it has none), a template's epilogue; null for others.

@@ -43,6 +43,7 @@ template <Intrinsic::ID id> Results binaryIntrinsic(Ir &b, mlir::Operation &, Op
 template <Value *(*function)(Ir &, Value *)> Results unary(Ir &b, mlir::Operation &, Operands x, Type *) {
   return {function(b, x[0])};
 }
+/// `ptc.flush`: of prims.exp with `flush`.
 Results exponential(Ir &b, mlir::Operation &op, Operands x, Type *) {
   return {op.hasAttr("ptc.flush") ? emitFlushedExp(b, x[0]) : emitExp(b, x[0])};
 }

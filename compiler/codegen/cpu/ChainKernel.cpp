@@ -32,9 +32,8 @@ Expected<ChainPlan> planChain(const loop::Chain &chain, RegisterFile registers) 
   Expected<ContractionPlan> product = planContraction(chain.product, registers);
   if (!product)
     return product.takeError();
-  ChainPlan plan{std::move(*product), planConvolution(chain.convolution, registers), 0, 0, 0};
+  ChainPlan plan{std::move(*product), planConvolution(chain.convolution, registers), 0, 0};
   plan.width = *getConstant(plan.convolution.input[2]);
-  plan.channels = plan.convolution.groups;
   cutPixelRows(plan.product, plan.width);
   // Bands that L2 holds beside the rest, enough of them for the threads.
   constexpr int64_t kBandBytes = 256 << 10, kTasks = 16;
@@ -91,9 +90,9 @@ private:
 
 } // namespace
 
-/// Rows of scratch from `first` on become its first ones.
+/// Rows of scratch from `first` on become its first ones. A vector has no more than a row: what it overwrites is read.
 void ChainEmitter::moveToFront(Value *first, Value *count) {
-  int64_t width = plan.product.width, elements = plan.width * plan.channels;
+  int64_t elements = plan.rowElements(), width = std::min<int64_t>(plan.product.width, bit_floor(uint64_t(elements)));
   auto *vector = FixedVectorType::get(b.getFloatTy(), width);
   Value *from = emitAddress(b, b.getFloatTy(), f.scratch, times(first, elements));
   emitLoop(b, b.getInt64(0), times(count, elements), width, [&](Value *i) {

@@ -15,10 +15,11 @@ namespace ptc::cpu {
 struct ChainPlan {
   ContractionPlan product;     ///< its tiles are of rows of pixels
   ConvolutionPlan convolution; ///< its tasks are bands with all channels
-  int64_t width, channels;     ///< of a row of the product
+  int64_t width;               ///< pixels of a row of the product
   int64_t rows;                ///< of the product, that scratch holds
 
-  int64_t rowBytes() const { return width * channels * sizeof(float); }
+  int64_t rowElements() const { return width * convolution.groups; }
+  int64_t rowBytes() const { return rowElements() * sizeof(float); }
   int64_t scratchBytes() const;
 };
 

@@ -91,7 +91,10 @@ Error ExpOp::evaluate(Evaluation &e) {
     return field(e, [](auto x) { return std::exp(x); });
   const llvm::fltSemantics &semantics = llvm::cast<FloatType>(e[0].element).getFloatSemantics();
   double least = llvm::APFloat::getSmallestNormalized(semantics).convertToDouble();
-  return real(e, [=](double x) { return std::exp(x) < least ? 0 : std::exp(x); });
+  return real(e, [=](double x) {
+    double result = std::exp(x);
+    return result < least ? 0 : result;
+  });
 }
 Error Exp2Op::evaluate(Evaluation &e) { return field(e, [](auto x) { return exp2(x); }); }
 Error Expm1Op::evaluate(Evaluation &e) { return field(e, [](auto x) { return expm1(x); }); }
