@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from harness import Failed, ptc
@@ -48,8 +49,10 @@ def pointwise(size: int, inputs: int, outputs: int, stride: int = 1) -> tuple[nn
     return Module(layer, torch.relu).to(memory_format=torch.channels_last), torch.randn(2, inputs, size, size)
 
 
-def convolution(size: tuple[int, ...], inputs: int, outputs: int, kernel: int, **options: int) -> tuple[nn.Module, Tensor]:
-    layer = (nn.Conv1d if len(size) == 1 else nn.Conv2d)(inputs, outputs, kernel, **options)
+def convolution(
+    size: tuple[int, ...], inputs: int, outputs: int, kernel: Any, **options: Any
+) -> tuple[nn.Module, Tensor]:
+    layer = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[len(size) - 1](inputs, outputs, kernel, **options)
     return Module(layer, lambda y: nn.functional.hardswish(y) + 1), torch.randn(2, inputs, *size)
 
 
@@ -99,6 +102,14 @@ CASES: dict[str, tuple] = {
     "3 x 3, batches of five steps": (convolution, ((9, 16), 160, 128, 3)),
     "parts of an image": (convolution, ((112, 60), 64, 64, 3), {"padding": 3}),
     "along one dimension": (convolution, ((300,), 128, 256, 9), {"padding": 4}),
+    "few pixels": (convolution, ((4, 4), 512, 128, 3), {"padding": 1}),
+    "3 x 3 x 3": (convolution, ((3, 14, 15), 64, 128, 3), {"padding": 1}),
+    "3 x 3 x 3, parts of a frame": (convolution, ((2, 56, 56), 64, 64, 3), {"padding": (1, 1, 0)}),
+    "2 x 3 x 3, other strides, dilated": (
+        convolution,
+        ((9, 18, 18), 32, 96, (2, 3, 3)),
+        {"padding": (3, 1, 1), "stride": (3, 2, 2), "dilation": (3, 1, 1)},
+    ),
 }
 
 INFINITY, NAN = float("inf"), float("nan")

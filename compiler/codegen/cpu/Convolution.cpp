@@ -76,11 +76,21 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
     Value *first = b.CreateMul(number, b.getInt64(size)), *last = b.CreateAdd(first, b.getInt64(size));
     return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end)));
   };
-  Value *rowBlocks = b.getInt64(split->rowBlocks);
-  auto [firstRow, lastRow] = range(b.CreateURem(part, rowBlocks), split->rowsPerTask, split->height);
+  auto digit = [&](Value *&number, int64_t base) {
+    Value *rest = b.CreateURem(number, b.getInt64(base));
+    number = b.CreateUDiv(number, b.getInt64(base));
+    return rest;
+  };
+  Value *image = part, *rowBlock = digit(image, split->rowBlocks), *frame = digit(image, split->frames);
+  auto [begin, end] = range(rowBlock, split->rowsPerTask, split->height);
   auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, plan.panels);
-  Value *image = b.CreateUDiv(part, rowBlocks), *group = b.getInt64(0);
-  SplitConvolutionTask task{{image, group, firstRow, lastRow, firstPanel, lastPanel}, part};
+  Value *rowsBefore = b.CreateMul(frame, b.getInt64(split->height)), *group = b.getInt64(0);
+  TapRange frameTaps{b.getInt64(0), b.getInt64(1)};
+  if (plan.spatialRank() == 3)
+    frameTaps = walk.tapRange(0, frame);
+  SplitConvolutionTask task{
+      {image, group, b.CreateAdd(rowsBefore, begin), b.CreateAdd(rowsBefore, end), firstPanel, lastPanel},
+      part, frame, begin, frameTaps};
   emitSplitConvolution(f, plan, *split, task, x, w,
                        [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
 }
@@ -118,9 +128,8 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
   emitIf(b, isTainted, [&] { emitPanel(task, panel, vectors, masks); });
   emitIf(b, b.CreateNot(isTainted), [&] {
     forEachPixel({}, [&](Value *row, Value *pixel, ArrayRef<Value *>) -> Carried {
-      Carried outer{task.image, b.CreateAdd(task.firstRow, row), pixel};
-      if (plan.spatialRank() == 1)
-        outer.erase(outer.begin() + 1);
+      Carried outer{task.image, task.frame, b.CreateAdd(task.begin, row), pixel};
+      outer.erase(outer.begin() + 1, outer.end() - plan.spatialRank());
       for (unsigned j = 0; j < vectors; ++j)
         epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(row, pixel, j), masks[j]);
       return {};

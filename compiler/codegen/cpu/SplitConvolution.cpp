@@ -18,33 +18,54 @@ namespace ptc::cpu {
 // Plan
 //===----------------------------------------------------------------------===//
 
-/// Sizes along the last two spatial dimensions; a missing one is 1.
-static std::array<int64_t, 2> lastTwo(ArrayRef<int64_t> values, int64_t missing) {
-  return {values.size() > 1 ? values.front() : missing, values.back()};
+/// What `values` says of frames, rows and columns, where there may be fewer spatial dimensions.
+static std::array<int64_t, 3> ofThree(ArrayRef<int64_t> values, int64_t missing) {
+  std::array<int64_t, 3> all;
+  all.fill(missing);
+  llvm::copy(values, all.end() - values.size());
+  return all;
+}
+
+static std::array<int64_t, 3> ofThree(ShapeRef shape) {
+  SmallVector<int64_t> spatial;
+  for (mlir::AffineExpr size : shape.drop_front().drop_back())
+    spatial.push_back(*getConstant(size));
+  return ofThree(spatial, 1);
+}
+
+/// Whether every frame of the output has taps in the input.
+static bool allFramesReach(const ConvolutionPlan &plan) {
+  int64_t low = ofThree(plan.low, 0)[0], stride = ofThree(plan.strides, 1)[0];
+  int64_t taps = ofThree(plan.kernel, 1)[0], dilation = ofThree(plan.dilations, 1)[0];
+  return all_of(seq(ofThree(plan.output)[0]), [&](int64_t frame) {
+    return any_of(seq(taps), [&](int64_t tap) {
+      int64_t place = frame * stride + tap * dilation - low;
+      return place >= 0 && place < ofThree(plan.input)[0];
+    });
+  });
 }
 
 std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op) {
-  constexpr int64_t kLeastPixels = 48, kLeastOutputs = 64;
-  bool isPlain = plan.spatialRank() <= 2 && plan.groups == 1 && !plan.isChannelsFirst && plan.group == 1 &&
+  // The unit's time for a few pixels is that of splitting the weights, which each image and frame does once more.
+  constexpr int64_t kLeastPixels = 48, kLeastPixelsAlone = 16, kLeastOutputs = 64;
+  bool isPlain = plan.spatialRank() <= 3 && plan.groups == 1 && !plan.isChannelsFirst && plan.group == 1 &&
                  plan.panel == kColumns &&
                  llvm::cast<mlir::RankedTensorType>(op.getX().getType()).getElementType().isF32();
   auto isStatic = [](ShapeRef sizes) { return all_of(sizes, [](mlir::AffineExpr s) { return getConstant(s); }); };
   if (!isPlain || !isStatic(plan.input) || !isStatic(plan.output) || plan.groupInputs % kStep ||
       plan.groupOutputs < kLeastOutputs)
     return std::nullopt;
-  auto stride = lastTwo(plan.strides, plan.strides.back());
-  if (stride[0] != stride[1])
+  auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
+  int64_t images = *getConstant(plan.output[0]), s = plan.strides.back();
+  if (ofThree(plan.strides, s)[1] != s || !allFramesReach(plan))
     return std::nullopt;
 
   SplitConvolutionPlan split;
-  unsigned last = plan.spatialRank();
-  split.width = *getConstant(plan.output[last]);
-  split.height = last > 1 ? *getConstant(plan.output[1]) : 1;
-  if (split.width * split.height < kLeastPixels)
+  auto [frames, height, width] = ofThree(plan.output);
+  split.frames = frames, split.height = height, split.width = width;
+  if (width * height < (images * frames > 1 ? kLeastPixels : kLeastPixelsAlone))
     return std::nullopt;
-  auto kernel = lastTwo(plan.kernel, 1), dilation = lastTwo(plan.dilations, 1);
-  int64_t images = *getConstant(plan.output[0]), s = stride[1];
-  std::array<int64_t, 2> reach = {(kernel[0] - 1) * dilation[0] / s, (kernel[1] - 1) * dilation[1] / s};
+  std::array<int64_t, 2> reach = {(kernel[1] - 1) * dilation[1] / s, (kernel[2] - 1) * dilation[2] / s};
   split.pitch = split.width + reach[1];
   split.channelSteps = plan.groupInputs / kStep;
   for (int64_t batch : {1, 2, 5, 3, 4})
@@ -55,8 +76,9 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   auto setRows = [&](int64_t rows) {
     split.rowsPerTask = rows;
     split.planeRows = rows + reach[0];
+    split.framePixels = s * s * split.planeRows * split.pitch;
     // An odd number of lines from plane to plane, as in SplitPlan.
-    split.pixels = (s * s * split.planeRows * split.pitch + reach[1] + kRows) | 1;
+    split.pixels = (kernel[0] * split.framePixels + reach[1] + kRows) | 1;
     split.lhsBytes = split.channelSteps * kPieces * split.pixels * kRowBytes;
     split.rowBlocks = divideCeil(split.height, rows);
   };
@@ -67,9 +89,11 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return std::nullopt;
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
-  int64_t rowFlops = 2 * split.pitch * kColumns * kernel[0] * kernel[1] * plan.groupInputs;
+  int64_t rowFlops = 2 * split.pitch * kColumns * plan.taps() * plan.groupInputs;
   split.panelsPerTask = plan.panels;
-  auto count = [&] { return images * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask)); };
+  auto count = [&] {
+    return images * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
+  };
   while (split.panelsPerTask > 1 && count() < wanted && split.rowsPerTask * split.panelsPerTask * rowFlops > 2 * least)
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
@@ -100,9 +124,11 @@ private:
   void splitPixel(Value *place, Value *pixel);
   void multiplyPanel(Value *panel, Value *rows);
   Value *placeOf(Value *row, Value *column);
-  int64_t batchesOfPanel() {
-    auto kernel = lastTwo(plan.kernel, 1);
-    return kernel[0] * kernel[1] * split.channelSteps / split.batchSteps;
+  int64_t batchesOfPanel() { return plan.taps() * split.channelSteps / split.batchSteps; }
+  /// The first, and the one after the last, of those of a panel that the task multiplies.
+  std::pair<Value *, Value *> batchesOfTask() {
+    int64_t batchesOfFrame = batchesOfPanel() / ofThree(plan.kernel, 1)[0];
+    return {times(task.frameTaps.begin, batchesOfFrame), times(task.frameTaps.end, batchesOfFrame)};
   }
   /// Row k of a batch, counted through all panels.
   Value *weightsRow(Value *batch, Value *k) {
@@ -158,43 +184,51 @@ void SplitConvolutionEmitter::splitPixel(Value *place, Value *pixel) {
 }
 
 void SplitConvolutionEmitter::splitPixels() {
-  unsigned last = plan.spatialRank();
-  auto low = lastTwo(plan.low, 0);
-  int64_t inputWidth = *getConstant(plan.input[last]), inputHeight = last > 1 ? *getConstant(plan.input[1]) : 1;
+  auto low = ofThree(plan.low, 0), input = ofThree(plan.input), dilation = ofThree(plan.dilations, 1);
   auto isInside = [&](Value *index, int64_t size) { return b.CreateICmpULT(index, number(size)); };
-  Value *firstRow = b.CreateSub(times(task.firstRow, stride), number(low[0]));
-  emitLoop(b, number(0), number(split.planeRows * stride), 1, [&](Value *row) {
-    Value *inputRow = b.CreateAdd(firstRow, row);
-    emitLoop(b, number(0), number(split.pitch * stride), 1, [&](Value *column) {
-      Value *inputColumn = b.CreateSub(column, number(low[1])), *place = placeOf(row, column);
-      Value *isThere = b.CreateAnd(isInside(inputRow, inputHeight), isInside(inputColumn, inputWidth));
-      Value *line = b.CreateAdd(times(task.image, inputHeight), inputRow);
-      Value *pixel = times(b.CreateAdd(times(line, inputWidth), inputColumn), plan.groupInputs);
-      emitIf(b, isThere, [&] { splitPixel(place, emitAddress(b, b.getFloatTy(), x, pixel)); });
-      emitIf(b, b.CreateNot(isThere), [&] { splitPixel(place, nullptr); });
+  Value *firstFrame = b.CreateSub(times(task.frame, ofThree(plan.strides, 1)[0]), number(low[0]));
+  Value *firstRow = b.CreateSub(times(task.begin, stride), number(low[1]));
+  emitLoop(b, task.frameTaps.begin, task.frameTaps.end, 1, [&](Value *tap) {
+    Value *frame = b.CreateAdd(times(task.image, input[0]), b.CreateAdd(firstFrame, times(tap, dilation[0])));
+    emitLoop(b, number(0), number(split.planeRows * stride), 1, [&](Value *row) {
+      Value *inputRow = b.CreateAdd(firstRow, row);
+      emitLoop(b, number(0), number(split.pitch * stride), 1, [&](Value *column) {
+        Value *inputColumn = b.CreateSub(column, number(low[2]));
+        Value *place = b.CreateAdd(times(tap, split.framePixels), placeOf(row, column));
+        Value *isThere = b.CreateAnd(isInside(inputRow, input[1]), isInside(inputColumn, input[2]));
+        Value *line = b.CreateAdd(times(frame, input[1]), inputRow);
+        Value *pixel = times(b.CreateAdd(times(line, input[2]), inputColumn), plan.groupInputs);
+        emitIf(b, isThere, [&] { splitPixel(place, emitAddress(b, b.getFloatTy(), x, pixel)); });
+        emitIf(b, b.CreateNot(isThere), [&] { splitPixel(place, nullptr); });
+      });
     });
   });
 }
 
 /// Tap by tap, a batch of channels at a time.
 void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
-  auto kernel = lastTwo(plan.kernel, 1), dilation = lastTwo(plan.dilations, 1);
+  auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
   int64_t batches = split.channelSteps / split.batchSteps, count = batchesOfPanel();
-  Value *allBatches = times(task.lastPanel, count);
+  auto [first, end] = batchesOfTask();
   // Weights follow each other by taps, by batches of channels and by panels alike: they are counted through.
-  emitLoop(b, number(0), number(count), 1, [&](Value *index) {
+  Value *leftOut = b.CreateSub(number(count), b.CreateSub(end, first));
+  Value *lastOfTask = b.CreateAdd(times(b.CreateSub(task.lastPanel, number(1)), count), b.CreateSub(end, number(1)));
+  emitLoop(b, first, end, 1, [&](Value *index) {
     Value *tap = b.CreateUDiv(index, number(batches)), *batch = b.CreateURem(index, number(batches));
-    Value *inAll = b.CreateAdd(times(panel, count), index);
-    Value *following = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(inAll, number(1)),
-                                               b.CreateSub(allBatches, number(1)));
+    Value *inAll = b.CreateAdd(times(panel, count), index), *after = b.CreateAdd(index, number(1));
+    Value *skipped = b.CreateSelect(b.CreateICmpEQ(after, end), leftOut, number(0));
+    Value *following = b.CreateAdd(b.CreateAdd(inAll, number(1)), skipped);
+    following = b.CreateBinaryIntrinsic(Intrinsic::smin, following, lastOfTask);
     auto weights = [&](Value *k) { return weightsRow(inAll, k); };
     auto next = [&](Value *k) { return weightsRow(following, k); };
-    Value *row = times(b.CreateUDiv(tap, number(kernel[1])), dilation[0]);
-    Value *column = times(b.CreateURem(tap, number(kernel[1])), dilation[1]);
-    Value *pixels = b.CreateAdd(times(placeOf(row, column), kRowBytes),
+    Value *rest = b.CreateUDiv(tap, number(kernel[2]));
+    Value *column = times(b.CreateURem(tap, number(kernel[2])), dilation[2]);
+    Value *row = times(b.CreateURem(rest, number(kernel[1])), dilation[1]);
+    Value *frame = times(b.CreateUDiv(rest, number(kernel[1])), split.framePixels);
+    Value *pixels = b.CreateAdd(times(b.CreateAdd(frame, placeOf(row, column)), kRowBytes),
                                 times(batch, split.batchSteps * kPieces * planeBytes));
     emitRowProducts(b, {address(lhs, pixels), planeBytes, weights, next, rhs, split.batchSteps, products, rows,
-                        split.products(), b.CreateICmpEQ(index, number(0))});
+                        split.products(), b.CreateICmpEQ(index, first)});
   });
 }
 
@@ -206,7 +240,7 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     b.CreateStore(id, kept);
   });
   Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
-  Value *first = times(task.firstPanel, batchesOfPanel());
+  Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);
   emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));
   emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
     multiplyPanel(panel, rows);
