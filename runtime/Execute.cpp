@@ -54,7 +54,7 @@ void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker
   frame.program->launches[index].kernel(arguments, frame.symbols.data, &worker, begin, end);
   if (isProfiled) {
     const LaunchEntry &entry = frame.program->launches[index];
-    Event &event = frame.events[index * threads + worker.thread];
+    Event &event = frame.events[worker.thread * frame.program->launchCount + index];
     event = {event.begin ? event.begin : started,
              now(),
              frame.values[entry.bytes],

@@ -76,7 +76,7 @@ struct Frame {
   Array<DLTensor *> externalPointers;
   Array<int64_t> externalSizes; ///< and strides
 
-  Array<Event> events; ///< while profiling: launches by threads, then external calls
+  Array<Event> events; ///< while profiling: each thread's launches (threads do not share lines), then external calls
 
   static Frame *create(const Program &program);
   static void destroy(Frame *frame);
