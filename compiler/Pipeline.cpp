@@ -13,6 +13,7 @@
 #include "compiler/graph/LowerComplex.h"
 #include "compiler/graph/LowerFloat8.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
+#include "compiler/graph/MergeBranches.h"
 #include "compiler/graph/OutlineControlFlow.h"
 #include "compiler/graph/Patterns.h"
 #include "compiler/graph/Quantize.h"
@@ -81,6 +82,8 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.
     {Stage::Prims, [](Pipe &) { return createFoldBatchNormPass(); }, false, isOptimized},
+    // A sum of convolutions of one tensor is one.
+    {Stage::Prims, [](Pipe &) { return createMergeBranchesPass(); }, false, isOptimized},
     // Convolutions have channels last; transposes stand only where the model begins and ends.
     {Stage::Prims, [](Pipe &) { return createChooseLayoutPass(); }},
     // No convolution multiplies zeros between its input's elements.

@@ -65,6 +65,33 @@ static std::optional<ConstantView> viewOperand(Operation *op, const ConstantView
   return std::nullopt;
 }
 
+/// x with a value around it, where nothing is cropped and nothing stands between its elements.
+static std::optional<ConstantView> padOperand(PadOp op, const ConstantView &x, const ConstantView &value) {
+  ArrayRef<int64_t> low = llvm::cast<DenseI64ArrayAttr>(op.getLow()).asArrayRef();
+  ArrayRef<int64_t> high = llvm::cast<DenseI64ArrayAttr>(op.getHigh()).asArrayRef();
+  auto isPositive = [](int64_t n) { return n > 0; };
+  auto isNegative = [](int64_t n) { return n < 0; };
+  RankedTensorType type = typeOf(op);
+  if (llvm::any_of(op.getInterior(), isPositive) || llvm::any_of(low, isNegative) || llvm::any_of(high, isNegative) ||
+      low.empty())
+    return std::nullopt;
+  std::vector<char> element = value.materialize(), from = x.materialize();
+  std::vector<char> bytes(type.getNumElements() * element.size());
+  if (llvm::any_of(element, [](char c) { return c != 0; }))
+    for (size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = element[i % element.size()];
+  SmallVector<int64_t> shape(x.type.getShape());
+  int64_t row = std::exchange(shape.back(), 1) * element.size();
+  const char *next = from.data();
+  for (IndexCounter i(shape); row && i; ++i, next += row) {
+    int64_t place = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      place = place * type.getDimSize(d) + low[d] + (*i)[d];
+    std::memcpy(bytes.data() + place * element.size(), next, row);
+  }
+  return ConstantView::ofBytes(type, std::move(bytes));
+}
+
 //===----------------------------------------------------------------------===//
 // f32 arithmetic
 //===----------------------------------------------------------------------===//
@@ -152,6 +179,9 @@ llvm::Expected<Views> evaluateConstant(Operation *op, ArrayRef<ConstantView> ope
   if (operands.size() == 1)
     if (auto view = viewOperand(op, operands[0]))
       return Views{*view};
+  if (auto pad = llvm::dyn_cast<PadOp>(op))
+    if (auto padded = padOperand(pad, operands[0], operands[1]))
+      return Views{*padded};
   bool floats = llvm::all_of(operands, [](const ConstantView &v) { return v.type.getElementType().isF32(); });
   if (FloatFunction f = floats ? getFloatFunction(op) : nullptr)
     return Views{computeFloats(f, typeOf(op), operands)};

@@ -68,6 +68,29 @@ def conv_net():
     ).eval()  # fmt: skip
 
 
+class Branches(nn.Module):
+    """A sum of convolutions of one tensor and of the tensor itself, each normalized."""
+
+    def __init__(self, width, groups):
+        super().__init__()
+        kernels = {(5, 3): (2, 1), (1, 1): (0, 0), (3, 1): (1, 0)}
+        self.convolutions = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(width, width, k, padding=p, groups=groups, bias=False), self.norm(width))
+            for k, p in kernels.items()
+        )
+        self.identity = self.norm(width)
+
+    @staticmethod
+    def norm(width):
+        norm = nn.BatchNorm2d(width)
+        for tensor in (norm.weight.data, norm.bias.data, norm.running_mean, norm.running_var):
+            tensor.uniform_(0.5, 1.5)
+        return norm
+
+    def forward(self, x):
+        return (self.identity(x) + sum(f(x) for f in self.convolutions)).relu()
+
+
 def write_through_views(x, y):
     z = x.clone()
     z[1:].add_(y)
@@ -109,6 +132,9 @@ def cases():
     yield Case("matmul", Function(lambda a, b: (a @ b, torch.einsum("bij,bkj->bik", a, a))), (r(3, 17, 9), r(9, 21)))
     yield Case("mlp", nn.Sequential(nn.Linear(20, 64), nn.GELU(), nn.Linear(64, 8), nn.Sigmoid()), (r(6, 20),))
     yield Case("conv_net", conv_net(), (r(2, 3, 18, 18),), ({0: rows},), [(r(1, 3, 18, 18),), (r(5, 3, 18, 18),)])
+    for groups in (1, 4, 12):
+        yield Case(f"branches, {groups} groups", Branches(12, groups).eval(), (r(2, 12, 7, 9),), ({0: rows},),
+                   [(r(1, 12, 7, 9),)])
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
     yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))
     yield Case("pooling", Function(lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))),
