@@ -39,7 +39,7 @@ void collapseDims(llvm::SmallVectorImpl<int64_t> &shape,
                   llvm::ArrayRef<llvm::SmallVectorImpl<int64_t> *> strides);
 
 /// The results of a prim on constant operands: views of an operand where they
-/// are, f32 arithmetic natively, anything else by the reference evaluator.
+/// are, padding and f32 arithmetic natively, anything else by the reference evaluator.
 llvm::Expected<llvm::SmallVector<ConstantView>> evaluateConstant(mlir::Operation *op,
                                                                 llvm::ArrayRef<ConstantView> operands);
 

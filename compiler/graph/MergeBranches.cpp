@@ -32,7 +32,7 @@ public:
   void run();
 
 private:
-  void collectTerms(AddOp sum, SmallVectorImpl<Value> &terms);
+  SmallVector<Value> collectTerms(AddOp sum);
   bool isBranchable(Value term);
   bool isConstant(Value term);
   std::optional<Branch> getBranch(OpBuilder &b, ConvolutionOp base, Value term);
@@ -195,19 +195,21 @@ bool Merging::isConstant(Value term) {
 }
 
 /// The terms of a sum, through sums that nothing else reads.
-void Merging::collectTerms(AddOp sum, SmallVectorImpl<Value> &terms) {
-  for (Value term : sum->getOperands()) {
+SmallVector<Value> Merging::collectTerms(AddOp sum) {
+  SmallVector<Value> terms, left{sum.getRhs(), sum.getLhs()}; // no recursion: sums may be long
+  while (!left.empty()) {
+    Value term = left.pop_back_val();
     auto inner = term.getDefiningOp<AddOp>();
     if (inner && inner->hasOneUse())
-      collectTerms(inner, terms);
+      left.append({inner.getRhs(), inner.getLhs()});
     else
       terms.push_back(term);
   }
+  return terms;
 }
 
 void Merging::merge(AddOp sum) {
-  SmallVector<Value> terms;
-  collectTerms(sum, terms);
+  SmallVector<Value> terms = collectTerms(sum);
   // The largest kernel that other branches fit.
   SmallVector<ConvolutionOp> bases;
   for (Value term : terms)

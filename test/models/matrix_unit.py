@@ -50,10 +50,10 @@ def pointwise(size: int, inputs: int, outputs: int, stride: int = 1) -> tuple[nn
 
 
 def convolution(
-    size: tuple[int, ...], inputs: int, outputs: int, kernel: Any, **options: Any
+    size: tuple[int, ...], inputs: int, outputs: int, kernel: Any, images: int = 2, **options: Any
 ) -> tuple[nn.Module, Tensor]:
     layer = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[len(size) - 1](inputs, outputs, kernel, **options)
-    return Module(layer, lambda y: nn.functional.hardswish(y) + 1), torch.randn(2, inputs, *size)
+    return Module(layer, lambda y: nn.functional.hardswish(y) + 1), torch.randn(images, inputs, *size)
 
 
 class Gated(nn.Module):
@@ -102,7 +102,8 @@ CASES: dict[str, tuple] = {
     "3 x 3, batches of five steps": (convolution, ((9, 16), 160, 128, 3)),
     "parts of an image": (convolution, ((112, 60), 64, 64, 3), {"padding": 3}),
     "along one dimension": (convolution, ((300,), 128, 256, 9), {"padding": 4}),
-    "few pixels": (convolution, ((4, 4), 512, 128, 3), {"padding": 1}),
+    "few pixels": (convolution, ((4, 4), 512, 128, 3), {"padding": 1, "images": 1}),
+    "few pixels of each image": (convolution, ((4, 4), 512, 128, 3), {"padding": 1}),
     "3 x 3 x 3": (convolution, ((3, 14, 15), 64, 128, 3), {"padding": 1}),
     "3 x 3 x 3, parts of a frame": (convolution, ((2, 56, 56), 64, 64, 3), {"padding": (1, 1, 0)}),
     "2 x 3 x 3, other strides, dilated": (
@@ -126,13 +127,15 @@ def check_accuracy(program: Path, folder: Path, module: nn.Module, x: Tensor) ->
 
 
 def check_not_finite_pixels(program: Path, folder: Path) -> None:
-    module, x = convolution((9, 9), 256, 320, 5, padding=2)
-    x[0, 5, 8, 8], x[1, 77, 4, 0] = INFINITY, -3.4e38
-    with torch.no_grad():
-        module.layer.weight[100, 5, 2, 2] = 0
-        expected = module(x)
-    got = run(program, folder, module, x)
-    torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
+    for size, kernel in (((9, 9), 5), ((3, 9, 9), 3)):
+        module, x = convolution(size, 256, 320, kernel, padding=kernel // 2)
+        frame = (1,) * (len(size) - 2)  # one number that large: sums of several cancel
+        x[(0, 5, *frame, 8, 8)], x[(1, 77, *frame, 4, 0)] = INFINITY, -3.4e38
+        with torch.no_grad():
+            module.layer.weight[100, 5, ..., 2, 2] = 0
+            expected = module(x)
+        got = run(program, folder, module, x)
+        torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
 def check_not_finite(program: Path, folder: Path) -> None:
