@@ -137,8 +137,10 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
   setActivity("linking");
   host::WeightLayout layout = host::layoutWeights(programs);
   std::vector<link::WeightPiece> pieces;
-  for (auto [weight, offset] : zip(layout.weights, layout.offsets))
-    pieces.push_back({offset, weights.find(weight.key)->bytes});
+  for (auto [spec, offset] : zip(layout.weights, layout.offsets)) {
+    const Weight *weight = weights.find(spec.key);
+    pieces.push_back({offset, weight->bytes, weight->source.get()});
+  }
   std::vector<StringRef> objects = asTexts(files);
 
   OutputFile output(path);

@@ -18,7 +18,12 @@ const Weight &WeightStore::add(llvm::StringRef key, mlir::RankedTensorType type,
 }
 
 const Weight &WeightStore::addView(llvm::StringRef key, mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
-  return weights.insert_or_assign(key.str(), Weight{type, bytes}).first->second;
+  return weights.insert_or_assign(key.str(), Weight{type, bytes, nullptr}).first->second;
+}
+
+const Weight &WeightStore::add(llvm::StringRef key, mlir::RankedTensorType type, ByteSource source) {
+  auto shared = std::make_shared<const ByteSource>(std::move(source));
+  return weights.insert_or_assign(key.str(), Weight{type, {}, std::move(shared)}).first->second;
 }
 
 void WeightStore::remove(llvm::StringRef key) {
@@ -37,7 +42,7 @@ llvm::Error WeightStore::verify() const {
 uint64_t WeightStore::totalBytes() const {
   uint64_t total = 0;
   for (const auto &[key, weight] : weights)
-    total += weight.bytes.size();
+    total += weight.size();
   return total;
 }
 

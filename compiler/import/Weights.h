@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/ByteSource.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -26,6 +28,10 @@ struct Weight {
   /// Dense, row-major, little-endian; as aligned as the file has it, so read
   /// elements with memcpy.
   llvm::ArrayRef<char> bytes;
+  /// Makes the bytes, of which there are none, for the output: there is one where nothing else needs them.
+  std::shared_ptr<const ByteSource> source;
+
+  uint64_t size() const { return source ? source->size : bytes.size(); }
 };
 
 class WeightStore {
@@ -41,6 +47,8 @@ public:
   const Weight &add(llvm::StringRef key, mlir::RankedTensorType type, std::vector<char> bytes);
   /// Bytes that live in something given to `keep`.
   const Weight &addView(llvm::StringRef key, mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
+  /// Bytes that only the output needs.
+  const Weight &add(llvm::StringRef key, mlir::RankedTensorType type, ByteSource source);
   /// Not an error when there is none.
   void remove(llvm::StringRef key);
 

@@ -9,17 +9,15 @@
 
 #include "compiler/link/WeightSegment.h"
 
+#include "compiler/ByteSource.h"
+#include "compiler/link/WeightWriter.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <cerrno>
-#include <climits>
 #include <cstring>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <vector>
 
 using namespace llvm;
@@ -29,62 +27,8 @@ namespace ptc::link {
 
 namespace {
 constexpr uint64_t kPage = 4096;
-/// Linux maps a file by pages of this size where its own cache of the file is made of them and addresses allow it:
-/// fewer entries in the TLB, and weights that do not meet by chance in the sets of a cache.
-constexpr uint64_t kHugePage = 2 << 20;
 /// By how much the file grows at most when the section moves: headers of segments, which begin on pages of their own.
 constexpr uint64_t kGrowth = 4 * kPage;
-
-/// An open file; pwrite until all is written.
-class File {
-public:
-  static Expected<File> open(StringRef path) {
-    int descriptor = -1;
-    if (std::error_code error =
-            sys::fs::openFileForReadWrite(path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_None))
-      return createStringError(error, path + ": " + error.message() + " (cannot write the output)");
-    return File(descriptor, path);
-  }
-  File(File &&other) : descriptor(std::exchange(other.descriptor, -1)), path(other.path) {}
-  ~File() {
-    if (descriptor >= 0)
-      ::close(descriptor);
-  }
-
-  Error write(uint64_t offset, ArrayRef<char> bytes) {
-    iovec part = {const_cast<char *>(bytes.data()), bytes.size()};
-    return write(offset, MutableArrayRef(part));
-  }
-
-  /// One after the other, in as few writes as there can be: what one write covers is cached by large pages.
-  Error write(uint64_t offset, MutableArrayRef<iovec> parts) {
-    while (!parts.empty()) {
-      ssize_t count = ::pwritev(descriptor, parts.data(), std::min<size_t>(parts.size(), IOV_MAX), offset);
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0 || (count == 0 && parts.front().iov_len > 0))
-        return createStringError(path + ": " + StringRef(std::strerror(errno)) + " (cannot write the weights)");
-      offset += count;
-      size_t done = count;
-      for (; !parts.empty() && parts.front().iov_len <= done; parts = parts.drop_front())
-        done -= parts.front().iov_len;
-      if (done > 0)
-        parts.front() = {static_cast<char *>(parts.front().iov_base) + done, parts.front().iov_len - done};
-    }
-    return Error::success();
-  }
-
-  Error resize(uint64_t size) {
-    if (::ftruncate(descriptor, size) != 0)
-      return createStringError(path + ": " + StringRef(std::strerror(errno)) + " (cannot write the weights)");
-    return Error::success();
-  }
-
-private:
-  File(int descriptor, StringRef path) : descriptor(descriptor), path(path) {}
-  int descriptor;
-  std::string path;
-};
 
 /// The headers of the linked file, in memory: small.
 struct Headers {
@@ -143,25 +87,11 @@ static Error splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset
   return Error::success();
 }
 
-/// All weights, each of which begins at a multiple of an alignment, with zeros between them.
-static Error writeWeights(File &file, uint64_t offset, uint64_t end, ArrayRef<WeightPiece> weights) {
-  static char zeros[kPage];
-  std::vector<iovec> parts;
-  uint64_t place = 0;
-  for (const WeightPiece &weight : weights) {
-    if (weight.offset < place || weight.offset > end || weight.bytes.size() > end - weight.offset)
-      return createStringError("a weight lies outside of the weights");
-    for (; place < weight.offset; place += parts.back().iov_len)
-      parts.push_back({zeros, std::min<size_t>(sizeof(zeros), weight.offset - place)});
-    parts.push_back({const_cast<char *>(weight.bytes.data()), weight.bytes.size()});
-    place += weight.bytes.size();
-  }
-  return file.write(offset, parts);
-}
-
 static bool isWeights(const Elf64_Shdr &section) {
   return section.sh_type == SHT_NOBITS && (section.sh_flags & SHF_X86_64_LARGE);
 }
+
+uint64_t WeightPiece::size() const { return source ? source->size : bytes.size(); }
 
 Expected<std::optional<uint64_t>> findWeightsAddress(StringRef path) {
   Expected<Headers> headers = readHeaders(path);
@@ -174,7 +104,7 @@ Expected<std::optional<uint64_t>> findWeightsAddress(StringRef path) {
 }
 
 Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
-  if (all_of(weights, [](const WeightPiece &weight) { return weight.bytes.empty(); }))
+  if (all_of(weights, [](const WeightPiece &weight) { return weight.size() == 0; }))
     return Error::success();
   Expected<Headers> headers = readHeaders(path);
   if (!headers)

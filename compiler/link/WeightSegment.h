@@ -8,12 +8,19 @@
 #include <cstdint>
 #include <optional>
 
+namespace ptc {
+struct ByteSource;
+}
+
 namespace ptc::link {
 
 /// A weight's bytes and their place among the weights (host::layoutWeights).
 struct WeightPiece {
   uint64_t offset;
   llvm::ArrayRef<char> bytes;
+  const ByteSource *source = nullptr; ///< makes the bytes, if there is one
+
+  uint64_t size() const;
 };
 
 /// Where `.lbss` of the linked library at `path` should be so that the weights, behind the end of this file, can be

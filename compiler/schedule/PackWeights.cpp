@@ -18,7 +18,6 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -56,7 +55,8 @@ private:
   bool isDot(loop::ConvolutionOp op) const;
   void replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape);
   void replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
-                     llvm::function_ref<std::vector<char>()> pack);
+                     llvm::function_ref<void(StringRef name)> addWeight);
+  static StringRef keyOf(BlockArgument weight);
   std::optional<WeightView> viewOf(loop::ContractOp op);
   bool takesPieces(loop::ContractOp op, const WeightView &view) const;
   bool matrixUnitPays(ModuleOp module);
@@ -103,19 +103,25 @@ BlockArgument PackWeightsPass::weightArgument(Value value) {
   return argument;
 }
 
+/// The name of a weight that is an argument of its function.
+StringRef PackWeightsPass::keyOf(BlockArgument weight) {
+  auto function = llvm::cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  return function.getArgAttrOfType<StringAttr>(weight.getArgNumber(), "ptc.weight").getValue();
+}
+
 void PackWeightsPass::replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape) {
   Type element = llvm::cast<RankedTensorType>(use.get().getType()).getElementType();
   auto type = RankedTensorType::get(shape, element);
-  replaceWeight(use, getPackedName(view, panel), type, [&] { return pack(view, panel); });
+  replaceWeight(use, getPackedName(view, panel), type,
+                [&](StringRef name) { weights.add(name, type, pack(view, panel)); });
 }
 
 /// Adds the packed weight as an argument of the function and makes `use` read it.
 void PackWeightsPass::replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
-                                    llvm::function_ref<std::vector<char>()> pack) {
+                                    llvm::function_ref<void(StringRef name)> addWeight) {
   BlockArgument argument = weightArgument(use.get());
   auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  StringRef key = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue();
-  std::string name = (key + "." + suffix).str();
+  std::string name = (keyOf(argument) + "." + suffix).str();
   BlockArgument packed;
   for (BlockArgument other : function.getArguments()) {
     auto attr = function.getArgAttrOfType<StringAttr>(other.getArgNumber(), "ptc.weight");
@@ -124,7 +130,7 @@ void PackWeightsPass::replaceWeight(OpOperand &use, StringRef suffix, RankedTens
   }
   if (!packed) {
     if (!weights.find(name)) // packed already for another target
-      weights.add(name, type, pack());
+      addWeight(name);
     unsigned index = function.getNumArguments();
     Builder builder(&getContext());
     auto attrs = builder.getDictionaryAttr(builder.getNamedAttr("ptc.weight", builder.getStringAttr(name)));
@@ -175,9 +181,7 @@ std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
   BlockArgument argument = weightArgument(op.getRhs());
   if (!argument || op.getRhsPanel() > 0 || !op.getRhs().hasOneUse())
     return std::nullopt;
-  auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  const Weight *weight = weights.find(
-      function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue());
+  const Weight *weight = weights.find(keyOf(argument));
   Shape domain = loop::getDomain(op);
   auto access = loop::getStridedAccess(op.getRhsMap(), getShape(op.getRhs()));
   if (!weight || !access || !getConstant(access->offset))
@@ -213,7 +217,7 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
   Type element = llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementType();
   int64_t panel = panelOfContract(op, view->columns, element), panels = llvm::divideCeil(view->columns, panel);
   SmallVector<int64_t> shape(view->batchSizes);
-  shape.append({panels, view->packedCount() / view->group, panel});
+  shape.append({panels, view->rows(), panel});
   if (view->group > 1)
     shape.push_back(view->group);
   replaceWeight(op.getRhsMutable(), *view, panel, shape);
@@ -266,18 +270,14 @@ bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
 
 /// Puts the weight in pieces, unless it has numbers that have none.
 bool PackWeightsPass::packPieces(loop::ContractOp op, const WeightView &view) {
-  std::vector<char> packed = pack(view, pieces::kColumns);
-  ArrayRef<float> values(reinterpret_cast<const float *>(packed.data()), packed.size() / sizeof(float));
-  if (!llvm::all_of(values, [](float value) { return std::abs(value) < pieces::kLargest; }))
+  if (!pieces::exist(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
     return false;
   int64_t panels = llvm::divideCeil(view.columns, pieces::kColumns);
   int64_t steps = llvm::divideCeil(view.kCount(), pieces::kStep);
   auto type = RankedTensorType::get({panels, steps, pieces::kPieces, pieces::kPairs, pieces::kColumns, 2},
                                     BFloat16Type::get(&getContext()));
-  replaceWeight(op.getRhsMutable(), getPackedName(view, pieces::kColumns) + ".pieces", type, [&] {
-    std::vector<uint16_t> split = pieces::split(values, view.kCount());
-    const char *bytes = reinterpret_cast<const char *>(split.data());
-    return std::vector<char>(bytes, bytes + split.size() * sizeof(uint16_t));
+  replaceWeight(op.getRhsMutable(), getPackedName(view, pieces::kColumns) + ".pieces", type, [&](StringRef name) {
+    weights.add(name, type, pieces::split(pack(view, pieces::kColumns), view.kCount()));
   });
   op.setRhsPanel(pieces::kColumns);
   op.setRhsPieces(true);
@@ -318,11 +318,9 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
     return packComputedWeight(op, panel, group);
-  auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  StringRef key = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue();
-  const Weight *weight = weights.find(key);
+  const Weight *weight = weights.find(keyOf(argument));
   if (!weight) {
-    op.emitError() << "weight '" << key << "' is missing";
+    op.emitError() << "weight '" << keyOf(argument) << "' is missing";
     return signalPassFailure();
   }
   if (usesWinograd && panel > 1 && packWinograd(op, panel))
@@ -355,22 +353,19 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
   if (!m || inputs % lanes || outputs % lanes)
     return false;
-  BlockArgument argument = weightArgument(op.getW());
-  auto function = llvm::cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  const Weight *weight =
-      weights.find(function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.weight").getValue());
+  const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
   const Winograd &winograd = Winograd::get(m);
-  auto transform = [&] {
+  SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), inputs, panel};
+  auto packed = RankedTensorType::get(shape, type.getElementType());
+  auto transform = [&](StringRef name) {
     // Bytes of a file may lie anywhere.
     std::vector<float> values(type.getNumElements());
     std::memcpy(values.data(), weight->bytes.data(), values.size() * sizeof(float));
-    std::vector<float> packed = transformWeights(winograd, values.data(), inputs, outputs, panel);
-    const char *bytes = reinterpret_cast<const char *>(packed.data());
-    return std::vector<char>(bytes, bytes + packed.size() * sizeof(float));
+    values = transformWeights(winograd, values.data(), inputs, outputs, panel);
+    const char *bytes = reinterpret_cast<const char *>(values.data());
+    weights.add(name, packed, std::vector<char>(bytes, bytes + values.size() * sizeof(float)));
   };
-  SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), inputs, panel};
-  replaceWeight(op.getWMutable(), "winograd." + std::to_string(m) + "." + std::to_string(panel),
-                RankedTensorType::get(shape, type.getElementType()), transform);
+  replaceWeight(op.getWMutable(), "winograd." + std::to_string(m) + "." + std::to_string(panel), packed, transform);
   op.setWPanel(panel);
   op.setWinograd(m);
   return true;

@@ -3,10 +3,10 @@
 #include "compiler/schedule/WeightPanels.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
-#include <thread>
 
 using namespace llvm;
 
@@ -20,64 +20,91 @@ static int64_t placeOf(int64_t index, ArrayRef<int64_t> sizes, ArrayRef<int64_t>
   return place;
 }
 
-/// Writes panel `panel` of batch `batch`: [k / group][panelWidth][group], but for zeros beyond the last column and k.
-template <typename Element>
-static void packPanel(const WeightView &view, int64_t batch, int64_t panel, int64_t panelWidth, Element *to) {
-  const auto *from = reinterpret_cast<const Element *>(view.bytes);
+/// Consecutive rows [panelWidth][group] of one panel. Elements of a file may lie anywhere.
+template <int64_t elementBytes, int64_t group>
+static void packRows(const WeightView &view, int64_t batch, int64_t panel, int64_t panelWidth, int64_t row,
+                     int64_t count, char *to) {
+  int64_t first = panel * panelWidth, width = std::min(panelWidth, view.columns - first), inner = view.innerSize();
   int64_t base = view.offset + placeOf(batch, view.batchSizes, view.batchStrides);
-  int64_t first = panel * panelWidth, count = std::min(panelWidth, view.columns - first), k = view.kCount();
-  SmallVector<int64_t> columns(count);
-  for (int64_t i = 0; i < count; ++i)
+  SmallVector<int64_t, 64> columns(width);
+  for (int64_t i = 0; i < width; ++i)
     columns[i] = base + placeOf(first + i, view.columnSizes, view.columnStrides);
-  // The innermost k is cut so that the lines read down the columns stay in L1.
-  constexpr int64_t kBlock = 64;
-  int64_t inner = view.innerSize(), group = view.group, groups = llvm::divideCeil(inner, group);
-  int64_t innerStride = view.kStrides.empty() ? 0 : view.kStrides.back();
+  bool isRun = columns.back() - columns.front() == width - 1 && is_sorted(columns);
+  int64_t innerStride = view.kStrides.empty() ? 0 : view.kStrides.back(), innerRows = llvm::divideCeil(inner, group);
   ArrayRef<int64_t> outerSizes = ArrayRef(view.kSizes).drop_back(view.kSizes.empty() ? 0 : 1);
   ArrayRef<int64_t> outerStrides = ArrayRef(view.kStrides).drop_back(view.kStrides.empty() ? 0 : 1);
-  for (int64_t outer = 0; outer < k / inner; ++outer) {
-    int64_t outerPlace = placeOf(outer, outerSizes, outerStrides);
-    for (int64_t block = 0; block < inner; block += kBlock)
-      for (int64_t i = 0; i < count; ++i)
-        for (int64_t j = block; j < std::min(inner, block + kBlock); ++j) {
-          Element value;
-          std::memcpy(&value, from + columns[i] + outerPlace + j * innerStride, sizeof value);
-          to[((outer * groups + j / group) * panelWidth + i) * group + j % group] = value;
-        }
+  int64_t rowBytes = panelWidth * group * elementBytes;
+  if (width < panelWidth || inner % group)
+    std::memset(to, 0, count * rowBytes);
+
+  constexpr int64_t kBlock = 64; // so that the lines read down the columns stay in L1
+  for (int64_t end = row + count; row < end;) {
+    int64_t begin = row % innerRows, rows = std::min({kBlock, innerRows - begin, end - row});
+    int64_t outer = placeOf(row / innerRows, outerSizes, outerStrides);
+    const char *from = view.bytes + (outer + begin * group * innerStride) * elementBytes;
+    if (group == 1 && isRun) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(to + r * rowBytes, from + (columns[0] + r * innerStride) * elementBytes, width * elementBytes);
+    } else {
+      int64_t whole = std::min(rows, inner / group - begin); // the last group may have fewer k
+      for (int64_t i = 0; i < width; ++i) {
+        const char *column = from + columns[i] * elementBytes;
+        char *lane = to + i * group * elementBytes;
+        for (int64_t r = 0; r < whole; ++r)
+          for (int64_t g = 0; g < group; ++g)
+            std::memcpy(lane + r * rowBytes + g * elementBytes, column + (r * group + g) * innerStride * elementBytes,
+                        elementBytes);
+        for (int64_t g = 0; whole < rows && g < inner % group; ++g)
+          std::memcpy(lane + whole * rowBytes + g * elementBytes,
+                      column + (whole * group + g) * innerStride * elementBytes, elementBytes);
+      }
+    }
+    row += rows;
+    to += rows * rowBytes;
   }
 }
 
-std::vector<char> pack(const WeightView &view, int64_t panelWidth) {
-  int64_t panels = llvm::divideCeil(view.columns, panelWidth), panelSize = view.packedCount() * panelWidth;
-  std::vector<char> packed(view.batches * panels * panelSize * view.elementBytes);
-  auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      char *to = packed.data() + i * panelSize * view.elementBytes;
-      switch (view.elementBytes) {
-      case 8:
-        packPanel(view, i / panels, i % panels, panelWidth, reinterpret_cast<uint64_t *>(to));
-        break;
-      case 4:
-        packPanel(view, i / panels, i % panels, panelWidth, reinterpret_cast<uint32_t *>(to));
-        break;
-      case 2:
-        packPanel(view, i / panels, i % panels, panelWidth, reinterpret_cast<uint16_t *>(to));
-        break;
-      default:
-        packPanel(view, i / panels, i % panels, panelWidth, reinterpret_cast<uint8_t *>(to));
-      }
+using PackRows = void (*)(const WeightView &, int64_t, int64_t, int64_t, int64_t, int64_t, char *);
+
+template <int64_t group> static PackRows choosePackRows(int64_t elementBytes) {
+  switch (elementBytes) {
+  case 1:
+    return packRows<1, group>;
+  case 2:
+    return packRows<2, group>;
+  case 4:
+    return packRows<4, group>;
+  case 8:
+    return packRows<8, group>;
+  }
+  llvm_unreachable("elements have 1, 2, 4 or 8 bytes");
+}
+
+static PackRows choosePackRows(const WeightView &view) {
+  switch (view.group) {
+  case 1:
+    return choosePackRows<1>(view.elementBytes);
+  case 2:
+    return choosePackRows<2>(view.elementBytes);
+  case 4:
+    return choosePackRows<4>(view.elementBytes);
+  }
+  llvm_unreachable("groups have 1, 2 or 4 elements");
+}
+
+ByteSource pack(const WeightView &view, int64_t panelWidth) {
+  int64_t panels = llvm::divideCeil(view.columns, panelWidth), rows = view.rows();
+  uint64_t unit = panelWidth * view.group * view.elementBytes;
+  auto make = [=, packRows = choosePackRows(view)](uint64_t first, MutableArrayRef<char> to) {
+    int64_t next = first;
+    while (!to.empty()) {
+      int64_t panel = next / rows, row = next % rows, count = std::min<int64_t>(rows - row, to.size() / unit);
+      packRows(view, panel / panels, panel % panels, panelWidth, row, count, to.data());
+      next += count;
+      to = to.drop_front(count * unit);
     }
   };
-  int64_t count = view.batches * panels;
-  // Packing is bound by memory; a second thread is worth its start only for large weights.
-  if (packed.size() < (1 << 20)) {
-    run(0, count);
-    return packed;
-  }
-  std::thread other(run, 0, count / 2);
-  run(count / 2, count);
-  other.join();
-  return packed;
+  return {view.batches * panels * rows * unit, unit, make};
 }
 
 std::string getPackedName(const WeightView &view, int64_t panel) {

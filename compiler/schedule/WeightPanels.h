@@ -1,13 +1,14 @@
 //===- WeightPanels.h - weights in panels of columns ----------------------===//
 #pragma once
 
+#include "compiler/ByteSource.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace ptc {
 
@@ -21,16 +22,17 @@ struct WeightView {
   llvm::SmallVector<int64_t> batchSizes, batchStrides;
   llvm::SmallVector<int64_t> kSizes, kStrides;
 
-  int64_t group = 1; ///< elements of the innermost k that lie side by side
+  int64_t group = 1; ///< elements of the innermost k that lie side by side: 1, 2 or 4
 
   int64_t kCount() const { return llvm::product_of(kSizes); }
   int64_t innerSize() const { return kSizes.empty() ? 1 : kSizes.back(); }
-  /// With the innermost k padded to whole groups.
-  int64_t packedCount() const { return kCount() / innerSize() * llvm::alignTo(innerSize(), group); }
+  /// Groups of k in a panel.
+  int64_t rows() const { return kCount() / innerSize() * llvm::divideCeil(innerSize(), group); }
 };
 
-/// [batch][panel][k / group][panelWidth][group], with zeros beyond the last column and k.
-std::vector<char> pack(const WeightView &view, int64_t panelWidth);
+/// [batch][panel][k / group][panelWidth][group], with zeros beyond the last column and k, by units of
+/// [panelWidth][group]. The view's bytes must outlive the answer.
+ByteSource pack(const WeightView &view, int64_t panelWidth);
 
 /// Says what pack answers: equal names, equal bytes of the same weight.
 std::string getPackedName(const WeightView &view, int64_t panelWidth);

@@ -5,6 +5,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace ptc::pieces {
@@ -25,15 +26,31 @@ static void splitRow(const float *from, uint16_t *to, int64_t place) {
   }
 }
 
-std::vector<uint16_t> split(llvm::ArrayRef<float> packed, int64_t k) {
-  int64_t panels = packed.size() / (k * kColumns), steps = llvm::divideCeil(k, kStep);
-  std::vector<uint16_t> result(panels * steps * kStepElements);
-  for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t row = 0; row < k; ++row) {
-      int64_t step = panel * steps + row / kStep, pair = row % kPairs, place = row % kStep / kPairs;
-      splitRow(&packed[(panel * k + row) * kColumns], &result[step * kStepElements + pair * 2 * kColumns], place);
-    }
+bool exist(llvm::ArrayRef<char> numbers) {
+  bool result = true;
+  for (; !numbers.empty(); numbers = numbers.drop_front(sizeof(float))) {
+    float number;
+    std::memcpy(&number, numbers.data(), sizeof number);
+    result &= std::abs(number) < kLargest; // false for NaN
+  }
   return result;
+}
+
+ByteSource split(ByteSource packed, int64_t k) {
+  constexpr uint64_t kRowBytes = kColumns * sizeof(float), kStepBytes = kStepElements * sizeof(uint16_t);
+  int64_t steps = llvm::divideCeil(k, kStep), panels = packed.size / (k * kRowBytes);
+  auto make = [=](uint64_t first, llvm::MutableArrayRef<char> to) {
+    for (int64_t next = first; !to.empty(); ++next, to = to.drop_front(kStepBytes)) {
+      int64_t begin = next % steps * kStep, count = std::min(kStep, k - begin);
+      float rows[kStep * kColumns] = {};
+      packed.make(next / steps * k + begin, {reinterpret_cast<char *>(rows), count * kRowBytes});
+      uint16_t step[kStepElements];
+      for (int64_t row = 0; row < kStep; ++row)
+        splitRow(rows + row * kColumns, step + row % kPairs * 2 * kColumns, row / kPairs);
+      std::memcpy(to.data(), step, kStepBytes);
+    }
+  };
+  return {panels * steps * kStepBytes, kStepBytes, make};
 }
 
 bool pays(int64_t rows, int64_t k, int64_t columns) {

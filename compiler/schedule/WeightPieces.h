@@ -9,10 +9,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/ByteSource.h"
+
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace ptc::pieces {
 
@@ -32,8 +33,11 @@ constexpr int64_t kRowBytesInCache = 1280 << 10, kRowsTogether = 128;
 /// Numbers below this: their products and sums, of pieces or not, are no infinities.
 constexpr float kLargest = 0x1p50f;
 
-/// Bits of bf16 of packed weights [panels][k][16], all below kLargest.
-std::vector<uint16_t> split(llvm::ArrayRef<float> packed, int64_t k);
+/// Whether all of the f32 numbers are below kLargest.
+bool exist(llvm::ArrayRef<char> numbers);
+
+/// Of packed weights [panels][k][16], whose unit is a row, by units of a step.
+ByteSource split(ByteSource packed, int64_t k);
 
 /// Whether a product of `rows` by weights [k][columns] takes less time from pieces than in f32 or than splitting the
 /// weights when they are used. Pieces are half as much again in the artifact and in memory: large weights stay whole.

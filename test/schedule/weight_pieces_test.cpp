@@ -33,8 +33,14 @@ TEST_CASE("pieces add up to the numbers they are of, exactly") {
   for (float &weight : weights)
     weight = sign(random) * std::exp2(exponent(random));
   weights[0] = -0.0f;
-  std::vector<uint16_t> split = pieces::split(weights, kRows);
-  REQUIRE(split.size() == kPanels * kSteps * pieces::kStepElements);
+  constexpr uint64_t kRowBytes = pieces::kColumns * sizeof(float);
+  auto read = [&](uint64_t first, llvm::MutableArrayRef<char> to) {
+    std::memcpy(to.data(), reinterpret_cast<const char *>(weights.data()) + first * kRowBytes, to.size());
+  };
+  ByteSource source = pieces::split({weights.size() * sizeof(float), kRowBytes, read}, kRows);
+  std::vector<uint16_t> split(kPanels * kSteps * pieces::kStepElements);
+  REQUIRE(source.size == split.size() * sizeof(uint16_t));
+  source.read(0, {reinterpret_cast<char *>(split.data()), source.size});
   for (int64_t panel = 0; panel < kPanels; ++panel)
     for (int64_t k = 0; k < kSteps * pieces::kStep; ++k)
       for (int64_t column = 0; column < pieces::kColumns; ++column) {
@@ -45,6 +51,17 @@ TEST_CASE("pieces add up to the numbers they are of, exactly") {
         float expected = k < kRows ? weights[(panel * kRows + k) * pieces::kColumns + column] : 0;
         REQUIRE(sum == expected);
       }
+}
+
+TEST_CASE("numbers have pieces unless their sums could be infinite") {
+  auto exist = [](std::vector<float> numbers) {
+    return pieces::exist({reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)});
+  };
+  CHECK(exist({}));
+  CHECK(exist({1, -2, 0x1p49f, -0.0f}));
+  CHECK_FALSE(exist({1, -0x1p50f}));
+  CHECK_FALSE(exist({INFINITY, 1}));
+  CHECK_FALSE(exist({1, NAN, 1}));
 }
 
 TEST_CASE("pieces pay for some rows and not too large weights") {
