@@ -1,4 +1,4 @@
-//===- ByteSource.h - bytes made where they are written ---------------------===//
+//===- ByteSource.h - bytes made where they are written --------------------===//
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -8,8 +8,8 @@
 
 namespace ptc {
 
-/// Bytes that nothing but the output needs, such as weights in the order that kernels read them. Gigabytes of them never
-/// lie in memory together: each part is made, in a cache, where it is written.
+/// Bytes that nothing but the output needs, such as weights in the order that kernels read them. Gigabytes of them
+/// never lie in memory together: each part is made, in a cache, where it is written.
 struct ByteSource {
   uint64_t size;
   uint64_t unit; ///< divides `size`; below a page

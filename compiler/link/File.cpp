@@ -15,7 +15,9 @@ namespace ptc::link {
 
 Expected<File> File::open(StringRef path) {
   int descriptor = -1;
-  if (std::error_code error = sys::fs::openFileForReadWrite(path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_None))
+  std::error_code error =
+      sys::fs::openFileForReadWrite(path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_None);
+  if (error)
     return createStringError(error, path + ": " + error.message() + " (cannot write the output)");
   return File(descriptor, path);
 }

@@ -49,8 +49,9 @@ functions = [
 CLOSE = (1e-3, 2e-4)
 
 transforms = [
-    *(op(f"fft.{n}", lambda a: (fft.fft(a), fft.ifft(a)), z(3, n), tolerance=CLOSE) for n in (1, 2, 8, 12, 31, 37, 100, 256, 1021)),
-    *(op(f"rfft.{n}", lambda a, n=n: fft.irfft(fft.rfft(a) * 2, n), x(3, n), tolerance=CLOSE) for n in (1, 2, 9, 16, 400)),
+    *(op(f"fft.{n}", lambda a: (fft.fft(a), fft.ifft(a)), z(3, n), tolerance=CLOSE)
+      for n in (1, 2, 8, 12, 31, 37, 67, 100, 134, 256, 1021, 4000)),
+    *(op(f"rfft.{n}", lambda a, n=n: fft.irfft(fft.rfft(a) * 2, n), x(3, n), tolerance=CLOSE) for n in (1, 2, 9, 16, 400, 1536)),
     *(op(f"fft.norm.{norm}", lambda a, norm=norm: (fft.fft(a, norm=norm), fft.ifft(a, norm=norm), fft.rfft(a, norm=norm)), x(3, 10), tolerance=CLOSE)
       for norm in ("ortho", "forward", "backward")),
     op("fft.sizes", lambda a: (fft.fft(a, 4), fft.fft(a, 12, 0), fft.irfft(a, 7), fft.rfft(a, 5)), x(5, 9), tolerance=CLOSE),
@@ -60,6 +61,8 @@ transforms = [
     op("hfft", lambda a: (fft.hfft(a), fft.ihfft(a.real)), z(3, 6), tolerance=CLOSE),
     op("hfft2", lambda a: (fft.hfft2(a), fft.ihfft2(a.real)), z(3, 6), tolerance=CLOSE),
     op("fft.f64", lambda a: torch.view_as_real(fft.fft(a)), x(3, 50, dtype=torch.float64)),
+    op("fft.f64.stages", lambda a: torch.view_as_real(fft.fft(a)), x(3, 294, dtype=torch.float64)),
+    op("fft.real", lambda a: (fft.fft(a, dim=0), fft.fftn(a, dim=(0, 1)).real), x(128, 90, 3), tolerance=CLOSE),
     op("fft.frequencies", lambda a: (fft.fftfreq(7, 0.5) + a, fft.rfftfreq(8) + a[:5]), x(7)),
     op("fftshift", lambda a: (fft.fftshift(a), fft.ifftshift(a, 1)), x(4, 5)),
     op("stft", lambda a, w: torch.stft(a, 16, 5, 12, w, return_complex=True), x(2, 80), x(12, low=0.5), tolerance=CLOSE),

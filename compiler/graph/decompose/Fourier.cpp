@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/graph/decompose/FourierStages.h"
 #include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Table.h"
 
@@ -20,22 +21,31 @@ static T viewAsComplex(B &b, T pairs) {
   return b.complex(b.select(pairs, -1, b.size(0)), b.select(pairs, -1, b.size(1)));
 }
 
-/// Along one dimension, not scaled.
+/// In the type that PyTorch computes in.
+static T asNumbers(B &b, T x) {
+  x = b.toFloating(x);
+  return isComplex(x.dtype()) ? x : b.toOpmath(x);
+}
+
+static T asComplex(B &b, T x) {
+  x = asNumbers(b, x);
+  return isComplex(x.dtype()) ? x : b.to(x, mlir::ComplexType::get(x.dtype()));
+}
+
+/// Along one dimension, not scaled; of complex numbers or of real ones.
 static T transform(B &b, T x, int64_t dim, bool isForward) {
-  T result = b.matrix(isForward ? "fourier" : "fourier_inverse", {b.moveDim(x, dim, -1)})[0];
+  x = b.moveDim(x, dim, -1);
+  std::optional<int64_t> n = getConstant(x.size(-1));
+  auto factors = n ? getFourierFactors(*n) : std::nullopt;
+  T result = factors ? transformByStages(b, x, *factors, isForward)
+                     : b.matrix(isForward ? "fourier" : "fourier_inverse", {asComplex(b, x)})[0];
   return b.moveDim(result, -1, dim);
 }
 
 static T transformAll(B &b, T x, DimsRef dims, bool isForward) {
   for (int64_t dim : dims)
     x = transform(b, x, dim, isForward);
-  return x;
-}
-
-/// As complex numbers of the type that PyTorch computes in.
-static T asComplex(B &b, T x) {
-  x = b.toFloating(x);
-  return isComplex(x.dtype()) ? x : b.to(x, mlir::ComplexType::get(opmath(x.dtype())));
+  return asComplex(b, x);
 }
 
 static T scaled(B &b, T x, AffineExpr count, double power) {
@@ -116,13 +126,13 @@ static T sized(B &b, T x, const OptInts &sizes, DimsRef dims, bool isHalf = fals
 }
 
 static T complexToComplex(B &b, T x, const OptInts &sizes, DimsRef dims, Str norm, bool isForward) {
-  x = sized(b, asComplex(b, x), sizes, dims);
+  x = sized(b, asNumbers(b, x), sizes, dims);
   return scaled(b, transformAll(b, x, dims, isForward), countOf(b, x, dims), powerOf(norm, isForward));
 }
 
 /// The half spectrum along the last of dims; for ihfft the inverse transform.
 static T realToComplex(B &b, T x, const OptInts &sizes, DimsRef dims, Str norm, bool isForward) {
-  x = sized(b, asComplex(b, x), sizes, dims);
+  x = sized(b, asNumbers(b, x), sizes, dims);
   AffineExpr count = countOf(b, x, dims);
   T half = firstHalf(b, transform(b, x, dims.back(), isForward), dims.back());
   return scaled(b, transformAll(b, half, dims.drop_back(), isForward), count, powerOf(norm, isForward));
@@ -158,7 +168,7 @@ static void addTransforms(Table &t) {
     return scaled(b, transformAll(b, x, dims, forward), countOf(b, x, dims), powerOf(normalization));
   });
   t.def("_fft_r2c", [](B &b, T x, Dims dims, int64_t normalization, bool onesided) {
-    T result = transform(b, asComplex(b, x), dims.back(), true);
+    T result = transform(b, asNumbers(b, x), dims.back(), true);
     result = onesided ? firstHalf(b, result, b.dim(x, dims.back())) : result;
     result = transformAll(b, result, DimsRef(dims).drop_back(), true);
     return scaled(b, result, countOf(b, x, dims), powerOf(normalization));
@@ -207,7 +217,7 @@ static T stft(B &b, T x, int64_t size, std::optional<int64_t> hop, std::optional
     pieces = pieces * b.padDim(shape, 0, b.size((size - length) / 2), b.size(size - length - (size - length) / 2), 0);
   }
   bool isHalf = onesided.value_or(!isComplex(pieces.dtype()));
-  T spectrum = transform(b, asComplex(b, pieces), -1, true);
+  T spectrum = transform(b, asNumbers(b, pieces), -1, true);
   spectrum = b.transpose(isHalf ? firstHalf(b, spectrum, -1) : spectrum, 1, 2);
   spectrum = normalized ? scaled(b, spectrum, b.size(size), -0.5) : spectrum;
   spectrum = isVector ? b.squeeze(spectrum, 0) : spectrum;
