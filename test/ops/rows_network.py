@@ -72,6 +72,7 @@ convolution = [
     op("unfold_fold", lambda a: F.fold(F.unfold(a, 3, padding=1, stride=2), (6, 6), 3, padding=1, stride=2), x(2, 3, 6, 6)),
     *(op(f"conv2d.weights.{i}.{o}.{h}x{w}.{p}", Convolved(i, o, p), x(n, i, h, w), tolerance=(1e-4, 1e-4))
       for n, i, o, h, w, p in ((1, 64, 64, 28, 28, 1), (2, 32, 48, 13, 17, 1), (1, 64, 32, 9, 9, 0), (1, 96, 80, 15, 30, 2))),
+    *(op(f"conv2d.first.{o}", Convolved(3, o, 1, stride=2), x(1, 3, 70, 67), tolerance=(1e-4, 1e-4)) for o in (32, 40, 64)),
     op("conv2d.dynamic", lambda a, w: F.conv2d(a, w, padding=1, stride=2), x(1, 3, 8, 8), x(4, 3, 3, 3),
        dynamic=({2: H}, None), other=(x(1, 3, 13, 8), x(4, 3, 3, 3))),
     op("conv1d.few_outputs", lambda a, w: F.conv1d(a, w, padding=3, dilation=2), x(2, 32, 30), x(3, 32, 5), tolerance=(1e-4, 1e-4)),
