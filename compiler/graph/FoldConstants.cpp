@@ -5,6 +5,7 @@
 #include "compiler/graph/ConstantValues.h"
 #include "compiler/graph/ConstantView.h"
 #include "compiler/import/Weights.h"
+#include "dialects/prims/Compute.h"
 #include "dialects/prims/Structure.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,7 +23,7 @@ namespace ptc {
 
 namespace {
 
-/// A value may become so much larger than the weights that it is made of.
+/// A value may become so much larger than the weights, or the product, that it is made of.
 constexpr int64_t kGrowth = 2;
 /// ... or so large from constants alone, in bytes.
 constexpr int64_t kFree = 16 << 10;
@@ -105,11 +106,13 @@ int64_t Folder::getLeafBytes(Value value) {
     return it->second;
   constexpr int64_t kPlenty = int64_t(1) << 60;
   int64_t bytes = 0;
-  if (Operation *op = value.getDefiningOp())
+  Operation *op = value.getDefiningOp();
+  if (op)
     for (Value operand : op->getOperands()) // counted once for each way that leads there
       bytes = std::min(bytes + getLeafBytes(operand), kPlenty);
-  else
-    bytes = countBytes(value);
+  // A product is not computed where it is read: each call would write and read all of it.
+  if (!op || llvm::isa<prims::ContractOp, prims::ConvolutionOp>(op))
+    bytes = std::max(bytes, countBytes(value));
   return leafBytes[value] = bytes;
 }
 

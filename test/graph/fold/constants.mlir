@@ -22,3 +22,16 @@ func.func @mask(%x: tensor<1024x1024xi1> {ptc.input = "x"}) -> tensor<1024x1024x
   %0 = prims.and %x, %m : (tensor<1024x1024xi1>, tensor<1024x1024xi1>) -> tensor<1024x1024xi1>
   return %0 : tensor<1024x1024xi1>
 }
+
+// A product is: each call would compute, write and read it. So is what its reader would make of it.
+// CHECK-LABEL: @product
+// CHECK-SAME: %[[W:[^ ]*]]: tensor<256x256xf32> {ptc.weight
+// CHECK-NEXT: prims.add %arg0, %[[W]]
+func.func @product(%x: tensor<256x256xf32> {ptc.input = "x"}) -> tensor<256x256xf32> {
+  %i = prims.iota {dim = 0 : i64, sizes = array<i64: 256, 1>, dtype = f32} : () -> tensor<256x1xf32>
+  %j = prims.iota {dim = 1 : i64, sizes = array<i64: 1, 256>, dtype = f32} : () -> tensor<1x256xf32>
+  %p = prims.contract %i, %j {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<256x1xf32>, tensor<1x256xf32>) -> tensor<256x256xf32>
+  %n = prims.neg %p : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %0 = prims.add %x, %n : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
