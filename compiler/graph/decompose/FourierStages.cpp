@@ -27,6 +27,10 @@ std::optional<SmallVector<int64_t>> getFourierFactors(int64_t n) {
     int64_t cost;
     SmallVector<int64_t> factors;
   };
+  // What the first stage's results are turned by are 2 n constants.
+  constexpr int64_t kMost = 1 << 20;
+  if (n < 1 || n > kMost)
+    return std::nullopt;
   if (n == 1)
     return SmallVector<int64_t>{1};
   std::map<int64_t, std::optional<Plan>> plans = {{1, Plan{0, {}}}};
