@@ -3,6 +3,7 @@
 #include "compiler/Cache.h"
 
 #include "compiler/OutputFile.h"
+#include "compiler/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -10,7 +11,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
@@ -18,7 +18,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -51,13 +50,7 @@ std::string hashTexts(ArrayRef<StringRef> texts) {
     for (size_t i; (i = next++) < pieces.size();)
       hashes[i] = hashPiece(pieces[i]);
   };
-  size_t threads = pieces.size() > texts.size() + 1 ? hardware_concurrency().compute_thread_count() : 1;
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(threads, pieces.size()); ++i)
-    others.emplace_back(run);
-  run();
-  for (std::thread &other : others)
-    other.join();
+  runOnThreads(pieces.size() > texts.size() + 1 ? pieces.size() : 1, run);
   std::string all;
   for (auto [piece, hash] : zip(pieces, hashes))
     all += hash + (piece.size() == kPiece ? "+" : ".");

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 using namespace llvm;
 

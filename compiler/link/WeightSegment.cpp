@@ -121,7 +121,7 @@ Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
   Expected<File> file = File::open(path);
   if (!file)
     return file.takeError();
-  if (Error error = file->resize(offset + end)) // gaps between weights are zeros
+  if (Error error = file->resize(offset + end)) // its parts come in any order
     return error;
   if (Error error = file->write(headers->file.e_phoff, asBytes(headers->segments)))
     return error;

@@ -8,15 +8,14 @@
 #include "compiler/link/WeightWriter.h"
 
 #include "compiler/ByteSource.h"
+#include "compiler/Threads.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Threading.h"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 using namespace llvm;
@@ -102,12 +101,7 @@ Error writeWeights(File &file, uint64_t offset, uint64_t size, ArrayRef<WeightPi
       }
     }
   };
-  std::vector<std::thread> others;
-  for (uint64_t i = 1; i < std::min<uint64_t>(hardware_concurrency().compute_thread_count(), pages); ++i)
-    others.emplace_back(run);
-  run();
-  for (std::thread &other : others)
-    other.join();
+  runOnThreads(pages, run);
   return result;
 }
 

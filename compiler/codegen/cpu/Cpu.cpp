@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/Cpu.h"
 
 #include "compiler/Cache.h"
+#include "compiler/Threads.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
 
@@ -11,14 +12,12 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <thread>
 
 using namespace llvm;
 
@@ -121,13 +120,7 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
   };
   // A few kernels are done before another thread has started.
   constexpr size_t kFew = 4;
-  size_t threads = std::min<size_t>(hardware_concurrency().compute_thread_count(), divideCeil(todo.size(), kFew));
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < threads; ++i)
-    others.emplace_back(run);
-  run();
-  for (std::thread &other : others)
-    other.join();
+  runOnThreads(divideCeil(todo.size(), kFew), run);
 }
 
 static RegisterFile getRegisters(const Target &target) {

@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 
 using namespace mlir;
 
@@ -63,12 +64,11 @@ struct Root {
   double re, im;
   Root(int64_t k, int64_t n) {
     k = ((k % n) + n) % n;
-    // From the nearest axis on.
-    int64_t quarter = (4 * k + n / 2) / n % 4;
-    double angle = 2 * M_PI * double(4 * k - (4 * k + n / 2) / n * n) / double(4 * n);
-    double c = std::cos(angle), s = std::sin(angle);
-    re = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
-    im = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+    int64_t quarters = (4 * k + n / 2) / n; // to the nearest axis
+    double angle = 2 * M_PI * double(4 * k - quarters * n) / double(4 * n);
+    re = std::cos(angle), im = std::sin(angle);
+    for (; quarters > 0; --quarters)
+      re = -std::exchange(im, re);
   }
 };
 
