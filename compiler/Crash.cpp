@@ -8,6 +8,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -116,6 +117,7 @@ void installCrashHandler(int argc, char **argv) {
 
   // LLVM's handler removes files registered with RemoveFileOnSignal, on its own stack, before it calls ours.
   llvm::sys::AddSignalHandler(onCrash, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of what writes it
   llvm::sys::DisableSystemDialogsOnCrash();
   llvm::install_fatal_error_handler(
       [](void *, const char *reason, bool) {

@@ -2,11 +2,9 @@
 
 #include "compiler/link/File.h"
 
-#include "llvm/Support/FileSystem.h"
-
 #include <cerrno>
-#include <climits>
-#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
 
@@ -30,34 +28,26 @@ File::~File() {
     ::close(descriptor);
 }
 
-static Error cannotWrite(StringRef path) {
-  return createStringError(path + ": " + StringRef(std::strerror(errno)) + " (cannot write the weights)");
+static Error cannotWrite(StringRef path, std::error_code error) {
+  return createStringError(error, path + ": " + error.message() + " (cannot write the weights)");
 }
 
-Error File::resize(uint64_t size) {
-  return ::ftruncate(descriptor, size) == 0 ? Error::success() : cannotWrite(path);
+Error File::grow(uint64_t size) {
+  int error;
+  do
+    error = ::posix_fallocate(descriptor, 0, size);
+  while (error == EINTR);
+  return error ? cannotWrite(path, std::error_code(error, std::generic_category())) : Error::success();
 }
 
-Error File::write(uint64_t offset, ArrayRef<char> bytes) {
-  iovec part = {const_cast<char *>(bytes.data()), bytes.size()};
-  return write(offset, MutableArrayRef(part));
-}
-
-Error File::write(uint64_t offset, MutableArrayRef<iovec> parts) {
-  while (!parts.empty()) {
-    ssize_t count = ::pwritev(descriptor, parts.data(), std::min<size_t>(parts.size(), IOV_MAX), offset);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0 || (count == 0 && parts.front().iov_len > 0))
-      return cannotWrite(path);
-    offset += count;
-    size_t done = count;
-    for (; !parts.empty() && parts.front().iov_len <= done; parts = parts.drop_front())
-      done -= parts.front().iov_len;
-    if (done > 0)
-      parts.front() = {static_cast<char *>(parts.front().iov_base) + done, parts.front().iov_len - done};
-  }
-  return Error::success();
+Expected<sys::fs::mapped_file_region> File::map(uint64_t begin, uint64_t size) {
+  std::error_code error;
+  sys::fs::mapped_file_region region(sys::fs::convertFDToNativeFile(descriptor),
+                                     sys::fs::mapped_file_region::readwrite, size, begin, error);
+  if (error)
+    return cannotWrite(path, error);
+  ::madvise(region.data(), region.size(), MADV_HUGEPAGE); // a wish: how the file's cache is made
+  return region;
 }
 
 } // namespace ptc::link

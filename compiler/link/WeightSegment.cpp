@@ -121,12 +121,11 @@ Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
   Expected<File> file = File::open(path);
   if (!file)
     return file.takeError();
-  if (Error error = file->resize(offset + end)) // its parts come in any order
-    return error;
-  if (Error error = file->write(headers->file.e_phoff, asBytes(headers->segments)))
-    return error;
-  if (Error error = file->write(headers->file.e_shoff, asBytes(headers->sections)))
-    return error;
+  auto linked = file->map(0, headers->fileSize);
+  if (!linked)
+    return linked.takeError();
+  copy(asBytes(headers->segments), linked->data() + headers->file.e_phoff);
+  copy(asBytes(headers->sections), linked->data() + headers->file.e_shoff);
   return writeWeights(*file, offset, end, weights);
 }
 
