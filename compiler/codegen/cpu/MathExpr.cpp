@@ -8,17 +8,11 @@
 #include "llvm/IR/Module.h"
 
 #include <cmath>
+#include <vector>
 
 using namespace llvm;
 
 namespace ptc::cpu {
-
-/// Adding 1.5 * 2^(mantissa bits) leaves the integer in the low bits.
-Nearest nearest(Real x) {
-  Real magic = x.number(isDouble(x) ? 0x1.8p52 : 0x1.8p23);
-  Real shifted = x + magic;
-  return {shifted - magic, bitsOf(shifted) - bitsOf(magic)};
-}
 
 /// Whether the kernel's machine has vector registers of so many bits (KernelEmitter says it).
 static bool hasRegisters(Ir &b, unsigned bits) {
@@ -27,13 +21,82 @@ static bool hasRegisters(Ir &b, unsigned bits) {
   return most >= bits;
 }
 
+bool fillsAvx512(Real x) {
+  auto *vector = dyn_cast<FixedVectorType>(x.v->getType());
+  constexpr unsigned kRegisterBits = 512;
+  return vector && vector->getPrimitiveSizeInBits() == kRegisterBits && hasRegisters(*x.b, kRegisterBits);
+}
+
+/// Adding 1.5 * 2^(mantissa bits) leaves the integer in the low bits.
+Nearest nearest(Real x) {
+  Real magic = x.number(isDouble(x) ? 0x1.8p52 : 0x1.8p23);
+  Real shifted = x + magic;
+  return {fillsAvx512(x) ? roundEven(x) : shifted - magic, bitsOf(shifted) - bitsOf(magic)};
+}
+
+/// The polynomials' coefficients, [degree + 1][intervals], by interpolation at Chebyshev's nodes; of |x| scale - i, from
+/// -1/2 to 1/2, on interval i.
+static std::vector<std::vector<float>> interpolate(const OddTable &table) {
+  std::vector<std::vector<float>> coefficients(table.degree + 1, std::vector<float>(table.intervals));
+  double end = (table.intervals - 0.5) / table.scale;
+  for (unsigned i = 0; i < table.intervals; ++i) {
+    // Of f(x) / x around 0, where errors are to be as small as f.
+    unsigned count = i == 0 ? table.degree : table.degree + 1;
+    std::vector<double> nodes(count), values(count);
+    for (unsigned k = 0; k < count; ++k) {
+      double cosine = std::cos((2 * k + 1) * M_PI / (2 * count)), node = i == 0 ? (1 + cosine) / 4 : cosine / 2;
+      double value = table.f((i + node) / table.scale);
+      if (i + 1 == table.intervals)
+        value += (1 - table.f(end)) * (node + 0.5);
+      nodes[k] = node;
+      values[k] = i == 0 ? value / node : value;
+    }
+    for (unsigned k = 1; k < count; ++k) // Newton's divided differences
+      for (unsigned j = count - 1; j >= k; --j)
+        values[j] = (values[j] - values[j - 1]) / (nodes[j] - nodes[j - k]);
+    std::vector<double> powers = {values.back()};
+    for (unsigned k = count - 1; k-- > 0;) { // times (x - node), plus values[k]
+      powers.push_back(powers.back());
+      for (unsigned j = powers.size() - 2; j > 0; --j)
+        powers[j] = powers[j - 1] - nodes[k] * powers[j];
+      powers[0] = values[k] - nodes[k] * powers[0];
+    }
+    for (unsigned k = 0; k < count; ++k)
+      coefficients[k + table.degree + 1 - count][i] = powers[k];
+  }
+  return coefficients;
+}
+
+Real lookUp(Real x, const OddTable &table) {
+  constexpr unsigned kLanes = 16;
+  Ir &b = *x.b;
+  float end = (table.intervals - 0.5) / table.scale;
+  Real most = x.number(std::nextafter(end, 0.f)), magnitude = abs(x);
+  magnitude = select(magnitude > most, most, magnitude);
+  Real number = roundEven(magnitude * table.scale), d = fma(magnitude, table.scale, -number);
+  Bits index = bitsOf(number + 0x1p23); // of which the low bits count
+  auto coefficient = [&, all = interpolate(table)](unsigned k) {
+    auto part = [&](unsigned i) {
+      return ConstantDataVector::get(b.getContext(), ArrayRef(all[k]).slice(i * kLanes, kLanes));
+    };
+    if (table.intervals == kLanes)
+      return x.with(b.CreateIntrinsic(Intrinsic::x86_avx512_permvar_sf_512, {}, {part(0), index.v}));
+    return x.with(b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {part(0), index.v, part(1)}));
+  };
+  Real sum = coefficient(table.degree);
+  for (unsigned k = table.degree - 1; k > 1; --k)
+    sum = fma(sum, d, coefficient(k));
+  // The two largest terms are rounded last, so that errors are those of f's slope and of one sum.
+  return withSignOf(fma(coefficient(1), d, fma(sum * d, d, coefficient(0))), x);
+}
+
 /// AVX-512 has an instruction; else two steps, as 2^n itself may be out of range.
 Real scaleByPower(Real x, Nearest n) {
-  auto *vector = dyn_cast<FixedVectorType>(x.v->getType());
-  constexpr unsigned kRegisterBits = 512, kRoundAsSet = 4;
-  if (vector && vector->getPrimitiveSizeInBits() == kRegisterBits && hasRegisters(*x.b, kRegisterBits)) {
+  if (fillsAvx512(x)) {
+    constexpr unsigned kRoundAsSet = 4;
     auto scale = isDouble(x) ? Intrinsic::x86_avx512_mask_scalef_pd_512 : Intrinsic::x86_avx512_mask_scalef_ps_512;
-    Value *all = Constant::getAllOnesValue(x.b->getIntNTy(vector->getNumElements()));
+    unsigned lanes = cast<FixedVectorType>(x.v->getType())->getNumElements();
+    Value *all = Constant::getAllOnesValue(x.b->getIntNTy(lanes));
     return x.with(x.b->CreateIntrinsic(scale, {}, {x.v, n.number.v, x.v, all, x.b->getInt32(kRoundAsSet)}));
   }
   int64_t mantissaBits = isDouble(x) ? 52 : 23, bias = isDouble(x) ? 1023 : 127;

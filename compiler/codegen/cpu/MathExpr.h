@@ -130,6 +130,18 @@ Nearest nearest(Real x);
 /// x * 2^n, for |n| up to twice the exponent's range; rounded once unless it is denormal.
 Real scaleByPower(Real x, Nearest n);
 
+/// Whether `x` is a whole register of AVX-512, which has instructions of its own for the formula at hand.
+bool fillsAvx512(Real x);
+
+/// An odd function f of a vector that fills AVX-512: polynomials of |x| on intervals of width 1 / scale, of which the
+/// first is half as wide. f(0) = 0; from (intervals - 1/2) / scale on it is 1. `intervals`: 16 or 32; scale: a power of 2.
+struct OddTable {
+  double (*f)(double);
+  double scale;
+  unsigned intervals, degree;
+};
+Real lookUp(Real x, const OddTable &table);
+
 /// A positive normal number as m * 2^e with m in [sqrt(1/2), sqrt(2)).
 struct Decomposed {
   Real mantissa;

@@ -18,13 +18,19 @@ static Real expTail(Real r) {
                                 5.0000001201E-1});
 }
 
+/// exp(r) for |r| <= ln 2 / 2, interpolated at Chebyshev's nodes; all but the last sum is small.
+static Real expNearZero(Real r) {
+  Real tail = polynomial(r, {1.391894300E-3, 8.363178931E-3, 4.166666418E-2, 1.666657627E-1, 0.5});
+  return fma(tail, r * r, r) + 1.0;
+}
+
 static Real reduceByLn2(Real x, Real n) { return fma(n, -kLn2Low, fma(n, -kLn2High, x)); }
 
 /// f(x), but 0 for x below `least`. A product that underflows takes hundreds of cycles of microcode, and softmaxes have
-/// many: what a mask hides is exp(-inf).
+/// many: what a mask hides is exp(-inf). AVX-512 scales by an instruction, which such lanes leave out.
 static Real zeroBelow(Real x, double least, function_ref<Real(Real)> f) {
   Truth isBelow = x < least;
-  return select(isBelow, 0.0, f(select(isBelow, 0.0, x)));
+  return select(isBelow, 0.0, f(fillsAvx512(x) ? x : select(isBelow, 0.0, x)));
 }
 
 static Value *emitExpFrom(Ir &b, Value *value, double least) {
@@ -35,7 +41,7 @@ static Value *emitExpFrom(Ir &b, Value *value, double least) {
     x = select(x > 89.0, 89.0, x); // above, the result is infinity anyway
     Nearest n = nearest(x * M_LOG2E);
     Real r = reduceByLn2(x, n.number);
-    return scaleByPower(expTail(r) + r + 1.0, n);
+    return scaleByPower(expNearZero(r), n);
   }).v;
 }
 
@@ -53,7 +59,7 @@ Value *emitExp2(Ir &b, Value *value) {
     x = select(x > 129.0, 129.0, x);
     Nearest n = nearest(x);
     Real r = (x - n.number) * M_LN2;
-    return scaleByPower(expTail(r) + r + 1.0, n);
+    return scaleByPower(expNearZero(r), n);
   }).v;
 }
 
@@ -94,11 +100,13 @@ Value *emitCosh(Ir &b, Value *value) {
   return toFloat(0.5 * (e + 1.0 / e)).v;
 }
 
-/// Cephes' tanhf below 0.625; above, 1 - 2 / (exp(2x) + 1).
+/// By a table where there is an instruction for it; else Cephes' tanhf below 0.625, above 1 - 2 / (exp(2x) + 1).
 Value *emitTanh(Ir &b, Value *value) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "tanh", {value});
+  if (fillsAvx512(x))
+    return lookUp(x, {std::tanh, 2, 32, 7}).v;
   Real z = x * x;
   Real small = fma(polynomial(z, {-5.70498872745E-3, 2.06390887954E-2, -5.37397155531E-2, 1.33314422036E-1,
                                   -3.33332819422E-1}) * z, x, x);
@@ -108,11 +116,14 @@ Value *emitTanh(Ir &b, Value *value) {
   return withSignOf(select(a > 0.625, large, small), x).v;
 }
 
-/// After N. Juffa: an odd polynomial up to 0.93, above it 1 - exp(polynomial).
+/// By a table where there is an instruction for it; else after N. Juffa: an odd polynomial up to 0.93, above it 1 -
+/// exp(polynomial).
 Value *emitErf(Ir &b, Value *value) {
   Real x{&b, value};
   if (isDouble(x))
     return callLibm(b, "erf", {value});
+  if (fillsAvx512(x))
+    return lookUp(x, {std::erf, 4, 16, 6}).v;
   Real t = clamp(abs(x), 0.0, 4.0), s = x * x;
   Real large = polynomial(t, {-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1,
                               -6.34846687e-1, -1.28717512e-1});
