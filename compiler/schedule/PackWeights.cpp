@@ -360,23 +360,27 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   auto all = [](ArrayRef<int64_t> list, int64_t value) {
     return llvm::all_of(list, [&](int64_t i) { return i == value; });
   };
-  if (op.getKernel().size() != 2 || !all(op.getKernel(), 3) || !all(op.getStrides(), 1) || !all(op.getDilations(), 1) ||
-      op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() || !y.hasStaticShape())
+  size_t rank = op.getKernel().size();
+  if (rank < 2 || rank > 3 || !all(op.getKernel().take_back(2), 3) || !all(op.getStrides(), 1) ||
+      !all(op.getDilations(), 1) || op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() ||
+      !y.hasStaticShape())
     return false;
-  int64_t inputs = type.getDimSize(2), outputs = type.getDimSize(3), lanes = rules.vectorBytes / 4;
-  int64_t byRule = chooseWinograd(y.getDimSize(0), y.getShape().slice(1, 2), inputs, outputs, lanes, rules.matrixUnit);
+  int64_t frames = rank == 3 ? op.getKernel()[0] : 1, images = y.getDimSize(0) * (rank == 3 ? y.getDimSize(1) : 1);
+  int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = rules.vectorBytes / 4;
+  int64_t byRule = chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
+                                  rules.matrixUnit);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
   if (!m || inputs % lanes || outputs % lanes)
     return false;
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
   const Winograd &winograd = Winograd::get(m);
-  SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), inputs, panel};
+  SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), frames * inputs, panel};
   auto packed = RankedTensorType::get(shape, type.getElementType());
   auto transform = [&](StringRef name) {
     // Bytes of a file may lie anywhere.
     std::vector<float> values(type.getNumElements());
     std::memcpy(values.data(), weight->bytes.data(), values.size() * sizeof(float));
-    values = transformWeights(winograd, values.data(), inputs, outputs, panel);
+    values = transformWeights(winograd, values.data(), frames, inputs, outputs, panel);
     const char *bytes = reinterpret_cast<const char *>(values.data());
     weights.add(name, packed, std::vector<char>(bytes, bytes + values.size() * sizeof(float)));
   };

@@ -32,18 +32,19 @@ const Winograd &Winograd::get(int64_t m) {
   return m == 2 ? two : four;
 }
 
-std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t inputs, int64_t outputs,
-                                    int64_t panel) {
-  int64_t size = winograd.size(), panels = llvm::divideCeil(outputs, panel);
-  std::vector<float> packed(winograd.points() * panels * inputs * panel);
+std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
+                                    int64_t outputs, int64_t panel) {
+  int64_t size = winograd.size(), panels = llvm::divideCeil(outputs, panel), rows = frames * inputs;
+  std::vector<float> packed(winograd.points() * panels * rows * panel);
   std::vector<double> half(size * 3);
-  for (int64_t c = 0; c < inputs; ++c)
+  for (int64_t row = 0; row < rows; ++row)
     for (int64_t o = 0; o < outputs; ++o) {
+      const float *kernel = weights + (row / inputs * 9 * inputs + row % inputs) * outputs + o;
       for (int64_t i = 0; i < size; ++i)
         for (int64_t x = 0; x < 3; ++x) {
           double sum = 0;
           for (int64_t y = 0; y < 3; ++y)
-            sum += winograd.g[i * 3 + y] * weights[((y * 3 + x) * inputs + c) * outputs + o];
+            sum += winograd.g[i * 3 + y] * kernel[(y * 3 + x) * inputs * outputs];
           half[i * 3 + x] = sum;
         }
       for (int64_t i = 0; i < size; ++i)
@@ -51,7 +52,7 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
           double sum = 0;
           for (int64_t x = 0; x < 3; ++x)
             sum += half[i * 3 + x] * winograd.g[j * 3 + x];
-          packed[(((i * size + j) * panels + o / panel) * inputs + c) * panel + o % panel] = float(sum);
+          packed[(((i * size + j) * panels + o / panel) * rows + row) * panel + o % panel] = float(sum);
         }
     }
   return packed;

@@ -7,7 +7,9 @@
 //
 // where * is elementwise, and summed over the input channels before A is
 // applied. The sums are (m + 2)^2 matrix products, with (m + 2)^2 / (9 m^2) of
-// the direct form's multiplications.
+// the direct form's multiplications. Of a convolution over frames, with kernels of
+// t x 3 x 3, the t frames that an output frame is made of are so many times the
+// channels: the sums run over [t][C].
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -33,12 +35,13 @@ struct Winograd {
   static const Winograd &get(int64_t m);
 };
 
-/// G g G^T of weights [3][3][C][O], in panels: [points][ceil(O / panel)][C][panel].
-std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t inputs, int64_t outputs,
-                                    int64_t panel);
+/// G g G^T of weights [t][3][3][C][O], in panels: [points][ceil(O / panel)][t][C][panel].
+std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
+                                    int64_t outputs, int64_t panel);
 
 /// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time, 0 for the direct form.
-/// `pixels`: of one image's output, in height and width. `lanes`: floats of a vector register.
+/// `images`: or frames of the output; `pixels`: of one, in height and width. `inputs`: t C. `lanes`: floats of a vector
+/// register.
 int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs, int64_t lanes,
                        bool matrixUnit = false);
 

@@ -27,6 +27,7 @@ class Case:
     others: list[tuple] = field(default_factory=list)
     tolerance: float = 2e-5
     kernels: int | None = None  # how many it must become
+    algorithm: str | None = None  # what a kernel must run for x86-64-v4
     replayed: bool = False  # compared with PyTorch running the exported program: its decomposition changes shapes
 
     def exports(self):
@@ -85,6 +86,11 @@ def check(program: Path, case: Case, exported: torch.export.ExportedProgram, fol
             kernels = len(json.loads(ptc(program, "explain", model, "--json"))["kernels"])
             if kernels != case.kernels:
                 raise Failed(f"{model.suffix}: {kernels} kernels instead of {case.kernels}")
+        if case.algorithm is not None:
+            report = json.loads(ptc(program, "explain", model, "--march", "x86-64-v4", "--json"))
+            algorithms = [kernel.get("algorithm") for kernel in report["kernels"]]
+            if case.algorithm not in algorithms:
+                raise Failed(f"{model.suffix}: {algorithms} instead of {case.algorithm}")
         ptc(program, "compile", model, "-o", library)
         for args in [case.args, *case.others]:
             leaves = tree_leaves(copy.deepcopy(args))

@@ -91,6 +91,17 @@ class Branches(nn.Module):
         return (self.identity(x) + sum(f(x) for f in self.convolutions)).relu()
 
 
+class Frames(nn.Module):
+    """A convolution over frames, with an epilogue that reads its place in each."""
+
+    def __init__(self, channels, outputs, kernel, padding):
+        super().__init__()
+        self.convolution = nn.Conv3d(channels, outputs, kernel, padding=padding)
+
+    def forward(self, x, residual):
+        return (self.convolution(x) + residual).relu()
+
+
 def write_through_views(x, y):
     z = x.clone()
     z[1:].add_(y)
@@ -135,6 +146,11 @@ def cases():
     for groups in (1, 4, 12):
         yield Case(f"branches, {groups} groups", Branches(12, groups).eval(), (r(2, 12, 7, 9),), ({0: rows},),
                    [(r(1, 12, 7, 9),)])
+    for kernel, padding, size, m in [((3, 3, 3), (1, 1, 1), (5, 13, 18), 4), ((3, 3, 3), (1, 1, 1), (3, 6, 6), 2),
+                                     ((1, 3, 3), (0, 1, 0), (5, 13, 18), 4), ((4, 3, 3), (3, 0, 1), (2, 13, 18), 4)]:  # fmt: skip
+        net, x = Frames(32, 48, kernel, padding), r(2, 32, *size)
+        yield Case(f"frames of {size}, {kernel}", net, (x, r(net.convolution(x).shape)), tolerance=1e-4,
+                   algorithm=f"winograd F({m}x{m}, 3x3)")
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
     yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))
     yield Case("pooling", Function(lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))),

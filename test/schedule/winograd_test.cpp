@@ -28,13 +28,14 @@ TEST_CASE("a tile is what the direct convolution gives") {
   std::uniform_real_distribution<float> uniform(-1, 1);
   int64_t m = GENERATE(2, 4);
   const Winograd &winograd = Winograd::get(m);
-  const int64_t inputs = 3, outputs = 5, panel = 4, panels = 2, n = winograd.size();
+  const int64_t frames = 2, channels = 3, inputs = frames * channels, outputs = 5, panel = 4, panels = 2;
+  const int64_t n = winograd.size();
   REQUIRE(n == m + 2);
 
   std::vector<float> weights(9 * inputs * outputs);
   for (float &weight : weights)
     weight = uniform(random);
-  std::vector<float> packed = transformWeights(winograd, weights.data(), inputs, outputs, panel);
+  std::vector<float> packed = transformWeights(winograd, weights.data(), frames, channels, outputs, panel);
   REQUIRE(int64_t(packed.size()) == winograd.points() * panels * inputs * panel);
 
   std::vector<std::vector<double>> tiles(inputs, std::vector<double>(n * n)), transformed;
@@ -55,8 +56,10 @@ TEST_CASE("a tile is what the direct convolution gives") {
         double direct = 0;
         for (int64_t y = 0; y < 3; ++y)
           for (int64_t x = 0; x < 3; ++x)
-            for (int64_t c = 0; c < inputs; ++c)
-              direct += tiles[c][(i + y) * n + j + x] * weights[((y * 3 + x) * inputs + c) * outputs + o];
+            for (int64_t t = 0; t < frames; ++t)
+              for (int64_t c = 0; c < channels; ++c)
+                direct += tiles[t * channels + c][(i + y) * n + j + x] *
+                          weights[(((t * 3 + y) * 3 + x) * channels + c) * outputs + o];
         CHECK(tile[i * m + j] == Approx(direct).margin(1e-5));
       }
   }

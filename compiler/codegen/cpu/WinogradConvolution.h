@@ -7,15 +7,17 @@
 
 namespace ptc::cpu {
 
-/// Tiles of m x m outputs, counted over all images, are cut into blocks. A task transforms the inputs of its block to
-/// scratch, [point][tile][channel]; then for each of its panels it multiplies them by the transformed weights, point by
+/// Tiles of m x m outputs, counted over all frames of all images (one frame each, in two dimensions), are cut into blocks. A task transforms the inputs of its block to
+/// scratch, [point][tile][input]; then for each of its panels it multiplies them by the transformed weights, point by
 /// point, and turns the products, [point][tile][output], into outputs.
 struct WinogradPlan {
   const Winograd *winograd;
-  int64_t height, width, inputs;                    ///< of x
-  int64_t outputHeight, outputWidth, outputs;
-  int64_t low[2];
-  int64_t tilesDown, tilesAcross, tiles;            ///< of an image in each direction; of all images
+  bool hasFrames;                                   ///< three dimensions
+  int64_t depth, height, width, channels;           ///< of x
+  int64_t outputDepth, outputHeight, outputWidth, outputs;
+  int64_t low[3];                                   ///< in depth, height and width
+  int64_t frames, inputs;                           ///< that an output is made of; times channels
+  int64_t tilesDown, tilesAcross, tiles;            ///< of a frame in each direction; of all images
   unsigned lanes;
   int64_t panel, panels;                            ///< output channels of a panel
   int64_t tileRows, blockTiles;                     ///< tiles in a register tile, in a block
