@@ -18,8 +18,8 @@ public:
   File(File &&other);
   ~File();
 
-  /// To `size` bytes, with zeros. Room on the disk is reserved: where there is none, this is the error, and not a signal
-  /// when memory is written.
+  /// To `size` bytes, with zeros. Room on the disk is reserved: where there is none, this is the error, and not a
+  /// signal when memory is written.
   llvm::Error grow(uint64_t size);
   /// Memory that is the `size` bytes from `begin` on, which divides by 4096. Any thread may write there, at the same
   /// time as others: the system's own calls take turns at a file, with the making of its pages.

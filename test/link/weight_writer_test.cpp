@@ -89,3 +89,17 @@ TEST_CASE("weights for which the disk has no room are an error that names the fi
              Catch::StartsWith(std::string(file.path) + ": ") && Catch::EndsWith(" (cannot write the weights)"));
   CHECK(file.content().empty());
 }
+
+TEST_CASE("what cannot be written is one error that names the file") {
+  std::vector<char> bytes(8 * link::kHugePage);
+  auto device = link::File::open("/dev/full");
+  REQUIRE(bool(device));
+  CHECK_THAT(messageOf(link::writeWeights(*device, 0, bytes.size(), {{0, bytes}})),
+             Catch::Equals("/dev/full: No such device (cannot write the weights)"));
+
+  TemporaryFile file; // weights that begin within a page cannot be mapped, by whichever thread takes them
+  auto opened = link::File::open(file.path);
+  REQUIRE(bool(opened));
+  CHECK_THAT(messageOf(link::writeWeights(*opened, 100, bytes.size(), {{0, bytes}})),
+             Catch::Equals(std::string(file.path) + ": Invalid argument (cannot write the weights)"));
+}

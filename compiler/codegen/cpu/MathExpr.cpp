@@ -34,11 +34,10 @@ Nearest nearest(Real x) {
   return {fillsAvx512(x) ? roundEven(x) : shifted - magic, bitsOf(shifted) - bitsOf(magic)};
 }
 
-/// The polynomials' coefficients, [degree + 1][intervals], by interpolation at Chebyshev's nodes; of |x| scale - i, from
-/// -1/2 to 1/2, on interval i.
+/// The polynomials' coefficients, [degree + 1][intervals], by interpolation at Chebyshev's nodes; of |x| scale - i,
+/// from -1/2 to 1/2, on interval i.
 static std::vector<std::vector<float>> interpolate(const OddTable &table) {
   std::vector<std::vector<float>> coefficients(table.degree + 1, std::vector<float>(table.intervals));
-  double end = (table.intervals - 0.5) / table.scale;
   for (unsigned i = 0; i < table.intervals; ++i) {
     // Of f(x) / x around 0, where errors are to be as small as f.
     unsigned count = i == 0 ? table.degree : table.degree + 1;
@@ -46,8 +45,8 @@ static std::vector<std::vector<float>> interpolate(const OddTable &table) {
     for (unsigned k = 0; k < count; ++k) {
       double cosine = std::cos((2 * k + 1) * M_PI / (2 * count)), node = i == 0 ? (1 + cosine) / 4 : cosine / 2;
       double value = table.f((i + node) / table.scale);
-      if (i + 1 == table.intervals)
-        value += (1 - table.f(end)) * (node + 0.5);
+      if (i + 1 == table.intervals) // rises to 1, from what is less than that by less than an ulp
+        value += (1 - table.f(table.end())) * (node + 0.5);
       nodes[k] = node;
       values[k] = i == 0 ? value / node : value;
     }
@@ -70,14 +69,14 @@ static std::vector<std::vector<float>> interpolate(const OddTable &table) {
 Real lookUp(Real x, const OddTable &table) {
   constexpr unsigned kLanes = 16;
   Ir &b = *x.b;
-  float end = (table.intervals - 0.5) / table.scale;
-  Real most = x.number(std::nextafter(end, 0.f)), magnitude = abs(x);
+  Real most = x.number(std::nextafter(float(table.end()), 0.f)), magnitude = abs(x);
   magnitude = select(magnitude > most, most, magnitude);
   Real number = roundEven(magnitude * table.scale), d = fma(magnitude, table.scale, -number);
   Bits index = bitsOf(number + 0x1p23); // of which the low bits count
-  auto coefficient = [&, all = interpolate(table)](unsigned k) {
+  std::vector<std::vector<float>> coefficients = interpolate(table);
+  auto coefficient = [&](unsigned k) {
     auto part = [&](unsigned i) {
-      return ConstantDataVector::get(b.getContext(), ArrayRef(all[k]).slice(i * kLanes, kLanes));
+      return ConstantDataVector::get(b.getContext(), ArrayRef(coefficients[k]).slice(i * kLanes, kLanes));
     };
     if (table.intervals == kLanes)
       return x.with(b.CreateIntrinsic(Intrinsic::x86_avx512_permvar_sf_512, {}, {part(0), index.v}));

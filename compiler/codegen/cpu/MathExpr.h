@@ -134,11 +134,13 @@ Real scaleByPower(Real x, Nearest n);
 bool fillsAvx512(Real x);
 
 /// An odd function f of a vector that fills AVX-512: polynomials of |x| on intervals of width 1 / scale, of which the
-/// first is half as wide. f(0) = 0; from (intervals - 1/2) / scale on it is 1. `intervals`: 16 or 32; scale: a power of 2.
+/// first is half as wide. f(0) = 0; from the last one's end on it is 1. `intervals`: 16 or 32; scale: a power of 2.
 struct OddTable {
   double (*f)(double);
   double scale;
   unsigned intervals, degree;
+
+  double end() const { return (intervals - 0.5) / scale; }
 };
 Real lookUp(Real x, const OddTable &table);
 

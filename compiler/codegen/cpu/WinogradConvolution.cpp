@@ -230,13 +230,10 @@ void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
 
 /// The inputs of most tiles lie inside the image; only those of the others are checked one by one.
 void WinogradEmitter::transformFrame(Value *place, const OutputTile &tile) {
-  auto isInside = [&](Value *first, int64_t low, int64_t size) {
-    Value *start = b.CreateSub(first, number(low));
-    return b.CreateAnd(b.CreateICmpSGE(start, number(0)),
-                       b.CreateICmpSLE(start, number(size - winograd.size())));
+  auto fits = [&](Value *first, int64_t low, int64_t size) {
+    return isWithin(b.CreateSub(first, number(low)), size - winograd.size() + 1);
   };
-  Value *isWhole =
-      b.CreateAnd(isInside(tile.row, plan.low[1], plan.height), isInside(tile.column, plan.low[2], plan.width));
+  Value *isWhole = b.CreateAnd(fits(tile.row, plan.low[1], plan.height), fits(tile.column, plan.low[2], plan.width));
   emitIf(b, isWhole, [&] { loadAndTransform(place, tile, true); });
   emitIf(b, b.CreateNot(isWhole), [&] { loadAndTransform(place, tile, false); });
 }

@@ -7,9 +7,10 @@
 
 namespace ptc::cpu {
 
-/// Tiles of m x m outputs, counted over all frames of all images (one frame each, in two dimensions), are cut into blocks. A task transforms the inputs of its block to
-/// scratch, [point][tile][input]; then for each of its panels it multiplies them by the transformed weights, point by
-/// point, and turns the products, [point][tile][output], into outputs.
+/// Tiles of m x m outputs, counted over all frames of all images (one frame each, in two dimensions), are cut into
+/// blocks. A task transforms the inputs of its block to scratch, [point][tile][input]; then for each of its panels it
+/// multiplies them by the transformed weights, point by point, and turns the products, [point][tile][output], into
+/// outputs.
 struct WinogradPlan {
   const Winograd *winograd;
   bool hasFrames;                                   ///< three dimensions
