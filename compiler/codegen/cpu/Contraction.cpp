@@ -140,10 +140,13 @@ void ContractionEmitter::emitTask(Value *task) {
   Value *firstPanel = b.CreateMul(column, perTask);
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, perTask), emitSize(f, plan.panels));
   Value *tileCount = emitSize(f, plan.tiles.count);
+  if (getConstant(plan.mSize)) {
+    auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), rows); };
+    Value *next = b.CreateAdd(rowBlock, b.getInt64(1));
+    return emitRows(block, cut(rowBlock), cut(next), false, firstPanel, lastPanel);
+  }
   Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
   Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
-  if (getConstant(plan.mSize))
-    return emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel);
   // The last block of a dynamic m has the rows left over, and no whole tile.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
   emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
@@ -312,7 +315,8 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   } else if (tileOfTask && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
-    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes);
+    rhsTile.aheadBytes = std::min(alignTo(divideCeil(stepBytes, plan.fewestTiles), kAheadBytes), uint64_t(stepBytes));
+    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes, rhsTile.aheadBytes);
   }
   TileOperand lhsTile = lhsOperand(block, row, rows);
   if (tileOfTask)
@@ -352,6 +356,11 @@ void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, 
     TileOperand innerLhs = lhs, innerRhs = rhs;
     innerLhs.base = emitAddress(b, element, lhs.base, b.CreateMul(i, lhsStride));
     innerRhs.base = emitAddress(b, rhsElement, rhs.base, b.CreateMul(i, rhsStride));
+    if (rhs.ahead) {
+      Value *steps = b.CreateUDiv(rhsStride, b.getInt64(plan.group * plan.panel));
+      Value *done = b.CreateMul(i, b.CreateMul(steps, b.getInt64(rhs.aheadBytes)));
+      innerRhs.ahead = emitAddress(b, b.getInt8Ty(), rhs.ahead, done);
+    }
     emitReduction(tile, sums, innerLhs, innerRhs, loops.drop_front(), mask);
     return sums.values;
   });

@@ -176,10 +176,15 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   while (plan.tilesPerTask > 1 && int64_t(count()) < rules.wanted &&
          plan.tilesPerTask * plan.panelsPerTask * tileFlops > 2 * rules.flops)
     plan.tilesPerTask = llvm::divideCeil(plan.tilesPerTask, 2);
-  // A dynamic m has rows left over, which the last block takes.
   plan.taskRows = plan.tiles.count.ceilDiv(plan.tilesPerTask);
-  if (!getConstant(plan.mSize))
-    plan.taskRows = plan.taskRows + 1;
+  if (!getConstant(plan.mSize)) {
+    plan.taskRows = plan.taskRows + 1; // for the rows left over
+  } else if (tiles > 0) {
+    // Cut evenly: a block with few tiles would wait for the panels that these share.
+    int64_t blocks = llvm::divideCeil(tiles, plan.tilesPerTask);
+    plan.tilesPerTask = llvm::divideCeil(tiles, blocks);
+    plan.fewestTiles = tiles / blocks;
+  }
   plan.taskColumns = plan.panels.ceilDiv(plan.panelsPerTask);
   plan.tasks = plan.batchCount * plan.taskRows * plan.taskColumns;
 }

@@ -84,7 +84,8 @@ struct ContractionPlan {
   bool rhsIsPacked;         ///< a weight already in panels
   unsigned group;           ///< of k: multiplied and added up by one instruction; side by side where rhs is packed
 
-  int64_t tilesPerTask, panelsPerTask;
+  int64_t tilesPerTask, panelsPerTask; ///< at most
+  int64_t fewestTiles = 1;             ///< of a task, where m is static
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;      ///< of rhs, copied to scratch together
   std::optional<SplitPlan> split;   ///< on the matrix unit: this or

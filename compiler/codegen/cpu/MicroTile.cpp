@@ -100,9 +100,9 @@ Accumulators zeroAccumulators(const TileType &tile) {
   return acc;
 }
 
-Value *emitAhead(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes) {
-  Value *share = b.CreateMul(tile, b.CreateMul(k, b.getInt64(kAheadBytes)));
-  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(stepBytes / kAheadBytes));
+Value *emitAhead(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes, int64_t aheadBytes) {
+  Value *share = b.CreateMul(tile, b.CreateMul(k, b.getInt64(aheadBytes)));
+  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(divideCeil(stepBytes, aheadBytes)));
   return b.CreateSelect(isNeeded, emitAddress(b, b.getInt8Ty(), next, share), weights);
 }
 
@@ -306,9 +306,9 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
         for (int64_t line = alignTo(u * lhs.nextBytes, kLine); line < (u + 1) * lhs.nextBytes; line += kLine)
           emitPrefetch(b, emitAddress(b, b.getInt8Ty(), lhs.next, b.CreateMul(k, b.getInt64(lhs.nextBytes))), line,
                        Into::L1);
-        if (rhs.ahead && u % 2)
-          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(kAheadBytes))),
-                       u / 2 * kLine);
+        int64_t ahead = rhs.ahead && copies > 1 ? rhs.aheadBytes : 0;
+        for (int64_t line = alignTo(u * ahead, kLine); line < (u + 1) * ahead; line += kLine)
+          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(ahead))), line);
         MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
         Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
         step(one, b.CreateNSWAdd(k, b.getInt64(u)));

@@ -68,6 +68,9 @@ struct TileType {
 
 Accumulators zeroAccumulators(const TileType &tile);
 
+/// Half a cache line: one prefetch for two steps hides among their loads.
+constexpr int64_t kAheadBytes = 32;
+
 /// One operand: `base` points at its element for row (or vector) 0 and k = 0;
 /// the strides count elements. `across[i]` is the place of row i (of vector j).
 /// `grouped`, of the second operand: the k of a step lie side by side in each column; those beyond the last are zeros.
@@ -76,8 +79,9 @@ struct TileOperand {
   llvm::SmallVector<llvm::Value *> across;
   llvm::Value *kStride;
   bool grouped = false;
-  /// Null, or what a later tile reads: brought into L2 meanwhile, kAheadBytes a step.
+  /// Null, or what a later tile reads: brought into L2 meanwhile, aheadBytes a step.
   llvm::Value *ahead = nullptr;
+  int64_t aheadBytes = kAheadBytes;
   /// Bytes of a step, where these are contiguous and nobody reads them twice: they come into L1 shortly before.
   int64_t streamedBytes = 0;
   /// Of the first operand: null, or what the next tile reads. It comes into L1 meanwhile, nextBytes a step.
@@ -94,9 +98,6 @@ void emitCompilerFence(Ir &b);
 /// Brings the line of address + offset (bytes) into a cache.
 void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset, Into cache = Into::L2);
 
-/// Half a cache line: one prefetch for two steps hides among their loads.
-constexpr int64_t kAheadBytes = 32;
-
 /// How far before its use what is streamed is asked for, in bytes. Two cores of a Xeon read 51 GB/s from 256 to 1024 on,
 /// 39 without, and 36 to 40 where L2 is asked for what is 4 to 96 KiB away.
 constexpr int64_t kStreamDistance = 1024;
@@ -104,7 +105,7 @@ constexpr int64_t kStreamDistance = 1024;
 /// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights
 /// at hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
 llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
-                       int64_t stepBytes);
+                       int64_t stepBytes, int64_t aheadBytes = kAheadBytes);
 
 /// The elements of a step: `group` of them, `stride` apart, as a vector (a scalar, if one). Behind the first `left`
 /// (null: all are there) are zeros, and nothing is read.
