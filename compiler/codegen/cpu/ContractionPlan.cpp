@@ -120,12 +120,13 @@ AffineExpr ContractionPlan::packedReductionSize() const {
   return size;
 }
 
-/// The most rows of a tile whose lines of lhs stay in L1 over all of k. Rows a
-/// multiple of 4 KiB apart share one set, of 8 ways or more; rhs needs one.
-static int64_t mostRowsInCache(const ContractionPlan &plan) {
+/// The most rows of a tile whose lines of lhs stay in L1 over all of k. Rows a multiple of 4 KiB apart share one set;
+/// rhs needs one of its ways.
+static int64_t mostRowsInCache(const ContractionPlan &plan, unsigned l1Ways) {
+  constexpr int64_t kMostRows = 13;
   auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
   bool collide = stride && *stride && *stride * plan.elementBytes % 4096 == 0;
-  return collide ? 7 : 13;
+  return collide ? std::min<int64_t>(l1Ways - 1, kMostRows) : kMostRows;
 }
 
 // In the time of a band of so many rows its weights arrive from memory.
@@ -249,7 +250,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   // Two registers hold a step's columns, one the splat; the rest accumulates.
   int64_t vectors = plan.panel / plan.width;
   int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(mostRowsInCache(plan)));
+  mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(mostRowsInCache(plan, registers.l1Ways)));
   plan.tiles = cutRows(plan.mSize, mostRows);
   auto m = getConstant(plan.mSize);
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);

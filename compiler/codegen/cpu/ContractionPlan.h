@@ -13,12 +13,13 @@
 
 namespace ptc::cpu {
 
-/// Vector registers of the machine, as tiles see them.
+/// Vector registers of the machine, and the cache next to them, as tiles see them.
 struct RegisterFile {
   unsigned bytes;  ///< of one vector register
   unsigned count;  ///< of vector registers
   bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32; those of bytes come packed in groups
   bool matrixUnit = false; ///< multiplies tiles of bf16 (MatrixUnit.h)
+  unsigned l1Ways = 8;
 
   /// How many products of neighbouring k one instruction adds to an accumulator.
   unsigned groupOf(mlir::Type element) const { return bf16Dot && element.isBF16() ? 2 : 1; }

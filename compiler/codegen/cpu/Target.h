@@ -21,6 +21,7 @@ struct Target {
   std::vector<std::string> disabled; ///< those of the CPU that the runtime does not know how to ask for
   unsigned vectorBytes;              ///< of one vector register
   unsigned vectorRegisters;
+  unsigned l1Ways; ///< lines of the L1 data cache that may lie a multiple of 4 KiB apart
 
   /// Products of pairs of bf16, added up in f32, in whole registers.
   bool hasBf16Dot() const;
