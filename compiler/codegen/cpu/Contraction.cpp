@@ -22,6 +22,7 @@ struct Block {
   SmallVector<Value *> batch; ///< indices
   Value *batchPlace;          ///< flattened
   Value *firstRow = nullptr;    ///< that tiles count from; null: the first of all
+  Value *firstTile = nullptr;   ///< of the band; null: of the task
   Value *firstPacked = nullptr; ///< panel of rhs in scratch
   Value *scaledRows = nullptr, *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first
 };
@@ -65,7 +66,7 @@ private:
   void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
                  ArrayRef<Value *> masks);
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
-                Value *tileOfTask = nullptr);
+                Value *tileOfBand = nullptr);
   void fetchNextRows(TileOperand &tile, unsigned rows);
   void packRhs(const Block &block, Value *firstPanel, Value *lastPanel);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
@@ -128,9 +129,11 @@ void ContractionEmitter::emitPixelRows(Value *first, Value *last, int64_t width)
 }
 
 void ContractionEmitter::emitTask(Value *task) {
-  Value *columns = emitSize(f, plan.taskColumns), *rows = emitSize(f, plan.taskRows);
-  Value *column = b.CreateURem(task, columns), *rest = b.CreateUDiv(task, columns);
-  Value *rowBlock = b.CreateURem(rest, rows);
+  Value *columns = emitSize(f, plan.taskColumns), *perBand = b.getInt64(plan.tasksPerBand);
+  Value *inBand = b.CreateURem(task, perBand), *rest = b.CreateUDiv(task, perBand);
+  Value *column = b.CreateURem(rest, columns);
+  rest = b.CreateUDiv(rest, columns);
+  Value *rows = b.CreateUDiv(emitSize(f, plan.taskRows), perBand), *band = b.CreateURem(rest, rows);
   Block block;
   block.batchPlace = b.CreateUDiv(rest, rows);
   block.batch = delinearize(f, block.batchPlace, plan.batch);
@@ -139,11 +142,11 @@ void ContractionEmitter::emitTask(Value *task) {
   Value *perTask = b.getInt64(plan.panelsPerTask);
   Value *firstPanel = b.CreateMul(column, perTask);
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, perTask), emitSize(f, plan.panels));
-  Value *tileCount = emitSize(f, plan.tiles.count);
+  Value *tileCount = emitSize(f, plan.tiles.count), *rowBlock = b.CreateAdd(b.CreateMul(band, perBand), inBand);
   if (getConstant(plan.mSize)) {
-    auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), rows); };
-    Value *next = b.CreateAdd(rowBlock, b.getInt64(1));
-    return emitRows(block, cut(rowBlock), cut(next), false, firstPanel, lastPanel);
+    auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), emitSize(f, plan.taskRows)); };
+    block.firstTile = cut(b.CreateMul(band, perBand));
+    return emitRows(block, cut(rowBlock), cut(b.CreateAdd(rowBlock, b.getInt64(1))), false, firstPanel, lastPanel);
   }
   Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
   Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
@@ -288,20 +291,20 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
     emitLoop(b, fours, lastTile, 1, [&](Value *row) { emitTile(block, row, 1, panel, vectors, masks); });
     return;
   }
-  Value *longer = b.getInt64(plan.tiles.extra);
+  Value *longer = b.getInt64(plan.tiles.extra), *firstOfBand = block.firstTile ? block.firstTile : firstTile;
+  auto emit = [&](Value *tile, unsigned rows) {
+    emitTile(block, rowOfTile(block, tile), rows, panel, vectors, masks, b.CreateSub(tile, firstOfBand));
+  };
   if (plan.tiles.extra) {
     Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastTile, longer);
-    emitLoop(b, firstTile, end, 1, [&](Value *tile) {
-      emitTile(block, rowOfTile(block, tile), plan.tiles.rows + 1, panel, vectors, masks, b.CreateSub(tile, firstTile));
-    });
+    emitLoop(b, firstTile, end, 1, [&](Value *tile) { emit(tile, plan.tiles.rows + 1); });
   }
-  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1, [&](Value *tile) {
-    emitTile(block, rowOfTile(block, tile), plan.tiles.rows, panel, vectors, masks, b.CreateSub(tile, firstTile));
-  });
+  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1,
+           [&](Value *tile) { emit(tile, plan.tiles.rows); });
 }
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
-                                  ArrayRef<Value *> masks, Value *tileOfTask) {
+                                  ArrayRef<Value *> masks, Value *tileOfBand) {
   TileType tile{rows, vectors, plan.width, element, accumulator, plan.group, rhsElement};
   Accumulators acc = zeroAccumulators(tile);
   // Panels in scratch and packed weights are padded with zeros; only a tensor
@@ -312,14 +315,15 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   int64_t stepBytes = plan.group * plan.panel * plan.rhsBytes;
   if (plan.rhsIsPacked && getConstant(plan.tiles.count) == 1) {
     rhsTile.streamedBytes = stepBytes;
-  } else if (tileOfTask && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
+  } else if (tileOfBand && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
-    rhsTile.aheadBytes = std::min(alignTo(divideCeil(stepBytes, plan.fewestTiles), kAheadBytes), uint64_t(stepBytes));
-    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfTask, steps, stepBytes, rhsTile.aheadBytes);
+    uint64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(0) / plan.bands);
+    rhsTile.aheadBytes = std::min(alignTo(divideCeil(stepBytes, tiles), kAheadBytes), uint64_t(stepBytes));
+    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.aheadBytes);
   }
   TileOperand lhsTile = lhsOperand(block, row, rows);
-  if (tileOfTask)
+  if (tileOfBand)
     fetchNextRows(lhsTile, rows);
   emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));

@@ -167,6 +167,7 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
     int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * plan.rhsBytes);
     plan.tilesPerTask = std::min<int64_t>(plan.tilesPerTask, llvm::divideCeil(tiles, bands));
   }
+  int64_t bandTiles = plan.tilesPerTask;
   plan.panelsPerTask = panels;
   auto count = [&] {
     return batch * llvm::divideCeil(tiles, plan.tilesPerTask) * llvm::divideCeil(panels, plan.panelsPerTask);
@@ -181,10 +182,11 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   if (!getConstant(plan.mSize)) {
     plan.taskRows = plan.taskRows + 1; // for the rows left over
   } else if (tiles > 0) {
-    // Cut evenly: a block with few tiles would wait for the panels that these share.
-    int64_t blocks = llvm::divideCeil(tiles, plan.tilesPerTask);
-    plan.tilesPerTask = llvm::divideCeil(tiles, blocks);
-    plan.fewestTiles = tiles / blocks;
+    // Cut evenly: a band with few tiles would wait for the panels that these share.
+    plan.bands = llvm::divideCeil(tiles, bandTiles);
+    plan.tasksPerBand = llvm::divideCeil(llvm::divideCeil(tiles, plan.bands), plan.tilesPerTask);
+    plan.taskRows = getAffineConstantExpr(plan.bands * plan.tasksPerBand, plan.mSize.getContext());
+    plan.tilesPerTask = llvm::divideCeil(tiles, plan.bands * plan.tasksPerBand);
   }
   plan.taskColumns = plan.panels.ceilDiv(plan.panelsPerTask);
   plan.tasks = plan.batchCount * plan.taskRows * plan.taskColumns;
