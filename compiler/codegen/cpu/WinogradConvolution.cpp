@@ -14,6 +14,19 @@ namespace ptc::cpu {
 // What a task keeps in L2 of its transformed inputs, besides weights and products.
 static constexpr int64_t kInputBytes = 512 << 10;
 
+// Weights of a group of panels, which stay in a cache that threads share.
+static constexpr int64_t kGroupBytes = 4 << 20;
+
+/// How many register tiles of at most so many rows all tiles are cut into: rows that the last one has too many are
+/// computed for nobody, and each step of each loads columns, in the time of a row.
+static int64_t countRegisterTiles(int64_t tiles, int64_t mostRows) {
+  auto cost = [&](int64_t count) { return count * int64_t(divideCeil(tiles, count) + 1); };
+  int64_t fewest = divideCeil(tiles, mostRows), best = fewest;
+  for (int64_t count = fewest; count <= fewest + fewest / 4; ++count)
+    best = cost(count) < cost(best) ? count : best;
+  return best;
+}
+
 WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   WinogradPlan plan;
   plan.winograd = &Winograd::get(op.getWinograd());
@@ -40,24 +53,33 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   plan.panel = op.getWPanel();
   plan.panels = divideCeil(plan.outputs, plan.panel);
 
-  // Register tiles are cut evenly, so that the last one has little to spare.
   int64_t vectors = plan.panel / plan.lanes, most = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  int64_t registerTiles = divideCeil(plan.tiles, most);
+  int64_t registerTiles = countRegisterTiles(plan.tiles, most);
   plan.tileRows = divideCeil(plan.tiles, registerTiles);
+  TaskRules rules = TaskRules::of(op);
+  // Each thread transforms the blocks of its tasks: these are fewer, then.
+  int64_t wanted = divideCeil(rules.wanted, 3);
+  // Blocks alike, of two register tiles at least where these fit: they share what they read of the weights.
   int64_t rowBytes = 4 * points * plan.tileRows * plan.inputs;
-  plan.blockTiles = plan.tileRows * std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(4, registerTiles));
+  int64_t perBlock = std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(4, registerTiles));
+  while (perBlock > 2 && (registerTiles % perBlock || registerTiles / perBlock * plan.panels < wanted))
+    --perBlock;
+  plan.blockTiles = plan.tileRows * perBlock;
   plan.blocks = divideCeil(plan.tiles, plan.blockTiles);
   int64_t panelFlops = 2 * points * plan.blockTiles * plan.inputs * plan.panel;
-  TaskRules rules = TaskRules::of(op);
-  // Tasks that share a block of inputs transform it each for itself: fewer, then.
-  int64_t wanted = divideCeil(rules.wanted, 3);
   plan.panelsPerTask = plan.panels;
   while (plan.panelsPerTask > 1 && plan.panelsPerTask * panelFlops > 2 * rules.flops &&
          plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < wanted)
     plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
   plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
-  plan.bandBlocks = divideCeil(plan.blocks, rowBands(op, plan.tiles * m * m, plan.inputs * sizeof(float),
-                                                       points * plan.inputs * plan.outputs * sizeof(float)));
+  // Threads share the blocks, or the panels where weights are the larger part. Each block needs all weights of a group
+  // of panels once more: they should not come from memory.
+  int64_t weightBytes = 4 * points * plan.inputs * plan.outputs;
+  int64_t bands = rowBands(op, plan.tiles * m * m, plan.inputs * sizeof(float), weightBytes);
+  int64_t groups = bands > 1 ? 1 : 2;
+  while (weightBytes / groups > kGroupBytes && groups < plan.panelBlocks)
+    groups *= 2;
+  plan.groupPanels = divideCeil(plan.panelBlocks, groups);
   return plan;
 }
 
@@ -101,6 +123,11 @@ private:
   Value *isWithin(Value *at, int64_t size) {
     return b.CreateAnd(b.CreateICmpSGE(at, number(0)), b.CreateICmpSLT(at, number(size)));
   }
+  /// For each step of k: the register tiles of a block bring a panel.
+  int64_t aheadBytes() {
+    int64_t stepBytes = plan.panel * sizeof(float);
+    return std::min<int64_t>(alignTo(divideCeil(stepBytes, plan.blockTiles / plan.tileRows), kAheadBytes), stepBytes);
+  }
   Value *atMost(Value *value, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, value, most); }
 
   KernelFrame &f;
@@ -116,15 +143,19 @@ private:
 } // namespace
 
 void WinogradEmitter::emitTask(Value *task) {
-  // Within a band of the image blocks are innermost: neighbouring tasks of a thread share their panels of weights.
-  Value *band = b.CreateUDiv(task, number(plan.bandBlocks * plan.panelBlocks));
-  Value *firstBlock = b.CreateMul(band, number(plan.bandBlocks));
-  Value *blocks = atMost(number(plan.bandBlocks), b.CreateSub(number(plan.blocks), firstBlock));
-  Value *inBand = b.CreateSub(task, b.CreateMul(firstBlock, number(plan.panelBlocks)));
-  Value *block = b.CreateAdd(firstBlock, b.CreateURem(inBand, blocks)), *panelBlock = b.CreateUDiv(inBand, blocks);
+  // By group of panels, by block, by panel.
+  Value *group = b.CreateUDiv(task, number(plan.blocks * plan.groupPanels));
+  Value *firstOfGroup = b.CreateMul(group, number(plan.groupPanels));
+  Value *panels = atMost(number(plan.groupPanels), b.CreateSub(number(plan.panelBlocks), firstOfGroup));
+  Value *inGroup = b.CreateSub(task, b.CreateMul(firstOfGroup, number(plan.blocks)));
+  Value *block = b.CreateUDiv(inGroup, panels), *panelBlock = b.CreateAdd(firstOfGroup, b.CreateURem(inGroup, panels));
   Value *first = b.CreateMul(block, number(plan.blockTiles));
   Value *count = atMost(number(plan.blockTiles), b.CreateSub(number(plan.tiles), first));
-  emitLoop(b, number(0), count, 1, [&](Value *i) { transformInput(i, findTile(b.CreateAdd(first, i))); });
+  Value *note = b.CreateAdd(block, number(1));
+  emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), f.kept), note), [&] {
+    emitLoop(b, number(0), count, 1, [&](Value *i) { transformInput(i, findTile(b.CreateAdd(first, i))); });
+    b.CreateStore(note, f.kept);
+  });
 
   Value *firstPanel = b.CreateMul(panelBlock, number(plan.panelsPerTask));
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, number(plan.panelsPerTask)), number(plan.panels));
@@ -333,7 +364,7 @@ void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *coun
     emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
       Value *inputs = emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.inputs)));
       Value *ahead = emitAhead(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)), number(plan.inputs),
-                               plan.panel * sizeof(float));
+                               plan.panel * sizeof(float), aheadBytes());
       Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
       multiplyFrame(vectors, number(0), inputs, weights, ahead, to, /*isFirst=*/true);
       if (plan.frames > 1)
@@ -352,7 +383,8 @@ void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *input
   TileOperand lhs{emitAddress(b, element, inputs, row), strided(b, tile.rows, plan.inputs), number(1)};
   TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(row, number(plan.panel))),
                   strided(b, vectors, plan.lanes), number(plan.panel)};
-  rhs.ahead = emitAddress(b, b.getInt8Ty(), ahead, b.CreateMul(row, number(kAheadBytes)));
+  rhs.aheadBytes = aheadBytes();
+  rhs.ahead = emitAddress(b, b.getInt8Ty(), ahead, b.CreateMul(row, number(rhs.aheadBytes)));
   Accumulators sums = zeroAccumulators(tile);
   emitProducts(b, tile, sums, lhs, rhs, number(plan.channels));
   for (unsigned i = 0; i < tile.rows; ++i)

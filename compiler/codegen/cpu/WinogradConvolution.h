@@ -8,9 +8,9 @@
 namespace ptc::cpu {
 
 /// Tiles of m x m outputs, counted over all frames of all images (one frame each, in two dimensions), are cut into
-/// blocks. A task transforms the inputs of its block to scratch, [point][tile][input]; then for each of its panels it
-/// multiplies them by the transformed weights, point by point, and turns the products, [point][tile][output], into
-/// outputs.
+/// blocks. A task transforms the inputs of its block to scratch, [point][tile][input], unless the thread's last task has
+/// done so; then for each of its panels it multiplies them by the transformed weights, point by point, and turns the
+/// products, [point][tile][output], into outputs.
 struct WinogradPlan {
   const Winograd *winograd;
   bool hasFrames;                                   ///< three dimensions
@@ -23,7 +23,7 @@ struct WinogradPlan {
   int64_t panel, panels;                            ///< output channels of a panel
   int64_t tileRows, blockTiles;                     ///< tiles in a register tile, in a block
   int64_t blocks, panelsPerTask, panelBlocks;
-  int64_t bandBlocks; ///< neighbours that share panels of weights (rowBands)
+  int64_t groupPanels; ///< neighbouring panelBlocks that all blocks pass through before others
 
   int64_t tasks() const { return blocks * panelBlocks; }
   /// A line more than a point needs: the points of a tile, written together, do not fall on one set of the cache.
