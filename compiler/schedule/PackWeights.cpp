@@ -374,7 +374,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
     return false;
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
   const Winograd &winograd = Winograd::get(m);
-  SmallVector<int64_t> shape = {winograd.points(), int64_t(llvm::divideCeil(outputs, panel)), frames * inputs, panel};
+  SmallVector<int64_t> shape = {int64_t(llvm::divideCeil(outputs, panel)), winograd.points(), frames * inputs, panel};
   auto packed = RankedTensorType::get(shape, type.getElementType());
   auto transform = [&](StringRef name) {
     // Bytes of a file may lie anywhere.

@@ -52,7 +52,7 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
           double sum = 0;
           for (int64_t x = 0; x < 3; ++x)
             sum += half[i * 3 + x] * winograd.g[j * 3 + x];
-          packed[(((i * size + j) * panels + o / panel) * rows + row) * panel + o % panel] = float(sum);
+          packed[((o / panel * winograd.points() + i * size + j) * rows + row) * panel + o % panel] = float(sum);
         }
     }
   return packed;
@@ -63,21 +63,22 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
   // With few channels transforms cost more than products save.
   if (inputs < 32 || outputs < 32)
     return 0;
-  // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches,
-  // and an operation on a vector of channels for each load, sum and store of the transforms.
+  // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches, in
+  // part at the same time, and an operation on a vector of channels for each load, sum and store of the transforms.
+  auto together = [](double x, double y) { return std::max(x, y) + 0.7 * std::min(x, y); };
   auto weights = [&](int64_t points) { return double(points) * inputs * outputs * 4 / 8; };
   auto products = [&](double count) { return count * inputs * outputs / double(2 * lanes); };
   auto cost = [&](int64_t m) {
     double tiles = double(images) * llvm::divideCeil(pixels[0], m) * llvm::divideCeil(pixels[1], m);
     int64_t points = (m + 2) * (m + 2);
     double transforms = tiles * (inputs + outputs) / double(lanes) * points * 5;
-    return products(tiles * points) * 1.1 + transforms + weights(points);
+    return together(products(tiles * points) * 1.1, weights(points)) + transforms;
   };
-  double direct = products(double(images) * pixels[0] * pixels[1] * 9) + weights(9);
+  double direct = together(products(double(images) * pixels[0] * pixels[1] * 9), weights(9));
   if (matrixUnit) {
     // 32 output channels of a row of 32 pixels (the padding's among them) at twice the rate, once weights are split.
     double rows = double(images) * llvm::alignTo(pixels[0] * (pixels[1] + 2), 32);
-    direct = std::min(direct, products(rows * 9) / 2 + weights(9) * 2);
+    direct = std::min(direct, together(products(rows * 9) / 2, weights(9) * 2));
   }
   // What rounds more has to be clearly faster.
   constexpr double kClearly = 1.1;

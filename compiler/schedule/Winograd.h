@@ -35,7 +35,7 @@ struct Winograd {
   static const Winograd &get(int64_t m);
 };
 
-/// G g G^T of weights [t][3][3][C][O], in panels: [points][ceil(O / panel)][t][C][panel].
+/// G g G^T of weights [t][3][3][C][O], in panels: [ceil(O / panel)][points][t][C][panel].
 std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
                                     int64_t outputs, int64_t panel);
 

@@ -207,7 +207,7 @@ def ConvolutionOp : Template<"convolution"> {
     `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p] (1: for a few outputs), with
     `w_group` g > 1 as [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. For depthwise
     (C/groups == 1 and O == groups) w stays [kernel..., 1, O]. `winograd` m > 0: w is packed as
-    [(m + 2) (m + 2), ceil(O/p), C, p], transformed for tiles of m x m outputs (compiler/schedule/Winograd.h).
+    [ceil(O/p), (m + 2) (m + 2), C, p], transformed for tiles of m x m outputs (compiler/schedule/Winograd.h).
     With `x_channels_first` x is [N, C, spatial...] (one group only).
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,

@@ -49,7 +49,7 @@ TEST_CASE("a tile is what the direct convolution gives") {
     for (int64_t point = 0; point < n * n; ++point)
       for (int64_t c = 0; c < inputs; ++c)
         products[point] += transformed[c][point] *
-                           packed[((point * panels + o / panel) * inputs + c) * panel + o % panel];
+                           packed[((o / panel * winograd.points() + point) * inputs + c) * panel + o % panel];
     std::vector<double> tile = sandwich(winograd.at, m, products, n);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < m; ++j) {
@@ -66,19 +66,19 @@ TEST_CASE("a tile is what the direct convolution gives") {
   // Columns beyond the last output.
   for (int64_t point = 0; point < n * n; ++point)
     for (int64_t c = 0; c < inputs; ++c)
-      CHECK(packed[((point * panels + 1) * inputs + c) * panel + 3] == 0);
+      CHECK(packed[((n * n + point) * inputs + c) * panel + 3] == 0);
 }
 
 TEST_CASE("the direct form stays where transforms or weights cost more than products save") {
   for (int64_t lanes : {8, 16}) {
     CHECK(chooseWinograd(1, {56, 56}, 64, 64, lanes) == 4);
-    CHECK(chooseWinograd(1, {14, 14}, 512, 512, lanes) == 2);
+    CHECK(chooseWinograd(1, {7, 7}, 512, 512, lanes) == 2);
     CHECK(chooseWinograd(1, {56, 56}, 3, 64, lanes) == 0);
     CHECK(chooseWinograd(1, {2, 2}, 512, 512, lanes) == 0);
   }
 }
 
 TEST_CASE("products weigh more against weights where vectors are short") {
-  CHECK(chooseWinograd(1, {7, 7}, 512, 512, 8) == 2);
-  CHECK(chooseWinograd(1, {7, 7}, 512, 512, 16) == 0);
+  CHECK(chooseWinograd(1, {14, 14}, 512, 512, 8) == 4);
+  CHECK(chooseWinograd(1, {14, 14}, 512, 512, 16) == 2);
 }

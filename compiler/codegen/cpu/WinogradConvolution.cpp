@@ -12,7 +12,7 @@ using namespace llvm;
 namespace ptc::cpu {
 
 // What a task keeps in L2 of its transformed inputs, besides weights and products.
-static constexpr int64_t kInputBytes = 512 << 10;
+static constexpr int64_t kInputBytes = 640 << 10;
 
 // Weights of a group of panels, which stay in a cache that threads share.
 static constexpr int64_t kGroupBytes = 4 << 20;
@@ -356,9 +356,9 @@ void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Valu
 /// Frames are summed one by one: a sum of all their channels, term by term, would have 1.7 times the errors.
 void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *count) {
   emitLoop(b, number(0), number(winograd.points()), 1, [&](Value *point) {
-    Value *panelIndex = b.CreateAdd(b.CreateMul(point, number(plan.panels)), panel);
-    Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, number(plan.inputs * plan.panel)));
-    Value *next = emitAddress(b, element, weights, number(plan.panels * plan.inputs * plan.panel)); // of the next point
+    Value *index = b.CreateAdd(b.CreateMul(panel, number(winograd.points())), point);
+    Value *weights = emitAddress(b, element, w, b.CreateMul(index, number(plan.inputs * plan.panel)));
+    Value *next = emitAddress(b, element, weights, number(plan.inputs * plan.panel)); // of the next point
     Value *inputsOfPoint = emitAddress(b, element, transformed, b.CreateMul(point, number(plan.inputFloats())));
     Value *productsOfPoint = emitAddress(b, element, products, b.CreateMul(point, number(plan.productFloats())));
     emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
