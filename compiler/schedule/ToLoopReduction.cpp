@@ -160,19 +160,12 @@ static Value lowerArgWindow(Builder &b, prims::ArgReduceWindowOp op) {
 // Sorting
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Value> createSort(Builder &b, Value x, int64_t dim, bool descending) {
-  RankedTensorType type = tensorType(x);
-  Type places = makeTensorType(getShape(x), b.getI64Type());
-  return loop::SortOp::create(b, type, places, x, static_cast<uint64_t>(dim), descending).getResults();
-}
-
-/// The head of the sorted tensor.
-static SmallVector<Value> lowerTopK(Builder &b, prims::TopKOp op) {
-  SmallVector<Value> results;
-  for (auto [sorted, result] : llvm::zip(createSort(b, op.getX(), op.getDim(), op.getLargest()), op->getResults()))
-    results.push_back(
-        createMap(b, tensorType(result), [&, sorted = sorted](ValueRange ids) { return read(b, sorted, ids); }));
-  return results;
+/// `op`: a prims.sort, or a prims.top_k, whose results are the head of the sorted tensor.
+static SmallVector<Value> createSort(Builder &b, Operation *op, int64_t dim, bool descending) {
+  Shape sizes = getShape(op->getResult(0));
+  Type values = makeTensorType(sizes, elementType(op->getOperand(0))), places = makeTensorType(sizes, b.getI64Type());
+  auto sort = loop::SortOp::create(b, values, places, op->getOperand(0), static_cast<uint64_t>(dim), descending);
+  return sort.getResults();
 }
 
 Lowered lowerReduction(Lowering &lowering, Operation *op) {
@@ -199,8 +192,8 @@ Lowered lowerReduction(Lowering &lowering, Operation *op) {
       })
       .Case([&](prims::ReduceWindowOp op) -> SmallVector<Value> { return {lowerWindow(b, op)}; })
       .Case([&](prims::ArgReduceWindowOp op) -> SmallVector<Value> { return {lowerArgWindow(b, op)}; })
-      .Case([&](prims::SortOp op) { return createSort(b, op.getX(), op.getDim(), op.getDescending()); })
-      .Case([&](prims::TopKOp op) { return lowerTopK(b, op); });
+      .Case([&](prims::SortOp op) { return createSort(b, op, op.getDim(), op.getDescending()); })
+      .Case([&](prims::TopKOp op) { return createSort(b, op, op.getDim(), op.getLargest()); });
 }
 
 } // namespace ptc::schedule

@@ -143,6 +143,7 @@ def ScatterOp : LoopOp<"scatter", [Pure, SingleBlockImplicitTerminator<"YieldOp"
 
 def SortOp : LoopOp<"sort", [Pure]> {
   let summary = "stable sort along dim, and places";
+  let description = "The results may have fewer elements along dim than x: the first of them all.";
   let arguments = (ins Tensor:$x, I64Attr:$dim, BoolAttr:$descending);
   let results = (outs Tensor:$values, Tensor:$indices);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($values) `,` type($indices)";

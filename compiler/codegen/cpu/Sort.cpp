@@ -1,8 +1,9 @@
 //===- Sort.cpp - stable sort of rows -------------------------------------===//
 //
 // A task sorts one row: it is copied to scratch with its places, merged bottom-up
-// between two buffers, and what the result has room for is written. The inner loop has no
-// branch on data.
+// between two buffers, and what the result has room for is written. Where that is the
+// lesser part of a row, batch by batch: what comes behind the last of the best so far is
+// left out. The inner loops have no branch on data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +32,10 @@ public:
 
 private:
   void emitRow(Value *row);
-  void emitPasses();
-  void mergeRuns(Value *from, Value *begin, Value *middle, Value *end);
+  Value *select(Value *first, Value *last, Value *held, Value *best, function_ref<Value *(Value *)> input);
+  void sortHeld(Value *held);
+  Value *emitPasses(Value *held);
+  void mergeRuns(Value *from, Value *begin, Value *middle, Value *end, Value *held);
   Value *isBefore(Value *x, Value *y);
   Value *keyAt(Value *buffer, Value *i) { return element(key, keys, buffer, i); }
   Value *placeAt(Value *buffer, Value *i) { return element(b.getInt64Ty(), places, buffer, i); }
@@ -46,7 +49,7 @@ private:
   loop::SortOp op;
   Type *key;
   bool isUnsigned;
-  Value *n = nullptr, *keys = nullptr, *places = nullptr, *finalBuffer = nullptr;
+  Value *n = nullptr, *keys = nullptr, *places = nullptr;
 };
 
 } // namespace
@@ -68,8 +71,8 @@ Value *SortEmitter::isBefore(Value *x, Value *y) {
   return b.CreateOr(b.CreateFCmpOLT(x, y), b.CreateAnd(yIsNan, xIsNumber));
 }
 
-void SortEmitter::mergeRuns(Value *from, Value *begin, Value *middle, Value *end) {
-  Value *to = b.CreateXor(from, 1), *last = b.CreateSub(n, b.getInt64(1));
+void SortEmitter::mergeRuns(Value *from, Value *begin, Value *middle, Value *end, Value *held) {
+  Value *to = b.CreateXor(from, 1), *last = b.CreateSub(held, b.getInt64(1));
   forEach(b, begin, end, 1, {begin, middle}, [&](Value *k, ArrayRef<Value *> heads) -> Carried {
     Value *left = heads[0], *right = heads[1];
     Value *safeLeft = b.CreateBinaryIntrinsic(Intrinsic::smin, left, last);
@@ -85,21 +88,47 @@ void SortEmitter::mergeRuns(Value *from, Value *begin, Value *middle, Value *end
   });
 }
 
-/// Runs of 1, 2, 4, ... are merged, from one buffer to the other.
-void SortEmitter::emitPasses() {
+/// Runs of 1, 2, 4, ... are merged, from one buffer to the other. Answers which of them is sorted then.
+Value *SortEmitter::emitPasses(Value *held) {
   Value *bits = b.CreateSub(b.getInt64(64), b.CreateIntrinsic(Intrinsic::ctlz, {b.getInt64Ty()},
-                                                              {b.CreateSub(n, b.getInt64(1)), b.getFalse()}));
-  Value *passes = b.CreateSelect(b.CreateICmpSGT(n, b.getInt64(1)), bits, b.getInt64(0));
-  auto atMostN = [&](Value *x) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, n); };
+                                                              {b.CreateSub(held, b.getInt64(1)), b.getFalse()}));
+  Value *passes = b.CreateSelect(b.CreateICmpSGT(held, b.getInt64(1)), bits, b.getInt64(0));
+  auto atMostHeld = [&](Value *x) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, held); };
   forEach(b, b.getInt64(0), passes, 1, [&](Value *pass) {
     Value *run = b.CreateShl(b.getInt64(1), pass), *pair = b.CreateShl(run, 1);
-    Value *pairs = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(pair, b.getInt64(1))), pair);
+    Value *pairs = b.CreateUDiv(b.CreateAdd(held, b.CreateSub(pair, b.getInt64(1))), pair);
     forEach(b, b.getInt64(0), pairs, 1, [&](Value *i) {
-      Value *begin = b.CreateMul(i, pair), *middle = atMostN(b.CreateAdd(begin, run));
-      mergeRuns(b.CreateAnd(pass, 1), begin, middle, atMostN(b.CreateAdd(begin, pair)));
+      Value *begin = b.CreateMul(i, pair), *middle = atMostHeld(b.CreateAdd(begin, run));
+      mergeRuns(b.CreateAnd(pass, 1), begin, middle, atMostHeld(b.CreateAdd(begin, pair)), held);
     });
   });
-  finalBuffer = b.CreateAnd(passes, 1);
+  return b.CreateAnd(passes, 1);
+}
+
+/// Sorts what buffer 0 holds.
+void SortEmitter::sortHeld(Value *held) {
+  Value *sorted = emitPasses(held), *zero = b.getInt64(0);
+  emitIf(b, b.CreateICmpNE(sorted, zero), [&] {
+    forEach(b, zero, held, 1, [&](Value *i) {
+      b.CreateStore(b.CreateLoad(key, keyAt(sorted, i)), keyAt(zero, i));
+      b.CreateStore(b.CreateLoad(b.getInt64Ty(), placeAt(sorted, i)), placeAt(zero, i));
+    });
+  });
+}
+
+/// Puts elements [first, last) of the row behind the `held` ones, the first `best` of which are sorted, and answers how
+/// many there are then. Those that the last of these is not behind are left out: equal ones come later.
+Value *SortEmitter::select(Value *first, Value *last, Value *held, Value *best,
+                           function_ref<Value *(Value *)> input) {
+  Value *zero = b.getInt64(0), *isFirst = b.CreateICmpEQ(first, zero);
+  Value *worst = b.CreateLoad(key, keyAt(zero, b.CreateSub(best, b.getInt64(1))));
+  return forEach(b, first, last, 1, {held}, [&](Value *i, ArrayRef<Value *> carried) -> Carried {
+    Value *x = b.CreateLoad(key, input(i)), *end = carried.front();
+    b.CreateStore(x, keyAt(zero, end));
+    b.CreateStore(i, placeAt(zero, end));
+    Value *isTaken = b.CreateOr(isFirst, isBefore(x, worst));
+    return {b.CreateAdd(end, b.CreateZExt(isTaken, b.getInt64Ty()))};
+  }).front();
 }
 
 void SortEmitter::emitRow(Value *row) {
@@ -111,17 +140,31 @@ void SortEmitter::emitRow(Value *row) {
     Value *place = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, size), i), stride), inner);
     return emitAddress(b, memoryType(b.getContext(), tensor.getType()), f.pointers[tensor], place);
   };
-  forEach(b, b.getInt64(0), n, 1, [&](Value *i) {
-    b.CreateStore(b.CreateLoad(key, address(op.getX(), n, i)), keyAt(b.getInt64(0), i));
-    b.CreateStore(i, placeAt(b.getInt64(0), i));
+  Value *zero = b.getInt64(0), *one = b.getInt64(1), *count = emitSize(f, kept[dim]);
+  auto atMost = [&](Value *x, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, most); };
+  auto atLeast = [&](Value *x, int64_t least) {
+    return b.CreateBinaryIntrinsic(Intrinsic::smax, x, b.getInt64(least));
+  };
+  // A row is one batch where most of it is kept. Otherwise the first batch has all of the best so far, and what other
+  // batches add is sorted once it is as much again.
+  constexpr int64_t kSmallestBatch = 16;
+  Value *best = atLeast(count, 1), *isMost = b.CreateICmpSGE(b.CreateMul(count, b.getInt64(2)), n);
+  Value *batch = b.CreateSelect(isMost, atLeast(n, 1), atLeast(count, kSmallestBatch));
+  Value *batches = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(batch, one)), batch);
+  forEach(b, zero, batches, 1, {zero}, [&](Value *i, ArrayRef<Value *> carried) -> Carried {
+    Value *first = b.CreateMul(i, batch), *last = atMost(b.CreateAdd(first, batch), n);
+    Value *held = select(first, last, carried.front(), best, [&](Value *i) { return address(op.getX(), n, i); });
+    Value *isFirst = b.CreateICmpEQ(i, zero), *isLast = b.CreateICmpEQ(last, n);
+    Value *isMuch = b.CreateICmpSGE(held, b.CreateMul(batch, b.getInt64(2)));
+    Value *isDue = b.CreateOr(b.CreateOr(isFirst, isLast), isMuch);
+    emitIf(b, isDue, [&] { sortHeld(held); });
+    return {b.CreateSelect(isDue, atMost(held, best), held)};
   });
-  emitPasses();
-  Value *count = emitSize(f, kept[dim]);
-  forEach(b, b.getInt64(0), count, 1, [&](Value *i) {
+  forEach(b, zero, count, 1, [&](Value *i) {
     if (f.pointers.contains(op.getValues()))
-      b.CreateStore(b.CreateLoad(key, keyAt(finalBuffer, i)), address(op.getValues(), count, i));
+      b.CreateStore(b.CreateLoad(key, keyAt(zero, i)), address(op.getValues(), count, i));
     if (f.pointers.contains(op.getIndices()))
-      b.CreateStore(b.CreateLoad(b.getInt64Ty(), placeAt(finalBuffer, i)), address(op.getIndices(), count, i));
+      b.CreateStore(b.CreateLoad(b.getInt64Ty(), placeAt(zero, i)), address(op.getIndices(), count, i));
   });
 }
 
