@@ -82,6 +82,11 @@ order = [
     op("argsort", lambda a: torch.argsort(a, 0), x(9, 3)),
     op("topk", lambda a: torch.topk(a, 3), x(4, 9)),
     op("topk.smallest", lambda a: torch.topk(a, 2, 0, largest=False), x(9, 4)),
+    # A row in several batches; in the worst order; what equals the last of the best.
+    op("topk.of many", lambda a: torch.topk(a, 20), x(2, 700)),
+    op("topk.of ever larger", lambda a: torch.topk(torch.sort(a)[0], 7), x(2, 300)),
+    op("topk.of equal", lambda a: (torch.topk(a, 30)[0], a.gather(1, torch.topk(a, 30)[1])), ints(3, 400)),
+    op("topk.of special", lambda a: torch.topk(a, 2, 0, largest=False)[0], special(90, 3)),
     op("kthvalue", lambda a: torch.kthvalue(a, 3, 1, True), x(4, 9)),
     # Which of several equal elements PyTorch finds depends on how it sorts.
     op("mode", lambda a: (torch.mode(a, 1)[0], torch.mode(a, 0, True)[0], a.gather(1, torch.mode(a, 1, True)[1])), ints(4, 19, low=0, high=5)),

@@ -334,12 +334,13 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   });
 }
 
-/// Rows that lie one after the other, and are few lines, come from L2 while the tile before is multiplied.
+/// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next tile's,
+/// or those of the next step of an outer k (the heads of attention).
 void ContractionEmitter::fetchNextRows(TileOperand &tile, unsigned rows) {
   constexpr int64_t kMostBytes = 8 << 10;
   auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
-  auto k = getConstant(plan.reductionSize());
-  if (!stride || stride != k || loops.size() > 1 || plan.group > 1 || rows * *k * plan.elementBytes > kMostBytes)
+  auto k = getConstant(loops.back().size);
+  if (!stride || stride != k || loops.size() > 2 || plan.group > 1 || rows * *k * plan.elementBytes > kMostBytes)
     return;
   tile.nextBytes = rows * plan.elementBytes;
   tile.next = emitAddress(b, element, tile.base, b.getInt64(rows * *k));
@@ -360,6 +361,11 @@ void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, 
     TileOperand innerLhs = lhs, innerRhs = rhs;
     innerLhs.base = emitAddress(b, element, lhs.base, b.CreateMul(i, lhsStride));
     innerRhs.base = emitAddress(b, rhsElement, rhs.base, b.CreateMul(i, rhsStride));
+    if (lhs.next) {
+      Value *next = b.CreateAdd(i, b.getInt64(1));
+      Value *following = emitAddress(b, element, lhs.base, b.CreateMul(next, lhsStride));
+      innerLhs.next = b.CreateSelect(b.CreateICmpSLT(next, size), following, lhs.next);
+    }
     if (rhs.ahead) {
       Value *steps = b.CreateUDiv(rhsStride, b.getInt64(plan.group * plan.panel));
       Value *done = b.CreateMul(i, b.CreateMul(steps, b.getInt64(rhs.aheadBytes)));
