@@ -151,6 +151,13 @@ def cases():
         net, x = Frames(32, 48, kernel, padding), r(2, 32, *size)
         yield Case(f"frames of {size}, {kernel}", net, (x, r(net.convolution(x).shape)), tolerance=1e-4,
                    algorithm=f"winograd F({m}x{m}, 3x3)")
+    # Several tasks for each band of rows and for each block of an image.
+    for channels, size in [(64, 56), (256, 14)]:
+        yield Case(f"image of {size} x {size}", nn.Conv2d(channels, channels, 3, padding=1), (r(1, channels, size, size),),
+                   tolerance=1e-4)
+    for count, inputs, outputs in [(196, 1024, 256), (49, 520, 512), (127, 3072, 70)]:
+        yield Case(f"linear, {count} rows", nn.Linear(inputs, outputs), (r(count, inputs),), tolerance=1e-4)
+    yield Case("heads", Function(lambda a, w: torch.einsum("hmk,hkn->mn", a, w)), (r(6, 150, 64), r(6, 64, 96)), tolerance=1e-4)
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
     yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))
     yield Case("pooling", Function(lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))),

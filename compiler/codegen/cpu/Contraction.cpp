@@ -318,8 +318,8 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   } else if (tileOfBand && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
-    uint64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(0) / plan.bands);
-    rhsTile.aheadBytes = std::min(alignTo(divideCeil(stepBytes, tiles), kAheadBytes), uint64_t(stepBytes));
+    int64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(0) / plan.bands);
+    rhsTile.aheadBytes = aheadBytesOf(stepBytes, tiles);
     rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.aheadBytes);
   }
   TileOperand lhsTile = lhsOperand(block, row, rows);

@@ -78,15 +78,18 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t leastRows = std::max<int64_t>(4, llvm::divideCeil(rows, bands));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
+  int64_t bandRows = plan.rowsPerTask;
   while (plan.panelsPerTask > leastPanels && count() < rules.wanted && taskFlops() > rules.flops)
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
   while (plan.rowsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
+  plan.blocksPerBand = plan.isDepthwise || plan.groups > 1 ? 1 : llvm::divideCeil(bandRows, plan.rowsPerTask);
   countTasks(plan);
 }
 
 void cutIntoBands(ConvolutionPlan &plan, int64_t rowsPerTask) {
   plan.rowsPerTask = rowsPerTask;
+  plan.blocksPerBand = 1;
   plan.panelsPerTask = plan.panels;
   countTasks(plan);
 }

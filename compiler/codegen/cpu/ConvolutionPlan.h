@@ -41,6 +41,8 @@ struct ConvolutionPlan {
   llvm::SmallVector<PixelTiles> tiles;
 
   int64_t rowsPerTask;   ///< rows of pixels
+  /// Neighbouring blocks of so many rows: their tasks of one panel follow each other, and find its weights in L2.
+  int64_t blocksPerBand;
   int64_t panelsPerTask;
   mlir::AffineExpr rows; ///< of pixels in an image: product of the outer spatial sizes
   mlir::AffineExpr rowBlocks;

@@ -31,20 +31,24 @@ TapRange ConvolutionWalk::tapRange(unsigned dim, Value *place) {
 void ConvolutionWalk::forEachTask(function_ref<void(const ConvolutionTask &)> body) {
   Ir &b = f.b;
   emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
-    // Rows outermost: a thread computes the rows that it has computed in the layer before.
-    Value *panelBlocks = b.getInt64(plan.panelBlocks), *groups = b.getInt64(plan.isDepthwise ? 1 : plan.groups);
-    Value *rowBlocks = emitSize(f, plan.rowBlocks);
-    Value *panelBlock = b.CreateURem(task, panelBlocks), *rest = b.CreateUDiv(task, panelBlocks);
-    Value *group = b.CreateURem(rest, groups);
-    rest = b.CreateUDiv(rest, groups);
-    Value *image = b.CreateUDiv(rest, rowBlocks);
+    // Bands of rows outermost: a thread computes the rows that it has computed in the layer before.
+    Value *rowBlocks = emitSize(f, plan.rowBlocks), *panelBlocks = b.getInt64(plan.panelBlocks);
+    Value *columns = b.getInt64(plan.panelBlocks * (plan.isDepthwise ? 1 : plan.groups));
+    Value *perBand = b.getInt64(plan.blocksPerBand), *perImage = b.CreateMul(rowBlocks, columns);
+    Value *image = b.CreateUDiv(task, perImage), *rest = b.CreateURem(task, perImage);
+    Value *firstBlock = b.CreateMul(b.CreateUDiv(rest, b.CreateMul(perBand, columns)), perBand);
+    Value *blocks = emitMin(b, perBand, b.CreateSub(rowBlocks, firstBlock));
+    rest = b.CreateSub(rest, b.CreateMul(firstBlock, columns));
+    Value *rowBlock = b.CreateAdd(firstBlock, b.CreateURem(rest, blocks)), *column = b.CreateUDiv(rest, blocks);
+    Value *panelBlock = b.CreateURem(column, panelBlocks), *group = b.CreateUDiv(column, panelBlocks);
     auto range = [&](Value *number, int64_t size, Value *end) {
       Value *first = b.CreateMul(number, b.getInt64(size));
       return std::pair(first, emitMin(b, b.CreateAdd(first, b.getInt64(size)), end));
     };
-    auto [firstRow, lastRow] = range(b.CreateURem(rest, rowBlocks), plan.rowsPerTask, emitSize(f, plan.rows));
+    auto [firstRow, lastRow] = range(rowBlock, plan.rowsPerTask, emitSize(f, plan.rows));
     auto [firstPanel, lastPanel] = range(panelBlock, plan.panelsPerTask, b.getInt64(plan.panels));
-    body({image, group, firstRow, lastRow, firstPanel, lastPanel});
+    Value *firstOfBand = b.CreateMul(firstBlock, b.getInt64(plan.rowsPerTask));
+    body({image, group, firstRow, lastRow, firstPanel, lastPanel, firstOfBand});
   });
 }
 
@@ -52,7 +56,7 @@ void ConvolutionWalk::forEachRow(const ConvolutionTask &task, function_ref<void(
   unsigned last = plan.spatialRank() - 1;
   ShapeRef sizes = ShapeRef(plan.output).slice(1, last);
   emitLoop(f.b, task.firstRow, task.lastRow, 1, [&](Value *index) {
-    PixelRow row{f.b.CreateSub(index, task.firstRow), task.image, delinearize(f, index, sizes), {}};
+    PixelRow row{f.b.CreateSub(index, task.firstOfBand), task.image, delinearize(f, index, sizes), {}};
     for (unsigned dim = 0; dim < last; ++dim)
       row.taps.push_back(tapRange(dim, row.outer[dim]));
     body(row);

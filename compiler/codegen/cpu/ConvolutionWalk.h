@@ -12,14 +12,14 @@ struct TapRange {
 };
 
 /// What one task computes: rows of an image (counted over the outer spatial dimensions) and panels of a group, the last
-/// ones excluded.
+/// ones excluded. `firstOfBand`: row of the band that the task belongs to (ConvolutionPlan::blocksPerBand).
 struct ConvolutionTask {
-  llvm::Value *image, *group, *firstRow, *lastRow, *firstPanel, *lastPanel;
+  llvm::Value *image, *group, *firstRow, *lastRow, *firstPanel, *lastPanel, *firstOfBand;
 };
 
 /// One row of output pixels.
 struct PixelRow {
-  llvm::Value *index;                    ///< counted from the first of the walk
+  llvm::Value *index;                    ///< counted from the first of the band
   llvm::Value *image;                    ///< index in the batch
   llvm::SmallVector<llvm::Value *> outer; ///< spatial indices but the last
   llvm::SmallVector<TapRange> taps;       ///< of the outer spatial dimensions

@@ -100,6 +100,10 @@ Accumulators zeroAccumulators(const TileType &tile) {
   return acc;
 }
 
+int64_t aheadBytesOf(int64_t stepBytes, int64_t tiles) {
+  return std::min<int64_t>(alignTo(divideCeil(stepBytes, tiles), kAheadBytes), stepBytes);
+}
+
 Value *emitAhead(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes, int64_t aheadBytes) {
   Value *share = b.CreateMul(tile, b.CreateMul(k, b.getInt64(aheadBytes)));
   Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(divideCeil(stepBytes, aheadBytes)));

@@ -102,10 +102,13 @@ void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset, Into cache = Into
 /// 39 without, and 36 to 40 where L2 is asked for what is 4 to 96 KiB away.
 constexpr int64_t kStreamDistance = 1024;
 
+/// How much each step of k has to fetch, so that `tiles` tiles bring a whole panel of steps of `stepBytes`.
+int64_t aheadBytesOf(int64_t stepBytes, int64_t tiles);
+
 /// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights
-/// at hand: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
+/// at hand, in portions of `aheadBytes`: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
 llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
-                       int64_t stepBytes, int64_t aheadBytes = kAheadBytes);
+                       int64_t stepBytes, int64_t aheadBytes);
 
 /// The elements of a step: `group` of them, `stride` apart, as a vector (a scalar, if one). Behind the first `left`
 /// (null: all are there) are zeros, and nothing is read.

@@ -123,11 +123,8 @@ private:
   Value *isWithin(Value *at, int64_t size) {
     return b.CreateAnd(b.CreateICmpSGE(at, number(0)), b.CreateICmpSLT(at, number(size)));
   }
-  /// For each step of k: the register tiles of a block bring a panel.
-  int64_t aheadBytes() {
-    int64_t stepBytes = plan.panel * sizeof(float);
-    return std::min<int64_t>(alignTo(divideCeil(stepBytes, plan.blockTiles / plan.tileRows), kAheadBytes), stepBytes);
-  }
+  /// The register tiles of a block bring a panel.
+  int64_t aheadBytes() { return aheadBytesOf(plan.panel * sizeof(float), plan.blockTiles / plan.tileRows); }
   Value *atMost(Value *value, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, value, most); }
 
   KernelFrame &f;
