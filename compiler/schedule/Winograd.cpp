@@ -63,8 +63,8 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
   // With few channels transforms cost more than products save.
   if (inputs < 32 || outputs < 32)
     return 0;
-  // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches, in
-  // part at the same time, and an operation on a vector of channels for each load, sum and store of the transforms.
+  // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches,
+  // in part at the same time, and an operation on a vector of channels for each load, sum and store of the transforms.
   auto together = [](double x, double y) { return std::max(x, y) + 0.7 * std::min(x, y); };
   auto weights = [&](int64_t points) { return double(points) * inputs * outputs * 4 / 8; };
   auto products = [&](double count) { return count * inputs * outputs / double(2 * lanes); };

@@ -334,8 +334,8 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   });
 }
 
-/// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next tile's,
-/// or those of the next step of an outer k (the heads of attention).
+/// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next
+/// tile's, or those of the next step of an outer k (the heads of attention).
 void ContractionEmitter::fetchNextRows(TileOperand &tile, unsigned rows) {
   constexpr int64_t kMostBytes = 8 << 10;
   auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;

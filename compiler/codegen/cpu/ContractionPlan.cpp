@@ -252,7 +252,8 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   // Two registers hold a step's columns, one the splat; the rest accumulates.
   int64_t vectors = plan.panel / plan.width;
   int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(mostRowsInCache(plan, registers.l1Ways)));
+  int64_t byRule = mostRowsInCache(plan, registers.l1Ways);
+  mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(byRule));
   plan.tiles = cutRows(plan.mSize, mostRows);
   auto m = getConstant(plan.mSize);
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);

@@ -86,8 +86,8 @@ struct ContractionPlan {
   unsigned group;           ///< of k: multiplied and added up by one instruction; side by side where rhs is packed
 
   int64_t tilesPerTask, panelsPerTask; ///< at most
-  /// Where m is static, its tiles are cut into bands whose lhs stays in L2 while panels stream by, and a band into tasks.
-  /// Those of one panel follow each other: they find it in L2.
+  /// Where m is static, its tiles are cut into bands whose lhs stays in L2 while panels stream by, and a band into
+  /// tasks. Those of one panel follow each other: they find it in L2.
   int64_t bands = 1, tasksPerBand = 1;
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;      ///< of rhs, copied to scratch together

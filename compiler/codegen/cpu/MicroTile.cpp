@@ -101,7 +101,8 @@ Accumulators zeroAccumulators(const TileType &tile) {
 }
 
 int64_t aheadBytesOf(int64_t stepBytes, int64_t tiles) {
-  return std::min<int64_t>(alignTo(divideCeil(stepBytes, tiles), kAheadBytes), stepBytes);
+  constexpr int64_t kHalfLine = 32;
+  return std::min<int64_t>(alignTo(divideCeil(stepBytes, tiles), kHalfLine), stepBytes);
 }
 
 Value *emitAhead(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes, int64_t aheadBytes) {

@@ -68,9 +68,6 @@ struct TileType {
 
 Accumulators zeroAccumulators(const TileType &tile);
 
-/// Half a cache line: one prefetch for two steps hides among their loads.
-constexpr int64_t kAheadBytes = 32;
-
 /// One operand: `base` points at its element for row (or vector) 0 and k = 0;
 /// the strides count elements. `across[i]` is the place of row i (of vector j).
 /// `grouped`, of the second operand: the k of a step lie side by side in each column; those beyond the last are zeros.
@@ -81,7 +78,7 @@ struct TileOperand {
   bool grouped = false;
   /// Null, or what a later tile reads: brought into L2 meanwhile, aheadBytes a step.
   llvm::Value *ahead = nullptr;
-  int64_t aheadBytes = kAheadBytes;
+  int64_t aheadBytes = 0;
   /// Bytes of a step, where these are contiguous and nobody reads them twice: they come into L1 shortly before.
   int64_t streamedBytes = 0;
   /// Of the first operand: null, or what the next tile reads. It comes into L1 meanwhile, nextBytes a step.
@@ -102,11 +99,13 @@ void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset, Into cache = Into
 /// 39 without, and 36 to 40 where L2 is asked for what is 4 to 96 KiB away.
 constexpr int64_t kStreamDistance = 1024;
 
-/// How much each step of k has to fetch, so that `tiles` tiles bring a whole panel of steps of `stepBytes`.
+/// How much each step of k has to fetch, so that `tiles` tiles bring a whole panel of steps of `stepBytes`; half a line
+/// at least, as one prefetch for two steps hides among their loads.
 int64_t aheadBytesOf(int64_t stepBytes, int64_t tiles);
 
 /// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights
-/// at hand, in portions of `aheadBytes`: the first tiles bring all of it, in place of the first tile that needs it, which would wait for memory.
+/// at hand, `aheadBytes` a step: the first tiles bring all of it, in place of the first tile that needs it, which would
+/// wait for memory.
 llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
                        int64_t stepBytes, int64_t aheadBytes);
 

@@ -8,9 +8,9 @@
 namespace ptc::cpu {
 
 /// Tiles of m x m outputs, counted over all frames of all images (one frame each, in two dimensions), are cut into
-/// blocks. A task transforms the inputs of its block to scratch, [point][tile][input], unless the thread's last task has
-/// done so; then for each of its panels it multiplies them by the transformed weights, point by point, and turns the
-/// products, [point][tile][output], into outputs.
+/// blocks. A task transforms the inputs of its block to scratch, [point][tile][input], unless the thread's last task
+/// has done so; then for each of its panels it multiplies them by the transformed weights, point by point, and turns
+/// the products, [point][tile][output], into outputs.
 struct WinogradPlan {
   const Winograd *winograd;
   bool hasFrames;                                   ///< three dimensions
