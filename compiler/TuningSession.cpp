@@ -23,9 +23,12 @@ Error TuningSession::open() {
   }
   if (options.mode != Mode::MaxAutotune)
     return Error::success();
-  // Beside the output: there is room for libraries with all weights.
-  SmallString<128> unique;
-  if (std::error_code error = sys::fs::createUniqueDirectory(options.output + ".tuning", unique))
+  // Beside the output: there is room for libraries with all weights. A relative path would lie in the temporary folder.
+  SmallString<128> beside(options.output), unique;
+  std::error_code error = sys::fs::make_absolute(beside);
+  if (!error)
+    error = sys::fs::createUniqueDirectory(beside + ".tuning", unique);
+  if (error)
     return createStringError("cannot make a folder for tuning: " + error.message());
   folder = unique.str().str();
   Expected<Cache> cache = Cache::open(folder + "/objects");
