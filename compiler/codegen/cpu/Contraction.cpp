@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/PackPanels.h"
 #include "compiler/codegen/cpu/PieceContraction.h"
 #include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/SplitContraction.h"
@@ -68,7 +69,6 @@ private:
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
                 Value *tileOfBand = nullptr);
   void fetchNextRows(TileOperand &tile, unsigned rows);
-  void packRhs(const Block &block, Value *firstPanel, Value *lastPanel);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
 
@@ -253,7 +253,9 @@ void ContractionEmitter::emitRows(Block &block, Value *firstTile, Value *lastTil
   emitLoop(b, firstPanel, lastPanel, plan.panelsPerPack, [&](Value *first) {
     Value *last = b.CreateAdd(first, b.getInt64(plan.panelsPerPack));
     last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, lastPanel);
-    packRhs(block, first, last);
+    packPanels(f, plan, rhsElement, first, last, [&](Value *column) {
+      return emitAddress(b, rhsElement, rhs, rhsPlace(block, column));
+    });
     block.firstPacked = first;
     emitPanels(block, firstTile, lastTile, leftover, first, last);
   });
@@ -419,80 +421,6 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
   Value *place = b.CreateMul(index, b.CreateMul(packedK, b.getInt64(plan.panel)));
   return {emitAddress(b, rhsElement, rhs, place), across, nullptr, plan.group > 1};
-}
-
-/// Nested loops over k in steps of `group`: body(place in packed k, offset in rhs, how many of the step are there).
-/// Null stands for all.
-static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned group, Value *place, Value *offset,
-                     function_ref<void(Value *, Value *, Value *)> body) {
-  Ir &b = f.b;
-  bool isInnermost = loops.size() == 1;
-  Value *size = emitSize(f, loops.front().size), *packed = size;
-  if (isInnermost)
-    packed = emitSize(f, loops.front().size.ceilDiv(group) * group);
-  Value *stride = emitSize(f, loops.front().rhsStride);
-  emitLoop(b, b.getInt64(0), size, isInnermost ? group : 1, [&](Value *i) {
-    Value *at = b.CreateAdd(b.CreateMul(place, packed), i), *from = b.CreateAdd(offset, b.CreateMul(i, stride));
-    if (isInnermost)
-      body(at, from, packed == size ? nullptr : b.CreateSub(size, i));
-    else
-      forEachK(f, loops.drop_front(), group, at, from, body);
-  });
-}
-
-/// Copies panels of rhs to scratch as [panel][k][column], or with groups of k as [panel][k / g][column][g], zeros
-/// beyond n and k. The panels of one k are copied together: they lie on one page of memory.
-void ContractionEmitter::packRhs(const Block &block, Value *firstPanel, Value *lastPanel) {
-  Type *element = rhsElement;
-  Align align(element->getScalarSizeInBits() / 8);
-  Value *width = b.getInt64(plan.panel), *first = b.CreateMul(firstPanel, width), *zero = b.getInt64(0);
-  Value *panelSize = b.CreateMul(packedK, width), *count = b.CreateSub(lastPanel, firstPanel);
-  Value *kStride = emitSize(f, plan.k.back().rhsStride);
-  if (plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1) {
-    Value *from = emitAddress(b, element, rhs, rhsPlace(block, first));
-    forEachK(f, plan.k, plan.group, zero, zero, [&](Value *place, Value *offset, Value *there) {
-      emitLoop(b, zero, count, 1, [&](Value *panel) {
-        Value *column = b.CreateMul(panel, width), *left = b.CreateSub(n, b.CreateAdd(first, column));
-        Value *source = emitAddress(b, element, from, b.CreateAdd(offset, column));
-        Value *to = b.CreateAdd(b.CreateMul(panel, panelSize), b.CreateMul(place, width));
-        auto *type = FixedVectorType::get(element, plan.width);
-        auto load = [&](Value *address, Value *mask) { return emitMaskedLoad(b, type, address, align, mask); };
-        for (unsigned j = 0; j < plan.panel / plan.width; ++j) {
-          Value *address = emitAddress(b, element, source, b.getInt64(j * plan.width)), *mask = lanesBelow(left, j);
-          Value *value = load(address, mask);
-          if (plan.group == 2) {
-            if (there)
-              mask = b.CreateAnd(mask, b.CreateVectorSplat(plan.width, b.CreateICmpSGT(there, b.getInt64(1))));
-            value = emitInterleave(b, value, load(emitAddress(b, element, address, kStride), mask));
-          }
-          Value *at = b.CreateAdd(to, b.getInt64(j * plan.width * plan.group));
-          b.CreateAlignedStore(value, emitAddress(b, element, f.scratch, at), align);
-        }
-      });
-    });
-    return;
-  }
-  // k is contiguous, as in q k^T: a column at a time.
-  Value *columns = b.CreateMul(count, width);
-  emitLoop(b, zero, columns, 1, [&](Value *column) {
-    Value *place = b.CreateMul(b.CreateUDiv(column, width), panelSize);
-    Value *inPanel = b.CreateMul(b.CreateURem(column, width), b.getInt64(plan.group));
-    Value *to = emitAddress(b, element, f.scratch, b.CreateAdd(place, inPanel));
-    auto store = [&](Value *at, Value *value) {
-      b.CreateAlignedStore(value, emitAddress(b, element, to, b.CreateMul(at, width)), align);
-    };
-    Value *inside = b.CreateICmpSLT(b.CreateAdd(first, column), n);
-    emitIf(b, inside, [&] {
-      Value *from = emitAddress(b, element, rhs, rhsPlace(block, b.CreateAdd(first, column)));
-      forEachK(f, plan.k, plan.group, zero, zero, [&](Value *at, Value *offset, Value *there) {
-        store(at, emitLoadGroup(b, element, plan.group, emitAddress(b, element, from, offset), kStride, there));
-      });
-    });
-    emitIf(b, b.CreateNot(inside), [&] {
-      Type *type = plan.group > 1 ? FixedVectorType::get(element, plan.group) : element;
-      emitLoop(b, zero, packedK, plan.group, [&](Value *at) { store(at, Constant::getNullValue(type)); });
-    });
-  });
 }
 
 void emitContraction(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
