@@ -88,9 +88,9 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
   TapRange frameTaps{b.getInt64(0), b.getInt64(1)};
   if (plan.spatialRank() == 3)
     frameTaps = walk.tapRange(0, frame);
-  SplitConvolutionTask task{
-      {image, group, b.CreateAdd(rowsBefore, begin), b.CreateAdd(rowsBefore, end), firstPanel, lastPanel},
-      part, frame, begin, frameTaps};
+  Value *firstRow = b.CreateAdd(rowsBefore, begin), *lastRow = b.CreateAdd(rowsBefore, end);
+  SplitConvolutionTask task{{image, group, firstRow, lastRow, firstPanel, lastPanel, /*firstOfBand=*/firstRow},
+                            part, frame, begin, frameTaps};
   emitSplitConvolution(f, plan, *split, task, x, w,
                        [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
 }
