@@ -62,6 +62,10 @@ private:
   Value clone(Operation *like, ValueRange operands, ShapeRef shape);
   /// Another operand as `a` lies; null where that would cost a copy. `depth`: how many operations back to look.
   Value align(Value value, unsigned depth = 8);
+  /// The transpose of a value as `a` lies that there is already: a convolution before this operation reads it.
+  Value findTransposed(Value value);
+  /// Whether something that reads the value, or a result of it point by point, transposes it to lie as `a` does.
+  bool isWanted(Value value, unsigned depth = 8);
   bool finish(Value result, ArrayRef<int64_t> permutation) {
     op->getResult(0).replaceAllUsesWith(transpose(b, op->getLoc(), result, permutation));
     return true;
@@ -131,6 +135,24 @@ static bool isKnown(Value value) {
   return llvm::isa<ConstantOp>(value.getDefiningOp());
 }
 
+Value Sink::findTransposed(Value value) {
+  for (Operation *user : value.getUsers()) {
+    auto other = llvm::dyn_cast<TransposeOp>(user);
+    bool isBefore = other && other->getBlock() == op->getBlock() && other->isBeforeInBlock(op);
+    if (isBefore && other.getPermutation() == ArrayRef<int64_t>(inverse(p)))
+      return other;
+  }
+  return {};
+}
+
+bool Sink::isWanted(Value value, unsigned depth) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (auto other = llvm::dyn_cast<TransposeOp>(user))
+      return other.getPermutation() == ArrayRef<int64_t>(inverse(p));
+    return depth > 0 && isElementwise(user) && isWanted(user->getResult(0), depth - 1);
+  });
+}
+
 Value Sink::align(Value value, unsigned depth) {
   Permutation toA = inverse(p);
   if (auto other = value.getDefiningOp<TransposeOp>()) {
@@ -160,6 +182,8 @@ Value Sink::align(Value value, unsigned depth) {
   }
   if (isKnown(value))
     return transpose(b, op->getLoc(), value, toA);
+  if (Value transposed = findTransposed(value))
+    return transposed;
   // What only this operation reads may be computed as `a` lies, from operands that can.
   Operation *source = value.getDefiningOp();
   if (!source || depth == 0 || !isElementwise(source) || !source->hasOneUse())
@@ -177,6 +201,9 @@ bool Sink::sinkElementwise() {
   SmallVector<Value> operands;
   for (Value value : op->getOperands()) {
     operands.push_back(value.getDefiningOp<TransposeOp>() || op->getNumOperands() > 1 ? align(value) : Value());
+    // One transpose before in place of one behind.
+    if (!operands.back() && isWanted(op->getResult(0)))
+      operands.back() = transpose(b, op->getLoc(), value, inverse(p));
     if (!operands.back())
       return false;
   }

@@ -146,6 +146,17 @@ void ReadCollector::pinUses(mlir::Operation &op) {
     }
 }
 
+bool walkAsOne(const BodyAccesses &accesses, ShapeRef domain, unsigned outer, unsigned inner) {
+  if (accesses.pinned[outer] || accesses.pinned[inner])
+    return false;
+  return all_of(accesses.accesses, [&](const Access &access) {
+    if (!access.strided)
+      return !access.irregular[outer] && !access.irregular[inner];
+    ArrayRef<mlir::AffineExpr> strides = access.strided->strides;
+    return isEqual(strides[outer], strides[inner] * domain[inner]);
+  });
+}
+
 void addReads(BodyAccesses &result, mlir::Region &region, TensorStrides stridesOf) {
   ReadCollector(result, region, stridesOf).collect();
 }

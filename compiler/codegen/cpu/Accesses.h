@@ -36,6 +36,9 @@ using TensorStrides = llvm::function_ref<Shape(mlir::Value)>;
 /// Adds the reads of a region whose first arguments are the domain's indices.
 void addReads(BodyAccesses &result, mlir::Region &region, TensorStrides stridesOf);
 
+/// Whether index outer * size of inner + inner can stand for both dimensions of a domain.
+bool walkAsOne(const BodyAccesses &accesses, ShapeRef domain, unsigned outer, unsigned inner);
+
 /// Adds the store of a tensor at the domain's first dimensions, in order.
 void addStore(BodyAccesses &result, mlir::Value tensor, TensorStrides stridesOf);
 

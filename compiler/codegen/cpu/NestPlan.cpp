@@ -55,7 +55,6 @@ private:
   void placeLocals();
   void chooseStreamed();
 
-  bool walksAsOne(const Stage &stage, unsigned outer, unsigned inner) const;
   SmallVector<Loop> loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Stage *> stages) const;
   double costOfVector(const Stage &stage, unsigned dim) const;
   double costAlong(const Stage &stage, const Loop &loop) const;
@@ -79,27 +78,15 @@ private:
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Whether index outer * size + inner can stand for both dimensions.
-bool Planner::walksAsOne(const Stage &stage, unsigned outer, unsigned inner) const {
-  const BodyAccesses &accesses = stage.accesses;
-  if (accesses.pinned[outer] || accesses.pinned[inner])
-    return false;
-  return all_of(accesses.accesses, [&](const Access &access) {
-    if (!access.strided)
-      return !access.irregular[outer] && !access.irregular[inner];
-    ArrayRef<mlir::AffineExpr> strides = access.strided->strides;
-    return isEqual(strides[outer], strides[inner] * stage.domain[inner]);
-  });
-}
-
 SmallVector<Loop> Planner::loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Stage *> stages) const {
   SmallVector<Loop> loops;
   for (unsigned dim : dims) {
     mlir::AffineExpr size = stages.front()->domain[dim];
     if (getConstant(size) == 1)
       continue;
-    bool merges =
-        !loops.empty() && all_of(stages, [&](const Stage *s) { return walksAsOne(*s, loops.back().dim, dim); });
+    bool merges = !loops.empty() && all_of(stages, [&](const Stage *stage) {
+      return walkAsOne(stage->accesses, stage->domain, loops.back().dim, dim);
+    });
     if (merges)
       loops.back() = {dim, loops.back().size * size};
     else

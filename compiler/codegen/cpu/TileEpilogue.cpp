@@ -26,12 +26,42 @@ SmallVector<Value *> delinearize(KernelFrame &frame, Value *place, ShapeRef size
   return indices;
 }
 
-static Shape tail(mlir::Operation *op, unsigned count) {
-  return Shape(ShapeRef(getShape(op->getResult(0))).take_back(count));
+static Shape rowMajorStrides(mlir::Value tensor) {
+  Shape strides = getShape(tensor);
+  mlir::AffineExpr stride = getAffineConstantExpr(1, tensor.getContext());
+  for (mlir::AffineExpr &size : reverse(strides))
+    stride = std::exchange(size, stride) * stride;
+  return strides;
 }
 
 TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
-    : frame(frame), op(op), rowSizes(tail(op, rowRank)), width(width) {}
+    : frame(frame), op(op), domain(getShape(op->getResult(0))), rowSizes(ShapeRef(domain).take_back(rowRank)),
+      width(width), accesses(domain.size()) {
+  addReads(accesses, op->getRegion(0), rowMajorStrides);
+  for (mlir::Value result : op->getResults())
+    if (frame.pointers.contains(result))
+      addStore(accesses, result, rowMajorStrides);
+}
+
+SmallVector<Value *> TileEpilogue::indicesOf(Value *place, unsigned first, unsigned count) {
+  SmallVector<unsigned> dims; // those that get an index
+  Shape sizes;
+  for (unsigned dim = first; dim < first + count; ++dim) {
+    if (getConstant(domain[dim]) == 1)
+      continue;
+    if (!dims.empty() && walkAsOne(accesses, domain, dims.back(), dim)) {
+      dims.back() = dim;
+      sizes.back() = sizes.back() * domain[dim];
+    } else {
+      dims.push_back(dim);
+      sizes.push_back(domain[dim]);
+    }
+  }
+  SmallVector<Value *> indices(count, frame.b.getInt64(0));
+  for (auto [dim, index] : zip_equal(dims, delinearize(frame, place, sizes)))
+    indices[dim - first] = index;
+  return indices;
+}
 
 /// The indices of `width` neighbouring places of a row.
 static SmallVector<Lanes> rowIndices(KernelFrame &frame, const LaneBuilder &lanes, Value *column, ShapeRef sizes) {

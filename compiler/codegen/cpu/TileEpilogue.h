@@ -1,6 +1,7 @@
 //===- TileEpilogue.h - from accumulators to results ----------------------===//
 #pragma once
 
+#include "compiler/codegen/cpu/Accesses.h"
 #include "compiler/codegen/cpu/KernelFrame.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "dialects/core/SymbolicShape.h"
@@ -18,6 +19,10 @@ class TileEpilogue {
 public:
   TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width);
 
+  /// The indices of a row-major place in `count` dimensions of the domain from `first` on. Dimensions that all accesses
+  /// walk as one are not told apart, which would take divisions: the innermost gets the place, the others 0.
+  llvm::SmallVector<llvm::Value *> indicesOf(llvm::Value *place, unsigned first, unsigned count);
+
   /// Stores `acc` for the elements `column`, `column` + 1, ... of the row at
   /// `outer`. Lanes whose `mask` (null: none) is unset are left alone.
   void store(llvm::ArrayRef<llvm::Value *> outer, llvm::Value *column, llvm::Value *acc, llvm::Value *mask);
@@ -30,8 +35,9 @@ public:
 private:
   KernelFrame &frame;
   mlir::Operation *op;
-  Shape rowSizes;
+  Shape domain, rowSizes;
   unsigned width;
+  BodyAccesses accesses;
 };
 
 /// The indices of a row-major place in a box of these sizes.
