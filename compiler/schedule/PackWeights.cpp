@@ -52,6 +52,7 @@ private:
   void packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group);
   BlockArgument weightArgument(Value value);
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
+  bool isNarrow(loop::ConvolutionOp op) const;
   bool isDot(loop::ConvolutionOp op) const;
   void replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape);
   void replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
@@ -297,6 +298,14 @@ static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups,
   return shape;
 }
 
+/// Whether vectors along the channels hold one or several whole groups (loop::isNarrow).
+bool PackWeightsPass::isNarrow(loop::ConvolutionOp op) const {
+  auto type = llvm::cast<RankedTensorType>(op.getW().getType());
+  int64_t inputs = type.getShape()[type.getRank() - 2], outputs = type.getShape().back() / op.getGroups();
+  bool isFew = llvm::isPowerOf2_64(inputs) && inputs < rules.vectorBytes / 4 && type.getElementType().isF32();
+  return inputs == outputs && (inputs == 1 || isFew);
+}
+
 /// A few outputs would leave most lanes of a vector empty; whole vectors of input channels do not.
 bool PackWeightsPass::isDot(loop::ConvolutionOp op) const {
   constexpr int64_t kMostOutputs = 4;
@@ -324,8 +333,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   if (op.getWPanel() > 0)
     return;
   int64_t groups = op.getGroups(), outputs = type.getShape().back() / groups;
-  bool isDepthwise = type.getShape()[type.getRank() - 2] == 1 && outputs == 1;
-  if (isDepthwise)
+  if (isNarrow(op))
     return;
   int64_t panel = isDot(op) ? 1 : panelOf(op, type.getElementType());
   int64_t group = groupOf(type.getElementType(), type.getElementType(), type.getShape()[type.getRank() - 2]);

@@ -33,13 +33,13 @@ bool isMember(Operation *op) {
   return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp, MatrixOp>(op) || isTemplate(op);
 }
 
-bool isDepthwise(ConvolutionOp op) {
+bool isNarrow(ConvolutionOp op) {
   Shape x = getShape(op.getX()), result = getShape(op.getResult(0));
   if (x.size() < 3 || result.size() != x.size()) // of unverified text
     return false;
-  AffineExpr channels = op.getXChannelsFirst() ? x[1] : x.back();
-  return getConstant(channels) == op.getGroups() && getConstant(result.back()) == op.getGroups() &&
-         op.getWPanel() == 0;
+  auto channels = getConstant(op.getXChannelsFirst() ? x[1] : x.back());
+  return channels && channels == getConstant(result.back()) && *channels % op.getGroups() == 0 &&
+         llvm::isPowerOf2_64(*channels / op.getGroups()) && op.getWPanel() == 0;
 }
 
 static bool isStaticF32(Value value) {
@@ -52,7 +52,7 @@ bool canChain(ContractOp product, ConvolutionOp convolution) {
   bool isPacked = product.getRhsPanel() > 0 && !product.getRhsPieces();
   return isOfPixels && isPacked && product->getNumResults() == 1 && isStaticF32(product.getLhs()) &&
          isStaticF32(product.getRhs()) && isStaticF32(product.getResult(0)) && convolution.getKernel().size() == 2 &&
-         !convolution.getXChannelsFirst() && isDepthwise(convolution);
+         !convolution.getXChannelsFirst() && isNarrow(convolution);
 }
 
 std::optional<Chain> getChain(KernelOp kernel) {

@@ -42,8 +42,9 @@ bool isTemplate(mlir::Operation *op);
 /// shape, then what a reduction or a contraction sums over.
 Shape getDomain(mlir::Operation *member);
 
-/// Whether it sums up one input channel for each output.
-bool isDepthwise(ConvolutionOp op);
+/// Whether its groups are narrow: as many outputs as inputs each, one (depthwise) or a few, which vectors along the
+/// channels of x, w and the result hold alike. PackWeights leaves their w as it is.
+bool isNarrow(ConvolutionOp op);
 
 /// The members of a kernel that is a chain (KernelOp says what that is).
 struct Chain {
@@ -51,7 +52,7 @@ struct Chain {
   ConvolutionOp convolution;
 };
 std::optional<Chain> getChain(KernelOp kernel);
-/// Whether these two can be one: of static f32, pixels by packed weights, then a depthwise convolution of their two
+/// Whether these two can be one: of static f32, pixels by packed weights, then a convolution of narrow groups over their two
 /// dimensions, channels last.
 bool canChain(ContractOp product, ConvolutionOp convolution);
 

@@ -146,6 +146,16 @@ def cases():
     for groups in (1, 4, 12):
         yield Case(f"branches, {groups} groups", Branches(12, groups).eval(), (r(2, 12, 7, 9),), ({0: rows},),
                    [(r(1, 12, 7, 9),)])
+    # Groups of a few channels share vectors, the last of which is not whole; pixels beyond the edges; any width.
+    for width, channels in [(2, 22), (4, 36), (8, 40)]:
+        groups = channels // width
+        net = nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1, groups=groups), nn.ReLU(),
+                            nn.Conv2d(channels, channels, 3, stride=2, padding=2, dilation=2, groups=groups))  # fmt: skip
+        yield Case(f"groups of {width}", net, (r(2, channels, 9, 21),), ({3: Dim("width", min=4, max=4096)},),
+                   [(r(2, channels, 9, 4),), (r(2, channels, 9, 50),)])
+    bottleneck = nn.Sequential(nn.Conv2d(24, 96, 1), nn.ReLU(), nn.Conv2d(96, 96, 3, padding=1, groups=24))
+    yield Case("product and groups", bottleneck, (r(1, 24, 60, 60),),
+               algorithm="a product and the convolution behind it, band by band")
     for kernel, padding, size, m in [((3, 3, 3), (1, 1, 1), (5, 13, 18), 4), ((3, 3, 3), (1, 1, 1), (3, 6, 6), 2),
                                      ((1, 3, 3), (0, 1, 0), (5, 13, 18), 4), ((4, 3, 3), (3, 0, 1), (2, 13, 18), 4)]:  # fmt: skip
         net, x = Frames(32, 48, kernel, padding), r(2, 32, *size)

@@ -120,7 +120,7 @@ void ChainEmitter::emitTask(const ConvolutionTask &task) {
   Value *result = emitAddress(b, b.getInt8Ty(), f.scratch, b.CreateNeg(times(firstRow, plan.rowBytes())));
   f.pointers[chain.product->getResult(0)] = result;
   emitContractionRows(f, chain.product, plan.product, b.CreateAdd(image, made), b.CreateAdd(image, end), plan.width);
-  emitDepthwiseTask(f, chain.convolution, convolution, task);
+  emitNarrowTask(f, chain.convolution, convolution, task);
 }
 
 void emitChain(KernelFrame &frame, const loop::Chain &chain, const ChainPlan &plan) {

@@ -18,7 +18,7 @@ struct ChainPlan {
   int64_t width;               ///< pixels of a row of the product
   int64_t rows;                ///< of the product, that scratch holds
 
-  int64_t rowElements() const { return width * convolution.groups; }
+  int64_t rowElements() const { return width * convolution.channels(); }
   int64_t rowBytes() const { return rowElements() * sizeof(float); }
   int64_t scratchBytes() const;
 };

@@ -8,6 +8,8 @@
 #include "dialects/loop/Tuning.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace ptc::cpu {
@@ -120,13 +122,9 @@ AffineExpr ContractionPlan::packedReductionSize() const {
   return size;
 }
 
-/// The most rows of a tile whose lines of lhs stay in L1 over all of k. Rows a multiple of 4 KiB apart share one set;
-/// rhs needs one of its ways.
-static int64_t mostRowsInCache(const ContractionPlan &plan, unsigned l1Ways) {
-  constexpr int64_t kMostRows = 13;
-  auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
-  bool collide = stride && *stride && *stride * plan.elementBytes % 4096 == 0;
-  return collide ? std::min<int64_t>(l1Ways - 1, kMostRows) : kMostRows;
+int64_t mostRowsInCache(int64_t rowBytes, unsigned l1Ways) {
+  constexpr int64_t kWayBytes = 4096;
+  return (l1Ways - 1) * (kWayBytes / std::gcd(rowBytes, kWayBytes));
 }
 
 // In the time of a band of so many rows its weights arrive from memory.
@@ -252,7 +250,10 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   // Two registers hold a step's columns, one the splat; the rest accumulates.
   int64_t vectors = plan.panel / plan.width;
   int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  int64_t byRule = mostRowsInCache(plan, registers.l1Ways);
+  constexpr int64_t kMostRows = 13;
+  auto rowStride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
+  int64_t inCache = mostRowsInCache(rowStride && *rowStride ? *rowStride * plan.elementBytes : 1, registers.l1Ways);
+  int64_t byRule = std::min(kMostRows, inCache);
   mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(byRule));
   plan.tiles = cutRows(plan.mSize, mostRows);
   auto m = getConstant(plan.mSize);

@@ -111,6 +111,10 @@ void cutPixelRows(ContractionPlan &plan, int64_t width);
 /// Weights that are larger than the rows themselves and than half of L2 are better read once: then there is one band.
 int64_t rowBands(mlir::Operation *op, int64_t rows, int64_t rowBytes, int64_t weightBytes);
 
+/// The most rows, or pixels, of a tile whose lines of the first operand stay in L1 over all of k: those a multiple of
+/// 4 KiB apart share one set, and the second operand needs one of its ways.
+int64_t mostRowsInCache(int64_t rowBytes, unsigned l1Ways);
+
 /// A task should be long against handing it out, and a call have enough of them to balance threads. Both depend on
 /// shapes (and what was measured) alone, so that results do not depend on the number of threads.
 struct TaskRules {

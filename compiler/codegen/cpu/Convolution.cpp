@@ -23,7 +23,7 @@ public:
     element = memoryType(b.getContext(), op.getX().getType());
     x = f.pointers.lookup(op.getX());
     w = f.pointers.lookup(op.getW());
-    channels = b.getInt64(plan.groups * plan.groupInputs);
+    channels = b.getInt64(plan.channels());
   }
 
   void emit() {
@@ -160,7 +160,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   Value *allSteps = b.getInt64(allTaps * tapSteps);
   int64_t stepBytes = plan.group * plan.panel * element->getScalarSizeInBits() / 8;
   int64_t aheadBytes = aheadBytesOf(stepBytes, plan.blocksPerBand * plan.rowsPerTask);
-  int64_t pixelStride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.groups * plan.groupInputs);
+  int64_t pixelStride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.channels());
   Value *plane = emitSize(f, product(ShapeRef(plan.input).slice(1, last + 1), plan.rows.getContext()));
 
   auto products = [&](Value *outerTap, Value *inputRow, Value *tap, Accumulators &sums, ArrayRef<bool> active) {

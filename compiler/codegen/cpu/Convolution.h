@@ -14,10 +14,10 @@ void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const Convoluti
                      const std::optional<SplitConvolutionPlan> &split);
 
 /// The same for one channel a group: vectors lie along the channels.
-void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+void emitNarrowConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
 
 /// One task of it.
-void emitDepthwiseTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+void emitNarrowTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                        const ConvolutionTask &task);
 
 /// The same for a few outputs (plan.isDot): vectors lie along the input channels.

@@ -42,7 +42,7 @@ static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t si
 static void countTasks(ConvolutionPlan &plan) {
   plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
   plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
-  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isDepthwise ? 1 : plan.groups);
+  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isNarrow ? 1 : plan.groups);
 }
 
 static void planTasks(ConvolutionPlan &plan, Operation *op) {
@@ -53,15 +53,15 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t taps = plan.taps();
   // Fewer tasks of a depthwise convolution, as each reads rows of its neighbours.
   constexpr int64_t kFewer = 3;
-  if (plan.isDepthwise)
+  if (plan.isNarrow)
     rules.wanted = std::max<int64_t>(1, rules.wanted / kFewer);
   // A product of a depthwise convolution loads both of its operands.
-  constexpr int64_t kDepthwise = 6;
-  int64_t panelFlops =
-      std::max<int64_t>(1, 2 * pixels * plan.panel * taps * plan.groupInputs * (plan.isDepthwise ? kDepthwise : 1));
-  int64_t inputBytes = plan.groups * plan.groupInputs * sizeof(float);
+  constexpr int64_t kDepthwise = 5;
+  int64_t products = taps * (plan.groupInputs + (plan.isNarrow ? kDepthwise : 0));
+  int64_t panelFlops = std::max<int64_t>(1, 2 * pixels * plan.panel * products);
+  int64_t inputBytes = plan.channels() * sizeof(float);
   int64_t weightBytes = taps * inputBytes * plan.groupOutputs;
-  int64_t images = batch * (plan.isDepthwise ? 1 : plan.groups);
+  int64_t images = batch * (plan.isNarrow ? 1 : plan.groups);
   plan.rowsPerTask = rows;
   plan.panelsPerTask = plan.panels;
   auto count = [&] {
@@ -71,10 +71,10 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
   // As the layer before cut what a depthwise convolution reads: its pixels are the larger operand.
-  int64_t read = plan.isDepthwise ? llvm::product_of(plan.strides) : 1;
+  int64_t read = plan.isNarrow ? llvm::product_of(plan.strides) : 1;
   int64_t bands = rowBands(op, rows * pixels * read, inputBytes, weightBytes);
   constexpr int64_t kLeastChannels = 64; // whole lines
-  int64_t leastPanels = plan.isDepthwise ? llvm::divideCeil(kLeastChannels, plan.panel) : 1;
+  int64_t leastPanels = plan.isNarrow ? llvm::divideCeil(kLeastChannels, plan.panel) : 1;
   int64_t leastRows = std::max<int64_t>(4, llvm::divideCeil(rows, bands));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
@@ -83,7 +83,7 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
   while (plan.rowsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
-  plan.blocksPerBand = plan.isDepthwise || plan.groups > 1 ? 1 : llvm::divideCeil(bandRows, plan.rowsPerTask);
+  plan.blocksPerBand = plan.isNarrow || plan.groups > 1 ? 1 : llvm::divideCeil(bandRows, plan.rowsPerTask);
   countTasks(plan);
 }
 
@@ -109,16 +109,17 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
   plan.groups = op.getGroups();
   plan.groupInputs = *getConstant(plan.input.back()) / plan.groups;
   plan.groupOutputs = *getConstant(plan.output.back()) / plan.groups;
-  plan.isDepthwise = loop::isDepthwise(op);
+  plan.isNarrow = loop::isNarrow(op);
   plan.isDot = op.getWPanel() == 1;
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
+  int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   plan.width = registers.bytes / (element.isF64() ? 8 : 4);
   plan.group = op.getWGroup();
   unsigned last = plan.spatialRank() - 1;
-  if (plan.isDepthwise) {
+  if (plan.isNarrow) {
     plan.panel = plan.width;
-    plan.panels = llvm::divideCeil(plan.groups, plan.panel);
+    plan.panels = llvm::divideCeil(plan.channels(), plan.panel);
     // A row of taps stays in registers beside the accumulators.
     plan.tileRows = std::clamp<int64_t>(registers.count - 4 - plan.kernel[last], 4, 14);
   } else if (plan.isDot) {
@@ -129,7 +130,9 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
     plan.panel = op.getWPanel();
     plan.panels = llvm::divideCeil(plan.groupOutputs, plan.panel);
     int64_t vectors = llvm::divideCeil(std::min<int64_t>(plan.panel, plan.groupOutputs), plan.width);
-    int64_t most = loop::getTuning(op, loop::Knob::Rows).value_or(28);
+    int64_t pixelBytes = plan.isChannelsFirst ? 1 : plan.strides[last] * plan.channels() * elementBytes;
+    int64_t byRule = std::min<int64_t>(28, mostRowsInCache(pixelBytes, registers.l1Ways));
+    int64_t most = loop::getTuning(op, loop::Knob::Rows).value_or(byRule);
     plan.tileRows = std::clamp<int64_t>((registers.count - vectors - 1) / vectors, 1, most);
   }
   plan.rows = getAffineConstantExpr(1, context);

@@ -28,7 +28,7 @@ struct ConvolutionPlan {
   llvm::SmallVector<int64_t> kernel, strides, low, dilations;
   int64_t groups;
   int64_t groupInputs, groupOutputs; ///< channels of one group
-  bool isDepthwise;
+  bool isNarrow; ///< groups of one channel, or of a few, side by side in a vector (loop::isNarrow)
   bool isDot; ///< so few outputs that vectors lie along the input channels: w is [O, kernel..., C]
   bool isChannelsFirst; ///< the input; `input` is [N, spatial..., channels] all the same
 
@@ -49,6 +49,7 @@ struct ConvolutionPlan {
   int64_t panelBlocks;
   mlir::AffineExpr tasks;
 
+  int64_t channels() const { return groups * groupInputs; } ///< of the input
   unsigned spatialRank() const { return kernel.size(); }
   int64_t taps() const { return llvm::product_of(kernel); }
 };

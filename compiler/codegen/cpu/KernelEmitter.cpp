@@ -53,7 +53,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
     auto bytes = getAffineConstantExpr(plan->scratchBytes(), kernel.getContext());
     return KernelPlan{plan->convolution.tasks, bytes,
                       [chain = *chain, plan = *plan](KernelFrame &frame) { emitChain(frame, chain, plan); },
-                      "a product and a depthwise convolution, band by band"};
+                      "a product and the convolution behind it, band by band"};
   }
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first)) {

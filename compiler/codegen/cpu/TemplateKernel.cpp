@@ -32,7 +32,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile 
   auto split = registers.matrixUnit ? planSplit(plan, op) : std::nullopt;
   return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
                         [op, plan, split](KernelFrame &frame) {
-                          plan.isDepthwise ? emitDepthwiseConvolution(frame, op, plan)
+                          plan.isNarrow ? emitNarrowConvolution(frame, op, plan)
                           : plan.isDot     ? emitDotConvolution(frame, op, plan)
                                            : emitConvolution(frame, op, plan, split);
                         },

@@ -1,4 +1,4 @@
-//===- DepthwiseConvolution.cpp - one input channel for each output -------===//
+//===- NarrowConvolution.cpp - one input channel for each output, or a few ===//
 
 #include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
@@ -15,17 +15,17 @@ namespace ptc::cpu {
 
 namespace {
 
-/// A vector holds neighbouring channels. For each row of taps, every input
-/// pixel under the tile is loaded once and multiplied into all the outputs
-/// that it reaches.
-class DepthwiseEmitter {
+/// A vector holds neighbouring channels, of one group (depthwise) or a few each. For each row of taps, every input
+/// pixel under the tile is loaded once for each input of a group, which goes to all lanes of the group, and multiplied
+/// into all the outputs that it reaches.
+class NarrowEmitter {
 public:
-  DepthwiseEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
+  NarrowEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
       : f(frame), b(frame.b), plan(plan), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
     x = f.pointers.lookup(op.getX());
     w = f.pointers.lookup(op.getW());
-    channels = b.getInt64(plan.groups);
+    channels = b.getInt64(plan.channels());
   }
 
   void emit() {
@@ -40,10 +40,10 @@ public:
 
 private:
   void emitPanels(const ConvolutionTask &task, const PixelRow &row, const PixelTile &pixels) {
-    Value *whole = b.getInt64(plan.groups / plan.width), *width = b.getInt64(plan.width);
+    Value *whole = b.getInt64(plan.channels() / plan.width), *width = b.getInt64(plan.width);
     emitLoop(b, task.firstPanel, b.CreateBinaryIntrinsic(Intrinsic::smin, task.lastPanel, whole), 1,
              [&](Value *panel) { emitTile(row, pixels, b.CreateMul(panel, width), nullptr); });
-    if (int64_t tail = plan.groups % plan.width)
+    if (int64_t tail = plan.channels() % plan.width)
       emitIf(b, b.CreateICmpSGT(task.lastPanel, whole), [&] {
         emitTile(row, pixels, b.CreateMul(whole, width), emitLanesBelow(b, plan.width, b.getInt64(tail)));
       });
@@ -59,6 +59,16 @@ private:
     return value->getType() == wide ? value : b.CreateFPExt(value, wide);
   }
 
+  /// Each lane gets input `i` of its group.
+  Value *inputOfGroups(Value *vector, int64_t i) {
+    if (plan.groupInputs == 1)
+      return vector;
+    SmallVector<int> lanes;
+    for (int64_t lane = 0; lane < plan.width; ++lane)
+      lanes.push_back(lane - lane % plan.groupInputs + i);
+    return b.CreateShuffleVector(vector, lanes);
+  }
+
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask);
 
   KernelFrame &f;
@@ -72,7 +82,7 @@ private:
 
 } // namespace
 
-void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask) {
+void NarrowEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask) {
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last], stride = plan.strides[last], dilation = plan.dilations[last];
   TileType tile{pixels.rows, 1, plan.width, element, accumulatorType(element)};
@@ -82,8 +92,9 @@ void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Va
   auto multiplyAdd = [&](Value *a, Value *c, Value *&sum) {
     sum = b.CreateIntrinsic(Intrinsic::fma, {sum->getType()}, {a, c, sum});
   };
-  auto weight = [&](Value *outerTap, Value *tap) {
+  auto weight = [&](Value *outerTap, Value *tap, int64_t i) {
     Value *flat = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
+    flat = b.CreateAdd(b.CreateMul(flat, b.getInt64(plan.groupInputs)), b.getInt64(i));
     return load(w, b.CreateAdd(b.CreateMul(flat, channels), channel), mask);
   };
   auto reaches = [&](int64_t tap, unsigned i) { return pixels.active.empty() || pixels.active[tap][i]; };
@@ -97,21 +108,28 @@ void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Va
       TapRange range = walk.tapRange(last, pixels.first);
       return emitLoop(b, range.begin, range.end, b.getInt64(1), sums.values, [&](Value *tap, ArrayRef<Value *> values) {
         SmallVector<Value *> next(values);
-        multiplyAdd(input(b.CreateMul(tap, b.getInt64(dilation))), weight(outerTap, tap), next[0]);
+        Value *loaded = input(b.CreateMul(tap, b.getInt64(dilation)));
+        for (int64_t i = 0; i < plan.groupInputs; ++i)
+          multiplyAdd(inputOfGroups(loaded, i), weight(outerTap, tap, i), next[0]);
         return next;
       });
     }
-    SmallVector<Value *> weights;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      weights.push_back(weight(outerTap, b.getInt64(tap)));
-    for (int64_t column = 0; column <= (pixels.rows - 1) * stride + (taps - 1) * dilation; ++column) {
-      Value *loaded = nullptr;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t place = column - tap * dilation;
-        if (place < 0 || place % stride || place / stride >= pixels.rows || !reaches(tap, place / stride))
-          continue;
-        loaded = loaded ? loaded : input(b.getInt64(column));
-        multiplyAdd(loaded, weights[tap], sums.at(place / stride, 0));
+    for (int64_t i = 0; i < plan.groupInputs; ++i) {
+      // A row of inputs that stays for all of a group's would take the registers of the sums.
+      if (i > 0)
+        emitCompilerFence(b);
+      SmallVector<Value *> weights;
+      for (int64_t tap = 0; tap < taps; ++tap)
+        weights.push_back(weight(outerTap, b.getInt64(tap), i));
+      for (int64_t column = 0; column <= (pixels.rows - 1) * stride + (taps - 1) * dilation; ++column) {
+        Value *value = nullptr;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          int64_t place = column - tap * dilation;
+          if (place < 0 || place % stride || place / stride >= pixels.rows || !reaches(tap, place / stride))
+            continue;
+          value = value ? value : inputOfGroups(input(b.getInt64(column)), i);
+          multiplyAdd(value, weights[tap], sums.at(place / stride, 0));
+        }
       }
     }
     return sums.values;
@@ -123,13 +141,13 @@ void DepthwiseEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Va
   epilogue.storeTile(tile, acc, channel, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
-void emitDepthwiseConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
-  DepthwiseEmitter(frame, op, plan).emit();
+void emitNarrowConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
+  NarrowEmitter(frame, op, plan).emit();
 }
 
-void emitDepthwiseTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+void emitNarrowTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                        const ConvolutionTask &task) {
-  DepthwiseEmitter(frame, op, plan).emitTask(task);
+  NarrowEmitter(frame, op, plan).emitTask(task);
 }
 
 } // namespace ptc::cpu
