@@ -47,6 +47,49 @@ TEST_CASE("a pointwise chain over symbolic sizes") {
   CHECK(y.back() == 99);
 }
 
+TEST_CASE("what is transposed on its way is read and stored in whole vectors") {
+  auto [rows, columns] = GENERATE(std::pair(16, 16), std::pair(5, 40), std::pair(40, 5), std::pair(33, 70),
+                                  std::pair(1, 17), std::pair(300, 1000));
+  bool isOpen = GENERATE(false, true);
+  std::string r = std::to_string(rows), c = std::to_string(columns);
+  auto type = [&](const std::string &first, const std::string &second, const std::string &symbols,
+                  const std::string &element) {
+    return isOpen ? "tensor<?x?x" + element + ", affine_map<()[s0, s1] -> (" + symbols + ")>>"
+                  : "tensor<" + first + "x" + second + "x" + element + ">";
+  };
+  std::string x = type(r, c, "s0, s1", "f32"), y = type(c, r, "s1, s0", "f32"), z = type(c, r, "s1, s0", "i32");
+  Jit jit(module(R"(
+  func.func @forward(%x: )" + x + R"() {
+    %y:2 = loop.kernel "transpose" shared 2 (%x) {
+    ^bb0(%a: )" + x + R"():
+      %r:2 = loop.map {
+      ^bb0(%j: index, %i: index):
+        %v = loop.read %a[affine_map<(d0, d1) -> (d1, d0)>](%j, %i) : )" + x + R"( -> f32
+        %k = arith.index_cast %j : index to i32
+        %f = arith.sitofp %k : i32 to f32
+        %s = arith.addf %v, %f : f32
+        %n = arith.fptosi %s : f32 to i32
+        loop.yield %s, %n : f32, i32
+      } : )" + y + ", " + z + R"(
+      loop.yield %r#0, %r#1 : )" + y + ", " + z + R"(
+    } : ()" + x + ") -> (" + y + ", " + z + R"()
+    return
+  })",
+                 isOpen ? R"({name = "s0", min = 0 : i64, max = -1 : i64}, {name = "s1", min = 0 : i64, max = -1 : i64})"
+                        : ""));
+  std::vector<float> in = randoms(rows * columns), out(in.size() + 1, 99);
+  std::vector<int32_t> whole(in.size() + 1, 99);
+  std::vector<int64_t> sizes = isOpen ? std::vector<int64_t>{rows, columns} : std::vector<int64_t>{};
+  CHECK(jit.run({in.data(), out.data(), whole.data()}, sizes) == 0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      REQUIRE(out[j * rows + i] == in[i * columns + j] + float(j));
+      REQUIRE(whole[j * rows + i] == int32_t(in[i * columns + j] + float(j)));
+    }
+  CHECK(out.back() == 99);
+  CHECK(whole.back() == 99);
+}
+
 TEST_CASE("softmax in one kernel: rows in registers and scratch") {
   int64_t n = GENERATE(1, 5, 16, 100, 197, 1000);
   std::string t = "tensor<6x" + std::to_string(n) + "xf32>", sizes = "array<i64: " + std::to_string(n) + ">";

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/SquareNest.h"
 #include "compiler/codegen/cpu/StageEmitter.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 
@@ -164,6 +165,8 @@ void NestEmitter::emitStretch(unsigned level, int64_t first, int64_t end) {
     last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end));
     last = b.CreateBinaryIntrinsic(Intrinsic::smax, last, begin); // the task may have nothing of the stretch
   }
+  if (plan.squares && level + 2 == plan.shared.size())
+    return emitSquares(f, plan, dims, begin, last);
   bool isInnermost = level + 1 == plan.shared.size();
   if (!isInnermost || !plan.lanesAlongShared) {
     forEach(b, begin, last, 1, [&](Value *i) { at({i, nullptr}, [&] { emitShared(level + 1); }); });

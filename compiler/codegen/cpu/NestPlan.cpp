@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 using namespace llvm;
@@ -66,6 +67,8 @@ private:
     unsigned loop;
   };
   OwnLoop bestOwnLoop(const Stage &stage) const;
+  double costOfSquares(unsigned store, unsigned read) const;
+  bool chooseSquares(double best);
 
   loop::KernelOp kernel;
   unsigned lanes;
@@ -224,6 +227,49 @@ static void moveToEnd(SmallVector<Loop> &loops, unsigned i) {
   std::rotate(loops.begin() + i, loops.begin() + i + 1, loops.end());
 }
 
+/// Of one point, with stores along one shared loop and reads along another; infinite where it cannot be.
+double Planner::costOfSquares(unsigned store, unsigned read) const {
+  // To and from the stack, shuffled four times, and stored.
+  constexpr double kTransposed = 6, kNever = std::numeric_limits<double>::infinity();
+  const Stage &stage = p.stages.front();
+  double cost = stage.accesses.work * kWork;
+  for (const Access &access : stage.accesses.accesses) {
+    unsigned dim = p.shared[access.isStore ? store : read].dim;
+    bool isVector = access.strided && !access.irregular[dim] && getConstant(access.strided->strides[dim]) == 1;
+    if (access.isStore && (!isVector || loop::getScalarType(access.tensor).getIntOrFloatBitWidth() != 32))
+      return kNever;
+    bool isSame = !access.irregular[dim] && access.strided && getConstant(access.strided->strides[dim]) == 0;
+    cost += access.isStore ? kTransposed : isVector ? 1 : isSame ? kBroadcast : kGather;
+  }
+  for (unsigned i : {store, read}) {
+    double size = std::max(1.0, estimate(p.shared[i].size));
+    if (!p.shared[i].cuts.empty())
+      return kNever;
+    cost *= std::ceil(size / lanes) / size;
+  }
+  return cost * lanes;
+}
+
+bool Planner::chooseSquares(double best) {
+  bool areMaps = p.stages.size() == 1 && all_of(p.stages.front().members, [](mlir::Operation *member) {
+    return isa<loop::MapOp>(member);
+  });
+  std::optional<std::pair<unsigned, unsigned>> chosen;
+  for (unsigned store = 0; areMaps && store < p.shared.size(); ++store)
+    for (unsigned read = 0; read < p.shared.size(); ++read)
+      if (double cost = store == read ? best : costOfSquares(store, read); cost < best) {
+        best = cost;
+        chosen = {store, read};
+      }
+  if (!chosen)
+    return false;
+  auto [store, read] = *chosen;
+  p.squares = p.lanesAlongShared = true;
+  moveToEnd(p.shared, store);
+  moveToEnd(p.shared, read > store ? read - 1 : read);
+  return true;
+}
+
 void Planner::chooseLanes() {
   double best = 0;
   for (const Stage &stage : p.stages)
@@ -238,6 +284,8 @@ void Planner::chooseLanes() {
     best = cost;
     sharedLoop = i;
   }
+  if (chooseSquares(best))
+    return;
   if (sharedLoop) {
     p.lanesAlongShared = true;
     moveToEnd(p.shared, *sharedLoop);
@@ -268,6 +316,10 @@ static unsigned widthFor(unsigned lanes, const Stage &stage, mlir::AffineExpr si
 }
 
 void Planner::widen() {
+  if (p.squares) {
+    p.width = lanes;
+    return;
+  }
   if (p.lanesAlongShared) {
     // Only reductions need it; what streams is bound by memory.
     bool reduces = any_of(p.stages, [](const Stage &s) { return s.isReduction; });
@@ -306,13 +358,14 @@ void Planner::cutTasks() {
   p.tasks = one;
   for (unsigned i = p.shared.size(); i-- > 0;) {
     double size = estimate(p.shared[i].size);
-    if (getConstant(p.shared[i].size) && work * size <= pieceOfWork) {
+    bool isWhole = p.squares && i + 1 == p.shared.size(); // a task has all of the loop of reads
+    if (isWhole || (getConstant(p.shared[i].size) && work * size <= pieceOfWork)) {
       work *= std::max(size, 1.0);
       continue;
     }
     p.blockLoop = i;
     p.block = std::max<int64_t>(1, pieceOfWork / std::max(work, 1.0));
-    bool isVector = p.lanesAlongShared && i + 1 == p.shared.size();
+    bool isVector = p.lanesAlongShared && i + (p.squares ? 2 : 1) == p.shared.size();
     if (isVector)
       p.block = alignTo(p.block, p.width);
     p.tasks = p.shared[i].size.ceilDiv(p.block);

@@ -11,7 +11,7 @@
 // Neighbouring dimensions become one loop where every access walks them as one.
 // The lanes of a vector lie along one loop, the one that the accesses prefer: a
 // shared loop (then all stages run for `width` points at once), or for each
-// stage one of its own.
+// stage one of its own. Where reads prefer one shared loop and stores another, both have theirs.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -51,6 +51,8 @@ struct NestPlan {
   llvm::SmallVector<Loop> shared;
   bool lanesAlongShared = false; ///< along the last of them
   unsigned width = 1;            ///< lanes of the shared loop
+  /// Squares of results, of the two innermost shared loops, are transposed: stores lie along the outer one (SquareNest.h).
+  bool squares = false;
   std::vector<Stage> stages;
 
   /// A task is a block of `block` iterations of shared[blockLoop], for all of the loops after it.

@@ -1,0 +1,117 @@
+//===- SquareNest.cpp -----------------------------------------------------===//
+
+#include "compiler/codegen/cpu/SquareNest.h"
+
+#include "compiler/codegen/cpu/BodyEmitter.h"
+#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+class SquareEmitter {
+public:
+  SquareEmitter(KernelFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims)
+      : f(frame), b(frame.b), plan(plan), stage(plan.stages.front()), dims(dims), width(plan.width),
+        store(plan.shared[plan.shared.size() - 2]), read(plan.shared.back()) {
+    BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+    Ir atEntry(&entry, entry.begin());
+    for (mlir::Operation *member : stage.members)
+      for (mlir::Value result : member->getResults())
+        if (f.pointers.contains(result)) {
+          Type *row = FixedVectorType::get(valueType(b.getContext(), loop::getScalarType(result)), width);
+          stored.push_back({result, row, atEntry.CreateAlloca(ArrayType::get(row, width))});
+        }
+  }
+
+  void emit(Value *begin, Value *end);
+
+private:
+  void computeRow(Value *i, Value *mask);
+  void storeColumns(Value *first, Value *mask, const VectorStep &step);
+
+  /// A result, and where a square of it lies before it is transposed: row by row, vectors along the loop of reads.
+  struct Stored {
+    mlir::Value result;
+    Type *row;
+    Value *square;
+  };
+
+  KernelFrame &f;
+  Ir &b;
+  const NestPlan &plan;
+  const Stage &stage;
+  SmallVector<Lanes> dims;
+  unsigned width;
+  const Loop &store, &read;
+  SmallVector<Stored, 2> stored;
+};
+
+} // namespace
+
+void SquareEmitter::emit(Value *begin, Value *end) {
+  auto hasTail = [&](const Loop &loop) { return getConstant(loop.size).value_or(1) % width != 0; };
+  Value *reads = emitSize(f, read.size), *most = b.getInt64(width);
+  forEach(b, begin, end, width, [&](Value *first) {
+    Value *left = b.CreateSub(end, first), *mask = nullptr, *rows = most;
+    if (hasTail(store)) {
+      mask = emitLanesBelow(b, width, left);
+      rows = b.CreateBinaryIntrinsic(Intrinsic::smin, left, most);
+    }
+    emitVectorLoop(b, b.getInt64(0), reads, width, hasTail(read), {},
+                   [&](const VectorStep &step, ArrayRef<Value *>) -> Carried {
+      forEach(b, b.getInt64(0), rows, 1, [&](Value *i) {
+        dims[store.dim] = {b.CreateAdd(first, i), nullptr};
+        dims[read.dim] = LaneBuilder(b, width).consecutive(step.index);
+        computeRow(i, step.mask);
+      });
+      storeColumns(first, mask, step);
+      return {};
+    });
+  });
+}
+
+void SquareEmitter::computeRow(Value *i, Value *mask) {
+  BodyEmitter body(f, width, mask);
+  for (mlir::Operation *member : stage.members) {
+    SmallVector<Lanes> values = body.emit(member->getRegion(0), ArrayRef(dims).take_front(stage.domain.size()));
+    for (auto [result, value] : zip_equal(member->getResults(), values))
+      body.registers[result] = value;
+  }
+  for (const Stored &to : stored)
+    b.CreateStore(body.lanes.vector(body.registers[to.result]), emitAddress(b, to.row, to.square, i));
+}
+
+/// `mask`: of the lanes along the loop of stores.
+void SquareEmitter::storeColumns(Value *first, Value *mask, const VectorStep &step) {
+  BodyEmitter body(f, width, mask);
+  Value *reads = emitSize(f, read.size);
+  for (const Stored &from : stored) {
+    SmallVector<Value *> square;
+    for (unsigned i = 0; i < width; ++i)
+      square.push_back(b.CreateLoad(from.row, emitAddress(b, from.row, from.square, b.getInt64(i))));
+    emitTranspose(b, square);
+    dims[store.dim] = LaneBuilder(b, width).consecutive(first);
+    for (unsigned i = 0; i < width; ++i) {
+      Value *index = b.CreateAdd(step.index, b.getInt64(i));
+      auto storeColumn = [&] {
+        dims[read.dim] = {index, nullptr};
+        body.store(from.result, ArrayRef(dims).take_front(stage.domain.size()), {square[i], nullptr});
+      };
+      if (step.mask)
+        emitIf(b, b.CreateICmpSLT(index, reads), storeColumn);
+      else
+        storeColumn();
+    }
+  }
+}
+
+void emitSquares(KernelFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims, Value *begin, Value *end) {
+  SquareEmitter(frame, plan, dims).emit(begin, end);
+}
+
+} // namespace ptc::cpu
