@@ -378,7 +378,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   int64_t byRule = chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
                                   rules.matrixUnit);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
-  if (!m || inputs % lanes || outputs % lanes)
+  if (!m)
     return false;
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
   const Winograd &winograd = Winograd::get(m);

@@ -67,11 +67,12 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
   // in part at the same time, and an operation on a vector of channels for each load, sum and store of the transforms.
   auto together = [](double x, double y) { return std::max(x, y) + 0.7 * std::min(x, y); };
   auto weights = [&](int64_t points) { return double(points) * inputs * outputs * 4 / 8; };
-  auto products = [&](double count) { return count * inputs * outputs / double(2 * lanes); };
+  auto vectors = [&](int64_t channels) { return int64_t(llvm::divideCeil(channels, lanes)); };
+  auto products = [&](double count) { return count * inputs * vectors(outputs) / 2; };
   auto cost = [&](int64_t m) {
     double tiles = double(images) * llvm::divideCeil(pixels[0], m) * llvm::divideCeil(pixels[1], m);
     int64_t points = (m + 2) * (m + 2);
-    double transforms = tiles * (inputs + outputs) / double(lanes) * points * 5;
+    double transforms = tiles * double(vectors(inputs) + vectors(outputs)) * points * 5;
     return together(products(tiles * points) * 1.1, weights(points)) + transforms;
   };
   double direct = together(products(double(images) * pixels[0] * pixels[1] * 9), weights(9));

@@ -158,11 +158,13 @@ def cases():
                algorithm="a product and the convolution behind it, band by band")
     for kernel, padding, size, m in [((3, 3, 3), (1, 1, 1), (5, 13, 18), 4), ((3, 3, 3), (1, 1, 1), (3, 6, 6), 2),
                                      ((1, 3, 3), (0, 1, 0), (5, 13, 18), 4), ((4, 3, 3), (3, 0, 1), (2, 13, 18), 4)]:  # fmt: skip
-        net, x = Frames(32, 48, kernel, padding), r(2, 32, *size)
+        # Of channels that are whole vectors, and of others.
+        channels, outputs = (36, 52) if kernel[0] != 3 else (32, 48)
+        net, x = Frames(channels, outputs, kernel, padding), r(2, channels, *size)
         yield Case(f"frames of {size}, {kernel}", net, (x, r(net.convolution(x).shape)), tolerance=1e-4,
                    algorithm=f"winograd F({m}x{m}, 3x3)")
     # Several tasks for each band of rows and for each block of an image.
-    for channels, size in [(64, 56), (256, 14)]:
+    for channels, size in [(64, 56), (256, 14), (104, 15)]:
         yield Case(f"image of {size} x {size}", nn.Conv2d(channels, channels, 3, padding=1), (r(1, channels, size, size),),
                    tolerance=1e-4)
     for count, inputs, outputs in [(196, 1024, 256), (49, 520, 512), (127, 3072, 70)]:

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/WinogradConvolution.h"
 
+#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 
@@ -60,7 +61,7 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   // Each thread transforms the blocks of its tasks: these are fewer, then.
   int64_t wanted = divideCeil(rules.wanted, 3);
   // Blocks alike, of two register tiles at least where these fit: they share what they read of the weights.
-  int64_t rowBytes = 4 * points * plan.tileRows * plan.inputs;
+  int64_t rowBytes = 4 * points * plan.tileRows * plan.tileFloats();
   int64_t perBlock = std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(4, registerTiles));
   while (perBlock > 2 && (registerTiles % perBlock || registerTiles / perBlock * plan.panels < wanted))
     --perBlock;
@@ -108,11 +109,14 @@ private:
   void transformInput(Value *place, const OutputTile &tile);
   void transformFrame(Value *place, const OutputTile &tile);
   void loadAndTransform(Value *place, const OutputTile &tile, bool isWhole);
+  /// `mask`: of the channels that there are (null: all).
+  void loadAndTransform(Value *place, ArrayRef<Value *> offsets, ArrayRef<Value *> masks, Value *channel, Value *mask);
   void storeInputs(Value *place, Value *channel, ArrayRef<Value *> values);
   void multiplyPoints(Value *panel, unsigned vectors, Value *count);
   void multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *ahead, Value *to,
                      bool isFirst);
-  void transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors);
+  /// `lastMask`: of the last vector's outputs that there are (null: all).
+  void transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors, Value *lastMask);
 
   SmallVector<Value *> multiply(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> column);
   /// left [rows][n] times values [n][columns] times the transpose of left.
@@ -156,16 +160,18 @@ void WinogradEmitter::emitTask(Value *task) {
 
   Value *firstPanel = b.CreateMul(panelBlock, number(plan.panelsPerTask));
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, number(plan.panelsPerTask)), number(plan.panels));
-  auto emitPanel = [&](Value *panel, unsigned vectors) {
+  auto emitPanel = [&](Value *panel, int64_t outputs) {
+    unsigned vectors = divideCeil(outputs, plan.lanes);
+    Value *lastMask = outputs % plan.lanes ? emitLanesBelow(b, plan.lanes, number(outputs % plan.lanes)) : nullptr;
     multiplyPoints(panel, vectors, count);
     emitLoop(b, number(0), count, 1,
-             [&](Value *i) { transformOutput(i, findTile(b.CreateAdd(first, i)), panel, vectors); });
+             [&](Value *i) { transformOutput(i, findTile(b.CreateAdd(first, i)), panel, vectors, lastMask); });
   };
   int64_t whole = plan.outputs / plan.panel, rest = plan.outputs % plan.panel;
   emitLoop(b, firstPanel, atMost(lastPanel, number(whole)), 1,
-           [&](Value *panel) { emitPanel(panel, plan.panel / plan.lanes); });
+           [&](Value *panel) { emitPanel(panel, plan.panel); });
   if (rest)
-    emitIf(b, b.CreateICmpSGT(lastPanel, number(whole)), [&] { emitPanel(number(whole), rest / plan.lanes); });
+    emitIf(b, b.CreateICmpSGT(lastPanel, number(whole)), [&] { emitPanel(number(whole), rest); });
 }
 
 OutputTile WinogradEmitter::findTile(Value *tile) {
@@ -239,11 +245,11 @@ SmallVector<Value *> WinogradEmitter::sandwich(ArrayRef<double> left, int64_t ro
 
 /// Frames that there are not are zeros, and so are their transforms.
 void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
-  Value *first = b.CreateMul(place, number(plan.inputs));
+  Value *first = b.CreateMul(place, number(plan.tileFloats()));
   if (!plan.hasFrames)
     return transformFrame(first, tile);
   emitLoop(b, number(0), number(plan.frames), 1, [&](Value *i) {
-    Value *to = b.CreateAdd(first, b.CreateMul(i, number(plan.channels)));
+    Value *to = b.CreateAdd(first, b.CreateMul(i, number(plan.frameFloats())));
     OutputTile from = tile;
     from.frame = b.CreateSub(b.CreateAdd(tile.frame, i), number(plan.low[0]));
     Value *exists = isWithin(from.frame, plan.depth);
@@ -284,15 +290,24 @@ void WinogradEmitter::loadAndTransform(Value *place, const OutputTile &tile, boo
       }
       offsets.push_back(b.CreateMul(pixel, number(plan.channels)));
     }
-  emitLoop(b, number(0), number(plan.channels), plan.lanes, [&](Value *channel) {
-    SmallVector<Value *> values;
-    for (int64_t i = 0; i < n * n; ++i) {
-      Value *address = emitAddress(b, element, x, b.CreateAdd(offsets[i], channel));
-      values.push_back(isWhole ? static_cast<Value *>(b.CreateAlignedLoad(vector, address, Align(4)))
-                               : emitMaskedLoad(b, vector, address, Align(4), masks[i]));
-    }
-    storeInputs(place, channel, sandwich(winograd.bt, n, values));
-  });
+  int64_t rest = plan.channels % plan.lanes, whole = plan.channels - rest;
+  emitLoop(b, number(0), number(whole), plan.lanes,
+           [&](Value *channel) { loadAndTransform(place, offsets, masks, channel, nullptr); });
+  if (rest)
+    loadAndTransform(place, offsets, masks, number(whole), emitLanesBelow(b, plan.lanes, number(rest)));
+}
+
+void WinogradEmitter::loadAndTransform(Value *place, ArrayRef<Value *> offsets, ArrayRef<Value *> masks, Value *channel,
+                                       Value *mask) {
+  SmallVector<Value *> values;
+  for (auto [i, offset] : enumerate(offsets)) {
+    Value *address = emitAddress(b, element, x, b.CreateAdd(offset, channel)), *all = mask;
+    if (!masks.empty())
+      all = mask ? b.CreateAnd(mask, masks[i]) : masks[i];
+    values.push_back(all ? emitMaskedLoad(b, vector, address, Align(4), all)
+                         : static_cast<Value *>(b.CreateAlignedLoad(vector, address, Align(4))));
+  }
+  storeInputs(place, channel, sandwich(winograd.bt, winograd.size(), values));
 }
 
 /// `place`: of the tile's first channel in the values of each point.
@@ -303,7 +318,8 @@ void WinogradEmitter::storeInputs(Value *place, Value *channel, ArrayRef<Value *
   }
 }
 
-void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors) {
+void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors,
+                                      Value *lastMask) {
   int64_t m = winograd.m;
   TileType type{unsigned(m * m), vectors, plan.lanes, element, element};
   Accumulators outputs = zeroAccumulators(type);
@@ -325,7 +341,9 @@ void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Valu
       indices.insert(indices.begin() + 1, tile.frame);
     return indices;
   };
-  auto storeAll = [&] { epilogue.storeTile(type, outputs, column, {}, outer); };
+  SmallVector<Value *> masks(vectors, nullptr);
+  masks.back() = lastMask;
+  auto storeAll = [&] { epilogue.storeTile(type, outputs, column, masks, outer); };
   if (plan.outputHeight % m == 0 && plan.outputWidth % m == 0)
     return storeAll();
   // The last tiles of a row or a column reach past the output.
@@ -339,7 +357,7 @@ void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Valu
                                   b.CreateICmpSLT(indices.back(), number(plan.outputWidth)));
       emitIf(b, exists, [&] {
         for (unsigned j = 0; j < vectors; ++j)
-          epilogue.store(indices, b.CreateAdd(column, number(j * plan.lanes)), outputs.at(i, j), nullptr);
+          epilogue.store(indices, b.CreateAdd(column, number(j * plan.lanes)), outputs.at(i, j), masks[j]);
       });
     }
   });
@@ -359,7 +377,7 @@ void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *coun
     Value *inputsOfPoint = emitAddress(b, element, transformed, b.CreateMul(point, number(plan.inputFloats())));
     Value *productsOfPoint = emitAddress(b, element, products, b.CreateMul(point, number(plan.productFloats())));
     emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
-      Value *inputs = emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.inputs)));
+      Value *inputs = emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.tileFloats())));
       Value *ahead = emitAhead(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)), number(plan.inputs),
                                plan.panel * sizeof(float), aheadBytes());
       Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
@@ -376,8 +394,8 @@ void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *coun
 void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *ahead,
                                     Value *to, bool isFirst) {
   TileType tile{unsigned(plan.tileRows), vectors, plan.lanes, element, element};
-  Value *row = b.CreateMul(frame, number(plan.channels));
-  TileOperand lhs{emitAddress(b, element, inputs, row), strided(b, tile.rows, plan.inputs), number(1)};
+  Value *row = b.CreateMul(frame, number(plan.channels)), *place = b.CreateMul(frame, number(plan.frameFloats()));
+  TileOperand lhs{emitAddress(b, element, inputs, place), strided(b, tile.rows, plan.tileFloats()), number(1)};
   TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(row, number(plan.panel))),
                   strided(b, vectors, plan.lanes), number(plan.panel)};
   rhs.aheadBytes = aheadBytes();

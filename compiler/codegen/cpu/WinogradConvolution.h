@@ -26,8 +26,11 @@ struct WinogradPlan {
   int64_t groupPanels; ///< neighbouring panelBlocks that all blocks pass through before others
 
   int64_t tasks() const { return blocks * panelBlocks; }
+  /// In scratch the channels of a frame, and of a tile's frames, are whole vectors.
+  int64_t frameFloats() const { return llvm::alignTo(channels, lanes); }
+  int64_t tileFloats() const { return frames * frameFloats(); }
   /// A line more than a point needs: the points of a tile, written together, do not fall on one set of the cache.
-  int64_t inputFloats() const { return blockTiles * inputs + 16; }  ///< of a point
+  int64_t inputFloats() const { return blockTiles * tileFloats() + 16; } ///< of a point
   int64_t productFloats() const { return blockTiles * panel + 16; } ///< of a point
   int64_t scratchBytes() const { return 4 * winograd->points() * (inputFloats() + productFloats()); }
 };
