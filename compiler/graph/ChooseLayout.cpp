@@ -52,6 +52,30 @@ static void makeChannelsLast(prims::ConvolutionOp op) {
   op.erase();
 }
 
+/// A few features of each point of a large tensor in which features come first, as attention's heads do when they are
+/// mixed: [c, points...] by [o, c] is [o, points...], and no [points..., o] whose vectors would be as short as o.
+static bool putFeaturesFirst(prims::ContractOp op) {
+  constexpr int64_t kMostFeatures = 8, kManyPoints = 64;
+  Shape x = getShape(op.getLhs()), w = getShape(op.getRhs());
+  if (!op.getLhsBatch().empty() || op.getLhsContract().size() != 1 || w.size() != 2)
+    return false;
+  int64_t rank = x.size(), features = op.getLhsContract().front();
+  auto outputs = getConstant(w[1 - op.getRhsContract().front()]);
+  auto points = getConstant(x.back());
+  if (features + 1 == rank || !outputs || *outputs > kMostFeatures || (points && *points < kManyPoints))
+    return false;
+  OpBuilder b(op);
+  Value product = prims::ContractOp::create(b, op.getLoc(), op.getRhs(), op.getLhs(), ArrayRef<int64_t>{},
+                                            ArrayRef<int64_t>{}, op.getRhsContract(), op.getLhsContract());
+  SmallVector<int64_t> featuresLast;
+  for (int64_t i = 1; i < rank; ++i)
+    featuresLast.push_back(i);
+  featuresLast.push_back(0);
+  op.getResult().replaceAllUsesWith(prims::TransposeOp::create(b, op.getLoc(), product, featuresLast));
+  op.erase();
+  return true;
+}
+
 void ChooseLayoutPass::runOnOperation() {
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     bool changed = false;
@@ -60,6 +84,8 @@ void ChooseLayoutPass::runOnOperation() {
         makeChannelsLast(op);
         changed = true;
       }
+    for (auto op : llvm::make_early_inc_range(function.getOps<prims::ContractOp>()))
+      changed |= putFeaturesFirst(op);
     if (!changed)
       continue;
     // In order, so that what an operation reads has sunk to it already.

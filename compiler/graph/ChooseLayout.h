@@ -1,9 +1,9 @@
 //===- ChooseLayout.h - channels last for convolutions --------------------===//
 //
-// Before: convolutions have channels first, as PyTorch's do.
-// After:  they have channels last; transposes stand at the edges of what they
-//         reach and have sunk through everything that works in either order,
-//         so that there is none between the layers of a network.
+// Before: convolutions have channels first, as PyTorch's do; linear layers have features last.
+// After:  convolutions have channels last, and linear layers a few features first where their inputs have; transposes
+//         stand at the edges of what they reach and have sunk through everything that works in either order, so that
+//         there is none between the layers of a network.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

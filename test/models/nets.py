@@ -169,6 +169,9 @@ def cases():
                    tolerance=1e-4)
     for count, inputs, outputs in [(196, 1024, 256), (49, 520, 512), (127, 3072, 70)]:
         yield Case(f"linear, {count} rows", nn.Linear(inputs, outputs), (r(count, inputs),), tolerance=1e-4)
+    mixed = Function(lambda s, w, v: torch.einsum("bhij,gh->bgij", s, w).softmax(-1) @ v)
+    yield Case("mixed heads", mixed, (r(2, 4, 30, 70), r(6, 4), r(2, 6, 70, 8)), [({0: rows}, None, {0: rows})],
+               [(r(1, 4, 30, 70), r(6, 4), r(1, 6, 70, 8))])
     yield Case("heads", Function(lambda a, w: torch.einsum("hmk,hkn->mn", a, w)), (r(6, 150, 64), r(6, 64, 96)), tolerance=1e-4)
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
     yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))

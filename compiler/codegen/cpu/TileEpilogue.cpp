@@ -35,30 +35,36 @@ static Shape rowMajorStrides(mlir::Value tensor) {
 }
 
 TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
-    : frame(frame), op(op), domain(getShape(op->getResult(0))), rowSizes(ShapeRef(domain).take_back(rowRank)),
-      width(width), accesses(domain.size()) {
+    : frame(frame), op(op), domain(getShape(op->getResult(0))), width(width), accesses(domain.size()) {
   addReads(accesses, op->getRegion(0), rowMajorStrides);
   for (mlir::Value result : op->getResults())
     if (frame.pointers.contains(result))
       addStore(accesses, result, rowMajorStrides);
+  row = merge(domain.size() - rowRank, rowRank);
+  if (row.dims.empty() && rowRank > 0) // one column has a lane, too
+    row = {{unsigned(domain.size() - 1)}, {domain.back()}};
 }
 
-SmallVector<Value *> TileEpilogue::indicesOf(Value *place, unsigned first, unsigned count) {
-  SmallVector<unsigned> dims; // those that get an index
-  Shape sizes;
+TileEpilogue::Merged TileEpilogue::merge(unsigned first, unsigned count) const {
+  Merged merged;
   for (unsigned dim = first; dim < first + count; ++dim) {
     if (getConstant(domain[dim]) == 1)
       continue;
-    if (!dims.empty() && walkAsOne(accesses, domain, dims.back(), dim)) {
-      dims.back() = dim;
-      sizes.back() = sizes.back() * domain[dim];
+    if (!merged.dims.empty() && walkAsOne(accesses, domain, merged.dims.back(), dim)) {
+      merged.dims.back() = dim;
+      merged.sizes.back() = merged.sizes.back() * domain[dim];
     } else {
-      dims.push_back(dim);
-      sizes.push_back(domain[dim]);
+      merged.dims.push_back(dim);
+      merged.sizes.push_back(domain[dim]);
     }
   }
+  return merged;
+}
+
+SmallVector<Value *> TileEpilogue::indicesOf(Value *place, unsigned first, unsigned count) {
+  Merged merged = merge(first, count);
   SmallVector<Value *> indices(count, frame.b.getInt64(0));
-  for (auto [dim, index] : zip_equal(dims, delinearize(frame, place, sizes)))
+  for (auto [dim, index] : zip_equal(merged.dims, delinearize(frame, place, merged.sizes)))
     indices[dim - first] = index;
   return indices;
 }
@@ -82,7 +88,9 @@ void TileEpilogue::store(ArrayRef<Value *> outer, Value *column, Value *acc, Val
   SmallVector<Lanes> indices;
   for (Value *index : outer)
     indices.push_back({index, nullptr});
-  append_range(indices, rowIndices(frame, emitter.lanes, column, rowSizes));
+  indices.resize(domain.size(), {frame.b.getInt64(0), nullptr});
+  for (auto [dim, index] : zip_equal(row.dims, rowIndices(frame, emitter.lanes, column, row.sizes)))
+    indices[dim] = index;
   SmallVector<Lanes> arguments = indices;
   arguments.push_back({acc, nullptr});
   SmallVector<Lanes> yielded = emitter.emit(op->getRegion(0), arguments);

@@ -33,11 +33,19 @@ public:
                  llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *)> outer);
 
 private:
+  /// Loops over neighbouring dimensions of the domain: which of them get an index, and the sizes of what they stand for.
+  struct Merged {
+    llvm::SmallVector<unsigned> dims;
+    Shape sizes;
+  };
+  Merged merge(unsigned first, unsigned count) const;
+
   KernelFrame &frame;
   mlir::Operation *op;
-  Shape domain, rowSizes;
+  Shape domain;
   unsigned width;
   BodyAccesses accesses;
+  Merged row;
 };
 
 /// The indices of a row-major place in a box of these sizes.
