@@ -302,7 +302,8 @@ static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups,
 bool PackWeightsPass::isNarrow(loop::ConvolutionOp op) const {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   int64_t inputs = type.getShape()[type.getRank() - 2], outputs = type.getShape().back() / op.getGroups();
-  bool isFew = llvm::isPowerOf2_64(inputs) && inputs < rules.vectorBytes / 4 && type.getElementType().isF32();
+  bool isFew = llvm::isPowerOf2_64(inputs) && inputs < rules.vectorBytes / 4 && type.getElementType().isF32() &&
+               !op.getXChannelsFirst();
   return inputs == outputs && (inputs == 1 || isFew);
 }
 

@@ -38,7 +38,8 @@ bool isNarrow(ConvolutionOp op) {
   if (x.size() < 3 || result.size() != x.size()) // of unverified text
     return false;
   auto channels = getConstant(op.getXChannelsFirst() ? x[1] : x.back());
-  return channels && channels == getConstant(result.back()) && *channels % op.getGroups() == 0 &&
+  bool isInOrder = !op.getXChannelsFirst() || channels == 1;
+  return isInOrder && channels && channels == getConstant(result.back()) && *channels % op.getGroups() == 0 &&
          llvm::isPowerOf2_64(*channels / op.getGroups()) && op.getWPanel() == 0;
 }
 

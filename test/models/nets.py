@@ -147,7 +147,7 @@ def cases():
         yield Case(f"branches, {groups} groups", Branches(12, groups).eval(), (r(2, 12, 7, 9),), ({0: rows},),
                    [(r(1, 12, 7, 9),)])
     # Groups of a few channels share vectors, the last of which is not whole; pixels beyond the edges; any width.
-    for width, channels in [(2, 22), (4, 36), (8, 40)]:
+    for width, channels in [(2, 22), (4, 36), (8, 40), (4, 4)]:
         groups = channels // width
         net = nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1, groups=groups), nn.ReLU(),
                             nn.Conv2d(channels, channels, 3, stride=2, padding=2, dilation=2, groups=groups))  # fmt: skip
