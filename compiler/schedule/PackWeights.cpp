@@ -298,13 +298,12 @@ static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups,
   return shape;
 }
 
-/// Whether vectors along the channels hold one or several whole groups (loop::isNarrow).
+/// Whether vectors along the channels hold several whole groups, or groups are single channels.
 bool PackWeightsPass::isNarrow(loop::ConvolutionOp op) const {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
-  int64_t inputs = type.getShape()[type.getRank() - 2], outputs = type.getShape().back() / op.getGroups();
-  bool isFew = llvm::isPowerOf2_64(inputs) && inputs < rules.vectorBytes / 4 && type.getElementType().isF32() &&
-               !op.getXChannelsFirst();
-  return inputs == outputs && (inputs == 1 || isFew);
+  int64_t inputs = type.getShape()[type.getRank() - 2];
+  bool isFew = inputs < rules.vectorBytes / 4 && type.getElementType().isF32();
+  return loop::isNarrow(op) && (inputs == 1 || isFew);
 }
 
 /// A few outputs would leave most lanes of a vector empty; whole vectors of input channels do not.

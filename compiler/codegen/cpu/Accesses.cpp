@@ -146,6 +146,14 @@ void ReadCollector::pinUses(mlir::Operation &op) {
     }
 }
 
+Shape rowMajorStrides(mlir::Value tensor) {
+  Shape strides = getShape(tensor);
+  mlir::AffineExpr stride = getAffineConstantExpr(1, tensor.getContext());
+  for (mlir::AffineExpr &size : reverse(strides))
+    stride = std::exchange(size, stride) * stride;
+  return strides;
+}
+
 bool walkAsOne(const BodyAccesses &accesses, ShapeRef domain, unsigned outer, unsigned inner) {
   if (accesses.pinned[outer] || accesses.pinned[inner])
     return false;

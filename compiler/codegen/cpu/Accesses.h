@@ -33,6 +33,9 @@ struct BodyAccesses {
 /// Strides (in elements) of a tensor by dimension.
 using TensorStrides = llvm::function_ref<Shape(mlir::Value)>;
 
+/// Of a tensor without gaps, the last dimension's 1.
+Shape rowMajorStrides(mlir::Value tensor);
+
 /// Adds the reads of a region whose first arguments are the domain's indices.
 void addReads(BodyAccesses &result, mlir::Region &region, TensorStrides stridesOf);
 

@@ -88,6 +88,7 @@ private:
   loop::ContractOp op;
   const ContractionPlan &plan;
   TileEpilogue epilogue;
+  MergedDims rowDims = epilogue.merge(plan.batch.size(), plan.m.size()); ///< of m, as the epilogue needs them
   SmallVector<ReductionLoop> loops;
   Type *element, *rhsElement, *accumulator;
   Value *lhs, *rhs, *scale, *m, *n, *packedK;
@@ -201,7 +202,7 @@ SmallVector<Value *> ContractionEmitter::masksOf(const SplitTask &task, Value *p
 void ContractionEmitter::storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row,
                                   ArrayRef<Value *> products) {
   SmallVector<Value *> outer = block.batch, masks = masksOf(task, panel, products.size());
-  append_range(outer, epilogue.indicesOf(b.CreateAdd(task.firstRow, row), plan.batch.size(), plan.m.size()));
+  epilogue.addIndices(outer, b.CreateAdd(task.firstRow, row), rowDims);
   for (auto [j, value] : enumerate(products)) {
     Value *column = b.CreateAdd(b.CreateMul(panel, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
     epilogue.store(outer, column, value, masks[j]);
@@ -331,7 +332,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
     SmallVector<Value *> outer = block.batch;
-    append_range(outer, epilogue.indicesOf(b.CreateAdd(row, i), plan.batch.size(), plan.m.size()));
+    epilogue.addIndices(outer, b.CreateAdd(row, i), rowDims);
     return outer;
   });
 }

@@ -18,7 +18,7 @@ void emitNarrowConvolution(KernelFrame &frame, loop::ConvolutionOp op, const Con
 
 /// One task of it.
 void emitNarrowTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
-                       const ConvolutionTask &task);
+                    const ConvolutionTask &task);
 
 /// The same for a few outputs (plan.isDot): vectors lie along the input channels.
 void emitDotConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);

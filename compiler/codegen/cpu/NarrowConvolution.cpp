@@ -146,7 +146,7 @@ void emitNarrowConvolution(KernelFrame &frame, loop::ConvolutionOp op, const Con
 }
 
 void emitNarrowTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
-                       const ConvolutionTask &task) {
+                    const ConvolutionTask &task) {
   NarrowEmitter(frame, op, plan).emitTask(task);
 }
 

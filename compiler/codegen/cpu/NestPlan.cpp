@@ -183,15 +183,18 @@ static SmallVector<int64_t> stretchesOf(const Loop &loop) {
 //===----------------------------------------------------------------------===//
 
 /// What a gather or scatter costs, a plain vector access being 1.
-constexpr double kGather = 12, kBroadcast = 0.2, kHorizontal = 12, kWork = 0.3;
+constexpr double kVector = 1, kGather = 12, kBroadcast = 0.2, kHorizontal = 12, kWork = 0.3;
+
+static double costOfAccess(const Access &access, unsigned dim) {
+  bool isIrregular = dim < access.irregular.size() && access.irregular[dim];
+  auto stride = isIrregular || !access.strided ? std::nullopt : getConstant(access.strided->strides[dim]);
+  return stride == 0 ? kBroadcast : stride == 1 ? kVector : kGather;
+}
 
 double Planner::costOfVector(const Stage &stage, unsigned dim) const {
   double cost = stage.accesses.work * kWork;
-  for (const Access &access : stage.accesses.accesses) {
-    bool isIrregular = dim < access.irregular.size() && access.irregular[dim];
-    auto stride = isIrregular || !access.strided ? std::nullopt : getConstant(access.strided->strides[dim]);
-    cost += stride == 0 ? kBroadcast : stride == 1 ? 1 : kGather;
-  }
+  for (const Access &access : stage.accesses.accesses)
+    cost += costOfAccess(access, dim);
   return cost;
 }
 
@@ -234,12 +237,11 @@ double Planner::costOfSquares(unsigned store, unsigned read) const {
   const Stage &stage = p.stages.front();
   double cost = stage.accesses.work * kWork;
   for (const Access &access : stage.accesses.accesses) {
-    unsigned dim = p.shared[access.isStore ? store : read].dim;
-    bool isVector = access.strided && !access.irregular[dim] && getConstant(access.strided->strides[dim]) == 1;
-    if (access.isStore && (!isVector || loop::getScalarType(access.tensor).getIntOrFloatBitWidth() != 32))
+    double alone = costOfAccess(access, p.shared[access.isStore ? store : read].dim);
+    if (access.isStore &&
+        (alone != kVector || loop::getScalarType(access.tensor).getIntOrFloatBitWidth() != 32))
       return kNever;
-    bool isSame = !access.irregular[dim] && access.strided && getConstant(access.strided->strides[dim]) == 0;
-    cost += access.isStore ? kTransposed : isVector ? 1 : isSame ? kBroadcast : kGather;
+    cost += access.isStore ? kTransposed : alone;
   }
   for (unsigned i : {store, read}) {
     double size = std::max(1.0, estimate(p.shared[i].size));

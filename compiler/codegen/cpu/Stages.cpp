@@ -51,13 +51,9 @@ static bool isYielded(mlir::Value tensor) {
 
 /// Row-major; a tensor of one shared iteration stays in place for all of them.
 static Shape stridesOf(mlir::Value tensor, unsigned shared) {
-  Shape shape = getShape(tensor);
-  mlir::MLIRContext *context = tensor.getContext();
-  mlir::AffineExpr stride = getAffineConstantExpr(1, context);
-  Shape strides(shape.size());
-  bool isLocal = tensor.getDefiningOp() && !isYielded(tensor);
-  for (unsigned i = shape.size(); i-- > 0; stride = stride * shape[i])
-    strides[i] = isLocal && i < shared ? getAffineConstantExpr(0, context) : stride;
+  Shape strides = rowMajorStrides(tensor);
+  if (tensor.getDefiningOp() && !isYielded(tensor))
+    std::fill_n(strides.begin(), std::min<size_t>(shared, strides.size()), getAffineConstantExpr(0, tensor.getContext()));
   return strides;
 }
 

@@ -26,14 +26,6 @@ SmallVector<Value *> delinearize(KernelFrame &frame, Value *place, ShapeRef size
   return indices;
 }
 
-static Shape rowMajorStrides(mlir::Value tensor) {
-  Shape strides = getShape(tensor);
-  mlir::AffineExpr stride = getAffineConstantExpr(1, tensor.getContext());
-  for (mlir::AffineExpr &size : reverse(strides))
-    stride = std::exchange(size, stride) * stride;
-  return strides;
-}
-
 TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
     : frame(frame), op(op), domain(getShape(op->getResult(0))), width(width), accesses(domain.size()) {
   addReads(accesses, op->getRegion(0), rowMajorStrides);
@@ -42,11 +34,11 @@ TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned row
       addStore(accesses, result, rowMajorStrides);
   row = merge(domain.size() - rowRank, rowRank);
   if (row.dims.empty() && rowRank > 0) // one column has a lane, too
-    row = {{unsigned(domain.size() - 1)}, {domain.back()}};
+    row = {{unsigned(domain.size() - 1)}, {domain.back()}, rowRank};
 }
 
-TileEpilogue::Merged TileEpilogue::merge(unsigned first, unsigned count) const {
-  Merged merged;
+MergedDims TileEpilogue::merge(unsigned first, unsigned count) const {
+  MergedDims merged{{}, {}, count};
   for (unsigned dim = first; dim < first + count; ++dim) {
     if (getConstant(domain[dim]) == 1)
       continue;
@@ -61,12 +53,11 @@ TileEpilogue::Merged TileEpilogue::merge(unsigned first, unsigned count) const {
   return merged;
 }
 
-SmallVector<Value *> TileEpilogue::indicesOf(Value *place, unsigned first, unsigned count) {
-  Merged merged = merge(first, count);
-  SmallVector<Value *> indices(count, frame.b.getInt64(0));
-  for (auto [dim, index] : zip_equal(merged.dims, delinearize(frame, place, merged.sizes)))
-    indices[dim - first] = index;
-  return indices;
+void TileEpilogue::addIndices(SmallVectorImpl<Value *> &indices, Value *place, const MergedDims &dims) const {
+  size_t first = indices.size();
+  indices.resize(first + dims.count, frame.b.getInt64(0));
+  for (auto [dim, index] : zip_equal(dims.dims, delinearize(frame, place, dims.sizes)))
+    indices[dim] = index;
 }
 
 /// The indices of `width` neighbouring places of a row.

@@ -12,6 +12,14 @@ class Operation;
 
 namespace ptc::cpu {
 
+/// Neighbouring dimensions of a domain, `count` of them: which get an index, and the sizes of what they stand for. The
+/// index of the others is 0.
+struct MergedDims {
+  llvm::SmallVector<unsigned> dims;
+  Shape sizes;
+  unsigned count = 0;
+};
+
 /// Runs a template's epilogue region on accumulators and stores what it yields.
 /// The result domain is seen as outer dimensions and a row: the innermost
 /// `rowRank` dimensions, flattened, along which the lanes of a vector lie.
@@ -19,9 +27,11 @@ class TileEpilogue {
 public:
   TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width);
 
-  /// The indices of a row-major place in `count` dimensions of the domain from `first` on. Dimensions that all accesses
-  /// walk as one are not told apart, which would take divisions: the innermost gets the place, the others 0.
-  llvm::SmallVector<llvm::Value *> indicesOf(llvm::Value *place, unsigned first, unsigned count);
+  /// `count` dimensions of the domain from `first` on. Those that all accesses walk as one are not told apart, which
+  /// would take divisions.
+  MergedDims merge(unsigned first, unsigned count) const;
+  /// Appends the indices of a row-major place in dimensions that follow those of `indices`.
+  void addIndices(llvm::SmallVectorImpl<llvm::Value *> &indices, llvm::Value *place, const MergedDims &dims) const;
 
   /// Stores `acc` for the elements `column`, `column` + 1, ... of the row at
   /// `outer`. Lanes whose `mask` (null: none) is unset are left alone.
@@ -33,19 +43,12 @@ public:
                  llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *)> outer);
 
 private:
-  /// Loops over neighbouring dimensions of the domain: which of them get an index, and the sizes of what they stand for.
-  struct Merged {
-    llvm::SmallVector<unsigned> dims;
-    Shape sizes;
-  };
-  Merged merge(unsigned first, unsigned count) const;
-
   KernelFrame &frame;
   mlir::Operation *op;
   Shape domain;
   unsigned width;
   BodyAccesses accesses;
-  Merged row;
+  MergedDims row;
 };
 
 /// The indices of a row-major place in a box of these sizes.
