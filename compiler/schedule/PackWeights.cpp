@@ -49,7 +49,7 @@ private:
   void dropUnusedWeights(func::FuncOp function);
   void packContract(loop::ContractOp op);
   void packConvolution(loop::ConvolutionOp op);
-  void packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group);
+  void packComputedWeight(loop::ConvolutionOp op, int64_t groups, int64_t panel, int64_t group);
   BlockArgument weightArgument(Value value);
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
   bool isNarrow(loop::ConvolutionOp op) const;
@@ -65,8 +65,9 @@ private:
 
   int64_t panelOf(Operation *op, Type element, int64_t vectorsByRule = 2) const {
     int64_t vectors = loop::getTuning(op, loop::Knob::Vectors).value_or(vectorsByRule);
-    return vectors * rules.vectorBytes / (element.isF64() ? 8 : 4);
+    return vectors * lanesOf(element);
   }
+  int64_t lanesOf(Type element) const { return rules.vectorBytes / (element.isF64() ? 8 : 4); }
   int64_t panelOfContract(loop::ContractOp op, int64_t columns, Type element) const;
   int64_t panelOfDirect(loop::ConvolutionOp op, int64_t outputs, Type element) const;
   /// A single k has no neighbour.
@@ -332,22 +333,26 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType()); // [kernel..., C / groups, O]
   if (op.getWPanel() > 0)
     return;
-  int64_t groups = op.getGroups(), outputs = type.getShape().back() / groups;
-  if (isNarrow(op))
+  bool narrow = isNarrow(op);
+  if (narrow && op.getGroups() == 1)
     return;
-  int64_t panel = isDot(op) ? 1 : panelOf(op, type.getElementType());
-  int64_t group = groupOf(type.getElementType(), type.getElementType(), type.getShape()[type.getRank() - 2]);
+  int64_t groups = narrow ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
+  int64_t panel = narrow ? lanesOf(type.getElementType()) : isDot(op) ? 1 : panelOf(op, type.getElementType());
+  int64_t inputs = type.getShape()[type.getRank() - 2];
+  int64_t group = narrow ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
-    return packComputedWeight(op, panel, group);
+    return packComputedWeight(op, groups, panel, group);
   const Weight *weight = weights.find(keyOf(argument));
   if (!weight) {
     op.emitError() << "weight '" << keyOf(argument) << "' is missing";
     return signalPassFailure();
   }
-  if (usesWinograd && panel > 1 && packWinograd(op, panel))
-    return;
-  panel = panel > 1 ? panelOfDirect(op, outputs, type.getElementType()) : panel;
+  if (!narrow && panel > 1) {
+    if (usesWinograd && packWinograd(op, panel))
+      return;
+    panel = panelOfDirect(op, outputs, type.getElementType());
+  }
   WeightView source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
   source.elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
   int64_t stride = type.getShape().back();
@@ -399,10 +404,10 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
 }
 
 /// A weight that the model computes, or is given, is packed by a kernel of its own.
-void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t panel, int64_t group) {
+void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t groups, int64_t panel, int64_t group) {
   auto kernel = op->getParentOfType<loop::KernelOp>();
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
-  int64_t groups = op.getGroups(), outputs = type.getShape().back() / groups;
+  int64_t outputs = type.getShape().back() / groups;
   auto packed = RankedTensorType::get(packedShape(type, groups, panel, group), type.getElementType());
   unsigned taps = type.getRank() - 1; // kernel and input channels
   Location loc = op.getLoc();

@@ -39,8 +39,10 @@ bool isNarrow(ConvolutionOp op) {
     return false;
   auto channels = getConstant(op.getXChannelsFirst() ? x[1] : x.back());
   bool isInOrder = !op.getXChannelsFirst() || channels == 1;
+  // Packed, its channels are panels of one group.
+  bool isPackedSo = op.getWPanel() == 0 || (op.getGroups() > 1 && getConstant(getShape(op.getW()).front()) == 1);
   return isInOrder && channels && channels == getConstant(result.back()) && *channels % op.getGroups() == 0 &&
-         llvm::isPowerOf2_64(*channels / op.getGroups()) && op.getWPanel() == 0;
+         llvm::isPowerOf2_64(*channels / op.getGroups()) && isPackedSo;
 }
 
 static bool isStaticF32(Value value) {

@@ -43,7 +43,7 @@ bool isTemplate(mlir::Operation *op);
 Shape getDomain(mlir::Operation *member);
 
 /// Whether its groups are narrow: as many outputs as inputs each, one (depthwise) or a few, which vectors along the
-/// channels of x, w and the result hold alike. PackWeights leaves their w as it is.
+/// channels of x, w and the result hold alike. PackWeights packs their w as that of one group.
 bool isNarrow(ConvolutionOp op);
 
 /// The members of a kernel that is a chain (KernelOp says what that is).
@@ -52,8 +52,8 @@ struct Chain {
   ConvolutionOp convolution;
 };
 std::optional<Chain> getChain(KernelOp kernel);
-/// Whether these two can be one: of static f32, pixels by packed weights, then a convolution of narrow groups over their two
-/// dimensions, channels last.
+/// Whether these two can be one: of static f32, pixels by packed weights, then a convolution of narrow groups over
+/// their two dimensions, channels last.
 bool canChain(ContractOp product, ConvolutionOp convolution);
 
 /// The region that yields the result's elements: a map's body, a reduction's

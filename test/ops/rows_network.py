@@ -20,11 +20,11 @@ class Recurrent:
 
 
 class Convolved:
-    """A 3 x 3 convolution with fixed weights and something behind it, as a function of its input."""
+    """A convolution with fixed weights and something behind it, as a function of its input."""
 
-    def __init__(self, inputs, outputs, padding, **options):
+    def __init__(self, inputs, outputs, padding, kernel=3, **options):
         torch.manual_seed(0)
-        self.convolution = torch.nn.Conv2d(inputs, outputs, 3, padding=padding, **options).requires_grad_(False)
+        self.convolution = torch.nn.Conv2d(inputs, outputs, kernel, padding=padding, **options).requires_grad_(False)
 
     def __call__(self, a):
         return F.gelu(self.convolution(a)) + 1
@@ -54,6 +54,12 @@ convolution = [
     op("conv2d.dilated", lambda a, w: F.conv2d(a, w, dilation=(2, 1)), x(1, 3, 9, 9), x(4, 3, 3, 3)),
     op("conv2d.grouped", lambda a, w: F.conv2d(a, w, groups=2), x(1, 4, 6, 6), x(6, 2, 3, 3)),
     op("conv2d.depthwise", lambda a, w: F.conv2d(a, w, groups=4, padding=1), x(1, 4, 6, 6), x(4, 1, 3, 3)),
+    *(op(f"conv2d.narrow.{c}.{c // g}.{kernel}", Convolved(c, c, kernel // 2, kernel, groups=g, stride=s), x(2, c, 5, w))
+      for c, g, kernel, s, w in ((40, 40, 3, 1, 9), (40, 20, 3, 2, 9), (24, 6, 5, 1, 8), (272, 272, 9, 1, 61))),  # the last in blocks of channels
+    *(op(f"conv2d.narrow.computed.{c // g}", lambda a, w, g=g: F.conv2d(a, torch.tanh(w), padding=1, groups=g), x(2, c, 5, 9), x(c, c // g, 3, 3))
+      for c, g in ((40, 40), (40, 20))),
+    op("conv2d.narrow.double", Convolved(20, 20, 1, groups=20, dtype=torch.float64), x(2, 20, 5, 9, dtype=torch.float64)),
+    op("conv2d.narrow.bf16", Convolved(40, 40, 1, groups=40, dtype=torch.bfloat16), x(2, 40, 5, 9, dtype=torch.bfloat16)),
     op("conv2d.same", lambda a, w: F.conv2d(a, w, padding="same"), x(1, 3, 6, 6), x(4, 3, 4, 3)),
     *(op(f"conv2d.bf16.{name}", lambda a, w, n=n: F.conv2d(a, w, -F.conv2d(a, w, groups=n).flatten(), groups=n),
          x(1, 4, 3, 3, dtype=torch.bfloat16), x(8, 4 // n, 3, 3, dtype=torch.bfloat16)) for name, n in (("bias", 1), ("grouped", 2))),

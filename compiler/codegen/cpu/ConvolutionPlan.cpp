@@ -45,6 +45,19 @@ static void countTasks(ConvolutionPlan &plan) {
   plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isNarrow ? 1 : plan.groups);
 }
 
+/// Panels of narrow groups pass all rows of a task in blocks where the rows of inputs under a kernel do not fit L2 (9 x
+/// 9 of 768 channels: 0.85 of the time). Elsewhere all pass each row: that reads pixels from end to end, as prefetching
+/// likes it.
+static int64_t choosePanelsPerBlock(const ConvolutionPlan &plan, int64_t elementBytes) {
+  constexpr int64_t kL2Bytes = 512 << 10, kBlockBytes = 192 << 10;
+  auto width = getConstant(plan.input[plan.spatialRank()]);
+  if (!width)
+    return plan.panels;
+  int64_t rows = llvm::product_of(llvm::ArrayRef(plan.kernel).drop_back());
+  int64_t panelBytes = std::max<int64_t>(1, rows * *width * plan.panel * elementBytes);
+  return panelBytes * plan.panels <= kL2Bytes ? plan.panels : std::max<int64_t>(1, kBlockBytes / panelBytes);
+}
+
 static void planTasks(ConvolutionPlan &plan, Operation *op) {
   TaskRules rules = TaskRules::of(op);
   int64_t pixels = getConstant(plan.output[plan.spatialRank()]).value_or(64);
@@ -144,6 +157,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
   else
     plan.tileRows = std::min<int64_t>(plan.tileRows, 8);
   planTasks(plan, op);
+  plan.panelsPerBlock = choosePanelsPerBlock(plan, elementBytes);
   return plan;
 }
 

@@ -44,6 +44,7 @@ struct ConvolutionPlan {
   /// Neighbouring blocks of so many rows: their tasks of one panel follow each other, and find its weights in L2.
   int64_t blocksPerBand;
   int64_t panelsPerTask;
+  int64_t panelsPerBlock; ///< of narrow groups: whose inputs under the kernel stay in L2 from row to row
   mlir::AffineExpr rows; ///< of pixels in an image: product of the outer spatial sizes
   mlir::AffineExpr rowBlocks;
   int64_t panelBlocks;

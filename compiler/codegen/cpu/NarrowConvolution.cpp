@@ -26,6 +26,7 @@ public:
     x = f.pointers.lookup(op.getX());
     w = f.pointers.lookup(op.getW());
     channels = b.getInt64(plan.channels());
+    isPacked = op.getWPanel() > 0;
   }
 
   void emit() {
@@ -33,8 +34,14 @@ public:
   }
 
   void emitTask(const ConvolutionTask &task) {
-    walk.forEachTile([&](const PixelTile &tile) {
-      walk.forEachRow(task, [&](const PixelRow &row) { emitPanels(task, row, tile); });
+    emitLoop(b, task.firstPanel, task.lastPanel, plan.panelsPerBlock, [&](Value *first) {
+      ConvolutionTask block = task;
+      block.firstPanel = first;
+      block.lastPanel = b.CreateAdd(first, b.getInt64(plan.panelsPerBlock));
+      block.lastPanel = b.CreateBinaryIntrinsic(Intrinsic::smin, block.lastPanel, task.lastPanel);
+      walk.forEachTile([&](const PixelTile &tile) {
+        walk.forEachRow(block, [&](const PixelRow &row) { emitPanels(block, row, tile); });
+      });
     });
   }
 
@@ -78,6 +85,7 @@ private:
   TileEpilogue epilogue;
   Type *element;
   Value *x, *w, *channels;
+  bool isPacked; ///< w
 };
 
 } // namespace
@@ -95,6 +103,10 @@ void NarrowEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value
   auto weight = [&](Value *outerTap, Value *tap, int64_t i) {
     Value *flat = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
     flat = b.CreateAdd(b.CreateMul(flat, b.getInt64(plan.groupInputs)), b.getInt64(i));
+    if (isPacked) { // a panel is a vector wide, and padded
+      Value *panel = b.CreateMul(channel, b.getInt64(plan.taps() * plan.groupInputs));
+      return load(w, b.CreateAdd(panel, b.CreateMul(flat, b.getInt64(plan.width))), nullptr);
+    }
     return load(w, b.CreateAdd(b.CreateMul(flat, channels), channel), mask);
   };
   auto reaches = [&](int64_t tap, unsigned i) { return pixels.active.empty() || pixels.active[tap][i]; };
