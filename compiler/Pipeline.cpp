@@ -112,7 +112,7 @@ static constexpr Step kSteps[] = {
      true},
     // What only scales the rows of a product is a part of it.
     {Stage::Loop, [](Pipe &) { return createFoldScalesPass(); }, true, isOptimized},
-    // What a depthwise convolution reads is multiplied in its kernel.
+    // What a convolution of narrow groups reads is multiplied in its kernel.
     {Stage::Loop, [](Pipe &) { return createChainKernelsPass(); }, true, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},

@@ -22,7 +22,7 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChainKernelsPass)
 
   StringRef getArgument() const override { return "chain-kernels"; }
-  StringRef getDescription() const override { return "products by the rows that a depthwise convolution needs"; }
+  StringRef getDescription() const override { return "products by the rows that a convolution of narrow groups needs"; }
 
   void runOnOperation() override {
     SmallVector<loop::ConvolutionOp> all;

@@ -1,7 +1,7 @@
-//===- ChainKernels.h - a product and the depthwise convolution behind it -===//
+//===- ChainKernels.h - a product and the convolution behind it -------------===//
 //
-// Before: a kernel multiplies the pixels of an image with weights, and a depthwise convolution alone reads the result:
-//         an inverted residual.
+// Before: a kernel multiplies the pixels of an image with weights, and a convolution of narrow groups alone reads the
+//         result: an inverted residual.
 // After:  one kernel of both. A task multiplies the pixels that its rows of the convolution need, and their products
 //         stay in its thread's L2.
 //

@@ -1,4 +1,4 @@
-//===- ChainKernel.h - a product by the rows that a depthwise convolution needs //
+//===- ChainKernel.h - a product by the rows that a convolution needs --------===//
 //
 // A task is a band of rows of the convolution. The rows of the product that it reads are multiplied into the thread's
 // scratch, which stays in L2, and read from there. Bands overlap by the taps: what the thread's band above has left is

@@ -64,13 +64,13 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
   int64_t batch = getConstant(plan.output[0]).value_or(1);
   int64_t taps = plan.taps();
-  // Fewer tasks of a depthwise convolution, as each reads rows of its neighbours.
+  // Fewer tasks of narrow groups, as each reads rows of its neighbours.
   constexpr int64_t kFewer = 3;
   if (plan.isNarrow)
     rules.wanted = std::max<int64_t>(1, rules.wanted / kFewer);
-  // A product of a depthwise convolution loads both of its operands.
-  constexpr int64_t kDepthwise = 5;
-  int64_t products = taps * (plan.groupInputs + (plan.isNarrow ? kDepthwise : 0));
+  // A product of narrow groups loads both of its operands.
+  constexpr int64_t kNarrow = 5;
+  int64_t products = taps * (plan.groupInputs + (plan.isNarrow ? kNarrow : 0));
   int64_t panelFlops = std::max<int64_t>(1, 2 * pixels * plan.panel * products);
   int64_t inputBytes = plan.channels() * sizeof(float);
   int64_t weightBytes = taps * inputBytes * plan.groupOutputs;
@@ -83,7 +83,7 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
-  // As the layer before cut what a depthwise convolution reads: its pixels are the larger operand.
+  // As the layer before cut what a convolution of narrow groups reads: its pixels are the larger operand.
   int64_t read = plan.isNarrow ? llvm::product_of(plan.strides) : 1;
   int64_t bands = rowBands(op, rows * pixels * read, inputBytes, weightBytes);
   constexpr int64_t kLeastChannels = 64; // whole lines

@@ -55,7 +55,7 @@ struct ConvolutionPlan {
   int64_t taps() const { return llvm::product_of(kernel); }
 };
 
-/// Tasks of so many rows with all channels, of a depthwise convolution.
+/// Tasks of so many rows with all channels, of a convolution of narrow groups.
 void cutIntoBands(ConvolutionPlan &plan, int64_t rowsPerTask);
 
 ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers);
