@@ -328,13 +328,15 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   TileOperand lhsTile = lhsOperand(block, row, rows);
   if (tileOfBand)
     fetchNextRows(lhsTile, rows);
-  emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
-  Value *column = b.CreateMul(panel, b.getInt64(plan.panel));
-  epilogue.storeTile(tile, acc, column, masks, [&](Value *i) {
+  auto rowOf = [&](Value *i) {
     SmallVector<Value *> outer = block.batch;
     epilogue.addIndices(outer, b.CreateAdd(row, i), rowDims);
     return outer;
-  });
+  };
+  if (epilogue.hasFarRows())
+    epilogue.fetchTile(tile, b.CreateMul(panel, b.getInt64(plan.panel)), rowOf);
+  emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
+  epilogue.storeTile(tile, acc, b.CreateMul(panel, b.getInt64(plan.panel)), masks, rowOf);
 }
 
 /// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next

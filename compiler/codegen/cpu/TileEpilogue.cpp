@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/BodyEmitter.h"
 #include "compiler/codegen/cpu/IndexExpr.h"
+#include "compiler/codegen/cpu/ScalarType.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -88,6 +89,45 @@ void TileEpilogue::store(ArrayRef<Value *> outer, Value *column, Value *acc, Val
   for (auto [result, value] : zip_equal(op->getResults(), yielded))
     if (frame.pointers.contains(result))
       emitter.store(result, indices, value);
+}
+
+/// Whether a row of a tile is neighbouring elements of a tensor that is larger than any L2. Not where rows take pages
+/// each, as logits do: looking these up costs what is won.
+bool TileEpilogue::isFar(const Access &access) const {
+  constexpr int64_t kLargestL2 = 4 << 20, kLongRow = 8 << 10;
+  auto type = cast<mlir::RankedTensorType>(access.tensor.getType());
+  if (row.dims.size() != 1 || !access.strided || access.irregular.any() || !type.hasStaticShape() ||
+      getConstant(access.strided->strides[row.dims[0]]) != 1)
+    return false;
+  int64_t elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  auto rowSize = getConstant(row.sizes[0]);
+  return rowSize && *rowSize * elementBytes <= kLongRow && type.getNumElements() * elementBytes >= kLargestL2;
+}
+
+bool TileEpilogue::hasFarRows() const {
+  return any_of(accesses.accesses, [&](const Access &access) { return isFar(access); });
+}
+
+void TileEpilogue::fetchTile(const TileType &tile, Value *column, function_ref<SmallVector<Value *>(Value *)> outer) {
+  constexpr int64_t kLine = 64;
+  Ir &b = frame.b;
+  for (const Access &access : accesses.accesses) {
+    if (!isFar(access))
+      continue;
+    Type *element = memoryType(b.getContext(), access.tensor.getType());
+    int64_t rowBytes = tile.vectors * width * divideCeil(element->getScalarSizeInBits(), 8);
+    for (unsigned i = 0; i < tile.rows; ++i) {
+      SmallVector<Value *> indices = outer(b.getInt64(i));
+      indices.resize(domain.size(), b.getInt64(0));
+      indices[row.dims[0]] = column;
+      Value *place = emitSize(frame, access.strided->offset);
+      for (auto [index, stride] : zip_equal(indices, access.strided->strides))
+        place = b.CreateAdd(place, b.CreateMul(index, emitSize(frame, stride)));
+      Value *address = emitAddress(b, element, frame.pointers.lookup(access.tensor), place);
+      for (int64_t byte = 0; byte < rowBytes; byte += kLine)
+        emitPrefetch(b, address, byte, Into::L2);
+    }
+  }
 }
 
 void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *column, ArrayRef<Value *> masks,

@@ -42,7 +42,16 @@ public:
   void storeTile(const TileType &tile, Accumulators &acc, llvm::Value *column, llvm::ArrayRef<llvm::Value *> masks,
                  llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *)> outer);
 
+  /// Whether the epilogue reads or writes rows of tensors that are larger than any L2.
+  bool hasFarRows() const;
+  /// Asks for a tile's part of those rows, so that their lines are on their way while the tile is multiplied. Arguments
+  /// as those of storeTile.
+  void fetchTile(const TileType &tile, llvm::Value *column,
+                 llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *)> outer);
+
 private:
+  bool isFar(const Access &access) const;
+
   KernelFrame &frame;
   mlir::Operation *op;
   Shape domain;
