@@ -303,7 +303,7 @@ static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups,
 bool PackWeightsPass::isNarrow(loop::ConvolutionOp op) const {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
-  bool isFew = inputs < rules.vectorBytes / 4 && type.getElementType().isF32();
+  bool isFew = inputs < lanesOf(type.getElementType()) && type.getElementType().isF32();
   return loop::isNarrow(op) && (inputs == 1 || isFew);
 }
 
@@ -313,7 +313,7 @@ bool PackWeightsPass::isDot(loop::ConvolutionOp op) const {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   int64_t inputs = type.getShape()[type.getRank() - 2], outputs = type.getShape().back();
   return type.getElementType().isF32() && op.getGroups() == 1 && !op.getXChannelsFirst() && outputs <= kMostOutputs &&
-         inputs % (rules.vectorBytes / 4) == 0;
+         inputs % lanesOf(type.getElementType()) == 0;
 }
 
 /// Where three or four vectors of 16 numbers hold all outputs of a direct convolution, a large image is read once: 0.9
@@ -379,7 +379,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
       !y.hasStaticShape())
     return false;
   int64_t frames = rank == 3 ? op.getKernel()[0] : 1, images = y.getDimSize(0) * (rank == 3 ? y.getDimSize(1) : 1);
-  int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = rules.vectorBytes / 4;
+  int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = lanesOf(type.getElementType());
   int64_t byRule = chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
                                   rules.matrixUnit);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);

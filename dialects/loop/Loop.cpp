@@ -34,13 +34,13 @@ bool isMember(Operation *op) {
 }
 
 bool isNarrow(ConvolutionOp op) {
-  Shape x = getShape(op.getX()), result = getShape(op.getResult(0));
-  if (x.size() < 3 || result.size() != x.size()) // of unverified text
+  Shape x = getShape(op.getX()), w = getShape(op.getW()), result = getShape(op.getResult(0));
+  if (x.size() < 3 || result.size() != x.size() || w.empty() || op.getGroups() < 1) // of unverified text
     return false;
   auto channels = getConstant(op.getXChannelsFirst() ? x[1] : x.back());
   bool isInOrder = !op.getXChannelsFirst() || channels == 1;
   // Packed, its channels are panels of one group.
-  bool isPackedSo = op.getWPanel() == 0 || (op.getGroups() > 1 && getConstant(getShape(op.getW()).front()) == 1);
+  bool isPackedSo = op.getWPanel() == 0 || (op.getGroups() > 1 && getConstant(w.front()) == 1);
   return isInOrder && channels && channels == getConstant(result.back()) && *channels % op.getGroups() == 0 &&
          llvm::isPowerOf2_64(*channels / op.getGroups()) && isPackedSo;
 }
