@@ -145,7 +145,7 @@ static std::string getTuning(loop::KernelOp kernel) {
 static std::string getElements(loop::KernelOp kernel) {
   Operation *first = &*kernel.getBody().begin()->begin();
   auto contract = llvm::dyn_cast<loop::ContractOp>(first);
-  if (!loop::isTemplate(first) || (contract && contract.getRhsPieces()))
+  if (!loop::isTemplate(first) || (contract && contract.getRhsPieces() && getElementTypeOrSelf(first->getOperand(0).getType()).isF32()))
     return "";
   Type element = getElementTypeOrSelf(first->getOperand(0).getType());
   Type other = getElementTypeOrSelf(first->getOperand(1).getType());

@@ -228,21 +228,21 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
   op.setRhsGroup(view->group);
 }
 
-static bool isF32(Value value) {
-  return llvm::cast<RankedTensorType>(value.getType()).getElementType().isF32();
-}
+static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
+static bool isF32(Value value) { return elementOf(value).isF32(); }
 
 /// Whether the product is faster with the weight in pieces, on a machine with a matrix unit.
 bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) const {
-  if (!isF32(op.getLhs()) || !isF32(op.getRhs()) || !view.batchSizes.empty() ||
+  Type element = elementOf(op.getLhs());
+  if ((!element.isF32() && !element.isBF16()) || elementOf(op.getRhs()) != element || !view.batchSizes.empty() ||
       llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1 ||
       loop::getTuning(op, loop::Knob::Vectors))
     return false;
   Shape domain = loop::getDomain(op);
   auto rows = getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
+  auto pays = element.isBF16() ? pieces::paysInBf16 : pieces::pays;
   // Rows of lhs are read in vectors.
-  return rows && pieces::pays(*rows, view.kCount(), view.columns) &&
-         loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs());
+  return rows && pays(*rows, view.kCount(), view.columns) && loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs());
 }
 
 /// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
@@ -261,8 +261,9 @@ bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
     kernel.walk([&](Operation *op) {
       auto contract = llvm::dyn_cast<loop::ContractOp>(op);
       auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
-      bool isFloat = (contract && isF32(contract.getLhs())) || (convolution && isF32(convolution.getX()));
-      goes |= isFloat && *flops >= pieces::kLeastFlopsUnsplit; // goes there anyway
+      bool isOfUnit = (contract && isF32(contract.getLhs())) ||
+                      (convolution && (isF32(convolution.getX()) || elementOf(convolution.getX()).isBF16()));
+      goes |= isOfUnit && *flops >= pieces::kLeastFlopsUnsplit; // goes there anyway
       if (auto view = contract ? viewOf(contract) : std::nullopt)
         goes |= takesPieces(contract, *view);
     });
@@ -272,15 +273,19 @@ bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
 }
 
 /// Puts the weight in pieces, unless it has numbers that have none.
-bool PackWeightsPass::packPieces(loop::ContractOp op, const WeightView &view) {
-  if (!pieces::exist(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
+bool PackWeightsPass::packPieces(loop::ContractOp op, const WeightView &source) {
+  bool isSplit = isF32(op.getRhs());
+  if (isSplit && !pieces::exist(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
     return false;
-  int64_t panels = llvm::divideCeil(view.columns, pieces::kColumns);
-  int64_t steps = llvm::divideCeil(view.kCount(), pieces::kStep);
-  auto type = RankedTensorType::get({panels, steps, pieces::kPieces, pieces::kPairs, pieces::kColumns, 2},
+  WeightView view = source;
+  view.group = isSplit ? 1 : 2;
+  int64_t k = view.kCount(), panels = llvm::divideCeil(view.columns, pieces::kColumns);
+  int64_t steps = llvm::divideCeil(k, pieces::kStep), count = isSplit ? pieces::kPieces : 1;
+  auto type = RankedTensorType::get({panels, steps, count, pieces::kPairs, pieces::kColumns, 2},
                                     BFloat16Type::get(&getContext()));
   replaceWeight(op.getRhsMutable(), getPackedName(view, pieces::kColumns) + ".pieces", type, [&](StringRef name) {
-    weights.add(name, type, pieces::split(pack(view, pieces::kColumns), view.kCount()));
+    ByteSource packed = pack(view, pieces::kColumns);
+    weights.add(name, type, isSplit ? pieces::split(packed, k) : pieces::padSteps(packed, k));
   });
   op.setRhsPanel(pieces::kColumns);
   op.setRhsPieces(true);

@@ -53,6 +53,19 @@ ByteSource split(ByteSource packed, int64_t k) {
   return {panels * steps * kStepBytes, kStepBytes, make};
 }
 
+ByteSource padSteps(ByteSource packed, int64_t k) {
+  constexpr uint64_t kRowBytes = 2 * kColumns * sizeof(uint16_t), kStepBytes = kPieceElements * sizeof(uint16_t);
+  int64_t rows = llvm::divideCeil(k, 2), steps = llvm::divideCeil(k, kStep), panels = packed.size / (rows * kRowBytes);
+  auto make = [=](uint64_t first, llvm::MutableArrayRef<char> to) {
+    for (int64_t next = first; !to.empty(); ++next, to = to.drop_front(kStepBytes)) {
+      int64_t begin = next % steps * kPairs, count = std::min(kPairs, rows - begin);
+      packed.make(next / steps * rows + begin, to.take_front(count * kRowBytes));
+      std::memset(to.data() + count * kRowBytes, 0, kStepBytes - count * kRowBytes);
+    }
+  };
+  return {panels * steps * kStepBytes, kStepBytes, make};
+}
+
 bool pays(int64_t rows, int64_t k, int64_t columns) {
   // Below these, splitting the rows and zeros beyond k and columns take what is won.
   constexpr int64_t kLeastRows = 33, kLeastK = 64, kLeastColumns = 64, kLeastFlops = 2 << 20;
@@ -65,6 +78,12 @@ bool pays(int64_t rows, int64_t k, int64_t columns) {
   // More bytes from memory want more rows.
   constexpr int64_t kBytes = 1 << 20, kBytesOfRow = 12 << 10, kMostBytes = 5 << 19;
   return k * columns * int64_t(sizeof(float)) <= std::min(std::max(kBytes, rows * kBytesOfRow), kMostBytes);
+}
+
+bool paysInBf16(int64_t rows, int64_t k, int64_t columns) {
+  // Below these, zeros beyond rows, k and columns, and products that pass through memory, take what is won.
+  constexpr int64_t kLeastRows = 8, kLeastK = 64, kLeastColumns = 32, kLeastFlops = 1 << 20;
+  return rows >= kLeastRows && k >= kLeastK && columns >= kLeastColumns && 2 * rows * k * columns >= kLeastFlops;
 }
 
 } // namespace ptc::pieces

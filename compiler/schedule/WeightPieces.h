@@ -1,10 +1,11 @@
-//===- WeightPieces.h - f32 weights as pieces of bf16 ---------------------===//
+//===- WeightPieces.h - weights as tiles of bf16 --------------------------===//
 //
 // A float is the exact sum of three numbers of bf16 (compiler/codegen/cpu/MatrixUnit.h says what for). Weights that
 // meet few rows lie in the artifact in pieces: to split them at each call would take as long as to multiply them.
 //
 // A panel of 16 columns is [step of 32 k][piece: high, middle, low][16 pairs][16 columns][2 k], where the k of a pair
-// are 16 apart, with zeros beyond the last k.
+// are 16 apart, with zeros beyond the last k. Weights of bf16 are one piece, [step][16 pairs][16 columns][2 k], whose
+// pairs are neighbours.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace ptc::pieces {
 
-constexpr int64_t kPieces = 3;
+constexpr int64_t kPieces = 3;    ///< of a float
 constexpr int64_t kStep = 32;     ///< k
 constexpr int64_t kPairs = 16;    ///< of a step
 constexpr int64_t kColumns = 16;  ///< of a panel
@@ -39,8 +40,13 @@ bool exist(llvm::ArrayRef<char> numbers);
 /// Of packed weights [panels][k][16], whose unit is a row, by units of a step.
 ByteSource split(ByteSource packed, int64_t k);
 
+/// Of packed bf16 weights [panels][ceil(k / 2)][16][2], whose unit is a row of pairs, by units of a step.
+ByteSource padSteps(ByteSource packed, int64_t k);
+
 /// Whether a product of `rows` by weights [k][columns] takes less time from pieces than in f32 or than splitting the
 /// weights when they are used. Pieces are half as much again in the artifact and in memory: large weights stay whole.
 bool pays(int64_t rows, int64_t k, int64_t columns);
+/// The same of bf16, against instructions that multiply vectors of pairs.
+bool paysInBf16(int64_t rows, int64_t k, int64_t columns);
 
 } // namespace ptc::pieces

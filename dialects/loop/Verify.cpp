@@ -204,7 +204,7 @@ static bool usesDims(AffineMap map, int64_t begin, int64_t end) {
 LogicalResult ContractOp::verify() {
   Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
   bool isMixed = rhs.isSignlessInteger(8) && (lhs.isF32() || lhs.isUnsignedInteger(8));
-  if (getRhsPieces() ? !lhs.isF32() || !rhs.isBF16() : lhs != rhs && !isMixed)
+  if (getRhsPieces() ? (!lhs.isF32() && !lhs.isBF16()) || !rhs.isBF16() : lhs != rhs && !isMixed)
     return emitOpError("has no kernel for ") << lhs << " times " << rhs;
   if (failed(verifyEpilogue(*this, getLhs())))
     return failure();
@@ -219,8 +219,8 @@ LogicalResult ContractOp::verify() {
   if (bool(getScale()) != getScaleMap().has_value())
     return emitOpError("needs both a scale and its map, or neither");
   if (getScale()) {
-    if (!getRhsPieces() || getScale().getType().getElementType() != lhs)
-      return emitOpError("has a scale, but rhs is not in pieces, or it is not of lhs's type");
+    if (!getRhsPieces() || !lhs.isF32() || getScale().getType().getElementType() != lhs)
+      return emitOpError("has a scale, but rhs is not in pieces of f32, or it is not of lhs's type");
     if (failed(verifyMap(*this, "scale map", *getScaleMap(), dims, getScale())))
       return failure();
     if (usesDims(*getScaleMap(), b + m, b + m + n))

@@ -53,6 +53,27 @@ TEST_CASE("pieces add up to the numbers they are of, exactly") {
       }
 }
 
+TEST_CASE("weights of bf16 fill whole steps, with zeros beyond the last k") {
+  constexpr int64_t kPanels = 2, kRows = 75, kPairRows = 38, kSteps = 3, kRowElements = 2 * pieces::kColumns;
+  std::vector<uint16_t> packed(kPanels * kPairRows * kRowElements); // an odd k has a zero for its neighbour
+  for (size_t i = 0; i < packed.size(); ++i)
+    packed[i] = i / pieces::kColumns / 2 % kPairRows == kPairRows - 1 && i % 2 ? 0 : i + 1;
+  constexpr uint64_t kRowBytes = kRowElements * sizeof(uint16_t);
+  auto read = [&](uint64_t first, llvm::MutableArrayRef<char> to) {
+    std::memcpy(to.data(), reinterpret_cast<const char *>(packed.data()) + first * kRowBytes, to.size());
+  };
+  ByteSource source = pieces::padSteps({packed.size() * sizeof(uint16_t), kRowBytes, read}, kRows);
+  std::vector<uint16_t> padded(kPanels * kSteps * pieces::kPieceElements);
+  REQUIRE(source.size == padded.size() * sizeof(uint16_t));
+  source.read(0, {reinterpret_cast<char *>(padded.data()), source.size});
+  for (int64_t panel = 0; panel < kPanels; ++panel)
+    for (int64_t k = 0; k < kSteps * pieces::kStep; ++k)
+      for (int64_t column = 0; column < pieces::kColumns; ++column) {
+        uint16_t expected = k < kRows ? packed[(panel * kPairRows + k / 2) * kRowElements + 2 * column + k % 2] : 0;
+        REQUIRE(padded[(panel * kSteps * pieces::kPairs + k / 2) * kRowElements + 2 * column + k % 2] == expected);
+      }
+}
+
 TEST_CASE("numbers have pieces unless their sums could be infinite") {
   auto exist = [](std::vector<float> numbers) {
     return pieces::exist({reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)});

@@ -72,14 +72,14 @@ void Block::move(Value *place, Value *rowBytes, Intrinsic::ID instruction) {
 }
 
 /// Products of pieces that are kept, times tiles.
-int64_t Block::instructions() const { return 6 * rowTiles * columnTiles; }
+int64_t Block::instructions() const { return (pieces == 1 ? 1 : 6) * rowTiles * columnTiles; }
 
 void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, const RhsTiles &tiles, Value *first,
                         Value *end, function_ref<void(Value *, int64_t)> meanwhile) {
   Type *byte = b.getInt8Ty();
   enum Piece { High, Middle, Low };
   forEach(b, first, end, 1, [&](Value *step) {
-    Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(kPieces))));
+    Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(pieces))));
     Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(tiles.step)));
     auto loadLhs = [&](Piece piece, unsigned tile) {
       Value *plane = b.CreateMul(planeBytes, b.getInt64(piece));
@@ -88,7 +88,7 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
     };
     auto loadRhs = [&](Piece piece, unsigned tile) {
       Value *place = b.getInt64(piece * tiles.piece + tile * tiles.columns);
-      emitTileLoad(b, kRhsTile + tile, emitAddress(b, byte, rhsStep, place), b.getInt64(kRowBytes));
+      emitTileLoad(b, kRhsTile + tile, emitAddress(b, byte, rhsStep, place), b.getInt64(tiles.row));
     };
     int64_t done = 0;
     auto multiply = [&](unsigned row, unsigned column) {
@@ -97,12 +97,15 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
       meanwhile(step, done++);
     };
     // From one pair of pieces to the next only one of them is loaded; the largest products come last.
-    struct {
+    struct Pair {
       Piece lhs, rhs;
       bool loadsLhs, loadsRhs;
-    } constexpr kPairs[] = {{Low, High, true, true},      {Middle, High, true, false}, {Middle, Middle, false, true},
-                            {High, Middle, true, false}, {High, Low, false, true},    {High, High, false, true}};
-    for (auto pair : kPairs)
+    };
+    static constexpr Pair kAlone[] = {{High, High, true, true}};
+    static constexpr Pair kPairs[] = {{Low, High, true, true},      {Middle, High, true, false},
+                                      {Middle, Middle, false, true}, {High, Middle, true, false},
+                                      {High, Low, false, true},      {High, High, false, true}};
+    for (Pair pair : pieces == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kPairs))
       for (unsigned row = 0; row < rowTiles; ++row) {
         if (pair.loadsLhs)
           loadLhs(pair.lhs, row);

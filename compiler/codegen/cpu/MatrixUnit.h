@@ -9,10 +9,13 @@
 // so f32 matrices are multiplied at 16 / 6 of the rate of multiply-adds, with errors like theirs. (The scheme of Henry,
 // Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations, 2019.)
 //
+// Matrices of bf16 are one piece each: nothing is split, and the unit runs at its full rate.
+//
 // Operands lie in scratch as steps of 32 k:
 //   lhs  [step][piece][row][32 k]            rows of 64 bytes; a plane is all rows of one piece of a step
 //   rhs  [step][piece][2][16 pairs][16 columns][2 k]
-// The k of a pair are 16 apart, in both: splitting two vectors of f32 then is arithmetic without any shuffle.
+// The k of a pair are 16 apart, in both: splitting two vectors of f32 then is arithmetic without any shuffle. Those of
+// bf16 are neighbours, as they lie in memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -51,16 +54,17 @@ void emitEnd(Ir &b);
 /// The high, middle and low pieces (as <16 x i32>) of two vectors of 16 floats: the first's in the low halves.
 std::array<llvm::Value *, kPieces> emitSplit(Ir &b, llvm::Value *first, llvm::Value *second);
 
-/// How far apart tiles of rhs lie, in bytes: from a step, a piece, or 16 columns to the next.
+/// How far apart tiles of rhs lie, in bytes: from a step, a piece, or 16 columns to the next; and a tile's rows.
 struct RhsTiles {
-  int64_t step, piece, columns;
+  int64_t step, piece, columns, row = kRowBytes;
 };
 
 /// A block's products, `rowTiles` by `columnTiles` tiles (1 or 2 each), in the unit's registers.
 class Block {
 public:
-  Block(Ir &b, unsigned rowTiles, unsigned columnTiles = 2, int64_t tileRows = kTileRows)
-      : b(b), rowTiles(rowTiles), columnTiles(columnTiles), tileRows(tileRows) {}
+  /// `pieces` of each number: kPieces, or 1 of bf16.
+  Block(Ir &b, unsigned rowTiles, unsigned columnTiles = 2, int64_t tileRows = kTileRows, int64_t pieces = kPieces)
+      : b(b), rowTiles(rowTiles), columnTiles(columnTiles), tileRows(tileRows), pieces(pieces) {}
 
   void setZero();
   /// From and to f32 in memory, rows `rowBytes` apart.
@@ -80,7 +84,7 @@ private:
 
   Ir &b;
   unsigned rowTiles, columnTiles;
-  int64_t tileRows;
+  int64_t tileRows, pieces;
 };
 
 /// multiply(first row, tiles) for blocks of two tiles of rows; of what is left over up to half a block takes one.

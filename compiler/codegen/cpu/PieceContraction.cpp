@@ -25,10 +25,11 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   int64_t least = loop::scaleByGrain(kLeastFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t batch = getConstant(plan.batchCount).value_or(8), panels = divideCeil(n, plan.panel);
   PiecePlan pieces;
+  pieces.pieces = plan.elementBytes == sizeof(float) ? kPieces : 1;
   pieces.steps = divideCeil(k, kStep);
-  int64_t rowBytes = pieces.steps * kPieces * kRowBytes;
+  int64_t rowBytes = pieces.steps * pieces.pieces * kRowBytes;
   // More bands where rows do not fit, whole ones of other layers' bands cut again.
-  int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * kPieces * 2);
+  int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * pieces.pieces * 2);
   bands = alignTo(std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes))), bands);
   pieces.panelsPerTask = panels;
   auto cutRows = [&] {
@@ -55,7 +56,7 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   pieces.tileRows = divideCeil(pieces.rowsPerTask, tiles);
   pieces.planeRows = (tiles * pieces.tileRows) | 1; // an odd number of lines, as in SplitPlan
   pieces.lhsBytes = pieces.planeRows * rowBytes;
-  pieces.panelBytes = pieces.steps * kStep * kRowBytes;
+  pieces.panelBytes = pieces.pieces == 1 ? 0 : pieces.steps * kStep * kRowBytes;
   pieces.productBytes = 2 * pieces.tileRows * kProductRowBytes;
   return pieces;
 }
@@ -66,11 +67,8 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
 
 namespace {
 
-/// Scratch: whether rows are too large for pieces; rows; a panel in f32; products of two blocks.
+/// Scratch: whether rows are too large for pieces; rows; a panel in f32 (of f32 alone); products of two blocks.
 constexpr int64_t kNoteBytes = 64;
-
-/// A step of a panel: a tile of each piece.
-constexpr int64_t kPanelStepBytes = kPieces * kTileBytes;
 
 /// Rows of two panels (one, where the task has no other).
 struct BlockOfRows {
@@ -85,12 +83,15 @@ public:
       : frame(frame), b(frame.b), plan(plan), pieces(*plan.pieces), task(task), operands(operands), results(results),
         lhs(address(frame.scratch, kNoteBytes)), joined(joinedPanel(frame, pieces)),
         products(address(joined, pieces.panelBytes)), rows(b.CreateSub(task.lastRow, task.firstRow)),
-        blockRows(2 * pieces.tileRows) {}
+        blockRows(2 * pieces.tileRows), panelStepBytes(pieces.pieces * kTileBytes) {}
 
   void emit();
 
 private:
+  void prepareRows(function_ref<void()> prepare);
   Value *areRowsLarge();
+  void multiplyInF32();
+  void multiplyPieces();
   void multiplyBlock(Value *panel, Value *row, unsigned rowTiles, unsigned columnTiles);
   BlockOfRows blockBefore(Value *panel, Value *row);
   void storeRow(const BlockOfRows &block, Value *row);
@@ -98,7 +99,7 @@ private:
   Value *address(Value *base, int64_t bytes) { return address(base, b.getInt64(bytes)); }
   Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
   Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
-  Value *panelPlace(Value *panel) { return address(operands.weights, times(panel, pieces.steps * kPanelStepBytes)); }
+  Value *panelPlace(Value *panel) { return address(operands.weights, times(panel, pieces.steps * panelStepBytes)); }
   /// Blocks in turns have one of two places.
   Value *productsOf(Value *panel, Value *row) {
     Value *pair = b.CreateUDiv(b.CreateSub(panel, task.firstPanel), b.getInt64(2));
@@ -116,6 +117,7 @@ private:
   const PieceResults &results;
   Value *lhs, *joined, *products, *rows;
   int64_t blockRows;
+  int64_t panelStepBytes; ///< of a panel, a step: a tile of each piece
 };
 
 } // namespace
@@ -126,14 +128,20 @@ Value *joinedPanel(KernelFrame &frame, const PiecePlan &plan) {
 
 int64_t PiecePlan::scratchBytes() const { return kNoteBytes + lhsBytes + panelBytes + 2 * productBytes; }
 
-/// Splits the task's rows, unless the thread's last task has left the same ones in scratch.
-Value *PieceEmitter::areRowsLarge() {
+/// Prepares the task's rows, unless the thread's last task has left the same ones in scratch.
+void PieceEmitter::prepareRows(function_ref<void()> prepare) {
   Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
   emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), frame.kept), id), [&] {
+    prepare();
+    b.CreateStore(id, frame.kept);
+  });
+}
+
+Value *PieceEmitter::areRowsLarge() {
+  prepareRows([&] {
     Value *largest = emitSplitRows(b, plan, task, operands.lhs, lhs, pieces.planeRows, pieces.steps, b.getInt64(0),
                                    b.getInt64(pieces.steps));
     b.CreateStore(b.CreateIntMaxReduce(largest, /*IsSigned=*/false), frame.scratch);
-    b.CreateStore(id, frame.kept);
   });
   return b.CreateICmpUGE(b.CreateLoad(b.getInt32Ty(), frame.scratch), b.getInt32(bit_cast<uint32_t>(pieces::kLargest)));
 }
@@ -163,16 +171,16 @@ void PieceEmitter::storeRow(const BlockOfRows &block, Value *row) {
 /// Beside the products: the epilogue of the block before, and its share of the panels that follow comes from memory.
 void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, unsigned columnTiles) {
   constexpr int64_t kMostRowsInStep = 8;
-  constexpr int64_t kStepLines = 2 * kPanelStepBytes / kRowBytes;
-  int64_t shareLines = divideCeil(kStepLines, divideCeil(pieces.rowsPerTask, blockRows));
+  int64_t stepLines = 2 * panelStepBytes / kRowBytes;
+  int64_t shareLines = divideCeil(stepLines, divideCeil(pieces.rowsPerTask, blockRows));
   int64_t rowsInStep = std::min<int64_t>(divideCeil(blockRows, pieces.steps), kMostRowsInStep);
   BlockOfRows before = blockBefore(panel, row);
   Value *weights = panelPlace(panel), *products = productsOf(panel, row);
   Value *share = times(b.CreateUDiv(row, b.getInt64(blockRows)), pieces.steps * shareLines * kRowBytes);
   Value *fetched = address(panelPlace(b.CreateAdd(panel, b.getInt64(columnTiles))), share);
 
-  Block block(b, rowTiles, columnTiles, pieces.tileRows);
-  RhsTiles tiles{kPanelStepBytes, kTileBytes, pieces.steps * kPanelStepBytes};
+  Block block(b, rowTiles, columnTiles, pieces.tileRows, pieces.pieces);
+  RhsTiles tiles{panelStepBytes, kTileBytes, pieces.steps * panelStepBytes};
   int64_t instructions = block.instructions();
   auto meanwhile = [&](Value *step, int64_t i) {
     Value *lines = address(fetched, times(step, shareLines * kRowBytes));
@@ -192,35 +200,43 @@ void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, un
     emitLoop(b, b.getInt64(done), before.count, 1, [&](Value *left) { storeRow(before, left); });
 }
 
+void PieceEmitter::multiplyInF32() {
+  Value *scaled = nullptr;
+  if (operands.lhs.scale) { // in place of the pieces
+    scaled = lhs;
+    b.CreateStore(b.getInt64(0), frame.kept);
+    emitScaleRows(b, plan, task, operands.lhs, scaled);
+  }
+  emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
+    emitJoin(b, panelPlace(panel), joined, pieces.steps);
+    results.multiplyInF32(panel, scaled);
+  });
+}
+
+void PieceEmitter::multiplyPieces() {
+  auto multiplyPanels = [&](Value *panel, unsigned columnTiles) {
+    forEachBlock(b, rows, pieces.tileRows,
+                 [&](Value *row, unsigned rowTiles) { multiplyBlock(panel, row, rowTiles, columnTiles); });
+  };
+  Value *count = b.CreateSub(task.lastPanel, task.firstPanel);
+  Value *pairs = b.CreateAdd(task.firstPanel, b.CreateAnd(count, ~1ull));
+  emitLoop(b, task.firstPanel, pairs, 2, [&](Value *panel) { multiplyPanels(panel, 2); });
+  bool isEven = *getConstant(plan.panels) % 2 == 0 && pieces.panelsPerTask % 2 == 0;
+  if (!isEven)
+    emitIf(b, b.CreateICmpSLT(pairs, task.lastPanel), [&] { multiplyPanels(pairs, 1); });
+  Value *end = isEven ? pairs : b.CreateAdd(task.firstPanel, b.CreateAnd(b.CreateAdd(count, b.getInt64(1)), ~1ull));
+  BlockOfRows last = blockBefore(end, b.getInt64(0));
+  emitLoop(b, b.getInt64(0), last.count, 1, [&](Value *row) { storeRow(last, row); });
+}
+
 void PieceEmitter::emit() {
+  if (pieces.pieces == 1) {
+    prepareRows([&] { emitCopyRows(b, plan, task, operands.lhs.lhs, lhs, pieces.planeRows); });
+    return multiplyPieces();
+  }
   Value *areLarge = areRowsLarge();
-  emitIf(b, areLarge, [&] {
-    Value *scaled = nullptr;
-    if (operands.lhs.scale) { // in place of the pieces
-      scaled = lhs;
-      b.CreateStore(b.getInt64(0), frame.kept);
-      emitScaleRows(b, plan, task, operands.lhs, scaled);
-    }
-    emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
-      emitJoin(b, panelPlace(panel), joined, pieces.steps);
-      results.multiplyInF32(panel, scaled);
-    });
-  });
-  emitIf(b, b.CreateNot(areLarge), [&] {
-    auto multiplyPanels = [&](Value *panel, unsigned columnTiles) {
-      forEachBlock(b, rows, pieces.tileRows,
-                   [&](Value *row, unsigned rowTiles) { multiplyBlock(panel, row, rowTiles, columnTiles); });
-    };
-    Value *count = b.CreateSub(task.lastPanel, task.firstPanel);
-    Value *pairs = b.CreateAdd(task.firstPanel, b.CreateAnd(count, ~1ull));
-    emitLoop(b, task.firstPanel, pairs, 2, [&](Value *panel) { multiplyPanels(panel, 2); });
-    bool isEven = *getConstant(plan.panels) % 2 == 0 && pieces.panelsPerTask % 2 == 0;
-    if (!isEven)
-      emitIf(b, b.CreateICmpSLT(pairs, task.lastPanel), [&] { multiplyPanels(pairs, 1); });
-    Value *end = isEven ? pairs : b.CreateAdd(task.firstPanel, b.CreateAnd(b.CreateAdd(count, b.getInt64(1)), ~1ull));
-    BlockOfRows last = blockBefore(end, b.getInt64(0));
-    emitLoop(b, b.getInt64(0), last.count, 1, [&](Value *row) { storeRow(last, row); });
-  });
+  emitIf(b, areLarge, [&] { multiplyInF32(); });
+  emitIf(b, b.CreateNot(areLarge), [&] { multiplyPieces(); });
 }
 
 void emitPieceProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,

@@ -48,9 +48,10 @@ static bool allFramesReach(const ConvolutionPlan &plan) {
 std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op) {
   // The unit's time for a few pixels is that of splitting the weights, which each image and frame does once more.
   constexpr int64_t kLeastPixels = 48, kLeastPixelsAlone = 16, kLeastOutputs = 64;
-  bool isPlain = plan.spatialRank() <= 3 && plan.groups == 1 && !plan.isChannelsFirst && plan.group == 1 &&
-                 plan.panel == kColumns &&
-                 llvm::cast<mlir::RankedTensorType>(op.getX().getType()).getElementType().isF32();
+  mlir::Type element = llvm::cast<mlir::RankedTensorType>(op.getX().getType()).getElementType();
+  bool isSplit = element.isF32() && plan.group == 1, isWhole = element.isBF16() && plan.group == 2;
+  bool isPlain = plan.spatialRank() <= 3 && plan.groups == 1 && !plan.isChannelsFirst && plan.panel == kColumns &&
+                 (isSplit || isWhole);
   auto isStatic = [](ShapeRef sizes) { return all_of(sizes, [](mlir::AffineExpr s) { return getConstant(s); }); };
   if (!isPlain || !isStatic(plan.input) || !isStatic(plan.output) || plan.groupInputs % kStep ||
       plan.groupOutputs < kLeastOutputs)
@@ -61,6 +62,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return std::nullopt;
 
   SplitConvolutionPlan split;
+  split.pieces = isSplit ? kPieces : 1;
   auto [frames, height, width] = ofThree(plan.output);
   split.frames = frames, split.height = height, split.width = width;
   if (width * height < (images * frames > 1 ? kLeastPixels : kLeastPixelsAlone))
@@ -79,7 +81,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.framePixels = s * s * split.planeRows * split.pitch;
     // An odd number of lines from plane to plane, as in SplitPlan.
     split.pixels = (kernel[0] * split.framePixels + reach[1] + kRows) | 1;
-    split.lhsBytes = split.channelSteps * kPieces * split.pixels * kRowBytes;
+    split.lhsBytes = split.channelSteps * split.pieces * split.pixels * kRowBytes;
     split.rowBlocks = divideCeil(split.height, rows);
   };
   setRows(split.height);
@@ -98,7 +100,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
   split.tasks = count();
-  split.rhsBytes = split.batchSteps * kRhsStepBytes;
+  split.rhsBytes = isSplit ? split.batchSteps * kRhsStepBytes : 0;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
   return split;
 }
@@ -115,7 +117,8 @@ public:
                           const SplitConvolutionTask &task, Value *x, Value *w)
       : b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept), lhs(frame.scratch),
         rhs(address(lhs, number(split.lhsBytes))), products(address(rhs, number(split.rhsBytes))),
-        planeBytes(split.pixels * kRowBytes), stride(plan.strides.back()) {}
+        element(split.pieces == 1 ? b.getInt16Ty() : b.getFloatTy()), planeBytes(split.pixels * kRowBytes),
+        stride(plan.strides.back()) {}
 
   void emit(function_ref<void(Value *, Value *)> finish);
 
@@ -123,6 +126,8 @@ private:
   void splitPixels();
   void splitPixel(Value *place, Value *pixel);
   void multiplyPanel(Value *panel, Value *rows);
+  void multiplyWholePanel(Value *panel, Value *rows);
+  Value *placeOfTap(Value *tap);
   Value *placeOf(Value *row, Value *column);
   int64_t batchesOfPanel() { return plan.taps() * split.channelSteps / split.batchSteps; }
   /// The first, and the one after the last, of those of a panel that the task multiplies.
@@ -145,6 +150,7 @@ private:
   const SplitConvolutionPlan &split;
   SplitConvolutionTask task;
   Value *x, *w, *kept, *lhs, *rhs, *products;
+  Type *element; ///< of pixels; those of bf16 are only copied
   int64_t planeBytes, stride;
 };
 
@@ -162,22 +168,22 @@ Value *SplitConvolutionEmitter::placeOf(Value *row, Value *column) {
   return b.CreateAdd(times(line, split.pitch), columnOfPlane);
 }
 
-/// All channels of one pixel (null: of the padding).
+/// All channels of one pixel (null: of the padding), in its pieces.
 void SplitConvolutionEmitter::splitPixel(Value *place, Value *pixel) {
   auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
   Value *to = address(lhs, times(place, kRowBytes));
   emitLoop(b, number(0), number(split.channelSteps), 1, [&](Value *step) {
-    std::array<Value *, kPieces> pieces;
-    pieces.fill(Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows)));
-    if (pixel) {
-      auto load = [&](int64_t channel) {
-        Value *at = emitAddress(b, b.getFloatTy(), pixel, b.CreateAdd(times(step, kStep), number(channel)));
-        return b.CreateAlignedLoad(vector, at, Align(sizeof(float)));
-      };
-      pieces = emitSplit(b, load(0), load(kTileRows));
-    }
+    SmallVector<Value *> pieces(split.pieces, Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows)));
+    auto load = [&](VectorType *type, int64_t channel) {
+      Value *at = emitAddress(b, element, pixel, b.CreateAdd(times(step, kStep), number(channel)));
+      return b.CreateAlignedLoad(type, at, Align(element->getScalarSizeInBits() / 8));
+    };
+    if (pixel && split.pieces == 1)
+      pieces = {load(FixedVectorType::get(element, kStep), 0)};
+    else if (pixel)
+      pieces = to_vector<3>(emitSplit(b, load(vector, 0), load(vector, kTileRows)));
     for (auto [i, piece] : enumerate(pieces)) {
-      Value *plane = times(b.CreateAdd(times(step, kPieces), number(i)), planeBytes);
+      Value *plane = times(b.CreateAdd(times(step, split.pieces), number(i)), planeBytes);
       b.CreateAlignedStore(piece, address(to, plane), Align(kRowBytes));
     }
   });
@@ -198,16 +204,24 @@ void SplitConvolutionEmitter::splitPixels() {
         Value *isThere = b.CreateAnd(isInside(inputRow, input[1]), isInside(inputColumn, input[2]));
         Value *line = b.CreateAdd(times(frame, input[1]), inputRow);
         Value *pixel = times(b.CreateAdd(times(line, input[2]), inputColumn), plan.groupInputs);
-        emitIf(b, isThere, [&] { splitPixel(place, emitAddress(b, b.getFloatTy(), x, pixel)); });
+        emitIf(b, isThere, [&] { splitPixel(place, emitAddress(b, element, x, pixel)); });
         emitIf(b, b.CreateNot(isThere), [&] { splitPixel(place, nullptr); });
       });
     });
   });
 }
 
-/// Tap by tap, a batch of channels at a time.
-void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
+/// Where the first output pixel reads a tap (counted through the whole kernel), in pixels of scratch.
+Value *SplitConvolutionEmitter::placeOfTap(Value *tap) {
   auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
+  Value *rest = b.CreateUDiv(tap, number(kernel[2]));
+  Value *column = times(b.CreateURem(tap, number(kernel[2])), dilation[2]);
+  Value *row = times(b.CreateURem(rest, number(kernel[1])), dilation[1]);
+  return b.CreateAdd(times(b.CreateUDiv(rest, number(kernel[1])), split.framePixels), placeOf(row, column));
+}
+
+/// f32: tap by tap, a batch of channels at a time.
+void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
   int64_t batches = split.channelSteps / split.batchSteps, count = batchesOfPanel();
   auto [first, end] = batchesOfTask();
   // Weights follow each other by taps, by batches of channels and by panels alike: they are counted through.
@@ -221,14 +235,36 @@ void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
     following = b.CreateBinaryIntrinsic(Intrinsic::smin, following, lastOfTask);
     auto weights = [&](Value *k) { return weightsRow(inAll, k); };
     auto next = [&](Value *k) { return weightsRow(following, k); };
-    Value *rest = b.CreateUDiv(tap, number(kernel[2]));
-    Value *column = times(b.CreateURem(tap, number(kernel[2])), dilation[2]);
-    Value *row = times(b.CreateURem(rest, number(kernel[1])), dilation[1]);
-    Value *frame = times(b.CreateUDiv(rest, number(kernel[1])), split.framePixels);
-    Value *pixels = b.CreateAdd(times(b.CreateAdd(frame, placeOf(row, column)), kRowBytes),
+    Value *pixels = b.CreateAdd(times(placeOfTap(tap), kRowBytes),
                                 times(batch, split.batchSteps * kPieces * planeBytes));
     emitRowProducts(b, {address(lhs, pixels), planeBytes, weights, next, rhs, split.batchSteps, products, rows,
                         split.products(), b.CreateICmpEQ(index, first)});
+  });
+}
+
+/// bf16: block by block. Each brings its share of the panel that follows from memory.
+void SplitConvolutionEmitter::multiplyWholePanel(Value *panel, Value *rows) {
+  constexpr int64_t kRhsRowBytes = 2 * kRowBytes, kStepBytes = kTileRows * kRhsRowBytes;
+  constexpr RhsTiles kTiles{kStepBytes, 0, kRowBytes, kRhsRowBytes};
+  int64_t tapBytes = split.channelSteps * kStepBytes, taps = plan.taps() / ofThree(plan.kernel, 1)[0];
+  int64_t shareLines = divideCeil(kStepBytes / kRowBytes, divideCeil(split.products(), kRows));
+  forEachBlock(b, rows, kTileRows, [&](Value *row, unsigned rowTiles) {
+    Block block(b, rowTiles, 2, kTileRows, /*pieces=*/1);
+    int64_t instructions = block.instructions();
+    Value *share = times(b.CreateUDiv(row, number(kRows)), shareLines * kRowBytes);
+    block.setZero();
+    emitLoop(b, times(task.frameTaps.begin, taps), times(task.frameTaps.end, taps), 1, [&](Value *tap) {
+      Value *weights = address(w, times(b.CreateAdd(times(panel, plan.taps()), tap), tapBytes));
+      Value *fetched = address(weights, b.CreateAdd(number(plan.taps() * tapBytes), share));
+      block.multiplyAdd(address(lhs, times(b.CreateAdd(placeOfTap(tap), row), kRowBytes)), number(planeBytes),
+                        number(kRowBytes), weights, kTiles, number(0), number(split.channelSteps),
+                        [&](Value *step, int64_t i) {
+        Value *lines = address(fetched, times(step, kStepBytes));
+        for (int64_t line = i * shareLines / instructions; line < (i + 1) * shareLines / instructions; ++line)
+          emitPrefetch(b, lines, line * kRowBytes);
+      });
+    });
+    block.store(address(products, times(row, kProductRowBytes)), number(kProductRowBytes));
   });
 }
 
@@ -240,10 +276,13 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     b.CreateStore(id, kept);
   });
   Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
-  Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);
-  emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));
+  bool isWhole = split.pieces == 1;
+  if (!isWhole) {
+    Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);
+    emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));
+  }
   emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
-    multiplyPanel(panel, rows);
+    isWhole ? multiplyWholePanel(panel, rows) : multiplyPanel(panel, rows);
     finish(panel, products);
   });
 }

@@ -1,0 +1,24 @@
+// Where the machine multiplies tiles of bf16, so are products of bf16, whatever k: x (80 is two and a half steps). Those of
+// one row stay with instructions for vectors of pairs: r.
+// RUN: printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"BF16","shape":[80,192],"data_offsets":[0,30720]}}' > %t.safetensors
+// RUN: head -c 30720 /dev/zero >> %t.safetensors
+// RUN: ptc compile %s --weights %t.safetensors -o %t.s --emit asm --march sapphirerapids && FileCheck %s < %t.s
+// RUN: ptc compile %s --weights %t.safetensors -o %t.c.s --emit asm --march cooperlake && FileCheck %s --check-prefix=NONE < %t.c.s
+// RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
+
+// EXPLAIN: k0_contract (contract, matrix unit, weights in pieces, bfloat16)
+// EXPLAIN: k1_contract (contract, bfloat16)
+// CHECK: ldtilecfg
+// CHECK-NOT: vdpbf16ps
+// CHECK: tdpbf16ps
+// CHECK-NOT: vdpbf16ps
+// CHECK: tilerelease
+// CHECK: vdpbf16ps
+// NONE-NOT: tdpbf16ps
+func.func @forward(%x: tensor<64x80xbf16> {ptc.input = "x"}, %r: tensor<1x80xbf16> {ptc.input = "r"},
+                   %w: tensor<80x192xbf16> {ptc.weight = "w"})
+    -> (tensor<64x192xbf16> {ptc.output = "y"}, tensor<1x192xbf16> {ptc.output = "z"}) {
+  %y = aten.mm.default %x, %w : (tensor<64x80xbf16>, tensor<80x192xbf16>) -> tensor<64x192xbf16>
+  %z = aten.mm.default %r, %w : (tensor<1x80xbf16>, tensor<80x192xbf16>) -> tensor<1x192xbf16>
+  return %y, %z : tensor<64x192xbf16>, tensor<1x192xbf16>
+}
