@@ -42,6 +42,8 @@ views = [
     op("view.dtype.bool", lambda a: (a > 0).view(torch.int16) + (a > 0).view(torch.uint8).view(torch.bool)[:, ::2], x(3, 4)),
     op("permute", lambda a: a.permute(2, 0, 1), x(2, 3, 4)),
     op("transpose", lambda a: a.transpose(0, -1), x(2, 3, 4)),
+    *(op(f"transpose.{name}", lambda a, b, dtype=dtype: (a.t().to(dtype) * 2, b.transpose(1, 2) + 1), x(37, 50),
+         x(2, 33, 40, dtype=dtype)) for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16))),
     op("movedim", lambda a: a.movedim((0, 1), (2, 0)), x(2, 3, 4)),
     op("squeeze", lambda a: a.squeeze(), x(1, 3, 1)),
     op("squeeze.dim", lambda a: a.squeeze(0).squeeze(0), x(1, 3, 1)),

@@ -238,8 +238,9 @@ double Planner::costOfSquares(unsigned store, unsigned read) const {
   double cost = stage.accesses.work * kWork;
   for (const Access &access : stage.accesses.accesses) {
     double alone = costOfAccess(access, p.shared[access.isStore ? store : read].dim);
-    if (access.isStore &&
-        (alone != kVector || loop::getScalarType(access.tensor).getIntOrFloatBitWidth() != 32))
+    mlir::Type element = loop::getScalarType(access.tensor);
+    bool isLane = element.getIntOrFloatBitWidth() == 32 || element.isBF16() || element.isF16();
+    if (access.isStore && (alone != kVector || !isLane))
       return kNever;
     cost += access.isStore ? kTransposed : alone;
   }

@@ -23,8 +23,9 @@ public:
     for (mlir::Operation *member : stage.members)
       for (mlir::Value result : member->getResults())
         if (f.pointers.contains(result)) {
-          Type *row = FixedVectorType::get(valueType(b.getContext(), loop::getScalarType(result)), width);
-          stored.push_back({result, row, atEntry.CreateAlloca(ArrayType::get(row, width))});
+          auto *values = FixedVectorType::get(valueType(b.getContext(), loop::getScalarType(result)), width);
+          Type *row = values->getScalarSizeInBits() == 32 ? values : values->getWithNewType(b.getInt32Ty());
+          stored.push_back({result, values, row, atEntry.CreateAlloca(ArrayType::get(row, width))});
         }
   }
 
@@ -35,10 +36,20 @@ private:
   void storeColumns(Value *first, Value *mask, const VectorStep &step);
 
   /// A result, and where a square of it lies before it is transposed: row by row, vectors along the loop of reads.
+  /// Halves are the low bits of whole lanes, whose shuffles every vector unit has.
   struct Stored {
     mlir::Value result;
+    FixedVectorType *values;
     Type *row;
     Value *square;
+
+    Value *widen(Ir &b, Value *value) const {
+      return row == values ? value : b.CreateZExt(b.CreateBitCast(value, values->getWithNewType(b.getInt16Ty())), row);
+    }
+    Value *narrow(Ir &b, Value *lanes) const {
+      return row == values ? lanes
+                           : b.CreateBitCast(b.CreateTrunc(lanes, values->getWithNewType(b.getInt16Ty())), values);
+    }
   };
 
   KernelFrame &f;
@@ -83,7 +94,7 @@ void SquareEmitter::computeRow(Value *i, Value *mask) {
       body.registers[result] = value;
   }
   for (const Stored &to : stored)
-    b.CreateStore(body.lanes.vector(body.registers[to.result]), emitAddress(b, to.row, to.square, i));
+    b.CreateStore(to.widen(b, body.lanes.vector(body.registers[to.result])), emitAddress(b, to.row, to.square, i));
 }
 
 /// `mask`: of the lanes along the loop of stores.
@@ -100,7 +111,7 @@ void SquareEmitter::storeColumns(Value *first, Value *mask, const VectorStep &st
       Value *index = b.CreateAdd(step.index, b.getInt64(i));
       auto storeColumn = [&] {
         dims[read.dim] = {index, nullptr};
-        body.store(from.result, ArrayRef(dims).take_front(stage.domain.size()), {square[i], nullptr});
+        body.store(from.result, ArrayRef(dims).take_front(stage.domain.size()), {from.narrow(b, square[i]), nullptr});
       };
       if (step.mask)
         emitIf(b, b.CreateICmpSLT(index, reads), storeColumn);
