@@ -24,6 +24,8 @@ using namespace mlir;
 
 namespace ptc {
 
+static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
+
 namespace {
 
 class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
@@ -70,10 +72,11 @@ private:
   int64_t lanesOf(Type element) const { return rules.vectorBytes / (element.isF64() ? 8 : 4); }
   int64_t panelOfContract(loop::ContractOp op, int64_t columns, Type element) const;
   int64_t panelOfDirect(loop::ConvolutionOp op, int64_t outputs, Type element) const;
-  /// A single k has no neighbour.
-  int64_t groupOf(Type lhs, Type rhs, int64_t innerSize) const {
+  /// A single k has no neighbour. Beside a matrix unit pairs of bf16 are for the unit alone (Target::hasFastBf16Dot).
+  int64_t groupOf(Type lhs, Type rhs, int64_t innerSize, bool isForUnit) const {
     bool isBytes = lhs.isInteger(8) && rhs.isInteger(8);
-    return innerSize == 1 ? 1 : rhs.isBF16() ? rules.bf16Group : isBytes ? rules.int8Group : 1;
+    int64_t bf16Group = rules.matrixUnit && !isForUnit ? 1 : rules.bf16Group;
+    return innerSize == 1 ? 1 : rhs.isBF16() ? bf16Group : isBytes ? rules.int8Group : 1;
   }
 
   WeightStore &weights;
@@ -201,8 +204,7 @@ std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
     view.kSizes.pop_back();
     view.kStrides.pop_back();
   }
-  view.group =
-      groupOf(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType(), element, view.innerSize());
+  view.group = groupOf(elementOf(op.getLhs()), element, view.innerSize(), /*isForUnit=*/false);
   view.batches = llvm::product_of(view.batchSizes);
   view.columns = llvm::product_of(view.columnSizes);
   // A few columns would be mostly padding, read for nothing; they are read as they are.
@@ -228,7 +230,6 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
   op.setRhsGroup(view->group);
 }
 
-static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
 static bool isF32(Value value) { return elementOf(value).isF32(); }
 
 /// Whether the product is faster with the weight in pieces, on a machine with a matrix unit.
@@ -344,7 +345,8 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   int64_t groups = narrow ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
   int64_t panel = narrow ? lanesOf(type.getElementType()) : isDot(op) ? 1 : panelOf(op, type.getElementType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
-  int64_t group = narrow ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs);
+  bool isForUnit = inputs % pieces::kStep == 0; // whole steps
+  int64_t group = narrow ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs, isForUnit);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
     return packComputedWeight(op, groups, panel, group);

@@ -161,7 +161,7 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   Align narrow(element->getScalarSizeInBits() / 8);
   // A vector of keys at a time, so that stores are whole: squares of keys and features are transposed in registers.
   // Other features are gathered; those of many keys hit lines that the next features use.
-  bool isUnit = element == score && getConstant(plan.k.strides.back()) == 1;
+  bool isUnit = getConstant(plan.k.strides.back()) == 1;
   int64_t transposed = isUnit && plan.group == 1 ? plan.featureCount - plan.featureCount % plan.width : 0;
   emitLoop(b, b.getInt64(0), padded, plan.width, [&](Value *key) {
     Value *index = lanesFrom(key);
@@ -191,7 +191,8 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
       for (unsigned i = 0; i < plan.width; ++i) { // nobody looks at what stands for keys that are not there
         Value *row = min(b.CreateAdd(key, b.getInt64(i)), b.CreateSub(count, b.getInt64(1)));
         Value *from = b.CreateAdd(b.CreateAdd(origin, b.CreateMul(row, keyStride)), e);
-        square.push_back(b.CreateAlignedLoad(vector, emitAddress(b, element, k, from), narrow));
+        Value *values = b.CreateAlignedLoad(vector->getWithNewType(element), emitAddress(b, element, k, from), narrow);
+        square.push_back(element == score ? values : b.CreateFPExt(values, vector));
       }
       emitTranspose(b, square);
       for (auto [i, keysOfFeature] : enumerate(square)) {

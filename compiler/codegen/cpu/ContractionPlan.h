@@ -17,7 +17,7 @@ namespace ptc::cpu {
 struct RegisterFile {
   unsigned bytes;  ///< of one vector register
   unsigned count;  ///< of vector registers
-  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32; those of bytes come packed in groups
+  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32, as fast as multiply-adds; bytes come packed
   bool matrixUnit = false; ///< multiplies tiles of bf16 (MatrixUnit.h)
   unsigned l1Ways = 8;
 

@@ -124,7 +124,7 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
 }
 
 static RegisterFile getRegisters(const Target &target) {
-  return {target.vectorBytes, target.vectorRegisters, target.hasBf16Dot(), target.hasMatrixUnit(), target.l1Ways};
+  return {target.vectorBytes, target.vectorRegisters, target.hasFastBf16Dot(), target.hasMatrixUnit(), target.l1Ways};
 }
 
 std::string getAlgorithm(mlir::Operation *kernel, const Target &target) {

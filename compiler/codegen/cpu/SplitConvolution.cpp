@@ -92,11 +92,17 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t rowFlops = 2 * split.pitch * kColumns * plan.taps() * plan.groupInputs;
+  if (!isSplit)
+    least *= kPieces; // as long as a task of f32
   split.panelsPerTask = plan.panels;
   auto count = [&] {
     return images * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
   };
-  while (split.panelsPerTask > 1 && count() < wanted && split.rowsPerTask * split.panelsPerTask * rowFlops > 2 * least)
+  auto isLong = [&] { return split.rowsPerTask * split.panelsPerTask * rowFlops > 2 * least; };
+  // Weights of bf16 cost a task nothing, pixels a copy: then rows are cut first, as long as few are copied twice.
+  while (!isSplit && split.rowsPerTask >= 4 * (reach[0] + 1) && count() < wanted && isLong())
+    setRows(divideCeil(split.rowsPerTask, 2));
+  while (split.panelsPerTask > 1 && count() < wanted && isLong())
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
   split.tasks = count();
