@@ -72,10 +72,11 @@ private:
   int64_t lanesOf(Type element) const { return rules.vectorBytes / (element.isF64() ? 8 : 4); }
   int64_t panelOfContract(loop::ContractOp op, int64_t columns, Type element) const;
   int64_t panelOfDirect(loop::ConvolutionOp op, int64_t outputs, Type element) const;
-  /// A single k has no neighbour. Beside a matrix unit pairs of bf16 are for the unit alone (Target::hasFastBf16Dot).
-  int64_t groupOf(Type lhs, Type rhs, int64_t innerSize, bool isForUnit) const {
+  /// A single k has no neighbour. `slowPairs`: pairs of bf16 pay where instructions for them are slow, beside a matrix
+  /// unit (Target::hasFastBf16Dot).
+  int64_t groupOf(Type lhs, Type rhs, int64_t innerSize, bool slowPairs) const {
     bool isBytes = lhs.isInteger(8) && rhs.isInteger(8);
-    int64_t bf16Group = rules.matrixUnit && !isForUnit ? 1 : rules.bf16Group;
+    int64_t bf16Group = rules.matrixUnit && !slowPairs ? 1 : rules.bf16Group;
     return innerSize == 1 ? 1 : rhs.isBF16() ? bf16Group : isBytes ? rules.int8Group : 1;
   }
 
@@ -204,7 +205,9 @@ std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
     view.kSizes.pop_back();
     view.kStrides.pop_back();
   }
-  view.group = groupOf(elementOf(op.getLhs()), element, view.innerSize(), /*isForUnit=*/false);
+  // One row waits for the weights: widening them takes longer than multiplying pairs, slow or not.
+  bool isRow = getConstant(product(ShapeRef(domain).slice(batch, m), op.getContext())) == 1;
+  view.group = groupOf(elementOf(op.getLhs()), element, view.innerSize(), isRow);
   view.batches = llvm::product_of(view.batchSizes);
   view.columns = llvm::product_of(view.columnSizes);
   // A few columns would be mostly padding, read for nothing; they are read as they are.
@@ -345,7 +348,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   int64_t groups = narrow ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
   int64_t panel = narrow ? lanesOf(type.getElementType()) : isDot(op) ? 1 : panelOf(op, type.getElementType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
-  bool isForUnit = inputs % pieces::kStep == 0; // whole steps
+  bool isForUnit = inputs % pieces::kStep == 0; // which takes whole steps of pairs
   int64_t group = narrow ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs, isForUnit);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())

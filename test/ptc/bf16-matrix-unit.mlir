@@ -1,5 +1,5 @@
-// Where the machine multiplies tiles of bf16, so are products of bf16, whatever k: x (80 is two and a half steps). Those of
-// one row are multiplied as f32, as vectors of pairs are slow there: r.
+// Where the machine multiplies tiles of bf16, so are products of bf16, whatever k: x (80 is two and a half steps). A few
+// rows are multiplied as f32, as vectors of pairs are slow there: r. One row waits for its weights, and has pairs: s.
 // RUN: printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"BF16","shape":[80,192],"data_offsets":[0,30720]}}' > %t.safetensors
 // RUN: head -c 30720 /dev/zero >> %t.safetensors
 // RUN: ptc compile %s --weights %t.safetensors -o %t.s --emit asm --march sapphirerapids && FileCheck %s < %t.s
@@ -15,12 +15,14 @@
 // CHECK: tilerelease
 // CHECK-NOT: vdpbf16ps
 // CHECK: vfmadd231ps
-// CHECK-NOT: vdpbf16ps
+// CHECK: vdpbf16ps
 // NONE-NOT: tdpbf16ps
-func.func @forward(%x: tensor<64x80xbf16> {ptc.input = "x"}, %r: tensor<1x80xbf16> {ptc.input = "r"},
-                   %w: tensor<80x192xbf16> {ptc.weight = "w"})
-    -> (tensor<64x192xbf16> {ptc.output = "y"}, tensor<1x192xbf16> {ptc.output = "z"}) {
+func.func @forward(%x: tensor<64x80xbf16> {ptc.input = "x"}, %r: tensor<3x80xbf16> {ptc.input = "r"},
+                   %s: tensor<1x80xbf16> {ptc.input = "s"}, %w: tensor<80x192xbf16> {ptc.weight = "w"})
+    -> (tensor<64x192xbf16> {ptc.output = "y"}, tensor<3x192xbf16> {ptc.output = "z"},
+        tensor<1x192xbf16> {ptc.output = "t"}) {
   %y = aten.mm.default %x, %w : (tensor<64x80xbf16>, tensor<80x192xbf16>) -> tensor<64x192xbf16>
-  %z = aten.mm.default %r, %w : (tensor<1x80xbf16>, tensor<80x192xbf16>) -> tensor<1x192xbf16>
-  return %y, %z : tensor<64x192xbf16>, tensor<1x192xbf16>
+  %z = aten.mm.default %r, %w : (tensor<3x80xbf16>, tensor<80x192xbf16>) -> tensor<3x192xbf16>
+  %t = aten.mm.default %s, %w : (tensor<1x80xbf16>, tensor<80x192xbf16>) -> tensor<1x192xbf16>
+  return %y, %z, %t : tensor<64x192xbf16>, tensor<3x192xbf16>, tensor<1x192xbf16>
 }

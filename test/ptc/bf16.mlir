@@ -1,7 +1,9 @@
-// Where the processor multiplies pairs of bf16, contractions and convolutions do; elsewhere each is widened to f32.
-// RUN: ptc compile %s -o %t.s --emit asm --march sapphirerapids && FileCheck %s < %t.s
+// Where the processor multiplies pairs of bf16, contractions and convolutions do; elsewhere each is widened to f32, and so
+// where it does that slowly, beside a matrix unit.
+// RUN: ptc compile %s -o %t.s --emit asm --march cooperlake && FileCheck %s < %t.s
 // RUN: ptc compile %s -o %t.s --emit asm --march znver4 && FileCheck %s < %t.s
 // RUN: ptc compile %s -o %t.s --emit asm --march x86-64-v4 && FileCheck %s --check-prefix=WIDENED < %t.s
+// RUN: ptc compile %s -o %t.s --emit asm --march sapphirerapids && FileCheck %s --check-prefix=WIDENED < %t.s
 // RUN: ptc compile %s -o %t.loop.mlir --emit loop --march znver4 && FileCheck %s --check-prefix=PACKED < %t.loop.mlir
 
 // CHECK: vdpbf16ps
