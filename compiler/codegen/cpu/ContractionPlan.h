@@ -58,7 +58,7 @@ struct SplitPlan : TaskGrid {
 
 /// How it runs there with weights that lie in pieces (PieceContraction.h).
 struct PiecePlan : TaskGrid {
-  int64_t pieces;    ///< of a number: 1 of bf16
+  int64_t pieceCount; ///< of a number: 1 of bf16
   int64_t steps;     ///< of k
   int64_t tileRows;  ///< of a tile of lhs and of products
   int64_t planeRows; ///< rows of lhs in scratch

@@ -25,11 +25,11 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   int64_t least = loop::scaleByGrain(kLeastFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t batch = getConstant(plan.batchCount).value_or(8), panels = divideCeil(n, plan.panel);
   PiecePlan pieces;
-  pieces.pieces = plan.elementBytes == sizeof(float) ? kPieces : 1;
+  pieces.pieceCount = plan.elementBytes == sizeof(float) ? kPieces : 1;
   pieces.steps = divideCeil(k, kStep);
-  int64_t rowBytes = pieces.steps * pieces.pieces * kRowBytes;
+  int64_t rowBytes = pieces.steps * pieces.pieceCount * kRowBytes;
   // More bands where rows do not fit, whole ones of other layers' bands cut again.
-  int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * pieces.pieces * 2);
+  int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * pieces.pieceCount * 2);
   bands = alignTo(std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes))), bands);
   pieces.panelsPerTask = panels;
   auto cutRows = [&] {
@@ -56,7 +56,7 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   pieces.tileRows = divideCeil(pieces.rowsPerTask, tiles);
   pieces.planeRows = (tiles * pieces.tileRows) | 1; // an odd number of lines, as in SplitPlan
   pieces.lhsBytes = pieces.planeRows * rowBytes;
-  pieces.panelBytes = pieces.pieces == 1 ? 0 : pieces.steps * kStep * kRowBytes;
+  pieces.panelBytes = pieces.pieceCount == 1 ? 0 : pieces.steps * kStep * kRowBytes;
   pieces.productBytes = 2 * pieces.tileRows * kProductRowBytes;
   return pieces;
 }
@@ -83,7 +83,7 @@ public:
       : frame(frame), b(frame.b), plan(plan), pieces(*plan.pieces), task(task), operands(operands), results(results),
         lhs(address(frame.scratch, kNoteBytes)), joined(joinedPanel(frame, pieces)),
         products(address(joined, pieces.panelBytes)), rows(b.CreateSub(task.lastRow, task.firstRow)),
-        blockRows(2 * pieces.tileRows), panelStepBytes(pieces.pieces * kTileBytes) {}
+        blockRows(2 * pieces.tileRows), panelStepBytes(pieces.pieceCount * kTileBytes) {}
 
   void emit();
 
@@ -179,7 +179,7 @@ void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, un
   Value *share = times(b.CreateUDiv(row, b.getInt64(blockRows)), pieces.steps * shareLines * kRowBytes);
   Value *fetched = address(panelPlace(b.CreateAdd(panel, b.getInt64(columnTiles))), share);
 
-  Block block(b, rowTiles, columnTiles, pieces.tileRows, pieces.pieces);
+  Block block(b, rowTiles, columnTiles, pieces.tileRows, pieces.pieceCount);
   RhsTiles tiles{panelStepBytes, kTileBytes, pieces.steps * panelStepBytes};
   int64_t instructions = block.instructions();
   auto meanwhile = [&](Value *step, int64_t i) {
@@ -230,7 +230,7 @@ void PieceEmitter::multiplyPieces() {
 }
 
 void PieceEmitter::emit() {
-  if (pieces.pieces == 1) {
+  if (pieces.pieceCount == 1) {
     prepareRows([&] { emitCopyRows(b, plan, task, operands.lhs.lhs, lhs, pieces.planeRows); });
     return multiplyPieces();
   }

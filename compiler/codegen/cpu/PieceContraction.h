@@ -23,7 +23,8 @@ struct PieceOperands {
 struct PieceResults {
   /// Two vectors of products of a row with a panel and the one that follows.
   llvm::function_ref<void(llvm::Value *panel, llvm::Value *row, llvm::ArrayRef<llvm::Value *> products)> store;
-  /// Of f32: all rows of the task with a panel that lies as [k][16] of f32: numbers of lhs are too large, or not finite.
+  /// Of f32 alone: all rows of the task with a panel that lies as [k][16] of f32, where numbers of lhs are too large, or
+  /// not finite.
   /// `rows`: the scaled rows, one after the other; null where lhs has no scale.
   llvm::function_ref<void(llvm::Value *panel, llvm::Value *rows)> multiplyInF32;
 };

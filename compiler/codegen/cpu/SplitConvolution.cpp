@@ -62,7 +62,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return std::nullopt;
 
   SplitConvolutionPlan split;
-  split.pieces = isSplit ? kPieces : 1;
+  split.pieceCount = isSplit ? kPieces : 1;
   auto [frames, height, width] = ofThree(plan.output);
   split.frames = frames, split.height = height, split.width = width;
   if (width * height < (images * frames > 1 ? kLeastPixels : kLeastPixelsAlone))
@@ -81,7 +81,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.framePixels = s * s * split.planeRows * split.pitch;
     // An odd number of lines from plane to plane, as in SplitPlan.
     split.pixels = (kernel[0] * split.framePixels + reach[1] + kRows) | 1;
-    split.lhsBytes = split.channelSteps * split.pieces * split.pixels * kRowBytes;
+    split.lhsBytes = split.channelSteps * split.pieceCount * split.pixels * kRowBytes;
     split.rowBlocks = divideCeil(split.height, rows);
   };
   setRows(split.height);
@@ -123,7 +123,7 @@ public:
                           const SplitConvolutionTask &task, Value *x, Value *w)
       : b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept), lhs(frame.scratch),
         rhs(address(lhs, number(split.lhsBytes))), products(address(rhs, number(split.rhsBytes))),
-        element(split.pieces == 1 ? b.getInt16Ty() : b.getFloatTy()), planeBytes(split.pixels * kRowBytes),
+        element(split.pieceCount == 1 ? b.getInt16Ty() : b.getFloatTy()), planeBytes(split.pixels * kRowBytes),
         stride(plan.strides.back()) {}
 
   void emit(function_ref<void(Value *, Value *)> finish);
@@ -179,17 +179,18 @@ void SplitConvolutionEmitter::splitPixel(Value *place, Value *pixel) {
   auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
   Value *to = address(lhs, times(place, kRowBytes));
   emitLoop(b, number(0), number(split.channelSteps), 1, [&](Value *step) {
-    SmallVector<Value *> pieces(split.pieces, Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows)));
+    Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows));
+    SmallVector<Value *> pieces(split.pieceCount, none);
     auto load = [&](VectorType *type, int64_t channel) {
       Value *at = emitAddress(b, element, pixel, b.CreateAdd(times(step, kStep), number(channel)));
       return b.CreateAlignedLoad(type, at, Align(element->getScalarSizeInBits() / 8));
     };
-    if (pixel && split.pieces == 1)
+    if (pixel && split.pieceCount == 1)
       pieces = {load(FixedVectorType::get(element, kStep), 0)};
     else if (pixel)
       pieces = to_vector<3>(emitSplit(b, load(vector, 0), load(vector, kTileRows)));
     for (auto [i, piece] : enumerate(pieces)) {
-      Value *plane = times(b.CreateAdd(times(step, split.pieces), number(i)), planeBytes);
+      Value *plane = times(b.CreateAdd(times(step, split.pieceCount), number(i)), planeBytes);
       b.CreateAlignedStore(piece, address(to, plane), Align(kRowBytes));
     }
   });
@@ -282,7 +283,7 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     b.CreateStore(id, kept);
   });
   Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
-  bool isWhole = split.pieces == 1;
+  bool isWhole = split.pieceCount == 1;
   if (!isWhole) {
     Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);
     emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));

@@ -18,7 +18,7 @@
 namespace ptc::cpu {
 
 struct SplitConvolutionPlan {
-  int64_t pieces;                     ///< of a number: 1 of bf16
+  int64_t pieceCount;                 ///< of a number: 1 of bf16
   int64_t rowsPerTask, panelsPerTask; ///< of output pixels, in a frame; of channels
   int64_t rowBlocks, panelBlocks;
   int64_t frames, height, width;      ///< of the output

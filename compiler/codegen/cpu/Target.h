@@ -25,7 +25,7 @@ struct Target {
 
   /// Products of pairs of bf16, added up in f32, in whole registers.
   bool hasBf16Dot() const;
-  /// The same as fast as f32 multiply-adds. Cores with a matrix unit take 3.5 times as long (Xeon: 0.91 and 0.26 ns), so
+  /// The same, as fast as f32 multiply-adds. Cores with a matrix unit take 3.5 times as long (Xeon: 0.91 and 0.26 ns):
   /// there what does not go to the unit is better widened to f32.
   bool hasFastBf16Dot() const { return hasBf16Dot() && !hasMatrixUnit(); }
   /// Products of four unsigned and signed bytes, added up in 32 bits, in whole registers.
