@@ -145,9 +145,11 @@ static std::string getTuning(loop::KernelOp kernel) {
 static std::string getElements(loop::KernelOp kernel) {
   Operation *first = &*kernel.getBody().begin()->begin();
   auto contract = llvm::dyn_cast<loop::ContractOp>(first);
-  if (!loop::isTemplate(first) || (contract && contract.getRhsPieces() && getElementTypeOrSelf(first->getOperand(0).getType()).isF32()))
+  if (!loop::isTemplate(first))
     return "";
   Type element = getElementTypeOrSelf(first->getOperand(0).getType());
+  if (contract && contract.getRhsPieces() && element.isF32())
+    return "";
   Type other = getElementTypeOrSelf(first->getOperand(1).getType());
   if (element != other)
     return aten::toScalarType(element) + " by " + aten::toScalarType(other);

@@ -26,6 +26,12 @@ namespace ptc {
 
 static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
 
+/// How many rows of lhs meet the weights, if that is known.
+static std::optional<int64_t> rowsOf(loop::ContractOp op) {
+  Shape domain = loop::getDomain(op);
+  return getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
+}
+
 namespace {
 
 class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
@@ -206,8 +212,7 @@ std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
     view.kStrides.pop_back();
   }
   // One row waits for the weights: widening them takes longer than multiplying pairs, slow or not.
-  bool isRow = getConstant(product(ShapeRef(domain).slice(batch, m), op.getContext())) == 1;
-  view.group = groupOf(elementOf(op.getLhs()), element, view.innerSize(), isRow);
+  view.group = groupOf(elementOf(op.getLhs()), element, view.innerSize(), /*slowPairs=*/rowsOf(op) == 1);
   view.batches = llvm::product_of(view.batchSizes);
   view.columns = llvm::product_of(view.columnSizes);
   // A few columns would be mostly padding, read for nothing; they are read as they are.
@@ -242,8 +247,7 @@ bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) c
       llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1 ||
       loop::getTuning(op, loop::Knob::Vectors))
     return false;
-  Shape domain = loop::getDomain(op);
-  auto rows = getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
+  auto rows = rowsOf(op);
   auto pays = element.isBF16() ? pieces::paysInBf16 : pieces::pays;
   // Rows of lhs are read in vectors.
   return rows && pays(*rows, view.kCount(), view.columns) && loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs());

@@ -182,7 +182,8 @@ def ContractOp : Template<"contract"> {
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
     With `rhs_pieces` rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/schedule/WeightPieces.h says: three of f32,
-    one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first: scale_map is as lhs_map is.
+    one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first: scale_map is as
+    lhs_map is.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
                        I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,

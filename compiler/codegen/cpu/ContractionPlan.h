@@ -17,11 +17,11 @@ namespace ptc::cpu {
 struct RegisterFile {
   unsigned bytes;  ///< of one vector register
   unsigned count;  ///< of vector registers
-  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32, as fast as multiply-adds; bytes come packed
+  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32, as fast as multiply-adds
   bool matrixUnit = false; ///< multiplies tiles of bf16 (MatrixUnit.h)
   unsigned l1Ways = 8;
 
-  /// How many products of neighbouring k one instruction adds to an accumulator.
+  /// How many products of neighbouring k one instruction adds to an accumulator. Bytes come packed in groups.
   unsigned groupOf(mlir::Type element) const { return bf16Dot && element.isBF16() ? 2 : 1; }
 };
 

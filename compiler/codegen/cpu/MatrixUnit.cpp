@@ -71,13 +71,35 @@ void Block::move(Value *place, Value *rowBytes, Intrinsic::ID instruction) {
   }
 }
 
-/// Products of pieces that are kept, times tiles.
-int64_t Block::instructions() const { return (pieces == 1 ? 1 : 6) * rowTiles * columnTiles; }
+namespace {
+enum Piece { High, Middle, Low };
+
+/// A product of pieces that is kept, and which of them is not in the unit's registers from the pair before.
+struct Pair {
+  Piece lhs, rhs;
+  bool loadsLhs, loadsRhs;
+};
+} // namespace
+
+/// From one pair to the next only one piece is loaded; the largest products come last.
+static ArrayRef<Pair> pairsOf(int64_t pieces) {
+  static constexpr Pair kAlone[] = {{High, High, true, true}};
+  static constexpr Pair kAll[] = {{Low, High, true, true},       {Middle, High, true, false},
+                                  {Middle, Middle, false, true}, {High, Middle, true, false},
+                                  {High, Low, false, true},      {High, High, false, true}};
+  return pieces == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kAll);
+}
+
+int64_t Block::instructions() const { return pairsOf(pieces).size() * rowTiles * columnTiles; }
+
+void Block::fetchShare(Value *place, int64_t lines, int64_t i) const {
+  for (int64_t line = i * lines / instructions(); line < (i + 1) * lines / instructions(); ++line)
+    emitPrefetch(b, place, line * kRowBytes);
+}
 
 void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, const RhsTiles &tiles, Value *first,
                         Value *end, function_ref<void(Value *, int64_t)> meanwhile) {
   Type *byte = b.getInt8Ty();
-  enum Piece { High, Middle, Low };
   forEach(b, first, end, 1, [&](Value *step) {
     Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(pieces))));
     Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(tiles.step)));
@@ -96,16 +118,7 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
                         {b.getInt8(2 * row + column), b.getInt8(kLhsTile + row), b.getInt8(kRhsTile + column)});
       meanwhile(step, done++);
     };
-    // From one pair of pieces to the next only one of them is loaded; the largest products come last.
-    struct Pair {
-      Piece lhs, rhs;
-      bool loadsLhs, loadsRhs;
-    };
-    static constexpr Pair kAlone[] = {{High, High, true, true}};
-    static constexpr Pair kPairs[] = {{Low, High, true, true},      {Middle, High, true, false},
-                                      {Middle, Middle, false, true}, {High, Middle, true, false},
-                                      {High, Low, false, true},      {High, High, false, true}};
-    for (Pair pair : pieces == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kPairs))
+    for (Pair pair : pairsOf(pieces))
       for (unsigned row = 0; row < rowTiles; ++row) {
         if (pair.loadsLhs)
           loadLhs(pair.lhs, row);
@@ -180,9 +193,7 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
     Value *share = b.CreateMul(b.CreateUDiv(row, b.getInt64(kRows)), b.getInt64(x.steps * shareLines * kRowBytes));
     Value *lhs = emitBytes(b, x.lhs, b.CreateMul(row, rowBytes)), *fetched = emitBytes(b, x.next(zero), share);
     auto fetch = [&](Value *step, int64_t i) {
-      Value *lines = emitBytes(b, fetched, b.CreateMul(step, b.getInt64(shareLines * kRowBytes)));
-      for (int64_t line = i * shareLines / instructions; line < (i + 1) * shareLines / instructions; ++line)
-        emitPrefetch(b, lines, line * kRowBytes);
+      block.fetchShare(emitBytes(b, fetched, b.CreateMul(step, b.getInt64(shareLines * kRowBytes))), shareLines, i);
     };
     auto multiplyAlone = [&](Value *first, Value *end) {
       block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, fetch);

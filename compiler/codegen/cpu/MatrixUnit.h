@@ -78,6 +78,8 @@ public:
                    const RhsTiles &tiles, llvm::Value *first, llvm::Value *end,
                    llvm::function_ref<void(llvm::Value *step, int64_t i)> meanwhile);
   int64_t instructions() const;
+  /// Of so many lines from `place` on, asks for the share of the i-th of a step's instructions().
+  void fetchShare(llvm::Value *place, int64_t lines, int64_t i) const;
 
 private:
   void move(llvm::Value *place, llvm::Value *rowBytes, llvm::Intrinsic::ID instruction);

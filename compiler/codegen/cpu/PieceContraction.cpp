@@ -183,9 +183,7 @@ void PieceEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, un
   RhsTiles tiles{panelStepBytes, kTileBytes, pieces.steps * panelStepBytes};
   int64_t instructions = block.instructions();
   auto meanwhile = [&](Value *step, int64_t i) {
-    Value *lines = address(fetched, times(step, shareLines * kRowBytes));
-    for (int64_t line = i * shareLines / instructions; line < (i + 1) * shareLines / instructions; ++line)
-      emitPrefetch(b, lines, line * kRowBytes);
+    block.fetchShare(address(fetched, times(step, shareLines * kRowBytes)), shareLines, i);
     for (int64_t j = i * rowsInStep / instructions; j < (i + 1) * rowsInStep / instructions; ++j) {
       Value *done = b.CreateAdd(times(step, rowsInStep), b.getInt64(j));
       emitIf(b, b.CreateICmpSLT(done, before.count), [&] { storeRow(before, done); });

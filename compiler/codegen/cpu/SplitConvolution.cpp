@@ -253,22 +253,20 @@ void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
 void SplitConvolutionEmitter::multiplyWholePanel(Value *panel, Value *rows) {
   constexpr int64_t kRhsRowBytes = 2 * kRowBytes, kStepBytes = kTileRows * kRhsRowBytes;
   constexpr RhsTiles kTiles{kStepBytes, 0, kRowBytes, kRhsRowBytes};
-  int64_t tapBytes = split.channelSteps * kStepBytes, taps = plan.taps() / ofThree(plan.kernel, 1)[0];
+  int64_t tapBytes = split.channelSteps * kStepBytes, tapsOfFrame = plan.taps() / ofThree(plan.kernel, 1)[0];
   int64_t shareLines = divideCeil(kStepBytes / kRowBytes, divideCeil(split.products(), kRows));
   forEachBlock(b, rows, kTileRows, [&](Value *row, unsigned rowTiles) {
     Block block(b, rowTiles, 2, kTileRows, /*pieces=*/1);
-    int64_t instructions = block.instructions();
     Value *share = times(b.CreateUDiv(row, number(kRows)), shareLines * kRowBytes);
     block.setZero();
-    emitLoop(b, times(task.frameTaps.begin, taps), times(task.frameTaps.end, taps), 1, [&](Value *tap) {
+    Value *firstTap = times(task.frameTaps.begin, tapsOfFrame), *endTap = times(task.frameTaps.end, tapsOfFrame);
+    emitLoop(b, firstTap, endTap, 1, [&](Value *tap) {
       Value *weights = address(w, times(b.CreateAdd(times(panel, plan.taps()), tap), tapBytes));
       Value *fetched = address(weights, b.CreateAdd(number(plan.taps() * tapBytes), share));
       block.multiplyAdd(address(lhs, times(b.CreateAdd(placeOfTap(tap), row), kRowBytes)), number(planeBytes),
                         number(kRowBytes), weights, kTiles, number(0), number(split.channelSteps),
                         [&](Value *step, int64_t i) {
-        Value *lines = address(fetched, times(step, kStepBytes));
-        for (int64_t line = i * shareLines / instructions; line < (i + 1) * shareLines / instructions; ++line)
-          emitPrefetch(b, lines, line * kRowBytes);
+        block.fetchShare(address(fetched, times(step, kStepBytes)), shareLines, i);
       });
     });
     block.store(address(products, times(row, kProductRowBytes)), number(kProductRowBytes));
