@@ -11,7 +11,8 @@
 #include "runtime/Call.h"
 #include "runtime/Cpu.h"
 #include "runtime/Tensor.h"
-#include "runtime/Threads.h"
+#include "runtime/OpenMP.h"
+#include "runtime/Threading.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -212,7 +213,6 @@ ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function
 }
 
 ptc_status ptc_set_threads(ptc_context *context, int32_t threads) {
-  constexpr int32_t kMaxThreads = 1024;
   return reporting(context, [&](Error &error) {
     if (threads < 0 || threads > kMaxThreads)
       return error.set(PTC_INVALID_ARGUMENT, "%d threads were asked for, allowed: 0..%d", threads, kMaxThreads);
@@ -224,7 +224,25 @@ ptc_status ptc_set_threads(ptc_context *context, int32_t threads) {
 ptc_status ptc_get_threading(ptc_context *context, ptc_threading *threading) {
   if (!context || !threading)
     return PTC_INVALID_ARGUMENT;
-  *threading = {OpenMP::get().path(), context->threadsWanted()};
+  *threading = {usesOpenMP() ? OpenMP::get().path() : nullptr, context->threadTerms().threads};
+  return PTC_OK;
+}
+
+ptc_status ptc_set_waiting(ptc_context *context, ptc_waiting waiting) {
+  return reporting(context, [&](Error &error) {
+    if (waiting < PTC_WAIT_DEFAULT || waiting > PTC_WAIT_ACTIVE)
+      return error.set(PTC_INVALID_ARGUMENT, "there is no way to wait %d", static_cast<int>(waiting));
+    context->setWaiting(waiting);
+    return PTC_OK;
+  });
+}
+
+ptc_status ptc_get_activity(ptc_context *context, ptc_activity *activity) {
+  if (!context || !activity)
+    return PTC_INVALID_ARGUMENT;
+  const Activity &used = context->activity;
+  *activity = {used.calls.load(std::memory_order_relaxed), used.threads.load(std::memory_order_relaxed),
+               used.wakeups.load(std::memory_order_relaxed)};
   return PTC_OK;
 }
 
@@ -263,6 +281,7 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_call_new,       ptc_output_shape,   ptc_state_get,     ptc_state_set,
                               ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
                               ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed,
-                              ptc_get_machine,    ptc_get_externals,   ptc_set_function};
+                              ptc_get_machine,    ptc_get_externals,   ptc_set_function,
+                              ptc_set_waiting,    ptc_get_activity};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

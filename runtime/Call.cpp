@@ -185,15 +185,19 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
     return status;
   if (ptc_status status = stage(frame, inputs, outputs, error))
     return status;
-  int32_t threads = frame.usefulThreads > 1 ? std::min(context.threadsWanted(), frame.usefulThreads) : 1;
-  if (ptc_status status = frame.reserve(threads, error))
+  ThreadTerms terms = {1, 1, WaitMode::Adaptive};
+  if (frame.usefulThreads > 1) {
+    terms = context.threadTerms();
+    terms.threads = std::min(terms.threads, frame.usefulThreads);
+  }
+  if (ptc_status status = frame.reserve(terms.threads, error))
     return status;
   resolveAddresses(context, frame, inputs, outputs);
 
   bool hasStates = frame.program->stateCount > 0;
   if (hasStates)
     context.stateMutex.lock();
-  ptc_status status = execute(frame, threads, context.functions.data, context.profile, error);
+  ptc_status status = execute(frame, terms, context.functions.data, context.activity, context.profile, error);
   if (hasStates)
     context.stateMutex.unlock();
   if (status == PTC_OK && frame.program->settleCount)

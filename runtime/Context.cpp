@@ -3,7 +3,7 @@
 #include "runtime/Context.h"
 #include "runtime/Cpu.h"
 #include "runtime/Memory.h"
-#include "runtime/Threads.h"
+#include "runtime/Threading.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -113,8 +113,11 @@ bool ptc_context::setFunction(const char *name, Function function) {
   return isKnown;
 }
 
-int32_t ptc_context::threadsWanted() const {
-  const OpenMP &openmp = OpenMP::get();
-  int32_t count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-  return count > 0 && openmp.path() ? count : openmp.defaultThreads();
+ThreadTerms ptc_context::threadTerms() const {
+  int32_t count = __atomic_load_n(&threads, __ATOMIC_RELAXED), mode = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+  ThreadTerms terms;
+  terms.processors = std::max(countProcessors(), count); // who asks for more gets more
+  terms.threads = count > 0 ? count : defaultThreads();
+  terms.mode = mode == 0 ? defaultWaitMode() : static_cast<WaitMode>(mode - 1);
+  return terms;
 }

@@ -1,7 +1,7 @@
 //===- Context.h - states, frames and settings of one user of a model -----===//
 #pragma once
 
-#include "runtime/External.h"
+#include "runtime/Execute.h"
 
 /// Zeroed memory is a valid one, but for what create() sets.
 struct ptc_context {
@@ -34,7 +34,10 @@ struct ptc_context {
   bool setFunction(const char *name, ptc::runtime::Function function);
 
   void setThreads(int32_t count) { __atomic_store_n(&threads, count, __ATOMIC_RELAXED); }
-  int32_t threadsWanted() const;
+  void setWaiting(int32_t mode) { __atomic_store_n(&waiting, mode, __ATOMIC_RELAXED); }
+  ptc::runtime::ThreadTerms threadTerms() const;
+
+  ptc::runtime::Activity activity;
 
 private:
   ptc::runtime::Mutex frameMutex; ///< guards the five below
@@ -44,7 +47,8 @@ private:
 
   ptc::runtime::Block stateBlock;
   ptc::runtime::Array<int64_t> stateOffsets;
-  int32_t threads; ///< 0: as OpenMP says
+  int32_t threads; ///< 0: as many as the process gives a call
+  int32_t waiting; ///< 0: as the environment says, else ptc_waiting
 };
 
 namespace ptc::runtime {

@@ -1,7 +1,6 @@
 //===- Execute.cpp --------------------------------------------------------===//
 
 #include "runtime/Execute.h"
-#include "runtime/Threads.h"
 
 #include <algorithm>
 #include <string.h>
@@ -14,18 +13,18 @@ constexpr uint64_t kNoFault = UINT64_MAX;
 /// What the threads of one call share.
 struct Region {
   Frame &frame;
-  Progress progress;
+  Crew &crew;
   /// (launch << 32 | code) of the first launch with an index out of range: the same one for any number of threads.
   std::atomic<uint64_t> fault;
   bool isProfiled;
   int32_t first, last; ///< the steps of the region
   void *const *arguments; ///< of the first of them
 
-  void run(int32_t thread, int32_t threads);
-  void runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
-  void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin, int64_t end);
-  void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin,
-                 int64_t end);
+  void run(Member &member);
+  /// The thread's part of a step; how many tasks it has done.
+  int64_t runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
+  void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
+  void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
   void runCopy(const CopyEntry &copy, int64_t begin, int64_t end);
   void reportFault(int32_t launch, int32_t code);
 };
@@ -48,8 +47,7 @@ void Region::reportFault(int32_t launch, int32_t code) {
   }
 }
 
-void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin,
-                       int64_t end) {
+void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end) {
   int64_t started = isProfiled ? now() : 0;
   frame.program->launches[index].kernel(arguments, frame.symbols.data, &worker, begin, end);
   if (isProfiled) {
@@ -76,31 +74,30 @@ void Region::runCopy(const CopyEntry &copy, int64_t begin, int64_t end) {
          last - first);
 }
 
-void Region::runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads, int64_t begin,
-                      int64_t end) {
+void Region::runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end) {
   int32_t launches = frame.program->launchCount;
   if (step < launches)
-    runLaunch(step, arguments, worker, threads, begin, end);
+    runLaunch(step, arguments, worker, begin, end);
   else
     runCopy(frame.program->copies[step - launches], begin, end);
 }
 
-/// The next piece of a share in this call, or -1.
-static int32_t takePiece(std::atomic<uint32_t> &claim, uint32_t call, int32_t pieces) {
+/// The next piece of a share in this region, or -1.
+static int32_t takePiece(std::atomic<uint32_t> &claim, uint32_t region, int32_t pieces) {
   uint32_t seen = claim.load(std::memory_order_relaxed);
   for (;;) {
-    uint32_t taken = seen >> kPieceBits == call ? seen & ((1 << kPieceBits) - 1) : 0;
+    uint32_t taken = seen >> kPieceBits == region ? seen & ((1 << kPieceBits) - 1) : 0;
     if (taken >= static_cast<uint32_t>(pieces))
       return -1;
-    if (claim.compare_exchange_weak(seen, (call << kPieceBits) + taken + 1, std::memory_order_relaxed))
+    if (claim.compare_exchange_weak(seen, (region << kPieceBits) + taken + 1, std::memory_order_relaxed))
       return static_cast<int32_t>(taken);
   }
 }
 
 /// The thread's own share, which keeps what it wrote before in its caches; then what others have left.
-void Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads) {
+int64_t Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads) {
   const StepPlan &plan = frame.steps[step];
-  int32_t shares = plan.isSerial ? 1 : threads;
+  int32_t shares = std::min(plan.shares, threads);
   int64_t done = 0;
   for (int32_t i = 0; i < shares; ++i) {
     int32_t owner = (worker.thread + i) % shares;
@@ -108,52 +105,57 @@ void Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker, i
     int64_t count = share.end - share.begin;
     auto pieces = static_cast<int32_t>(std::min<int64_t>(plan.pieces, count));
     for (;;) {
-      int32_t piece = takePiece(frame.claim(owner, step), frame.call, pieces);
+      int32_t piece = takePiece(frame.claim(owner, step), frame.region, pieces);
       if (piece < 0)
         break;
       Share part(count, piece, pieces);
-      runTasks(step, arguments, worker, threads, share.begin + part.begin, share.begin + part.end);
+      runTasks(step, arguments, worker, share.begin + part.begin, share.begin + part.end);
       done += part.end - part.begin;
     }
   }
-  if (done > 0)
-    progress.add(worker.thread, done, plan.awaited);
+  return done;
 }
 
-void Region::run(int32_t thread, int32_t threads) {
+void Region::run(Member &member) {
   const Program &program = *frame.program;
   int32_t faultCode = 0;
-  ptc_worker worker = {frame.scratch.data + thread * frame.scratchBytes, &faultCode, 0, thread};
-  Patience patience(threads);
+  ptc_worker worker = {frame.scratch.data + member.thread * frame.scratchBytes, &faultCode, 0, member.thread};
+  Team *team = member.team;
   void *const *arguments = this->arguments;
   for (int32_t i = first; i < last; ++i) {
     const StepPlan &plan = frame.steps[i];
     worker.kept = 0;
-    if (threads == 1) {
+    if (!team) {
       if (plan.tasks > 0)
-        runTasks(i, arguments, worker, threads, 0, plan.tasks);
+        runTasks(i, arguments, worker, 0, plan.tasks);
     } else {
-      if (plan.barrierBefore)
-        progress.wait(plan.tasksBefore, patience);
-      runStep(i, arguments, worker, threads);
+      if (plan.barrierBefore) {
+        if (!member.await(plan.tasksBefore))
+          return;
+        if (member.thread == 0)
+          crew.refill(*team, frame.workOf(i, last));
+      }
+      // One that comes late goes on where the others are.
+      if (team->done.load(std::memory_order_relaxed) < plan.awaited)
+        if (int64_t done = runStep(i, arguments, worker, team->threads))
+          team->add(done, plan.awaited);
     }
     if (i < program.launchCount)
       arguments += program.launches[i].argCount;
   }
-  if (thread == 0)
-    patience.keep();
+  member.leave();
 }
 
 /// Runs steps first to last on the threads; the first fault among them.
-static uint64_t runRegion(Frame &frame, int32_t threads, bool isProfiled, int32_t first, int32_t last) {
-  frame.beginCall(threads);
+static uint64_t runRegion(Frame &frame, Crew &crew, bool isProfiled, int32_t first, int32_t last) {
+  frame.beginRegion();
   void *const *arguments = frame.arguments.data;
   for (int32_t i = 0; i < std::min(first, frame.program->launchCount); ++i)
     arguments += frame.program->launches[i].argCount;
-  Region region{frame,    {frame.shared.data, frame.sharedStride(), threads}, {kNoFault}, isProfiled, first, last,
-                arguments};
-  auto run = [](void *opaque, int32_t thread, int32_t team) { static_cast<Region *>(opaque)->run(thread, team); };
-  OpenMP::get().parallel(threads, run, &region);
+  Region region{frame, crew, {kNoFault}, isProfiled, first, last, arguments};
+  auto run = [](void *opaque, Member &member) { static_cast<Region *>(opaque)->run(member); };
+  const StepPlan &end = frame.steps[last - 1];
+  crew.run(run, &region, end.tasksBefore + end.tasks, frame.workOf(first, last), last == frame.steps.count);
   return region.fault.load(std::memory_order_relaxed);
 }
 
@@ -178,8 +180,11 @@ static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
   return control.condition < 0 || !*static_cast<const char *>(frame.addresses[control.condition]);
 }
 
-ptc_status execute(Frame &frame, int32_t threads, const Function *functions, Profile &profile, Error &error) {
+ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *functions, Activity &activity,
+                   Profile &profile, Error &error) {
   const Program &program = *frame.program;
+  int32_t threads = terms.threads;
+  Crew crew(terms, frame.workOf(0, frame.steps.count), frame.pace, activity);
   int64_t begin = 0;
   bool isProfiled = profile.isOn();
   if (isProfiled) {
@@ -202,7 +207,7 @@ ptc_status execute(Frame &frame, int32_t threads, const Function *functions, Pro
     if (control < program.controlCount)
       last = std::min(last, program.controls[control].launch);
     if (first < last)
-      fault = runRegion(frame, threads, isProfiled, first, last);
+      fault = runRegion(frame, crew, isProfiled, first, last);
     first = last;
     while (settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault &&
            status == PTC_OK)

@@ -3,6 +3,7 @@
 #include "runtime/Frame.h"
 #include "runtime/ArenaPlanner.h"
 #include "runtime/Bind.h"
+#include "runtime/Pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@ constexpr double kBytesPerNs = 12, kFlopsPerNs = 24;
 
 /// A launch with less is not worth a barrier, a thread that gets less not worth waking.
 constexpr double kSerialLaunchNs = 3000, kThreadNs = 15000;
+
+/// A share with less costs more to hand over than it takes.
+constexpr double kShareNs = 1500;
 
 /// A piece of a share with less is not worth taking apart.
 constexpr double kPieceNs = 5000;
@@ -70,7 +74,7 @@ void Frame::trim() {
   arena.release();
   staging.release();
   scratch.release();
-  shared.release();
+  claims.release();
   events.release();
 }
 
@@ -179,7 +183,7 @@ ptc_status Frame::planArenaOffsets(Error &error) {
 }
 
 void Frame::planSteps(int32_t first) {
-  double total = 0;
+  double shared = 0, total = first > 0 ? steps[first - 1].workAfter : 0;
   int64_t mostTasks = 1, before = 0, opened = first;
   auto add = [&](int32_t index, int64_t tasks, double work, bool barrierBefore) {
     bool isSerial = tasks <= 1 || work < kSerialLaunchNs;
@@ -187,10 +191,12 @@ void Frame::planSteps(int32_t first) {
       for (; opened < index; ++opened)
         steps[opened].awaited = before;
     auto pieces = static_cast<int32_t>(std::clamp<double>(work / kPieceNs, 1, kMostPieces));
-    steps[index] = {tasks, before, 0, isSerial ? 1 : pieces, isSerial, barrierBefore};
+    auto shares = static_cast<int32_t>(std::clamp<double>(work / kShareNs, 2, kMaxThreads));
+    total += work;
+    steps[index] = {tasks, before, 0, total, isSerial ? 1 : pieces, isSerial ? 1 : shares, barrierBefore};
     before += tasks;
     if (!isSerial) {
-      total += work;
+      shared += work;
       mostTasks = std::max(mostTasks, tasks);
     }
   };
@@ -218,9 +224,11 @@ void Frame::planSteps(int32_t first) {
     add(program->launchCount + i, (bytes + kCopyBytes - 1) / kCopyBytes, 2 * bytes / kBytesPerNs,
         i == 0 || copy.barrierBefore != 0);
   }
+  for (; opened < steps.count; ++opened)
+    steps[opened].awaited = before;
   if (first == 0)
     usefulThreads =
-        static_cast<int32_t>(std::clamp<double>(total / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
+        static_cast<int32_t>(std::clamp<double>(shared / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
 }
 
 ptc_status Frame::reserve(int32_t threads, Error &error) {
@@ -230,23 +238,21 @@ ptc_status Frame::reserve(int32_t threads, Error &error) {
     return error.set(PTC_OUT_OF_MEMORY,
                      "no memory: the call needs %lld bytes for intermediate tensors and %lld a thread",
                      static_cast<long long>(arenaBytes), static_cast<long long>(scratchBytes));
-  int64_t sharedBytes = threads * sharedStride();
-  if (shared.size >= sharedBytes)
+  int64_t claimBytes = threads * claimStride();
+  if (claims.size >= claimBytes)
     return PTC_OK;
-  if (!shared.reserve(sharedBytes))
+  if (!claims.reserve(claimBytes))
     return error.set(PTC_OUT_OF_MEMORY, "no memory to share work among %d threads", threads);
-  call = 0; // nothing in it means anything yet
+  region = 0; // nothing in it means anything yet
   return PTC_OK;
 }
 
-void Frame::beginCall(int32_t threads) {
-  for (int32_t i = 0; i < threads; ++i)
-    count(i).store(0, std::memory_order_relaxed);
-  call = (call + 1) & (UINT32_MAX >> kPieceBits);
-  if (call > 1)
+void Frame::beginRegion() {
+  region = (region + 1) & (UINT32_MAX >> kPieceBits);
+  if (region > 1)
     return;
-  call = 1;
-  memset(shared.data, 0, shared.size);
+  region = 1;
+  memset(claims.data, 0, claims.size);
 }
 
 } // namespace ptc::runtime

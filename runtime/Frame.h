@@ -20,9 +20,10 @@ namespace ptc::runtime {
 struct StepPlan {
   int64_t tasks;
   int64_t tasksBefore; ///< of all steps before that run in the same region
-  int64_t awaited;     ///< how many tasks are done when the next barrier opens
+  int64_t awaited;     ///< how many tasks are done when the next barrier opens, or the region ends
+  double workAfter;    ///< estimated nanoseconds on one thread of all steps up to this one, this one included
   int32_t pieces;      ///< that a thread's share is taken in
-  bool isSerial;       ///< too small to be shared: one thread takes all tasks
+  int32_t shares;      ///< that are worth being made; 1: one thread takes all tasks
   bool barrierBefore;
 };
 
@@ -59,17 +60,16 @@ struct Frame {
   Array<void *> addresses; ///< of buffers
   Array<void *> arguments; ///< of all launches, one after the other
 
-  /// For each thread, `sharedStride` apart: what it has done, and for each step how many pieces of its share are taken,
-  /// in which call (call << kPieceBits | pieces, so that nothing needs to be cleared).
-  Block shared;
-  uint32_t call;
-  int64_t sharedStride() const { return 64 + (steps.count * int64_t(sizeof(uint32_t)) + 63) / 64 * 64; }
-  std::atomic<int64_t> &count(int32_t thread) const {
-    return *reinterpret_cast<std::atomic<int64_t> *>(shared.data + thread * sharedStride());
-  }
+  /// For each thread, `claimStride` apart, and each step: how many pieces of its share are taken, in which region
+  /// (region << kPieceBits | pieces, so that nothing needs to be cleared).
+  Block claims;
+  uint32_t region;
+  int64_t claimStride() const { return (steps.count * int64_t(sizeof(uint32_t)) + 63) / 64 * 64; }
   std::atomic<uint32_t> &claim(int32_t thread, int32_t step) const {
-    return reinterpret_cast<std::atomic<uint32_t> *>(shared.data + thread * sharedStride() + 64)[step];
+    return reinterpret_cast<std::atomic<uint32_t> *>(claims.data + thread * claimStride())[step];
   }
+
+  double pace; ///< what an estimated nanosecond takes on one thread (Crew.h); 0: not known
 
   /// For the call of a function of the caller's: as many as the largest has.
   Array<DLTensor> externalTensors;
@@ -89,14 +89,19 @@ struct Frame {
   /// PTC_MISMATCH when it is not in its range.
   ptc_status settle(const SettleEntry &settle, Error &error);
 
-  /// Makes the arena as large as planned, and scratch and counts for the threads.
+  /// Makes the arena as large as planned, and scratch and claims for the threads.
   ptc_status reserve(int32_t threads, Error &error);
 
   int64_t countedBytes; ///< what the context has accounted for this frame
-  int64_t reservedBytes() const { return arena.size + staging.size + scratch.size + shared.size; }
+  int64_t reservedBytes() const { return arena.size + staging.size + scratch.size + claims.size; }
 
-  /// Makes counts and claims those of a new call.
-  void beginCall(int32_t threads);
+  /// Makes all claims those of a new region.
+  void beginRegion();
+
+  /// Estimated nanoseconds on one thread of steps [first, last).
+  double workOf(int32_t first, int32_t last) const {
+    return first < last ? steps[last - 1].workAfter - (first > 0 ? steps[first - 1].workAfter : 0) : 0;
+  }
 
   /// Gives the blocks back; a frame is as good as new afterwards.
   void trim();

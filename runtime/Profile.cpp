@@ -6,16 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace ptc::runtime {
-
-int64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
 
 void Profile::start() {
   Guard guard(mutex);

@@ -6,9 +6,6 @@
 
 namespace ptc::runtime {
 
-/// Nanoseconds of a clock that only goes forward.
-int64_t now();
-
 /// One launch (launch >= 0; behind the launches external calls) or a whole call (launch -1) on one thread.
 struct Event {
   int64_t begin, end;

@@ -187,6 +187,7 @@ static std::vector<int64_t> runNeighbours(Loaded &model, int threads, int64_t si
   Tensor<int64_t> x({size}), y({size});
   std::iota(x.values.begin(), x.values.end(), 1);
   REQUIRE(model->set_threads(model.context, threads) == PTC_OK);
+  REQUIRE(model->set_waiting(model.context, PTC_WAIT_ACTIVE) == PTC_OK); // with as many as that
   INFO(model.error());
   REQUIRE(model.call({&x.view}, {&y.view}) == PTC_OK);
   return y.values;

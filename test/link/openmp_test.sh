@@ -1,5 +1,5 @@
 #!/bin/bash
-# openmp_test.sh MAKE_MODEL PROBE: a model finds the OpenMP runtime that is there, and does without one.
+# openmp_test.sh MAKE_MODEL PROBE: a model takes threads of its own pool, or, if asked, of the OpenMP runtime that is there.
 set -eu
 model=$TEST_TMPDIR/neighbours.so
 "$1" neighbours "$model"
@@ -29,9 +29,12 @@ probe=$2
 sums=()
 libomp=$(/sbin/ldconfig -p | sed -n 's|.*libomp\.so\.5 .*x86-64.* => ||p' | head -n 1)
 [[ -e $libomp ]] || { echo "libomp.so.5 is missing: tools/setup/install"; exit 1; }
-expect "the system's libgomp" "openmp=libgomp.so.1 asked=2 threads=2 .* idle" PATH="$PATH"
-expect "only libomp" "openmp=libomp.so.5 asked=2 .* idle" LD_LIBRARY_PATH="$(hide libgomp.so.1):$(dirname "$libomp")"
-expect "one that the process has" "openmp=$libomp asked=2 .* idle" LD_PRELOAD="$libomp"
-expect "none at all" "openmp=none asked=1 threads=1 .* idle" \
+expect "the pool" "openmp=none asked=2 threads=2 .* idle" PATH="$PATH"
+expect "the pool beside an OpenMP runtime" "openmp=none asked=2 threads=2 .* idle" LD_PRELOAD="$libomp"
+expect "the system's libgomp" "openmp=libgomp.so.1 asked=2 threads=2 .* idle" PTC_THREADS=openmp
+expect "only libomp" "openmp=libomp.so.5 asked=2 .* idle" PTC_THREADS=openmp \
+  LD_LIBRARY_PATH="$(hide libgomp.so.1):$(dirname "$libomp")"
+expect "one that the process has" "openmp=$libomp asked=2 .* idle" PTC_THREADS=openmp LD_PRELOAD="$libomp"
+expect "none at all" "openmp=none asked=2 threads=1 .* idle" PTC_THREADS=openmp \
   LD_LIBRARY_PATH="$(hide libgomp.so.1 libomp.so.5 libomp.so libiomp5.so)"
 [[ $(printf '%s\n' "${sums[@]}" | sort -u | wc -l) == 1 ]]

@@ -2,7 +2,6 @@
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -10,6 +9,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
+#include <deque>
+#include <thread>
 
 using namespace llvm;
 
@@ -30,69 +32,164 @@ double percentile(ArrayRef<double> sorted, double fraction) {
 
 struct Measured {
   std::vector<double> sorted; ///< milliseconds of each call
+  double seconds = 0;         ///< from the first call to the end of the last
+  double cpu = 0, cpuBetween = 0; ///< processor milliseconds of all threads for a call, and in the pause after it
   ptc_memory memory{};
   ptc_threading threading{};
+  double threads = 0, wakeups = 0; ///< for a call
+};
+
+/// Milliseconds of processors that the process has used.
+double processorTime() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+}
+
+/// One thread that calls the model, into outputs of its own.
+class Caller {
+public:
+  Caller(Library &library, ArrayRef<const DLTensor *> inputs) : library(library), inputs(inputs) {}
+  Caller(const Caller &) = delete;
+  ~Caller() {
+    for (DLManagedTensor *output : owned)
+      if (output)
+        output->deleter(output);
+  }
+
+  Error prepare() {
+    owned.assign(library.signature().output_count, nullptr);
+    ptc_status made = library.api->call_new(library.context, inputs.data(), inputs.size(), owned.data(), owned.size());
+    if (Error error = library.check(made))
+      return error;
+    for (DLManagedTensor *output : owned)
+      outputs.push_back(&output->dl_tensor);
+    return Error::success();
+  }
+
+  double call() {
+    Clock::time_point start = Clock::now();
+    ptc_status here =
+        library.api->call(library.context, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    double elapsed = millisecondsSince(start);
+    if (here && !status) {
+      status = here;
+      message = library.api->last_error(library.context); // of this thread
+    }
+    return elapsed;
+  }
+
+  void run(int repeat, double pause) {
+    for (int i = 0; i < repeat && !status; ++i) {
+      times.push_back(call());
+      if (pause > 0) {
+        double before = processorTime();
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(pause));
+        between += processorTime() - before;
+      }
+    }
+  }
+
+  std::vector<double> times;
+  double between = 0; ///< processor milliseconds of the process in pauses
+  ptc_status status = PTC_OK;
+  std::string message;
+
+private:
+  Library &library;
+  ArrayRef<const DLTensor *> inputs;
+  std::vector<DLManagedTensor *> owned;
+  std::vector<DLTensor *> outputs;
 };
 
 Expected<Measured> measure(Library &library, const Tensors &inputs, const BenchOptions &options) {
   const ptc_api &api = *library.api;
   if (Error error = library.check(api.set_threads(library.context, options.threads)))
     return error;
+  if (!options.wait.empty()) {
+    ptc_waiting waiting = options.wait == "passive"  ? PTC_WAIT_PASSIVE
+                          : options.wait == "active" ? PTC_WAIT_ACTIVE
+                                                     : PTC_WAIT_ADAPTIVE;
+    if (!library.has(&ptc_api::set_waiting))
+      return createStringError("the library is of an older ptc, whose threads wait in one way only");
+    if (Error error = library.check(api.set_waiting(library.context, waiting)))
+      return error;
+  }
   std::vector<const DLTensor *> pointers = getPointers(inputs);
-  std::vector<DLManagedTensor *> owned(library.signature().output_count, nullptr);
-  scope_exit release([&] {
-    for (DLManagedTensor *output : owned)
-      if (output)
-        output->deleter(output);
-  });
-  if (Error error =
-          library.check(api.call_new(library.context, pointers.data(), pointers.size(), owned.data(), owned.size())))
-    return error;
-  std::vector<DLTensor *> outputs;
-  for (DLManagedTensor *output : owned)
-    outputs.push_back(&output->dl_tensor);
+  std::deque<Caller> callers;
+  for (int i = 0; i < options.callers; ++i)
+    if (Error error = callers.emplace_back(library, pointers).prepare())
+      return error;
 
-  ptc_status status = PTC_OK;
-  auto call = [&] {
-    Clock::time_point start = Clock::now();
-    ptc_status here = api.call(library.context, pointers.data(), pointers.size(), outputs.data(), outputs.size());
-    double elapsed = millisecondsSince(start);
-    status = status ? status : here;
-    return elapsed;
-  };
   // The first calls bring caches, pages and clock rates to where they stay.
   constexpr double kWarmUp = 200, kDefaultTime = 2000;
   Clock::time_point start = Clock::now();
-  double last = call();
-  while (!status && millisecondsSince(start) < kWarmUp)
-    last = call();
-  int repeat = options.repeat ? options.repeat : static_cast<int>(std::clamp(kDefaultTime / last, 5.0, 1e5));
+  double last = callers[0].call();
+  while (!callers[0].status && millisecondsSince(start) < kWarmUp)
+    last = callers[0].call();
+  double each = last * options.callers + options.pause;
+  int repeat = options.repeat ? options.repeat : static_cast<int>(std::clamp(kDefaultTime / each, 5.0, 1e5));
 
   Measured measured;
-  for (int i = 0; i < repeat && !status; ++i)
-    measured.sorted.push_back(call());
-  if (Error error = library.check(status))
-    return error;
+  ptc_activity before{}, after{};
+  bool tellsActivity = library.has(&ptc_api::activity);
+  if (tellsActivity)
+    api.activity(library.context, &before);
+  double cpu = processorTime();
+  start = Clock::now();
+  std::vector<std::thread> threads;
+  for (Caller &caller : drop_begin(callers))
+    threads.emplace_back([&] { caller.run(repeat, options.pause); });
+  callers[0].run(repeat, options.pause);
+  for (std::thread &thread : threads)
+    thread.join();
+  measured.seconds = millisecondsSince(start) / 1e3;
+  cpu = processorTime() - cpu;
+  for (Caller &caller : callers) {
+    if (caller.status)
+      return createStringError(caller.message);
+    llvm::append_range(measured.sorted, caller.times);
+    measured.cpuBetween += caller.between;
+  }
   llvm::sort(measured.sorted);
+  double calls = measured.sorted.size();
+  if (options.callers > 1) // what is used in one's pause is another's call
+    measured.cpuBetween = 0;
+  measured.cpu = (cpu - measured.cpuBetween) / calls;
+  measured.cpuBetween /= calls;
+  if (tellsActivity) {
+    api.activity(library.context, &after);
+    measured.threads = (after.threads - before.threads) / calls;
+    measured.wakeups = (after.wakeups - before.wakeups) / calls;
+  }
   api.memory(library.context, &measured.memory);
   api.threading(library.context, &measured.threading);
   return measured;
 }
 
-void print(const Measured &measured, const ptc_signature &model, const char *machine, bool asJson) {
+void print(const Measured &measured, const ptc_signature &model, const char *machine, const BenchOptions &options) {
   ArrayRef<double> times = measured.sorted;
   double mean = std::accumulate(times.begin(), times.end(), 0.0) / times.size();
   int64_t peak = measured.memory.weights + measured.memory.states + measured.memory.peak;
-  if (asJson) {
+  double rate = times.size() / measured.seconds;
+  if (options.json) {
     outs() << json::Value(json::Object{{"median_ms", percentile(times, 0.5)},
                                        {"p10_ms", percentile(times, 0.1)},
                                        {"p90_ms", percentile(times, 0.9)},
+                                       {"p95_ms", percentile(times, 0.95)},
                                        {"p99_ms", percentile(times, 0.99)},
                                        {"min_ms", times.front()},
                                        {"max_ms", times.back()},
                                        {"mean_ms", mean},
                                        {"repeat", static_cast<int64_t>(times.size())},
+                                       {"callers", options.callers},
+                                       {"pause_ms", options.pause},
+                                       {"calls_per_s", rate},
+                                       {"cpu_ms", measured.cpu},
+                                       {"cpu_after_ms", measured.cpuBetween},
                                        {"threads", measured.threading.threads},
+                                       {"threads_used", measured.threads},
+                                       {"wakeups", measured.wakeups},
                                        {"target", model.target},
                                        {"machine", machine},
                                        {"arena_bytes", measured.memory.arena},
@@ -104,6 +201,8 @@ void print(const Measured &measured, const ptc_signature &model, const char *mac
   outs() << format("%s: median %.4f ms, p10 %.4f, p90 %.4f, p99 %.4f over %zu calls on %d threads, code for %s\n",
                    model.model, percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9),
                    percentile(times, 0.99), times.size(), measured.threading.threads, machine)
+         << format("a call: %.4f ms of processors and %.4f after it, %.2f threads, %.2f woken; %.1f calls a second\n",
+                   measured.cpu, measured.cpuBetween, measured.threads, measured.wakeups, rate)
          << format("memory: %.2f MiB weights, %.2f MiB states, %.2f MiB working memory\n",
                    measured.memory.weights / 1048576.0, measured.memory.states / 1048576.0,
                    measured.memory.peak / 1048576.0);
@@ -119,7 +218,7 @@ Error benchLibrary(const BenchOptions &options) {
   Expected<Measured> measured = measure(*library, *inputs, options);
   if (!measured)
     return measured.takeError();
-  print(*measured, library->signature(), library->machine(), options.json);
+  print(*measured, library->signature(), library->machine(), options);
   return Error::success();
 }
 

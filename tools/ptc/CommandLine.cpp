@@ -174,8 +174,18 @@ void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action
       ->check(CLI::Range(1, 1000000000))
       ->type_name("N");
   command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024))->type_name("N");
+  command.add_option("--pause", options.pause, "Time between two calls of a caller, as a service has it")
+      ->check(CLI::Range(0.0, 1e5))
+      ->type_name("MS");
+  command.add_option("--callers", options.callers, "Threads that call the model at once")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command.add_option("--wait", options.wait, "How threads wait for their next work")
+      ->check(CLI::IsMember({"adaptive", "passive", "active"}))
+      ->type_name("MODE");
   command.add_flag("--json", options.json, "One JSON object on stdout");
-  command.footer("Examples:\n  ptc bench model.so\n  ptc bench model.so --repeat 1000 --threads 1 --json");
+  command.footer("Examples:\n  ptc bench model.so\n  ptc bench model.so --repeat 1000 --threads 1 --json\n"
+                 "  ptc bench model.so --pause 20 --callers 4");
   command.callback([&] { action = [&options] { return bench(options); }; });
 }
 
@@ -243,7 +253,7 @@ void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
 
 void addDoctor(CLI::App &app, DoctorOptions &options, std::function<int()> &action) {
   CLI::App &command =
-      *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, OpenMP, GPU, cache, Python");
+      *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, threads, GPU, cache, Python");
   command.add_option("--cache", options.cache, "The cache's folder (~/.cache/ptc)")->type_name("DIR");
   command.add_option("--python", options.python, "The Python that has torch (PTC_PYTHON, else python3)")
       ->envname("PTC_PYTHON")

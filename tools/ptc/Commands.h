@@ -23,6 +23,9 @@ struct BenchOptions {
   std::string inputs; ///< Empty: random tensors of the smallest sizes allowed.
   int repeat = 0;     ///< 0: for about two seconds.
   int threads = 0;
+  double pause = 0; ///< Milliseconds between calls.
+  int callers = 1;  ///< Threads that call at once.
+  std::string wait; ///< adaptive, passive or active; empty: as the environment says.
   bool json = false;
 };
 

@@ -127,7 +127,7 @@ Error compileProbe(StringRef folder, std::string &library) {
   return createStringError(diagnostics.failures().empty() ? "failed" : diagnostics.failures().front().line());
 }
 
-/// One call, compared; what OpenMP runtime it found.
+/// One call, compared; what threads it has.
 Error callProbe(const std::string &path, std::vector<Finding> &findings) {
   Expected<Library> library = Library::open(path);
   if (!library)
@@ -148,10 +148,8 @@ Error callProbe(const std::string &path, std::vector<Finding> &findings) {
        isRight ? "a model of one operator answers what it should" : "a model of one operator answers wrongly"});
   ptc_threading threading{};
   library->api->threading(library->context, &threading);
-  findings.push_back(
-      threading.library
-          ? Finding{"openmp", Health::Good, formatv("{0}, {1} threads", threading.library, threading.threads)}
-          : Finding{"openmp", Health::Note, "no runtime is found: calls run on one thread (install libgomp1)"});
+  findings.push_back({"threads", Health::Good,
+                      formatv("{0}, of {1}", threading.threads, threading.library ? threading.library : "ptc's pool")});
   return Error::success();
 }
 

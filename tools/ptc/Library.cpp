@@ -63,8 +63,7 @@ Expected<Library> Library::open(const std::string &path) {
                              library.api->last_error(nullptr) + " (compile it for this machine, or with --march)");
   // Libraries of earlier versions call nothing.
   int32_t count = 0;
-  bool isAsked = library.api->size > offsetof(ptc_api, externals);
-  if (const ptc_external *first = isAsked ? library.api->externals(&count) : nullptr)
+  if (const ptc_external *first = library.has(&ptc_api::externals) ? library.api->externals(&count) : nullptr)
     return createStringError(path + ": calls the function '" + first->name + "' of its caller" +
                              (first->source[0] ? Twine(" at ") + first->source : Twine()) +
                              ", and ptc has none (a program that opens the library can register it)");

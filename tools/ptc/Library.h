@@ -40,10 +40,14 @@ public:
   /// Those of a file; made up where `path` is empty.
   llvm::Expected<Tensors> readOrMakeInputs(const std::string &path) const;
 
-  /// Whose code runs here; libraries of earlier versions do not say.
-  const char *machine() const {
-    return api->size > offsetof(ptc_api, machine) ? api->machine() : "an unknown machine";
+  /// Whether the library's table has a function: those of earlier versions end sooner.
+  template <typename Function> bool has(Function ptc_api::*function) const {
+    auto offset = reinterpret_cast<const char *>(&(api->*function)) - reinterpret_cast<const char *>(api);
+    return api->size > static_cast<size_t>(offset);
   }
+
+  /// Whose code runs here; libraries of earlier versions do not say.
+  const char *machine() const { return has(&ptc_api::machine) ? api->machine() : "an unknown machine"; }
 
   /// An error with the context's message when `status` is not PTC_OK.
   llvm::Error check(ptc_status status) const;

@@ -45,7 +45,7 @@ static Error runLibrary(const RunOptions &options) {
     ptc_threading threading{};
     api.threading(library->context, &threading);
     errs() << library->signature().model << ": code for " << library->machine() << ", " << threading.threads
-           << " threads of " << (threading.library ? threading.library : "no OpenMP runtime") << '\n';
+           << " threads of " << (threading.library ? threading.library : "the pool") << '\n';
   }
   std::vector<const DLTensor *> results;
   for (DLManagedTensor *output : outputs)

@@ -105,9 +105,24 @@ typedef struct ptc_memory {
 } ptc_memory;
 
 typedef struct ptc_threading {
-  const char *library; /**< path of the OpenMP runtime in use, or null: every call runs on its caller's thread */
+  const char *library; /**< path of the OpenMP runtime whose threads calls use (PTC_THREADS=openmp); null: the pool's */
   int32_t threads;     /**< how many a call asks for */
 } ptc_threading;
+
+/** How threads wait for each other within a call, and workers for the next call (docs/c-abi.md says what each costs). */
+typedef enum ptc_waiting {
+  PTC_WAIT_DEFAULT = 0,  /**< as PTC_WAIT in the environment says: passive, adaptive or active; without it adaptive */
+  PTC_WAIT_ADAPTIVE = 1, /**< spinning for as long as waking takes, and while calls follow each other; then asleep */
+  PTC_WAIT_PASSIVE = 2,  /**< asleep: workers are woken where that pays for one call alone */
+  PTC_WAIT_ACTIVE = 3    /**< spinning, up to 100 ms; every call gets all threads that it asks for */
+} ptc_waiting;
+
+/** What calls of a context have used since it was created. */
+typedef struct ptc_activity {
+  int64_t calls;
+  int64_t threads; /**< sum over calls: of those that took part, the caller included */
+  int64_t wakeups; /**< of sleeping workers */
+} ptc_activity;
 
 /** The same functions as below, for programs that open models with dlopen. */
 typedef struct ptc_api {
@@ -137,6 +152,8 @@ typedef struct ptc_api {
   const char *(*machine)(void);
   const ptc_external *(*externals)(int32_t *count);
   ptc_status (*set_function)(ptc_context *context, const char *name, ptc_function function, void *data);
+  ptc_status (*set_waiting)(ptc_context *context, ptc_waiting waiting);
+  ptc_status (*activity)(ptc_context *context, ptc_activity *activity);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -187,10 +204,12 @@ PTC_EXPORT const ptc_external *ptc_get_externals(int32_t *count);
  * the context. All names must have a function before a call. */
 PTC_EXPORT ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function function, void *data);
 
-/** How many threads a call may use, its caller's included; 0 (at first): what the OpenMP runtime gives the calling
- * thread. */
+/** How many threads a call may use, its caller's included; 0 (at first): what an OpenMP runtime in the process gives the
+ * calling thread, else OMP_NUM_THREADS, else one for each processor. A call takes fewer where more do not pay. */
 PTC_EXPORT ptc_status ptc_set_threads(ptc_context *context, int32_t threads);
 PTC_EXPORT ptc_status ptc_get_threading(ptc_context *context, ptc_threading *threading);
+PTC_EXPORT ptc_status ptc_set_waiting(ptc_context *context, ptc_waiting waiting);
+PTC_EXPORT ptc_status ptc_get_activity(ptc_context *context, ptc_activity *activity);
 
 PTC_EXPORT ptc_status ptc_get_memory(ptc_context *context, ptc_memory *memory);
 

@@ -237,7 +237,7 @@ class Model:
 
     @property
     def threads(self) -> int:
-        """How many threads a call may use; set 0 for what OpenMP says."""
+        """How many threads a call may use; set 0 for what OpenMP or OMP_NUM_THREADS says, else one a processor."""
         return self._threading().threads
 
     @threads.setter
@@ -246,7 +246,7 @@ class Model:
 
     @property
     def openmp(self) -> str | None:
-        """Path of the OpenMP runtime in use; None: calls run on one thread."""
+        """Path of the OpenMP runtime whose threads calls use (PTC_THREADS=openmp); None: the pool of all models."""
         path = self._threading().library
         return path.decode() if path else None
 

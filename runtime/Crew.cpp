@@ -1,0 +1,78 @@
+//===- Crew.cpp -----------------------------------------------------------===//
+
+#include "runtime/Crew.h"
+#include "runtime/OpenMP.h"
+#include "runtime/Threading.h"
+
+#include <algorithm>
+
+namespace ptc::runtime {
+
+/// Below this no second thread comes in time, not even one that is awake.
+constexpr double kLeastNs = 15'000;
+
+bool Crew::isWorthSharing(double workNs) const {
+  return terms.mode == WaitMode::Active || workNs * (pace > 0 ? pace : 1) >= kLeastNs;
+}
+
+Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity)
+    : terms(terms), activity(activity), workNs(workNs), pace(pace), pool(nullptr), begun(0), most(1), haveLeft(0) {
+  activity.calls.fetch_add(1, std::memory_order_relaxed);
+  if (terms.threads <= 1 || !isWorthSharing(workNs))
+    return;
+  pool = usesOpenMP() ? nullptr : Pool::get();
+  begun = pool ? pool->begin() : now();
+}
+
+Crew::~Crew() {
+  activity.threads.fetch_add(most, std::memory_order_relaxed);
+  if (begun == 0)
+    return;
+  double measured = static_cast<double>(now() - begun) * most / workNs;
+  pace = pace > 0 ? std::min(pace, measured) : measured;
+  if (pool)
+    pool->end(begun);
+}
+
+void Crew::refill(Team &team, double workNs) {
+  int32_t left = team.left.load(std::memory_order_relaxed);
+  if (!pool || left == haveLeft)
+    return;
+  haveLeft = left;
+  activity.wakeups.fetch_add(pool->refill(team, workNs * pace, terms.mode), std::memory_order_relaxed);
+}
+
+static void runWithOpenMP(Crew::Body body, void *data, const ThreadTerms &terms) {
+  Team team = {};
+  team.threads = terms.threads;
+  team.callerPatience = 50'000;
+  team.body = body;
+  team.data = data;
+  auto enter = [](void *opaque, int32_t thread) {
+    Team &team = *static_cast<Team *>(opaque);
+    Member member = {&team, nullptr, thread};
+    team.body(team.data, member);
+  };
+  OpenMP::get().parallel(terms.threads, enter, &team);
+}
+
+void Crew::run(Body body, void *data, int64_t tasks, double workNs, bool isLast) {
+  if (begun && usesOpenMP() && OpenMP::get().path()) {
+    most = terms.threads;
+    return runWithOpenMP(body, data, terms);
+  }
+  bool isShared = pool && isWorthSharing(workNs);
+  workNs *= pace > 0 ? pace : 1;
+  Team *team = isShared ? pool->form(terms.threads, terms.processors, workNs, terms.mode) : nullptr;
+  Member caller = {team, nullptr, 0};
+  if (!team)
+    return body(data, caller);
+  haveLeft = 0;
+  activity.wakeups.fetch_add(pool->open(*team, body, data, workNs, terms.mode), std::memory_order_relaxed);
+  body(data, caller);
+  caller.await(tasks);
+  most = std::max(most, 1 + team->arrived.load(std::memory_order_relaxed));
+  pool->dismiss(*team, begun, isLast, terms.mode);
+}
+
+} // namespace ptc::runtime

@@ -1,0 +1,49 @@
+//===- Crew.h - the threads that one call gets ----------------------------===//
+#pragma once
+
+#include "runtime/Pool.h"
+
+namespace ptc::runtime {
+
+/// What a call may use.
+struct ThreadTerms {
+  int32_t threads;    ///< at most, the caller's included
+  int32_t processors; ///< that its threads, and those of other calls, may have
+  WaitMode mode;
+};
+
+/// What the calls of a context have used. All numbers only grow.
+struct Activity {
+  std::atomic<int64_t> calls, threads, wakeups;
+};
+
+/// Work is estimated in nanoseconds of some core; the pace of a frame, what such a nanosecond takes here on one thread,
+/// is known from its calls: from above, as threads also wait. 0: none has been made.
+class Crew {
+public:
+  Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity);
+  ~Crew();
+  Crew(const Crew &) = delete;
+
+  /// Runs body(data, member) on as many threads as such work is worth; returns when all tasks are done, and nobody
+  /// touches what they share any more.
+  using Body = void (*)(void *data, Member &member);
+  void run(Body body, void *data, int64_t tasks, double workNs, bool isLast);
+
+  /// The caller, between two steps: workers that have fallen asleep are called again if what is left is worth it.
+  void refill(Team &team, double workNs);
+
+private:
+  bool isWorthSharing(double workNs) const;
+
+  const ThreadTerms &terms;
+  Activity &activity;
+  double workNs;
+  double &pace;
+  Pool *pool;       ///< null: the caller works alone, or with an OpenMP runtime's threads
+  int64_t begun;    ///< 0: the call is too small to be timed
+  int32_t most;     ///< threads of its largest region
+  int32_t haveLeft; ///< workers that have left the region
+};
+
+} // namespace ptc::runtime

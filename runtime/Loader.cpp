@@ -1,0 +1,62 @@
+//===- Loader.cpp ---------------------------------------------------------===//
+
+#include "runtime/Loader.h"
+
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#pragma weak dl_iterate_phdr
+}
+
+namespace ptc::runtime {
+
+namespace {
+struct Paths {
+  bool (*isOne)(const char *path, void *data);
+  void *data;
+  char **paths;
+  int32_t count, capacity;
+};
+} // namespace
+
+/// Only names are collected here: dlopen from the callback could deadlock with a dlopen of another thread.
+static int collect(dl_phdr_info *info, size_t, void *opaque) {
+  auto &found = *static_cast<Paths *>(opaque);
+  if (!info->dlpi_name || !found.isOne(info->dlpi_name, found.data))
+    return 0;
+  if (found.count == found.capacity) {
+    int32_t capacity = 2 * found.capacity + 16;
+    auto *grown = static_cast<char **>(realloc(found.paths, capacity * sizeof(char *)));
+    if (!grown)
+      return 1;
+    found.paths = grown;
+    found.capacity = capacity;
+  }
+  char *path = strdup(info->dlpi_name);
+  if (path)
+    found.paths[found.count++] = path;
+  return 0;
+}
+
+bool findLoaded(bool (*isOne)(const char *, void *), bool (*use)(void *, const char *, void *), void *data) {
+  if (!dlopen || !dlsym || !dl_iterate_phdr)
+    return false;
+  Paths found = {isOne, data, nullptr, 0, 0};
+  dl_iterate_phdr(collect, &found);
+  bool isUsed = false;
+  for (int32_t i = 0; i < found.count; ++i) {
+    void *library = isUsed ? nullptr : dlopen(found.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (library) {
+      isUsed = use(library, found.paths[i], data);
+      if (!isUsed)
+        dlclose(library);
+    }
+    free(found.paths[i]);
+  }
+  free(found.paths);
+  return isUsed;
+}
+
+} // namespace ptc::runtime

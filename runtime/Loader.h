@@ -1,0 +1,20 @@
+//===- Loader.h - the libraries that the process has loaded ---------------===//
+#pragma once
+
+#include <dlfcn.h>
+
+// Older C libraries keep these in libdl, which a model does not ask for: then nothing is found, and nothing fails.
+extern "C" {
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+}
+
+namespace ptc::runtime {
+
+/// Goes through the loaded libraries whose path `isOne`, and stops where use(handle, path, data) is true: that handle
+/// stays open, others are closed again. False when there was none.
+bool findLoaded(bool (*isOne)(const char *path, void *data), bool (*use)(void *library, const char *path, void *data),
+                void *data);
+
+} // namespace ptc::runtime

@@ -1,0 +1,142 @@
+//===- Pool.h - the process's worker threads, and the teams they work in --===//
+//
+// A call publishes a region of work, calls workers to it and works itself; it returns when all tasks are done, and
+// never waits for a worker to arrive: one that wakes late finds that it has been dismissed. Every hand-over is one
+// compare-and-swap on the worker's word, which says what the worker does and for which team:
+//
+//     Asleep, Idle -> Called         by a caller that wants it
+//     Called -> Working              by the worker
+//     Working -> Waiting -> Working  by the worker, around a wait for tasks of others
+//     Called, Waiting -> Idle        by the caller when all tasks are done: it need not be there
+//     Waiting -> Idle -> Asleep      by a worker that has waited long enough
+//
+// A worker touches what belongs to a call only while it is Working, and a region does not end before it is Waiting or
+// gone. So the caller's memory may go as soon as the region has ended.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Error.h"
+#include "runtime/Waiting.h"
+
+#include <pthread.h>
+
+namespace ptc::runtime {
+
+/// As many as a context may ask for.
+constexpr int32_t kMaxThreads = 1024;
+
+struct Team;
+struct Worker;
+
+/// A thread's place in a team.
+struct Member {
+  Team *team;
+  Worker *worker; ///< null: it stays until the region ends
+  int32_t thread;
+
+  /// Waits until so many of the region's tasks are done, and what they wrote can be read. False when the thread has
+  /// left: it must not touch the region any more.
+  bool await(int64_t tasks);
+
+  /// To be called when the thread has nothing more to do.
+  void leave();
+
+private:
+  bool waitAsWorker(int64_t tasks);
+};
+
+/// The threads of one region. Member 0 is the caller.
+struct Team {
+  alignas(64) std::atomic<int64_t> done; ///< tasks of the region
+  alignas(64) std::atomic<uint32_t> wakeups;
+  std::atomic<int32_t> sleepers;
+  std::atomic<int32_t> arrived; ///< workers that came in time
+  std::atomic<int32_t> left;    ///< workers that have waited long enough
+  alignas(64) std::atomic<int32_t> isTaken;
+  int32_t threads;    ///< the caller's included
+  int32_t called;     ///< workers that were called
+  int64_t callerPatience, workerPatience; ///< ns of a wait that are spent spinning
+  void (*body)(void *data, Member &member);
+  void *data;
+  int16_t workers[kMaxThreads]; ///< of each thread, plus 1; 0: none was called
+
+  /// Some tasks more are done. `awaited`: the sum that threads may be waiting for.
+  void add(int64_t tasks, int64_t awaited);
+};
+
+/// What a worker does, in the low bits of its word; while Called, Working or Waiting its thread and team lie above.
+enum class Duty : uint32_t { Asleep, Idle, Called, Working, Waiting, Ended };
+
+struct Worker {
+  alignas(64) std::atomic<uint32_t> word;
+  std::atomic<int64_t> calledAt;  ///< when it was last called from sleep; 0 when it has seen that
+  std::atomic<int64_t> heldUntil; ///< its processor is wanted by others: it is not called before
+  pthread_t handle;
+  int64_t holdNs;                 ///< how long it was last held
+  int64_t wallReference, cpuReference; ///< since then it has wanted a processor all the time
+};
+
+/// How a call wants its threads: ptc_waiting, less 1.
+enum class WaitMode : int32_t { Adaptive, Passive, Active };
+
+/// Zeroed memory is an empty pool.
+class Pool {
+public:
+  /// The process's, shared by all models in it; null when there is no memory for it.
+  static Pool *get();
+
+  /// Brackets of a call that may use workers. `begin` answers its time.
+  int64_t begin();
+  void end(int64_t begun);
+
+  /// A team of up to `threads` threads for a region of so many nanoseconds on one thread; null when the caller works
+  /// alone. `processors`: that there are for calls of this kind.
+  Team *form(int32_t threads, int32_t processors, double workNs, WaitMode mode);
+  /// Publishes the region, and calls workers. How many had to be woken.
+  int32_t open(Team &team, void (*body)(void *, Member &), void *data, double workNs, WaitMode mode);
+  /// Calls workers in place of those that have left, for what is left of the work.
+  int32_t refill(Team &team, double workNs, WaitMode mode);
+  /// Ends the region: workers that are still on their way, or wait, are not there any more.
+  void dismiss(Team &team, int64_t begun, bool isLast, WaitMode mode);
+
+  /// Starts workers until there are so many, or no more can be started. For the library whose code they run.
+  void startWorkers(int32_t wanted);
+  /// Ends the threads. Whether no call is using the pool.
+  bool close();
+  bool isClosed() const { return isClosing.load(std::memory_order_relaxed); }
+
+private:
+  void work(Worker &worker);
+  void idle(Worker &worker);
+  void sleep(Worker &worker);
+  void enter(Worker &worker, uint32_t word);
+  void hold(Worker &worker, int64_t time);
+  void noteWake(int64_t took);
+  int32_t assign(Team &team, Duty from, int32_t most, WaitMode mode);
+  void grow(int32_t size);
+  bool wakesSleepers(double workNs, WaitMode mode) const;
+
+  friend struct Member;
+
+  static constexpr int32_t kTeams = 64;
+  static constexpr int64_t kLeastPatienceNs = 50'000, kMostPatienceNs = 1'000'000;
+  static constexpr int64_t kPassiveSpinNs = 5'000, kActiveSpinNs = 100'000'000;
+  static constexpr int64_t kFirstWakeNs = 200'000; ///< at most: the first includes the start of the thread
+
+  Mutex mutex; ///< guards growing
+  std::atomic<int32_t> size; ///< workers that run
+  std::atomic<int32_t> callers; ///< in calls that may use workers
+  std::atomic<int32_t> busy; ///< workers that are called
+  std::atomic<int32_t> isClosing;
+  std::atomic<int64_t> wakeNs; ///< that waking a worker takes
+  std::atomic<int64_t> lastWake;
+  std::atomic<int64_t> growAfter; ///< no thread could be started: not before this time again
+  std::atomic<int64_t> lastEnd, lastDuration; ///< of a call
+  std::atomic<int32_t> inRow; ///< calls that came before the one before them was long over
+  std::atomic<int64_t> spinNs; ///< how long workers wait for the next call without sleeping
+  Team teams[kTeams];
+  Worker workers[kMaxThreads];
+};
+
+} // namespace ptc::runtime

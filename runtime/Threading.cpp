@@ -1,0 +1,108 @@
+//===- Threading.cpp ------------------------------------------------------===//
+
+#include "runtime/Threading.h"
+#include "runtime/OpenMP.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace ptc::runtime {
+
+namespace {
+/// What the environment and the system say, read once.
+struct Settings {
+  static bool usesOpenMP;
+  static int32_t threads; ///< OMP_NUM_THREADS; 0: not set
+  static int32_t quota;   ///< processors; 0: as many as there are
+  static WaitMode waitMode;
+  static pthread_once_t once;
+  static void read();
+};
+} // namespace
+bool Settings::usesOpenMP;
+int32_t Settings::threads;
+int32_t Settings::quota;
+WaitMode Settings::waitMode;
+pthread_once_t Settings::once = PTHREAD_ONCE_INIT;
+
+/// The quota of the control group at `path`, in whole processors; 0 where there is none.
+static int32_t readQuota(const char *path) {
+  FILE *file = fopen(path, "re");
+  if (!file)
+    return 0;
+  char line[64] = ""; // "200000 100000", "max 100000" without a quota
+  fgets(line, sizeof(line), file);
+  fclose(file);
+  char *end = line;
+  long quota = strtol(line, &end, 10), period = strtol(end, nullptr, 10);
+  return quota > 0 && period > 0 ? static_cast<int32_t>(std::max((quota + period - 1) / period, 1L)) : 0;
+}
+
+/// The least quota of the process's control group (version 2) and those around it.
+static int32_t findQuota() {
+  char line[512] = "", path[600];
+  if (FILE *file = fopen("/proc/self/cgroup", "re")) {
+    while (fgets(line, sizeof(line), file) && strncmp(line, "0::", 3) != 0)
+      line[0] = 0;
+    fclose(file);
+  }
+  line[strcspn(line, "\n")] = 0;
+  int32_t least = 0;
+  for (char *group = line[0] ? line + 3 : nullptr; group;) {
+    snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
+    if (int32_t quota = readQuota(path))
+      least = least ? std::min(least, quota) : quota;
+    char *slash = strrchr(group, '/');
+    if (!slash)
+      break;
+    *slash = 0;
+  }
+  return least;
+}
+
+void Settings::read() {
+  auto is = [](const char *name, const char *value) {
+    const char *text = getenv(name);
+    return text && strcmp(text, value) == 0;
+  };
+  usesOpenMP = is("PTC_THREADS", "openmp");
+  waitMode = is("PTC_WAIT", "passive")  ? WaitMode::Passive
+             : is("PTC_WAIT", "active") ? WaitMode::Active
+                                        : WaitMode::Adaptive;
+  if (const char *text = getenv("OMP_NUM_THREADS")) // "4", or for each level of nesting "4,2"
+    threads = static_cast<int32_t>(std::clamp<long>(strtol(text, nullptr, 10), 0, kMaxThreads));
+  quota = findQuota();
+}
+
+static void readSettings() { pthread_once(&Settings::once, Settings::read); }
+
+bool usesOpenMP() {
+  readSettings();
+  return Settings::usesOpenMP;
+}
+
+WaitMode defaultWaitMode() {
+  readSettings();
+  return Settings::waitMode;
+}
+
+int32_t countProcessors() {
+  readSettings();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int32_t count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  return Settings::quota ? std::min(count, Settings::quota) : count;
+}
+
+int32_t defaultThreads() {
+  readSettings();
+  int32_t count = OpenMP::get().maxThreads();
+  if (count == 0 && Settings::threads > 0)
+    return Settings::threads;
+  return Settings::threads == 0 ? std::min(count ? count : kMaxThreads, countProcessors()) : count;
+}
+
+} // namespace ptc::runtime

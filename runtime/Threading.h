@@ -1,0 +1,21 @@
+//===- Threading.h - how many threads a call asks for, and whose ----------===//
+#pragma once
+
+#include "runtime/Pool.h"
+
+namespace ptc::runtime {
+
+/// Whether calls use the threads of an OpenMP runtime (PTC_THREADS=openmp) in place of the pool's.
+bool usesOpenMP();
+
+/// Processors that the calling thread may use, by its affinity and the control group's quota.
+int32_t countProcessors();
+
+/// As many as the calling thread's OpenMP runtime would give it, where the process has one; else OMP_NUM_THREADS, else
+/// a thread for each processor.
+int32_t defaultThreads();
+
+/// PTC_WAIT: passive, adaptive or active.
+WaitMode defaultWaitMode();
+
+} // namespace ptc::runtime

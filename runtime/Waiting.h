@@ -1,0 +1,43 @@
+//===- Waiting.h - how a thread waits for another -------------------------===//
+//
+// A thread that spins sees at once what it waits for, but holds a processor; one that sleeps has to be woken, which
+// takes a microsecond on some machines and a millisecond on others. So threads spin for about as long as waking takes,
+// then sleep: that is never worse than twice the better of the two (Karlin et al., 1990).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ptc::runtime {
+
+/// Nanoseconds of a clock that only goes forward.
+int64_t now();
+
+/// Nanoseconds for which the calling thread has had a processor.
+int64_t processorTime();
+
+/// Sleeps until woken, unless the word has changed from `seen`. May return early.
+void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen);
+/// Wakes up to `count` of those that sleep on the word.
+void wake(std::atomic<uint32_t> &word, int32_t count);
+
+/// What a thread may have lost without being called displaced: interrupts and short work of the system.
+constexpr int64_t kDisplacedNs = 150'000;
+
+/// Waits spinning, and lets others have the processor when they want it.
+class Spinner {
+public:
+  explicit Spinner(int64_t limitNs) : begin(now()), last(begin), limit(limitNs) {}
+
+  /// Waits for a moment. False when it should not go on: the time is over, or others want the processor.
+  bool pause();
+  bool wasDisplaced() const { return isDisplaced; }
+
+private:
+  int64_t begin, last, limit;
+  bool isDisplaced = false;
+};
+
+} // namespace ptc::runtime
