@@ -111,7 +111,7 @@ OwningOpRef<ModuleOp> makeExample(const aten::Schema &schema, const ExampleArgum
     return {};
   func::ReturnOp end = func::ReturnOp::create(b, b.getUnknownLoc(), op->getResults());
   function.setType(b.getFunctionType(block.getArgumentTypes(), op->getResultTypes()));
-  auto types = findResultTypes(op);
+  auto types = findResultTypesNear(op);
   if (!types) {
     llvm::consumeError(types.takeError());
     return {};

@@ -5,6 +5,7 @@
 #include "compiler/graph/LeaveToCaller.h"
 #include "compiler/graph/Outside.h"
 #include "compiler/graph/decompose/Table.h"
+#include "compiler/graph/decompose/ViewShapes.h"
 #include "compiler/import/Weights.h"
 #include "dialects/control/Control.h"
 #include "dialects/prims/PrimsDialect.h"
@@ -14,6 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -54,7 +56,7 @@ std::string explainOperator(StringRef name) {
   return explainUnsupported(nullptr) + (near.empty() ? "" : "; did you mean " + llvm::join(near, ", ") + "?");
 }
 
-llvm::Expected<SmallVector<Type>> findResultTypes(Operation *op) {
+static llvm::Expected<SmallVector<Type>> findTypes(Operation *op, bool hasShapes) {
   const Row *row = decompose::table().find(aten::AtenOp(op).name());
   if (!row)
     return llvm::createStringError(explainUnsupported(&aten::AtenOp(op).schema()));
@@ -67,27 +69,44 @@ llvm::Expected<SmallVector<Type>> findResultTypes(Operation *op) {
     auto type = RankedTensorType::get({2}, builder.getI64Type());
     return prims::ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(type, ArrayRef<int64_t>{0, 0}));
   };
-  B b(builder, op, scope);
+  B b(builder, op, scope, hasShapes);
+  SmallVector<Type> types;
+  auto isNew = [&](AffineExpr size) {
+    return llvm::any_of(llvm::seq(symbolCount, scope.symbols.size()),
+                        [&](size_t symbol) { return size.isFunctionOfSymbol(symbol); });
+  };
+  auto checked = [&]() -> llvm::Expected<SmallVector<Type>> {
+    for (Type type : types)
+      if (llvm::any_of(getShape(type), isNew))
+        return llvm::createStringError("a size of its result would be a symbol of its own");
+    return types;
+  };
+  std::optional<SmallVector<decompose::Shape>> views;
+  if (!hasShapes)
+    decompose::attempt(b, [&] { views = decompose::findViewShapes(b, aten::AtenOp(op)); });
+  if (b.hasFailed())
+    return llvm::createStringError(b.getHint());
+  if (views && views->size() >= op->getNumResults()) {
+    Type element = getElementTypeOrSelf(op->getOperand(0));
+    for (const decompose::Shape &shape : ArrayRef(*views).take_front(op->getNumResults()))
+      types.push_back(makeTensorType(shape, element));
+    return checked();
+  }
   Operation *before = op->getPrevNode();
   decompose::TList results = row->apply(b, aten::AtenOp(op));
   bool isComplete = !b.hasFailed() && results.size() >= op->getNumResults() &&
                     llvm::all_of(results, [](const T &result) { return result.isTensor(); });
-  SmallVector<Type> types;
   for (unsigned i = 0; isComplete && i < op->getNumResults(); ++i)
     types.push_back(results[i].tensor().getType());
   while (op->getPrevNode() != before)
     op->getPrevNode()->erase();
   if (!isComplete)
     return llvm::createStringError(b.getHint().empty() ? "not every result is a tensor" : b.getHint());
-  auto isNew = [&](AffineExpr size) {
-    return llvm::any_of(llvm::seq(symbolCount, scope.symbols.size()),
-                        [&](size_t symbol) { return size.isFunctionOfSymbol(symbol); });
-  };
-  for (Type type : types)
-    if (llvm::any_of(getShape(type), isNew))
-      return llvm::createStringError("a size of its result would be a symbol of its own");
-  return types;
+  return checked();
 }
+
+llvm::Expected<SmallVector<Type>> findResultTypes(Operation *op) { return findTypes(op, /*hasShapes=*/false); }
+llvm::Expected<SmallVector<Type>> findResultTypesNear(Operation *op) { return findTypes(op, /*hasShapes=*/true); }
 
 namespace {
 

@@ -1,8 +1,8 @@
 //===- Decompose.h - aten => prims ----------------------------------------===//
 //
 // Before: functional aten (Functionalize has run).
-// After:  prims, and control operations. Values keep the shapes and types that the exporter
-//         declared.
+// After:  prims, and control operations. Values keep the shapes and types that the importer
+//         gave them; a row that computes others is an error.
 //
 // What an operator means in prims is its row of the table (decompose/Table.h).
 //
@@ -45,8 +45,10 @@ std::string explainUnsupported(const aten::Schema *schema);
 /// The same by its name, with the operators that may have been meant where PyTorch has none of it.
 std::string explainOperator(llvm::StringRef name);
 
-/// The types of what the row of `op` computes, whatever types its results have; an error says why the row refuses the
-/// operands and arguments.
+/// The types of what `op` computes, whatever shapes its results are said to have; an error says why the row refuses the
+/// operands and arguments, or that the shapes do not follow from them.
 llvm::Expected<llvm::SmallVector<mlir::Type>> findResultTypes(mlir::Operation *op);
+/// The same where the shapes of the results are a proposal that the row may take.
+llvm::Expected<llvm::SmallVector<mlir::Type>> findResultTypesNear(mlir::Operation *op);
 
 } // namespace ptc

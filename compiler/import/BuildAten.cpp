@@ -24,9 +24,9 @@ llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what)
 class ModelBuilder {
 public:
   ModelBuilder(const ExportedProgram &program, const StoredTensors &tensors, WeightStore &weights, StringRef fileName,
-               StringRef weightsName, MLIRContext &context)
+               StringRef weightsName, FindTypes findTypes, MLIRContext &context)
       : program(program), tensors(tensors), weights(weights), fileName(fileName), weightsName(weightsName),
-        context(context), builder(&context), symbols(&context, program), nodes(builder, symbols, fileName),
+        context(context), builder(&context), symbols(&context, program), nodes(builder, function, symbols, findTypes, fileName),
         scope(program.graph) {}
 
   llvm::Expected<OwningOpRef<ModuleOp>> build();
@@ -54,9 +54,9 @@ private:
   MLIRContext &context;
   OpBuilder builder;
   SymbolTable symbols;
+  func::FuncOp function;
   NodeBuilder nodes;
   Scope scope;
-  func::FuncOp function;
   llvm::StringSet<> names;
 };
 
@@ -267,8 +267,8 @@ llvm::Error ModelBuilder::loadWeights() {
 
 llvm::Expected<OwningOpRef<ModuleOp>> buildAten(const ExportedProgram &program, const StoredTensors &tensors,
                                                 WeightStore &weights, StringRef fileName, StringRef weightsName,
-                                                MLIRContext &context) {
-  return ModelBuilder(program, tensors, weights, fileName, weightsName, context).build();
+                                                FindTypes findTypes, MLIRContext &context) {
+  return ModelBuilder(program, tensors, weights, fileName, weightsName, findTypes, context).build();
 }
 
 } // namespace ptc::import

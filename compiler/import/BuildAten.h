@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/import/ExportedProgram.h"
-#include "compiler/import/Weights.h"
+#include "compiler/import/Import.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -12,10 +12,11 @@ namespace ptc::import {
 
 /// `fileName` is what errors call the model; `weightsName` the file that the
 /// tensors came from, empty when there was none. Only the weights that the
-/// function takes are put into `weights`.
+/// function takes are put into `weights`. The types that the program says are
+/// compared with those that `findTypes` computes, if it is given.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildAten(const ExportedProgram &program,
                                                             const StoredTensors &tensors, WeightStore &weights,
                                                             llvm::StringRef fileName, llvm::StringRef weightsName,
-                                                            mlir::MLIRContext &context);
+                                                            FindTypes findTypes, mlir::MLIRContext &context);
 
 } // namespace ptc::import

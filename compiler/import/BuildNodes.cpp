@@ -184,6 +184,10 @@ llvm::Error NodeBuilder::buildAten(const Node &node, Scope &scope, const aten::S
   if (!types)
     return types.takeError();
   Operation *op = resolved->call.create(builder, loc, *types);
+  if (llvm::Error error = checkTypes(op)) {
+    op->erase();
+    return error;
+  }
   trackAliases(*resolved, op);
   bindResults(node, scope, op);
   return llvm::Error::success();
@@ -271,14 +275,17 @@ void NodeBuilder::bindResults(const Node &node, Scope &scope, Operation *op) {
 llvm::Error NodeBuilder::buildNumber(const Node &node, Scope &scope) {
   const Definition *output = node.outputs.empty() ? nullptr : &node.outputs.front();
   StringRef name = output && !output->name.empty() ? StringRef(output->name) : StringRef(node.name);
-  if (output && output->symbolic) {
-    scope.bind(name, *output->symbolic);
-    return llvm::Error::success();
-  }
+  bool isSaid = output && output->symbolic, isDerived = takesDerived(node, scope);
   auto value = evaluate(node, scope);
+  if (!value && isSaid && !isDerived) {
+    llvm::consumeError(value.takeError());
+    value = *output->symbolic;
+  } else if (value && isSaid) {
+    value = checkNumber(*value, *output->symbolic, isDerived);
+  }
   if (!value)
     return value.takeError();
-  scope.bind(name, std::move(*value));
+  scope.bind(name, Binding{mlir::Value(), std::move(*value), false, false, false, isDerived});
   return llvm::Error::success();
 }
 

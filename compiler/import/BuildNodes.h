@@ -2,7 +2,9 @@
 #pragma once
 
 #include "compiler/import/BuildCall.h"
+#include "compiler/import/Import.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -10,8 +12,10 @@ namespace ptc::import {
 
 class NodeBuilder {
 public:
-  NodeBuilder(mlir::OpBuilder &builder, SymbolTable &symbols, llvm::StringRef fileName)
-      : builder(builder), symbols(symbols), fileName(fileName) {}
+  /// `function` is the model's, with whose arguments sizes come. `findTypes` may be null: then the file is believed.
+  NodeBuilder(mlir::OpBuilder &builder, mlir::func::FuncOp &function, SymbolTable &symbols, FindTypes findTypes,
+              llvm::StringRef fileName)
+      : builder(builder), function(function), symbols(symbols), findTypes(findTypes), fileName(fileName) {}
 
   /// Builds the nodes in order; names of the graph's inputs must be bound.
   llvm::Error build(const Graph &graph, Scope &scope);
@@ -45,6 +49,14 @@ private:
   llvm::Expected<llvm::SmallVector<mlir::Type>> resultTypes(const Node &node, const ResolvedCall &resolved);
   llvm::Expected<Expression> evaluate(const Node &node, const Scope &scope);
   llvm::Expected<Expression> sizeOf(const Node &node, const Scope &scope);
+  bool isDerived(const Value &value, const Scope &scope) const;
+  bool takesDerived(const Node &node, const Scope &scope) const;
+  bool isGiven(mlir::AffineExpr size) const;
+  void assume(llvm::StringRef relation, mlir::AffineExpr a, mlir::AffineExpr b);
+  llvm::Error checkTypes(mlir::Operation *op);
+  llvm::Error checkRegions(mlir::Operation *op);
+  llvm::Error checkType(mlir::OpResult result, mlir::RankedTensorType own, bool isDerived);
+  llvm::Expected<Expression> checkNumber(const Expression &own, const Expression &said, bool isDerived);
   void bindResults(const Node &node, Scope &scope, mlir::Operation *op);
   void trackAliases(const ResolvedCall &resolved, mlir::Operation *op);
   llvm::ArrayRef<mlir::Value> rootsOf(mlir::Value &value) const;
@@ -53,13 +65,17 @@ private:
   llvm::Error at(const Node &node, llvm::Error error) const;
 
   mlir::OpBuilder &builder;
+  mlir::func::FuncOp &function;
   SymbolTable &symbols;
+  FindTypes findTypes;
   std::string fileName;
   static constexpr size_t kMaxNodes = 1 << 20;
   size_t nodeCount = 0;
   /// What a value may be a view of.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> roots;
   llvm::DenseSet<mlir::Value> mutated;
+  /// Results whose types are not what the file says.
+  llvm::DenseSet<mlir::Value> derived;
 };
 
 } // namespace ptc::import

@@ -131,6 +131,8 @@ llvm::Error NodeBuilder::addArguments(llvm::ArrayRef<NamedValue> arguments, cons
 /// of a newer torch, or one that takes graphs.
 llvm::Error NodeBuilder::buildUnknown(const Node &node, Scope &scope) {
   StringRef target = node.target;
+  if (takesDerived(node, scope))
+    return fail("the type of an operand is not what the graph says, and nothing else tells the result's");
   if (target == "higher_order.auto_functionalized_v2") {
     llvm::Expected<bool> isBuilt = buildFunctionalized(node, scope);
     if (!isBuilt || *isBuilt)
@@ -160,7 +162,10 @@ llvm::Error NodeBuilder::createUnknown(const Node &node, Scope &scope, Operation
       state.addTypes(builder.getNoneType());
     }
   }
-  bindResults(node, scope, builder.create(state));
+  Operation *op = builder.create(state);
+  if (llvm::Error error = checkRegions(op))
+    return error;
+  bindResults(node, scope, op);
   for (const Definition &output : node.outputs)
     if (!output.isTyped() && !output.name.empty() && !StringRef(node.target).starts_with("higher_order."))
       scope.bind(output.name, Binding{mlir::Value(), std::nullopt, false, false, /*isUntyped=*/true});

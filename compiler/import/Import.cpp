@@ -94,7 +94,8 @@ llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file
       return error ? fail(path, std::move(error)) : llvm::Error::success();
     });
   }
-  auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName, context);
+  auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName,
+                                  options.findTypes, context);
   if (!module)
     return module.takeError();
   model.module = std::move(*module);
@@ -111,7 +112,8 @@ llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, co
   auto tensors = openWeights(weightsName, model.weights);
   if (!tensors)
     return tensors.takeError();
-  auto module = import::buildAten(*program, *tensors, model.weights, path, weightsName, context);
+  auto module = import::buildAten(*program, *tensors, model.weights, path, weightsName,
+                                  options.findTypes, context);
   if (!module)
     return module.takeError();
   model.module = std::move(*module);

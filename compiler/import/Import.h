@@ -32,7 +32,7 @@ struct ImportOptions {
   /// then model.safetensors beside itself, a `.pt2` or `.onnx` has its own.
   std::string weights;
   /// ONNX says little of types: those that the decomposition table computes (findResultTypes) are the model's. No
-  /// ONNX can be read without it.
+  /// ONNX can be read without it. What torch says of types is compared with it.
   FindTypes findTypes = nullptr;
   /// Which of a capture's graphs. Without it a capture is a model only if it is one graph without breaks.
   std::optional<unsigned> graph = std::nullopt;

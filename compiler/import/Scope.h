@@ -15,6 +15,7 @@ struct Binding {
   bool isNone = false;
   bool isList = false; ///< Several tensors; only `getitem` may take it.
   bool isUntyped = false; ///< Nothing says what it is: a result of an unknown operator.
+  bool isDerived = false; ///< A number that follows from a type that the file has wrong.
 };
 
 class Scope {

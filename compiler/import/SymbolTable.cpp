@@ -77,8 +77,13 @@ Expression SymbolTable::wrap(AffineExpr expr) {
 Expression SymbolTable::express(AffineExpr expr) const {
   if (auto value = getConstant(expr))
     return Expression(*value);
-  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
-    return Expression::makeSymbol(symbols[symbol.getPosition()].name);
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr)) {
+    const Symbol &known = symbols[symbol.getPosition()];
+    if (known.extremum)
+      return Expression::makeCall(known.extremum->isMax ? "Max" : "Min",
+                                  {express(known.extremum->a), express(known.extremum->b)});
+    return Expression::makeSymbol(known.name);
+  }
   auto pair = llvm::cast<AffineBinaryOpExpr>(expr);
   Expression left = express(pair.getLHS()), right = express(pair.getRHS());
   switch (pair.getKind()) {

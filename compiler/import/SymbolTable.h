@@ -42,6 +42,9 @@ public:
   /// The same with the symbols' names, as a condition should be told.
   Expression express(mlir::AffineExpr expr) const;
 
+  /// What the symbol follows from, if it does.
+  const std::optional<Extremum> &extremumOf(unsigned position) const { return symbols[position].extremum; }
+
   /// Sets `ptc.symbols` to those met so far.
   void publish(mlir::ModuleOp module) const;
 

@@ -19,6 +19,15 @@ class Recurrent:
         return self.network(a)
 
 
+class LastState(Recurrent):
+    """The same, of which the last layer's final state is used: torch 2.11 declares those of an LSTM with a dimension more."""
+
+    def __call__(self, a):
+        states = self.network(a)[1]
+        last = (states[0] if isinstance(states, tuple) else states)[-1]
+        return last.softmax(1), last.unsqueeze(0).flatten(1) @ last.flatten()[:, None]
+
+
 class Convolved:
     """A convolution with fixed weights and something behind it, as a function of its input."""
 
@@ -150,6 +159,8 @@ resizing = [
 recurrence = [
     op("lstm", Recurrent(torch.nn.LSTM, num_layers=2, batch_first=True), x(3, 4, 5)),
     op("lstm.bidirectional", Recurrent(torch.nn.LSTM, bidirectional=True), x(4, 3, 5)),
+    op("lstm.last_state", LastState(torch.nn.LSTM, num_layers=2, bidirectional=True), x(4, 3, 5)),
+    op("gru.last_state", LastState(torch.nn.GRU, num_layers=2), x(4, 3, 5)),
     op("lstm.projected", Recurrent(torch.nn.LSTM, proj_size=3), x(4, 3, 5)),
     op("gru", Recurrent(torch.nn.GRU, num_layers=2), x(4, 3, 5)),
     op("rnn", Recurrent(torch.nn.RNN, nonlinearity="relu"), x(4, 3, 5)),

@@ -27,7 +27,11 @@ void B::misfits(const Misfit &misfit) {
 }
 
 Location B::loc() const { return op->getLoc(); }
-Shape B::declared(unsigned i) const { return getShape(op->getResult(i)); }
+Shape B::declared(unsigned i) const {
+  if (!hasShapes)
+    throwMisfit("the shape of its result does not follow from its operands and arguments");
+  return getShape(op->getResult(i));
+}
 unsigned B::resultCount() const { return op->getNumResults(); }
 bool B::hasDeclared(unsigned i) const {
   return i < op->getNumResults() && isa<RankedTensorType>(op->getResult(i).getType());
@@ -49,22 +53,20 @@ Value B::asDeclared(T computed, unsigned i) {
   bool isWrapped = computed.isTensor() && scope.wrapped.contains(computed.tensor());
   T converted = tensor(computed, type.getElementType(), computed.sizes());
   Value value = converted.tensor();
-  // PyTorch itself declares the states of lstm with a dimension that they have
-  // not: what the program returns is what eager mode would.
-  if (converted.rank() != type.getRank()) {
-    bool isReturned = llvm::all_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
-    return isReturned ? value : reshape(converted, getShape(type)).tensor();
-  }
+  auto contradict = [&] {
+    std::string why;
+    llvm::raw_string_ostream(why) << "result " << i << " is " << value.getType() << ", but the graph says " << type;
+    throwMisfit(why);
+  };
+  if (converted.rank() != type.getRank())
+    contradict();
   if (value.getType() != type) {
     bool isSame = true;
     for (auto [size, wanted] : llvm::zip(converted.sizes(), getShape(type))) {
       bool fits = mayBeEqual(size, wanted);
       isSame &= fits;
-      if (!fits && !isOne(size)) {
-        std::string why;
-        llvm::raw_string_ostream(why) << "result " << i << " is " << value.getType() << ", but the graph says " << type;
-        throwMisfit(why);
-      }
+      if (!fits && !isOne(size))
+        contradict();
     }
     Operation *maker = value.getDefiningOp();
     if (isSame && maker && value.use_empty() && maker->getBlock() == op->getBlock())

@@ -44,8 +44,10 @@ struct Scope {
 
 class B {
 public:
-  /// Builds at `op`, the aten operation that is being decomposed.
-  B(mlir::OpBuilder &builder, mlir::Operation *op, Scope &scope) : builder(builder), op(op), scope(scope) {}
+  /// Builds at `op`, the aten operation that is being decomposed. Without `hasShapes` the shapes of its results are not
+  /// known, and a row that asks for them fails.
+  B(mlir::OpBuilder &builder, mlir::Operation *op, Scope &scope, bool hasShapes = true)
+      : builder(builder), op(op), scope(scope), hasShapes(hasShapes) {}
 
   T operand(mlir::Value value) { return T(*this, value, scope.wrapped.contains(value)); }
   void markWrapped(T x) { scope.wrapped.insert(x.tensor()); }
@@ -222,7 +224,7 @@ private:
   Scope &scope;
   std::string hint;
   llvm::SmallSet<unsigned, 2> kept; ///< Results whose type keepType says.
-  bool failed = false, isMisfit = false;
+  bool hasShapes, failed = false, isMisfit = false;
 };
 
 } // namespace ptc::decompose

@@ -33,6 +33,8 @@ T B::transpose(T x, int64_t a, int64_t b) {
 
 T B::moveDim(T x, int64_t from, int64_t to) {
   from = dim(x, from), to = dim(x, to);
+  if (!x.rank())
+    return x;
   Dims order = dims(x, {});
   order.erase(order.begin() + from);
   order.insert(order.begin() + to, from);

@@ -2,6 +2,7 @@
 
 #include "compiler/import/onnx/Builder.h"
 
+#include "compiler/import/Fits.h"
 #include "dialects/core/TensorBytes.h"
 
 using namespace mlir;
@@ -42,46 +43,31 @@ Value Builder::call(StringRef name, llvm::ArrayRef<Arg> args, RankedTensorType t
   return results.empty() ? none() : results.front();
 }
 
+bool Builder::isMadeByData(AffineExpr size) const {
+  return llvm::any_of(sizesMade, [&](AffineExpr made) {
+    return size.isFunctionOfSymbol(cast<AffineSymbolExpr>(made).getPosition());
+  });
+}
+
+void Builder::requireOther(AffineExpr size, int64_t value) {
+  if (hasFailed())
+    return;
+  if (isMadeByData(size))
+    fail("a size that data decide, and that must not be " + llvm::Twine(value));
+  else
+    symbols.addGuard(Expression::makeCall("Ne", {symbols.express(size), Expression(value)}));
+}
+
 void Builder::require(AffineExpr a, AffineExpr b) {
   if (hasFailed() || isEqual(a, b))
     return;
   auto x = getConstant(a), y = getConstant(b);
-  bool isData = llvm::any_of(sizesMade, [&](AffineExpr made) {
-    unsigned position = cast<AffineSymbolExpr>(made).getPosition();
-    return a.isFunctionOfSymbol(position) || b.isFunctionOfSymbol(position);
-  });
   if (x && y)
     fail("sizes of " + llvm::Twine(*x) + " and " + llvm::Twine(*y) + " that must be equal");
-  else if (isData)
+  else if (isMadeByData(a) || isMadeByData(b))
     fail("sizes that data decide, and that must be equal to others");
   else
     symbols.addGuard(Expression::makeCall("Eq", {symbols.express(a), symbols.express(b)}));
-}
-
-/// Symbolic sizes that the operator takes to be equal are so, or a call is refused.
-void Builder::requireFits(const aten::Schema &schema, llvm::ArrayRef<mlir::Value> operands) {
-  StringRef name = schema.baseName();
-  auto broadcast = [&](ShapeRef x, ShapeRef y) {
-    for (auto [a, b] : llvm::zip(llvm::reverse(x), llvm::reverse(y)))
-      if (getConstant(a) != 1 && getConstant(b) != 1)
-        require(a, b);
-  };
-  for (size_t i = 1; i < operands.size(); ++i) {
-    if (!operands[0] || !operands[i])
-      continue;
-    Shape x = getShape(operands[0]), y = getShape(operands[i]);
-    if (schema.has(aten::Mark::Pointwise)) {
-      for (size_t k = 0; k < i; ++k)
-        if (operands[k])
-          broadcast(getShape(operands[k]), y);
-    } else if (name == "matmul" && !x.empty() && !y.empty()) {
-      require(x.back(), y.size() > 1 ? y[y.size() - 2] : y.back());
-      if (x.size() > 2 && y.size() > 2)
-        broadcast(ShapeRef(x).drop_back(2), ShapeRef(y).drop_back(2));
-    } else if (name == "linear" && i == 1 && !x.empty() && !y.empty()) {
-      require(x.back(), y.back());
-    }
-  }
 }
 
 Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<Type> types) {
@@ -133,7 +119,8 @@ Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<T
     }
     call.set(argument.name, attr);
   }
-  requireFits(*schema, all);
+  // Symbolic sizes that the operator takes to be equal are so, or a call is refused.
+  forEachEquality(*schema, all, [&](AffineExpr a, AffineExpr b) { require(a, b); });
   if (hasFailed())
     return none;
   // What the table computes replaces the guess.

@@ -114,6 +114,8 @@ public:
 
   /// Both sizes are one: proved, or a condition that a call must meet. Fails where they differ.
   void require(mlir::AffineExpr a, mlir::AffineExpr b);
+  /// The size is not this one: known, or a condition that a call must meet.
+  void requireOther(mlir::AffineExpr size, int64_t value);
 
   // What rows need most.
   Value to(const Value &x, mlir::Type element);
@@ -152,9 +154,9 @@ public:
 
 private:
   mlir::Attribute attribute(const aten::Argument &argument, const Arg &arg);
-  void requireFits(const aten::Schema &schema, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value materialise(const Value &x);
   mlir::Value weight(Stored &stored);
+  bool isMadeByData(mlir::AffineExpr size) const;
 
   FindTypes findTypes;
   std::string error;

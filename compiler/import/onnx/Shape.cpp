@@ -74,9 +74,12 @@ Value squeeze(Builder &b, const Node &n) {
   auto axes = n.intsOrInput("axes", 1);
   Ints all;
   if (!axes)
-    for (auto [i, size] : llvm::enumerate(b.shape(x)))
+    for (auto [i, size] : llvm::enumerate(b.shape(x))) {
       if (getConstant(size) == 1)
         all.push_back(i);
+      else // the result's rank is decided here
+        b.requireOther(size, 1);
+    }
   Ints sorted = b.dims(axes.value_or(all), b.rank(x));
   llvm::sort(sorted);
   for (int64_t axis : llvm::reverse(sorted))
