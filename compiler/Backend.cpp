@@ -143,7 +143,7 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
   }
   std::vector<StringRef> objects = asTexts(files);
 
-  OutputFile output(path);
+  OutputFile output(path, 0777);
   {
     Times::Span span(times, "lld");
     if (Error error = link::linkModel(objects, output.temporary()))

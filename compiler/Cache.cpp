@@ -25,8 +25,8 @@ using namespace llvm;
 
 namespace ptc {
 
-/// A file is what was stored, its hash, and this.
-static constexpr StringLiteral kMagic = "ptc-cache-1\n";
+/// A file is what was stored, its name, its hash, and this.
+static constexpr StringLiteral kMagic = "ptc-cache-2\n";
 static constexpr size_t kHashLength = 64;
 
 static std::string hashPiece(StringRef piece) {
@@ -99,11 +99,15 @@ static std::string getBuildId() {
 Expected<MappedFile> MappedFile::open(StringRef path) {
   MappedFile file("");
   auto fail = [&](std::error_code error) { return createStringError(error, path + ": " + error.message()); };
-  if (std::error_code error = sys::fs::openFileForRead(path, file.descriptor))
-    return fail(error);
+  // A FIFO would be waited for.
+  file.descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file.descriptor < 0)
+    return fail(std::error_code(errno, std::generic_category()));
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(file.descriptor, status))
     return fail(error);
+  if (!sys::fs::is_regular_file(status))
+    return createStringError(path + ": is not a file");
   auto buffer = MemoryBuffer::getOpenFile(file.descriptor, path, status.getSize(), /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(buffer.getError());
@@ -128,8 +132,8 @@ static bool writeAll(int to, StringRef content) {
 }
 
 Error MappedFile::copyTo(StringRef path, unsigned permissions, StringRef suffix) const {
-  OutputFile output(path);
-  int to = ::open(output.temporary().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, permissions);
+  OutputFile output(path, permissions);
+  int to = ::open(output.temporary().c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
   off64_t done = 0;
   while (to >= 0 && descriptor >= 0 && done < off64_t(text.size()))
     if (::copy_file_range(descriptor, &done, to, nullptr, text.size() - done, 0) <= 0)
@@ -156,32 +160,41 @@ Expected<Cache> Cache::open(StringRef folder) {
   std::string id = getBuildId();
   if (id.empty())
     return createStringError("this ptc was linked without a build id, by which a cache tells versions of ptc apart");
+  removeStaleFiles(folder);
   return Cache(folder.str(), id + " LLVM " LLVM_VERSION_STRING);
 }
 
-std::string Cache::getPath(StringRef key) const {
+std::string Cache::getName(StringRef key) const { return hashTexts({build, key}); }
+
+std::string Cache::getPath(StringRef name) const {
   SmallString<128> path(folder);
-  sys::path::append(path, hashTexts({build, key}));
+  sys::path::append(path, name);
   return path.str().str();
 }
 
 std::optional<MappedFile> Cache::find(StringRef key) const {
-  Expected<MappedFile> file = MappedFile::open(getPath(key));
+  std::string name = getName(key);
+  Expected<MappedFile> file = MappedFile::open(getPath(name));
   if (!file) {
     consumeError(file.takeError());
     return std::nullopt;
   }
   StringRef all = file->content();
-  if (!all.consume_back(kMagic) || all.size() < kHashLength)
+  if (!all.consume_back(kMagic) || all.size() < 2 * kHashLength)
     return std::nullopt;
-  file->dropBack(kMagic.size() + kHashLength);
-  if (hashTexts(file->content()) != all.take_back(kHashLength))
+  StringRef hash = all.take_back(kHashLength);
+  // Who copies files about may give one another's name.
+  if (all.drop_back(kHashLength).take_back(kHashLength) != name)
+    return std::nullopt;
+  file->dropBack(kMagic.size() + 2 * kHashLength);
+  if (hashTexts(file->content()) != hash)
     return std::nullopt;
   return std::move(*file);
 }
 
 void Cache::store(StringRef key, const MappedFile &file) const {
-  if (Error error = file.copyTo(getPath(key), 0666, hashTexts(file.content()) + kMagic.str()))
+  std::string name = getName(key);
+  if (Error error = file.copyTo(getPath(name), 0666, name + hashTexts(file.content()) + kMagic.str()))
     errs() << "ptc: warning: cache: " << toString(std::move(error)) << '\n';
 }
 

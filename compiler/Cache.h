@@ -1,7 +1,8 @@
 //===- Cache.h - results that outlive the compiler -------------------------===//
 //
 // A folder of files. A file's name is the hash of all that decides its content,
-// the build of ptc included: whoever finds a file finds what it would have made.
+// the build of ptc included, and the file says it again: whoever finds a file
+// finds what it would have made.
 // So nothing is ever out of date, compilers may share a folder, and any file may
 // be deleted at any time. There are two kinds: the object of one kernel
 // (codegen/cpu), which survives edits of the model, and a whole library
@@ -54,7 +55,7 @@ public:
   /// Makes the folder if there is none.
   static llvm::Expected<Cache> open(llvm::StringRef folder);
 
-  /// None as well if what is there is damaged.
+  /// None as well if what is there is damaged, or was stored under another key.
   std::optional<MappedFile> find(llvm::StringRef key) const;
   /// The file appears whole or not at all. Where it cannot be written a warning says so: the next compiler takes
   /// longer.
@@ -63,7 +64,8 @@ public:
 
 private:
   Cache(std::string folder, std::string build) : folder(std::move(folder)), build(std::move(build)) {}
-  std::string getPath(llvm::StringRef key) const;
+  std::string getName(llvm::StringRef key) const;
+  std::string getPath(llvm::StringRef name) const;
 
   std::string folder;
   std::string build; ///< of the running program

@@ -3,6 +3,7 @@
 #include "compiler/Backend.h"
 #include "compiler/Cache.h"
 #include "compiler/Diagnostics.h"
+#include "compiler/OutputFile.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Progress.h"
 #include "compiler/Times.h"
@@ -14,6 +15,8 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <set>
@@ -28,9 +31,14 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
   return importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
 }
 
-/// Of the library: what the options, the files that they name and the target decide. Empty for other outputs.
+/// Of the library: what the options, the files that they name and the target decide. Empty for other outputs. Every
+/// option is named here: a new one has to say whether it makes another library.
 static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times) {
-  if (options.emit != Stage::So || options.saveTemps || !options.dumpDir.empty())
+  const auto &[model, output, weights, march, cache, opt, mode, tuningFile, tuningInputs, emit, graph, progress, time,
+               fallback, amp, quantization, winograd, verifyEach, saveTemps, dumpDir] = options;
+  // `targets` are what march means here. The others decide where things go, and what is said and checked on the way.
+  (void)march, (void)output, (void)cache, (void)progress, (void)time, (void)verifyEach;
+  if (emit != Stage::So || saveTemps || !dumpDir.empty())
     return "";
   Times::Span span(times, "hash of the model");
   std::vector<MappedFile> files;
@@ -45,26 +53,25 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
     texts.push_back(files.back().content());
     return true;
   };
-  if (!add(options.model))
+  if (!add(model))
     return "";
-  std::string weights = findWeights(options.model, files.front().content(), {options.weights});
-  if (!weights.empty() && !add(weights))
-    return "";
+  for (const std::string &path : findWeights(model, files.front().content(), {weights}))
+    if (!add(path))
+      return "";
   std::string machines;
   for (const cpu::Target &target : targets)
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
-  texts.push_back(options.fallback ? "fallback" : "");
-  texts.push_back(options.amp ? "amp" : "");
-  static constexpr llvm::StringLiteral kQuantizations[] = {"none", "weights", "dynamic"};
-  texts.push_back(kQuantizations[int(options.quantization)]);
-  texts.push_back(options.winograd ? "winograd" : "direct");
-  texts.push_back(options.mode == Mode::MaxAutotune ? "max-autotune" : "");
-  if (!options.tuningFile.empty() && llvm::sys::fs::exists(options.tuningFile) && !add(options.tuningFile))
-    return "";
-  std::string graph = options.graph ? std::to_string(*options.graph) : "";
-  texts.push_back(graph);
-  texts.push_back(options.model); // is in what errors and profiles say
+  // The model's name is in what errors and profiles say.
+  std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7}", opt, int(mode), fallback, amp,
+                                      int(quantization), winograd, graph ? int64_t(*graph) : -1, model);
+  texts.push_back(choices);
+  for (const std::string *path : {&tuningFile, &tuningInputs}) {
+    bool isThere = !path->empty() && llvm::sys::fs::exists(*path);
+    texts.push_back(isThere ? "a file" : "no file");
+    if (isThere && !add(*path))
+      return "";
+  }
   return hashTexts(texts);
 }
 
@@ -145,6 +152,11 @@ LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
 }
 
 LogicalResult Compilation::run() {
+  // Before the work, and not by the linker after it. Texts may go to a device.
+  if (options.emit >= Stage::Obj)
+    if (failed(check(checkOutput(options.output))))
+      return failure();
+  removeStaleFiles(llvm::sys::path::parent_path(options.output));
   llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);
   if (!targets)
     return check(targets.takeError());

@@ -1,6 +1,7 @@
 #include "compiler/TuningSession.h"
 
 #include "compiler/Backend.h"
+#include "compiler/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -24,13 +25,13 @@ Error TuningSession::open() {
   if (options.mode != Mode::MaxAutotune)
     return Error::success();
   // Beside the output: there is room for libraries with all weights. A relative path would lie in the temporary folder.
-  SmallString<128> beside(options.output), unique;
+  SmallString<128> beside(options.output);
   std::error_code error = sys::fs::make_absolute(beside);
+  folder = makeTemporaryPath(beside);
   if (!error)
-    error = sys::fs::createUniqueDirectory(beside + ".tuning", unique);
+    error = sys::fs::create_directory(folder, /*IgnoreExisting=*/false);
   if (error)
     return createStringError("cannot make a folder for tuning: " + error.message());
-  folder = unique.str().str();
   Expected<Cache> cache = Cache::open(folder + "/objects");
   if (!cache)
     return cache.takeError();

@@ -202,8 +202,12 @@ ModelKind detectModelKind(StringRef content) {
   return ModelKind::Unknown;
 }
 
-std::string findWeights(StringRef path, StringRef content, const ImportOptions &options) {
-  return detectModelKind(content) == ModelKind::Pt2 ? options.weights : weightsPath(path, options);
+std::vector<std::string> findWeights(StringRef path, StringRef content, const ImportOptions &options) {
+  ModelKind kind = detectModelKind(content);
+  if (kind == ModelKind::Onnx)
+    return import::findExternalData(llvm::MemoryBuffer::getMemBuffer(content, path, false), path);
+  std::string weights = kind == ModelKind::Pt2 ? options.weights : weightsPath(path, options);
+  return weights.empty() ? std::vector<std::string>() : std::vector<std::string>{weights};
 }
 
 llvm::Expected<std::optional<CaptureFile>> openCapture(StringRef path) {

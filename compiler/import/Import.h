@@ -48,8 +48,8 @@ enum class ModelKind { Pt2, GraphText, Capture, Mlir, Onnx, Unknown };
 /// By what is inside; the file's name is not looked at.
 ModelKind detectModelKind(llvm::StringRef content);
 
-/// The file that importModel reads besides the model's; empty: none.
-std::string findWeights(llvm::StringRef path, llvm::StringRef content, const ImportOptions &options);
+/// The files that importModel reads besides the model's.
+std::vector<std::string> findWeights(llvm::StringRef path, llvm::StringRef content, const ImportOptions &options);
 
 /// A capture and the file that its graphs' texts lie in.
 struct CaptureFile {

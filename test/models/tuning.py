@@ -68,7 +68,7 @@ def check_search(bench: Bench) -> None:
     entries = json.loads(written)["kernels"].values()
     if len(entries) != len(bench.kernels()) or not all(entry["ns_by_rules"] > 0 for entry in entries):
         raise Failed(f"kernels are missing, or were not measured: {written}")
-    if sorted(path.name for path in bench.folder.glob("*.tuning*")):
+    if sorted(path.name for path in bench.folder.glob("*.ptc-*")):
         raise Failed("candidates were left behind")
     bench.compile("--mode", "max-autotune")
     if bench.tuning.read_text() != written:

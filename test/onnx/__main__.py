@@ -7,6 +7,7 @@ python test/onnx --ptc PATH [PATTERN ...]      rows whose name contains a patter
 from __future__ import annotations
 
 import argparse
+import copy
 import os
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def call(ptc: str, *arguments: object) -> str:
 
 def check(ptc: str, row: Row, folder: Path) -> str:
     path, library = folder / "model.onnx", folder / "model.so"
-    onnx.save(row.model, path, save_as_external_data=row.external, size_threshold=0, location="model.data")
+    onnx.save(copy.deepcopy(row.model), path, save_as_external_data=row.external, size_threshold=0, location="model.data")
     if problem := call(ptc, "compile", path, "-o", library):
         return problem
     evaluator = ReferenceEvaluator(str(path), new_ops=[MaxRoiPool])
@@ -62,6 +63,41 @@ def check_error(ptc: str, model: onnx.ModelProto | bytes, words: list[str], fold
     return f"{missing} not in: {problem}" if missing else ""
 
 
+def check_saved_again(ptc: str, folder: Path) -> str:
+    """A model with external data that onnx has loaded and saved in one file: it says that its data are in it."""
+    row = next(row for row in ROWS if row.external)
+    onnx.save(copy.deepcopy(row.model), folder / "external.onnx", save_as_external_data=True, size_threshold=0, location="model.data")
+    row = Row(row.name, onnx.load(folder / "external.onnx"), row.feeds)
+    if not all(tensor.HasField("data_location") for tensor in row.model.graph.initializer):
+        return "onnx does not write the field any more"
+    return check(ptc, row, folder)
+
+
+def check_external_files(ptc: str, folder: Path) -> str:
+    """The cache knows files of external data; a link does not lead out of the model's folder, but where the model is a link too."""
+    row = next(row for row in ROWS if row.external)
+    inside, outside = folder / "model", folder / "blobs"
+    inside.mkdir(), outside.mkdir()
+    path, data, library = inside / "model.onnx", inside / "model.data", folder / "model.so"
+    onnx.save(copy.deepcopy(row.model), path, save_as_external_data=True, size_threshold=0, location="model.data")
+    compile_it = ["compile", path, "-o", library, "--cache", folder / "cache"]
+    if problem := call(ptc, *compile_it):
+        return problem
+    first = library.read_bytes()
+    data.write_bytes(bytes(data.stat().st_size))
+    if problem := call(ptc, *compile_it):
+        return problem
+    if library.read_bytes() == first:
+        return "the cache answers with other weights"
+    data.rename(outside / "data")
+    data.symlink_to("../blobs/data")
+    if "which is not in the model's folder" not in (problem := call(ptc, "compile", path, "-o", library)):
+        return f"a link out of the folder is followed: {problem}"
+    path.rename(outside / "onnx")
+    path.symlink_to("../blobs/onnx")
+    return call(ptc, "compile", path, "-o", library)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
@@ -69,6 +105,8 @@ def main() -> int:
     args = parser.parse_args()
     checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in ROWS]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder)) for name, model, words in ERRORS]
+    checks += [("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
+               ("external-files", lambda folder: check_external_files(args.ptc, folder))]
     failed = passed = 0
     for name, run in checks:
         if args.patterns and not any(pattern in name for pattern in args.patterns):

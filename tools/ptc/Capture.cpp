@@ -2,6 +2,7 @@
 // runs it.
 #include "compiler/Diagnostics.h"
 #include "tools/ptc/Commands.h"
+#include "tools/ptc/Outputs.h"
 
 #include <cerrno>
 #include <cstring>
@@ -30,6 +31,8 @@ static int openPackage() {
 }
 
 int capture(const CaptureOptions &options) {
+  if (!isApart("--output", options.output, llvm::StringRef(options.target).rsplit(':').first.str()))
+    return kUsage;
   std::string python = options.python.empty() ? "python3" : options.python;
   int package = openPackage();
   if (package < 0) {

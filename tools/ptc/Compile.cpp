@@ -5,6 +5,7 @@
 #include "compiler/import/Import.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Measure.h"
+#include "tools/ptc/Outputs.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -14,6 +15,8 @@
 namespace ptc {
 
 int compile(const Options &options) {
+  if (!areApart(options))
+    return kUsage;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   // A model is one function: MLIR's threads would have nothing to do.
@@ -43,6 +46,8 @@ int compileGraphs(const Options &options) {
     Options one = options;
     one.graph = i;
     one.output = outputOfGraph(options.output, i);
+    if (!areApart(one))
+      return kUsage;
     mlir::DialectRegistry registry;
     registerDialects(registry);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

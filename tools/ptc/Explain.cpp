@@ -4,6 +4,7 @@
 #include "compiler/explain/Html.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Limits.h"
+#include "tools/ptc/Outputs.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -33,6 +34,8 @@ template <typename T> static int show(const T &report, const ExplainOptions &opt
 }
 
 int explain(const ExplainOptions &options) {
+  if (!options.html.empty() && !isApart("--html", options.html, findModelFiles(options.compile)))
+    return kUsage;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

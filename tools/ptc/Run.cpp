@@ -1,6 +1,7 @@
 #include "compiler/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
+#include "tools/ptc/Outputs.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,6 +55,9 @@ static Error runLibrary(const RunOptions &options) {
 }
 
 int run(const RunOptions &options) {
+  std::vector<std::string> read = {options.library, options.inputs, options.weights};
+  if (!isApart("--outputs", options.outputs, read) || !isApart("--profile", options.profile, read))
+    return kUsage;
   if (options.reference)
     return runReference(options);
   setActivity("a run");

@@ -129,6 +129,14 @@ llvm::Expected<ImportedModel> importOnnx(std::unique_ptr<llvm::MemoryBuffer> fil
   return result;
 }
 
+std::vector<std::string> findExternalData(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path) {
+  auto model = onnx::Model::open(std::move(file), path);
+  if (model)
+    return (*model)->externalPaths();
+  llvm::consumeError(model.takeError());
+  return {};
+}
+
 std::vector<StringRef> onnxOperators() { return onnx::operatorNames(); }
 
 } // namespace ptc::import

@@ -16,6 +16,9 @@ namespace ptc::import {
 llvm::Expected<ImportedModel> importOnnx(std::unique_ptr<llvm::MemoryBuffer> file, llvm::StringRef path,
                                          const ImportOptions &options, mlir::MLIRContext &context);
 
+/// The files of external data that a model reads; none where it is no model.
+std::vector<std::string> findExternalData(std::unique_ptr<llvm::MemoryBuffer> file, llvm::StringRef path);
+
 /// The operators of ONNX's own domain that are known, sorted.
 std::vector<llvm::StringRef> onnxOperators();
 

@@ -96,7 +96,7 @@ llvm::Expected<std::unique_ptr<Model>> Model::open(std::shared_ptr<llvm::MemoryB
   if (!result->model.ParseFromArray(bytes->data(), bytes->size()))
     return fail("is cut off, or is no ONNX file");
   result->file = std::move(file);
-  result->folder = llvm::sys::path::parent_path(path).str();
+  result->path = path.str();
   if (!result->model.has_graph())
     return fail("has no graph");
   result->version = ownOpset(result->model);
@@ -140,6 +140,78 @@ std::vector<proto::AttributeProto> Model::defaultAttributes(const proto::Functio
 // Tensors
 //===----------------------------------------------------------------------===//
 
+static std::string realFolder(StringRef path) {
+  llvm::SmallString<128> folder(llvm::sys::path::parent_path(path)), real;
+  return llvm::sys::fs::real_path(folder.empty() ? "." : folder.str(), real) ? std::string() : real.str().str();
+}
+
+/// Nothing outside the model's folder is a model's business, and a link does not make it so; but where the model is a
+/// link itself, its data may lie where it does.
+llvm::Expected<std::string> Model::externalPath(StringRef location) const {
+  bool leaves = location.empty() || !llvm::sys::path::root_path(location).empty();
+  for (auto part = llvm::sys::path::begin(location); part != llvm::sys::path::end(location); ++part)
+    leaves |= *part == "..";
+  llvm::SmallString<128> file(llvm::sys::path::parent_path(path)), real, realModel;
+  llvm::sys::path::append(file, location);
+  if (!leaves && !llvm::sys::fs::is_regular_file(file))
+    return fail("has its data in '" + file + "', which is not there");
+  auto isIn = [&](StringRef folder) {
+    return !folder.empty() && StringRef(real).starts_with(folder) &&
+           (folder == "/" || StringRef(real).drop_front(folder.size()).starts_with("/"));
+  };
+  leaves = leaves || llvm::sys::fs::real_path(file, real) || llvm::sys::fs::real_path(path, realModel) ||
+           (!isIn(realFolder(path)) && !isIn(llvm::sys::path::parent_path(realModel)));
+  if (leaves)
+    return fail("has its data in '" + location + "', which is not in the model's folder");
+  return file.str().str();
+}
+
+namespace {
+/// Every tensor of a file, in graphs inside graphs as well.
+struct LocationFinder {
+  llvm::StringMap<bool> locations;
+
+  void visit(const proto::TensorProto &tensor) {
+    for (const auto &entry : tensor.external_data())
+      if (entry.key() == "location")
+        locations[entry.value()] = true;
+  }
+  template <class Nodes> void visitNodes(const Nodes &nodes) {
+    for (const proto::NodeProto &node : nodes)
+      for (const proto::AttributeProto &attribute : node.attribute()) {
+        visit(attribute.t());
+        for (const proto::TensorProto &tensor : attribute.tensors())
+          visit(tensor);
+        visit(attribute.g());
+        for (const proto::GraphProto &graph : attribute.graphs())
+          visit(graph);
+      }
+  }
+  void visit(const proto::GraphProto &graph) {
+    for (const proto::TensorProto &tensor : graph.initializer())
+      visit(tensor);
+    visitNodes(graph.node());
+  }
+};
+} // namespace
+
+std::vector<std::string> Model::externalPaths() const {
+  LocationFinder finder;
+  finder.visit(model.graph());
+  for (const proto::FunctionProto &function : model.functions())
+    finder.visitNodes(function.node());
+  std::vector<std::string> paths;
+  for (const auto &location : finder.locations) {
+    llvm::Expected<std::string> path = externalPath(location.first());
+    if (path)
+      paths.push_back(std::move(*path));
+    else
+      llvm::consumeError(path.takeError()); // the import says so
+  }
+  llvm::sort(paths);
+  return paths;
+}
+
 llvm::Expected<llvm::ArrayRef<char>> Model::external(const proto::TensorProto &tensor, WeightStore &weights) {
   std::string location;
   uint64_t offset = 0, length = 0;
@@ -156,22 +228,14 @@ llvm::Expected<llvm::ArrayRef<char>> Model::external(const proto::TensorProto &t
   }
   llvm::MemoryBuffer *buffer = file.get();
   if (!isMapped) {
-    // Nothing outside the model's folder is a model's business.
-    StringRef root = llvm::sys::path::root_path(location);
-    bool leaves = !root.empty();
-    for (auto part = llvm::sys::path::begin(location); part != llvm::sys::path::end(location); ++part)
-      leaves |= *part == "..";
-    if (location.empty() || leaves)
-      return fail("has its data in '" + location + "', which is not in the model's folder");
     std::shared_ptr<llvm::MemoryBuffer> &opened = externalFiles[location];
     if (!opened) {
-      llvm::SmallString<128> path(folder);
-      llvm::sys::path::append(path, location);
-      if (!llvm::sys::fs::is_regular_file(path))
-        return fail("has its data in '" + path + "', which is not there");
-      auto mapped = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+      llvm::Expected<std::string> path = externalPath(location);
+      if (!path)
+        return path.takeError();
+      auto mapped = llvm::MemoryBuffer::getFile(*path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
       if (!mapped)
-        return fail("has its data in '" + path + "': " + mapped.getError().message());
+        return fail("has its data in '" + *path + "': " + mapped.getError().message());
       opened = std::move(*mapped);
       weights.keep(opened);
     }

@@ -27,6 +27,9 @@ public:
   /// A function of the model's; null when there is none.
   const proto::FunctionProto *function(llvm::StringRef domain, llvm::StringRef name) const;
 
+  /// The files with external data that its tensors name, as paths; those that are not allowed are left out.
+  std::vector<std::string> externalPaths() const;
+
   /// FunctionProto.attribute_proto: the attributes of a function that have a default.
   static std::vector<proto::AttributeProto> defaultAttributes(const proto::FunctionProto &function);
 
@@ -37,10 +40,11 @@ public:
 private:
   Model() = default;
   llvm::Expected<llvm::ArrayRef<char>> external(const proto::TensorProto &tensor, WeightStore &weights);
+  llvm::Expected<std::string> externalPath(llvm::StringRef location) const;
 
   proto::ModelProto model;
   std::shared_ptr<llvm::MemoryBuffer> file;
-  std::string folder;
+  std::string path;
   int64_t version = 0;
   llvm::StringMap<const proto::FunctionProto *> functions;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> externalFiles;
