@@ -58,6 +58,14 @@ public:
   bool copy(StringRef bytes, Message message, int depth, std::string &out);
 
 private:
+  /// One field of a message.
+  struct Field {
+    uint64_t number, value; ///< of a varint
+    unsigned wire;
+    StringRef content, whole; ///< of bytes; with its tag
+  };
+  static bool readField(StringRef &bytes, Field &field);
+  bool copyTensor(StringRef bytes, std::string &out);
   static bool readVarint(StringRef &bytes, uint64_t &value);
   static void writeVarint(uint64_t value, std::string &out);
   static void writeBytes(unsigned field, StringRef bytes, std::string &out);
@@ -97,38 +105,74 @@ void Detacher::writeEntry(StringRef key, uint64_t value, std::string &out) {
   writeBytes(kExternalData, entry, out);
 }
 
+bool Detacher::readField(StringRef &bytes, Field &field) {
+  StringRef start = bytes;
+  uint64_t tag, length = 0;
+  if (!readVarint(bytes, tag))
+    return false;
+  field.number = tag >> 3;
+  field.wire = tag & 7;
+  if ((field.wire == Varint || field.wire == Bytes) && !readVarint(bytes, length))
+    return false;
+  uint64_t skipped = field.wire == Bytes ? length : field.wire == Fixed64 ? 8 : field.wire == Fixed32 ? 4 : 0;
+  if ((field.wire != Varint && field.wire != Bytes && field.wire != Fixed64 && field.wire != Fixed32) ||
+      skipped > bytes.size())
+    return false;
+  field.value = length;
+  field.content = bytes.take_front(skipped);
+  bytes = bytes.drop_front(skipped);
+  field.whole = start.drop_back(bytes.size());
+  return true;
+}
+
+/// Large raw data become a place in the file. What the tensor says of where its data are is then not copied: the last
+/// of two values counts, and theirs may come later.
+bool Detacher::copyTensor(StringRef bytes, std::string &out) {
+  Field field;
+  StringRef raw;
+  bool isExternal = false;
+  for (StringRef rest = bytes; !rest.empty();) {
+    if (!readField(rest, field))
+      return false;
+    if (field.number == kRawData && field.wire == Bytes)
+      raw = field.content;
+    else if (field.number == kDataLocation && field.wire == Varint)
+      isExternal = field.value == 1;
+  }
+  bool isDetached = raw.size() > kShort && !isExternal;
+  while (!bytes.empty()) {
+    readField(bytes, field);
+    bool isData = field.number == kRawData || field.number == kExternalData || field.number == kDataLocation;
+    if (!isDetached || !isData)
+      out.append(field.whole.data(), field.whole.size());
+  }
+  if (isDetached) {
+    writeEntry(kMappedOffset, raw.data() - file.data(), out);
+    writeEntry(kMappedLength, raw.size(), out);
+    writeVarint(kDataLocation << 3 | Varint, out);
+    writeVarint(1, out);
+  }
+  return true;
+}
+
 bool Detacher::copy(StringRef bytes, Message message, int depth, std::string &out) {
   if (depth > kMaxDepth)
     return false;
+  if (message == Message::Tensor)
+    return copyTensor(bytes, out);
+  Field field;
   while (!bytes.empty()) {
-    StringRef start = bytes;
-    uint64_t tag, length = 0;
-    if (!readVarint(bytes, tag))
+    if (!readField(bytes, field))
       return false;
-    unsigned wire = tag & 7;
-    if (wire == Varint && !readVarint(bytes, length))
-      return false;
-    if (wire == Bytes && !readVarint(bytes, length))
-      return false;
-    uint64_t skipped = wire == Bytes ? length : wire == Fixed64 ? 8 : wire == Fixed32 ? 4 : 0;
-    if ((wire != Varint && wire != Bytes && wire != Fixed64 && wire != Fixed32) || skipped > bytes.size())
-      return false;
-    StringRef content = bytes.take_front(skipped);
-    bytes = bytes.drop_front(skipped);
-    uint64_t field = tag >> 3;
-    if (wire == Bytes && message == Message::Tensor && field == kRawData && content.size() > kShort) {
-      writeEntry(kMappedOffset, content.data() - file.data(), out);
-      writeEntry(kMappedLength, content.size(), out);
-      writeVarint(kDataLocation << 3 | Varint, out);
-      writeVarint(1, out);
-    } else if (auto kind = wire == Bytes && field < 100 ? inner(message, field) : std::nullopt) {
-      std::string inside;
-      if (!copy(content, *kind, depth + 1, inside))
-        return false;
-      writeBytes(field, inside, out);
-    } else {
-      out.append(start.data(), bytes.data() - start.data());
+    auto kind = field.wire == Bytes && field.number < 100 ? inner(message, field.number) : std::nullopt;
+    if (!kind) {
+      out.append(field.whole.data(), field.whole.size());
+      continue;
     }
+    std::string inside;
+    if (!copy(field.content, *kind, depth + 1, inside))
+      return false;
+    writeBytes(field.number, inside, out);
   }
   return true;
 }
