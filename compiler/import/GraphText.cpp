@@ -69,6 +69,9 @@ llvm::Error GraphParser::run(ExportedProgram &program) {
       program.graph.inputs.push_back(attribute.definition);
       program.inputs.push_back({InputKind::Parameter, attribute.definition.name, attribute.path});
     }
+  tokens.skipNewlinesAndComments();
+  if (tokens.peek().kind != Token::End)
+    return tokens.fail("expected nothing behind the graph but 'Graph signature:' and 'Range constraints:'");
   return llvm::Error::success();
 }
 
@@ -366,16 +369,24 @@ void markConstants(ExportedProgram &program) {
 } // namespace
 
 llvm::Expected<ExportedProgram> readGraphText(StringRef text, unsigned firstLine) {
-  size_t end = text.find("\nGraph signature:");
+  static constexpr StringRef kSignature = "\nGraph signature:", kRanges = "\nRange constraints:";
+  size_t end = text.find(kSignature);
+  bool hasSignature = end != StringRef::npos;
+  if (!hasSignature)
+    end = text.find(kRanges);
   StringRef python = text.take_front(end);
   ExportedProgram program;
   if (llvm::Error error = GraphParser(python, firstLine).run(program))
     return error;
-  if (end == StringRef::npos) {
+  if (!hasSignature) {
     if (text.ltrim().starts_with("ExportedProgram"))
       return llvm::createStringError(llvm::Twine(text.count('\n') + firstLine) +
                                      ":1: expected 'Graph signature:' (is the file cut off?)");
     describeInputs(program);
+    if (end == StringRef::npos)
+      return program;
+    if (llvm::Error error = readTail(text.drop_front(end + 1), python.count('\n') + firstLine + 1, program))
+      return error;
     return program;
   }
   size_t attributes = program.inputs.size();
