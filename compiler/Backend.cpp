@@ -159,6 +159,9 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
     if (Error error = check->wait())
       return error;
   }
+  // All bytes are read now: of one state of the files, or of none.
+  if (Error error = weights.checkInputs())
+    return error;
   return output.commit();
 }
 

@@ -32,8 +32,9 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 }
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs. Every
-/// option is named here: a new one has to say whether it makes another library.
-static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times) {
+/// option is named here: a new one has to say whether it makes another library. `inputs` are the model's files as they were.
+static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times,
+                           std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, march, cache, opt, mode, tuningFile, tuningInputs, emit, graph, progress, time,
                fallback, amp, quantization, winograd, verifyEach, saveTemps, dumpDir] = options;
   // `targets` are what march means here. The others decide where things go, and what is said and checked on the way.
@@ -53,10 +54,14 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
     texts.push_back(files.back().content());
     return true;
   };
-  if (!add(model))
+  auto addInput = [&](llvm::StringRef path) {
+    inputs.emplace_back(path);
+    return add(path);
+  };
+  if (!addInput(model))
     return "";
   for (const std::string &path : findWeights(model, files.front().content(), {weights}))
-    if (!add(path))
+    if (!addInput(path))
       return "";
   std::string machines;
   for (const cpu::Target &target : targets)
@@ -146,6 +151,8 @@ LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
                              session ? Tune(tune) : Tune(), variants)))
     return failure();
   warnOfFallbacks(module);
+  if (failed(check(model->weights.checkInputs())))
+    return failure();
   return check(options.emit <= Stage::Loop
                    ? writeIr(module, options.output)
                    : emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times));
@@ -170,7 +177,8 @@ LogicalResult Compilation::run() {
   if (!opened)
     return check(opened.takeError());
   cache = std::move(*opened);
-  std::string key = makeKey(options, *targets, times);
+  std::vector<InputFile> inputs;
+  std::string key = makeKey(options, *targets, times, inputs);
   if (!key.empty()) {
     Times::Span span(times, "library from the cache");
     if (auto found = cache->find(key))
@@ -178,7 +186,9 @@ LogicalResult Compilation::run() {
   }
   if (failed(compile(*targets)))
     return failure();
-  if (!key.empty()) {
+  // A file that was written over between the key and the import made another library than the key says.
+  auto isSame = [](const InputFile &input) { return !llvm::errorToBool(input.check()); };
+  if (!key.empty() && llvm::all_of(inputs, isSame)) {
     Times::Span span(times, "library to the cache");
     llvm::Expected<MappedFile> library = MappedFile::open(options.output);
     if (!library)

@@ -12,6 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
+#include <random>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -19,7 +22,7 @@
 namespace ptc {
 
 static std::atomic<const char *> activity{"the start"};
-static char scriptPath[64], irPath[64];
+static char scriptPath[512], irPath[512];
 static std::string reproducerScript;
 /// Never destroyed: a crash may come as late as that.
 static auto &irWriter = *new std::function<void(llvm::raw_ostream &)>;
@@ -32,7 +35,11 @@ static void writeText(int fd, const char *text) {
   [[maybe_unused]] ssize_t written = write(fd, text, std::strlen(text));
 }
 
-static int openNew(const char *path) { return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); }
+/// The folder may be everybody's: what lies there already, a link among it, is not ours. The command and the model are
+/// the user's alone.
+static int openNew(const char *path) {
+  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
 
 /// The command, what it was at, and where. Async-signal-safe, but for the stack.
 static bool writeScript() {
@@ -87,11 +94,51 @@ static const char *writeReproducer() {
 }
 
 static void onCrash(void *) {
-  char line[320];
+  char line[1024];
   std::snprintf(line, sizeof line, "ptc: error: internal: a defect of ptc in %s (please report it with %s)\n",
                 activity.load(), writeReproducer());
   writeText(STDERR_FILENO, line);
   _exit(kDefect);
+}
+
+//===----------------------------------------------------------------------===//
+// Files that are cut while they are read
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Kept where a signal handler may look at it.
+struct WatchedInput {
+  char path[512];
+  uint64_t size;
+};
+} // namespace
+
+static WatchedInput watchedInputs[16];
+static std::atomic<unsigned> watchedCount{0};
+
+void watchInput(llvm::StringRef path, uint64_t size) {
+  unsigned place = watchedCount;
+  if (place == std::size(watchedInputs) || path.size() >= sizeof watchedInputs[0].path)
+    return; // a fault has no name then
+  std::memcpy(watchedInputs[place].path, path.data(), path.size());
+  watchedInputs[place].size = size;
+  watchedCount = place + 1;
+}
+
+/// A page of a mapped file that is not there any more. Outputs have their room before they are mapped.
+static void onBusError(int, siginfo_t *info, void *) {
+  if (info->si_code != BUS_ADRERR)
+    return onCrash(nullptr);
+  llvm::sys::RunInterruptHandlers();
+  const char *name = "a file";
+  struct stat status;
+  for (unsigned i = 0; i < watchedCount; ++i)
+    if (stat(watchedInputs[i].path, &status) != 0 || uint64_t(status.st_size) < watchedInputs[i].size)
+      name = watchedInputs[i].path;
+  char line[640];
+  std::snprintf(line, sizeof line, "ptc: error: %s: was cut while it was read\n", name);
+  writeText(STDERR_FILENO, line);
+  _exit(kModelAtFault);
 }
 
 void printDefect(llvm::StringRef message) {
@@ -105,9 +152,26 @@ static std::string quote(llvm::StringRef argument) {
   return quoted + "'";
 }
 
+/// Files in TMPDIR under names that nobody can guess.
+static void choosePaths() {
+  const char *folder = getenv("TMPDIR");
+  if (!folder || !*folder || std::strlen(folder) > sizeof scriptPath - 64)
+    folder = "/tmp";
+  std::random_device random;
+  unsigned first = random(), second = random();
+  std::snprintf(scriptPath, sizeof scriptPath, "%s/ptc-crash-%08x%08x.sh", folder, first, second);
+  std::snprintf(irPath, sizeof irPath, "%s/ptc-crash-%08x%08x.mlir", folder, first, second);
+}
+
+/// A user's wish, or a limit's, and no defect: unfinished outputs go, and then the process.
+static void onQuit(int signal) {
+  llvm::sys::RunInterruptHandlers();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
 void installCrashHandler(int argc, char **argv) {
-  std::snprintf(scriptPath, sizeof scriptPath, "/tmp/ptc-crash-%d.sh", static_cast<int>(getpid()));
-  std::snprintf(irPath, sizeof irPath, "/tmp/ptc-crash-%d.mlir", static_cast<int>(getpid()));
+  choosePaths();
   char cwd[4096];
   reproducerScript = "#!/bin/sh\n# Repeats a failure of ptc; add --dump-dir DIR to see the IR after every pass.\ncd ";
   reproducerScript += quote(getcwd(cwd, sizeof cwd) ? cwd : ".") + " && exec";
@@ -115,8 +179,17 @@ void installCrashHandler(int argc, char **argv) {
     reproducerScript += " " + quote(argv[i]);
   reproducerScript += "\n";
 
+  struct sigaction quitBefore = {}, limitBefore = {};
+  sigaction(SIGQUIT, nullptr, &quitBefore);
+  sigaction(SIGXCPU, nullptr, &limitBefore);
   // LLVM's handler removes files registered with RemoveFileOnSignal, on its own stack, before it calls ours.
   llvm::sys::AddSignalHandler(onCrash, nullptr);
+  std::signal(SIGQUIT, quitBefore.sa_handler == SIG_IGN ? SIG_IGN : onQuit);
+  std::signal(SIGXCPU, limitBefore.sa_handler == SIG_IGN ? SIG_IGN : onQuit);
+  struct sigaction onBus = {};
+  onBus.sa_sigaction = onBusError;
+  onBus.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGBUS, &onBus, nullptr);
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of what writes it
   llvm::sys::DisableSystemDialogsOnCrash();
   llvm::install_fatal_error_handler(
@@ -124,7 +197,7 @@ void installCrashHandler(int argc, char **argv) {
         static char text[160];
         std::snprintf(text, sizeof text, "%s: %s", activity.load(), reason);
         for (char *c = text; *c; ++c)
-          if (*c == '\n')
+          if (static_cast<unsigned char>(*c) < ' ' || *c == 0x7f)
             *c = ' ';
         activity = text;
         llvm::sys::RunInterruptHandlers();

@@ -2,6 +2,9 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -85,13 +88,38 @@ ExitStatus Diagnostics::printFirst() const {
   return kDefect;
 }
 
+std::string toPrintable(llvm::StringRef text) {
+  // A file may have names of megabytes; what is wrong with them stands before or behind.
+  constexpr size_t kMost = 4096, kEnd = 1024;
+  std::string result;
+  bool isWhole = text.size() <= kMost;
+  for (size_t i = 0; i < text.size();) {
+    if (!isWhole && i >= kMost - kEnd) {
+      isWhole = true; // of what is left
+      result += " ... ";
+      i = text.size() - kEnd;
+    }
+    const auto *at = reinterpret_cast<const llvm::UTF8 *>(text.data() + i), *end = text.bytes_end();
+    llvm::UTF32 code = 0;
+    const llvm::UTF8 *next = at;
+    bool isText = llvm::convertUTF8Sequence(&next, end, &code, llvm::strictConversion) == llvm::conversionOK;
+    size_t length = isText ? next - at : 1;
+    if (isText && (code == '\n' || code == '\r'))
+      result += ' ';
+    else if (isText && llvm::sys::unicode::isPrintable(code))
+      result += text.substr(i, length);
+    else
+      result += llvm::formatv(isText && code > 0xff ? "\\u{{{0:x-}}" : "\\x{0:x-2}", isText ? code : *at).str();
+    i += length;
+  }
+  return result;
+}
+
 static bool hasColouredErrors = false;
 void setColouredErrors(bool isColoured) { hasColouredErrors = isColoured; }
 
 static void printLine(llvm::StringRef kind, llvm::raw_ostream::Colors color, llvm::StringRef message) {
-  std::string line;
-  for (char c : message.rtrim())
-    line += c == '\n' || c == '\r' ? ' ' : c;
+  std::string line = toPrintable(message.rtrim());
   llvm::errs().enable_colors(hasColouredErrors);
   llvm::errs() << "ptc: ";
   llvm::errs().changeColor(color, /*Bold=*/true) << kind << ':';

@@ -65,7 +65,11 @@ private:
 /// Whether errors and warnings are coloured: not unless this was called.
 void setColouredErrors(bool isColoured);
 
-/// Prints `ptc: error: MESSAGE` with line breaks taken out.
+/// Text of a file as one line that no terminal obeys: other characters are written as \x1b, and very long text is
+/// shortened.
+std::string toPrintable(llvm::StringRef text);
+
+/// Prints `ptc: error: MESSAGE`, printable.
 void printError(llvm::StringRef message);
 
 /// `ptc: warning: MESSAGE`: what was asked for is done, but not as one would expect.
@@ -74,6 +78,9 @@ void printWarning(llvm::StringRef message);
 /// Prints the error of a defect of ptc itself, and writes the reproducer that it
 /// names: IR, where there is any (setReproducer), else a script.
 void printDefect(llvm::StringRef message);
+
+/// A file that is read through memory: where it is cut meanwhile, the fault is an error that names it.
+void watchInput(llvm::StringRef path, uint64_t size);
 
 /// From here on a crash prints one line that names a reproducer, removes
 /// unfinished outputs and exits with kDefect. `argv` must outlive the process.

@@ -2,6 +2,7 @@
 
 #include "compiler/import/Import.h"
 
+#include "compiler/InputFile.h"
 #include "compiler/import/BuildAten.h"
 #include "compiler/import/Capture.h"
 #include "compiler/import/GraphText.h"
@@ -28,17 +29,6 @@ using import::StoredTensors;
 llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
 llvm::Error fail(StringRef where, llvm::Error error) { return fail(where + ": " + llvm::toString(std::move(error))); }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path) {
-  // A directory or a device would be read as if it were a file.
-  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
-    return fail(path + ": is not a file");
-  // Large files are mapped.
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!file)
-    return fail(path + ": " + file.getError().message());
-  return std::move(*file);
-}
-
 /// NAME.safetensors or model.safetensors beside the model; empty when neither
 /// is there.
 std::string findSibling(StringRef path) {
@@ -55,9 +45,11 @@ std::string findSibling(StringRef path) {
 llvm::Expected<StoredTensors> openWeights(StringRef path, WeightStore &weights) {
   if (path.empty())
     return StoredTensors();
-  auto file = openFile(path);
+  InputFile input(path);
+  auto file = openInput(input);
   if (!file)
     return file.takeError();
+  weights.addInput(std::move(input));
   auto tensors = import::readSafetensors({(*file)->getBufferStart(), (*file)->getBufferSize()});
   if (!tensors)
     return fail(path, tensors.takeError());
@@ -211,7 +203,7 @@ std::vector<std::string> findWeights(StringRef path, StringRef content, const Im
 }
 
 llvm::Expected<std::optional<CaptureFile>> openCapture(StringRef path) {
-  auto file = openFile(path);
+  auto file = openInput(InputFile(path));
   if (!file)
     return file.takeError();
   if (!import::isCapture((*file)->getBuffer()))
@@ -228,12 +220,9 @@ llvm::Expected<ImportedModel> importGraph(const CaptureFile &file, unsigned grap
   return importGraph(file.capture, graph, path, options, context);
 }
 
-llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
-  context.loadDialect<mlir::func::FuncDialect, aten::AtenDialect>();
-  auto file = openFile(path);
-  if (!file)
-    return file.takeError();
-  StringRef content = (*file)->getBuffer();
+static llvm::Expected<ImportedModel> importFile(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
+                                                const ImportOptions &options, mlir::MLIRContext &context) {
+  StringRef content = file->getBuffer();
   if (content.empty())
     return fail(path + ": is empty");
   ModelKind kind = detectModelKind(content);
@@ -241,19 +230,36 @@ llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &o
     return fail(path + ": is one model and no capture (leave --graph out)");
   switch (kind) {
   case ModelKind::Pt2:
-    return importPt2(std::move(*file), path, options, context);
+    return importPt2(std::move(file), path, options, context);
   case ModelKind::GraphText:
     return importGraphText(content, path, options, context);
   case ModelKind::Capture:
     return importCapture(content, path, options, context);
   case ModelKind::Mlir:
-    return importMlir(std::move(*file), path, options, context);
+    return importMlir(std::move(file), path, options, context);
   case ModelKind::Onnx:
-    return import::importOnnx(std::move(*file), path, options, context);
+    return import::importOnnx(std::move(file), path, options, context);
   case ModelKind::Unknown:
     break;
   }
   return fail(path + ": is no model that ptc knows (a torch.export archive, the text of an exported graph, ONNX, or MLIR)");
+}
+
+llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
+  context.loadDialect<mlir::func::FuncDialect, aten::AtenDialect>();
+  InputFile input(path);
+  auto file = openInput(input);
+  if (!file)
+    return file.takeError();
+  auto model = importFile(std::move(*file), path, options, context);
+  if (llvm::Error changed = input.check()) {
+    // What is wrong with it may be only that.
+    llvm::consumeError(model.takeError());
+    return changed;
+  }
+  if (model)
+    model->weights.addInput(std::move(input));
+  return model;
 }
 
 } // namespace ptc

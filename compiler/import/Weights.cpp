@@ -39,6 +39,13 @@ llvm::Error WeightStore::verify() const {
   return llvm::Error::success();
 }
 
+llvm::Error WeightStore::checkInputs() const {
+  for (const InputFile &input : inputs)
+    if (llvm::Error error = input.check())
+      return error;
+  return llvm::Error::success();
+}
+
 uint64_t WeightStore::totalBytes() const {
   uint64_t total = 0;
   for (const auto &[key, weight] : weights)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/ByteSource.h"
+#include "compiler/InputFile.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -55,6 +56,11 @@ public:
   /// Keeps a mapped file alive as long as the store.
   void keep(std::shared_ptr<const void> owner) { owners.push_back(std::move(owner)); }
 
+  /// A file that was read for the model, or whose bytes are weights.
+  void addInput(InputFile file) { inputs.push_back(std::move(file)); }
+  /// Whether all of them are as they were when they were opened; to be called when nothing is read any more.
+  llvm::Error checkInputs() const;
+
   /// A check that reads the weights' bytes (an archive's checksums) and that
   /// importing therefore puts off.
   void addCheck(std::function<llvm::Error()> check) { checks.push_back(std::move(check)); }
@@ -70,6 +76,7 @@ private:
   std::map<std::string, Weight, std::less<>> weights;
   std::vector<std::shared_ptr<const void>> owners;
   std::vector<std::function<llvm::Error()>> checks;
+  std::vector<InputFile> inputs;
 };
 
 /// The state of a program with random operators, [key, draws so far] in i64, as it is before a seed is set.

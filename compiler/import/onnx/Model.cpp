@@ -233,9 +233,11 @@ llvm::Expected<llvm::ArrayRef<char>> Model::external(const proto::TensorProto &t
       llvm::Expected<std::string> path = externalPath(location);
       if (!path)
         return path.takeError();
-      auto mapped = llvm::MemoryBuffer::getFile(*path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+      InputFile input(*path);
+      auto mapped = openInput(input);
       if (!mapped)
-        return fail("has its data in '" + *path + "': " + mapped.getError().message());
+        return fail("has its data in a file that cannot be read: " + llvm::toString(mapped.takeError()));
+      weights.addInput(std::move(input));
       opened = std::move(*mapped);
       weights.keep(opened);
     }
