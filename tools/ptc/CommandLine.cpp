@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <sstream>
 #include <unistd.h>
 
 namespace ptc {
@@ -394,8 +395,12 @@ int runCommandLine(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error); // --help and --version
+    if (error.get_exit_code() == 0) { // --help and --version
+      std::ostringstream text;
+      app.exit(error, text, text);
+      llvm::outs() << text.str();
+      return kDone;
+    }
     chooseColour(colour);
     std::vector<CLI::App *> chosen = app.get_subcommands();
     std::string unknown = describeUnknown(app);
