@@ -1,6 +1,8 @@
 #include "compiler/tune/TuningFile.h"
 
+#include "compiler/InputFile.h"
 #include "compiler/OutputFile.h"
+#include "compiler/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -70,10 +72,10 @@ Expected<TuningFile> TuningFile::read(StringRef path) {
   if (!sys::fs::exists(path))
     return file;
   auto fail = [&](const Twine &what) { return createStringError(path + ": " + what); };
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path, /*IsText=*/true);
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = openInput(InputFile(path));
   if (!buffer)
-    return fail(buffer.getError().message());
-  Expected<json::Value> root = json::parse((*buffer)->getBuffer());
+    return buffer.takeError();
+  Expected<json::Value> root = parseJson((*buffer)->getBuffer());
   if (!root)
     return fail("not a tuning file: " + toString(root.takeError()));
   const json::Object *object = root->getAsObject();

@@ -52,6 +52,8 @@ def pack(tensors):
 FINE = {"x": tensor("F32", [4, 8]), "y": tensor("F32", [4, 8]), "i": tensor("I64", [3])}
 WRONG = {
     "an input missing": ({"x": FINE["x"], "i": FINE["i"]}, "'y'"),
+    "a tensor that is no input": ({**FINE, "z": FINE["x"]}, "'z' is no input"),
+    "a tensor given twice": ({**FINE, "0": FINE["x"]}, "'x' is given twice"),
     "another dtype": ({**FINE, "x": tensor("F64", [4, 8])}, "'x'"),
     "another dtype of that width": ({**FINE, "y": tensor("I32", [4, 8])}, "'y'"),
     "a dimension less": ({**FINE, "x": tensor("F32", [8])}, "'x'"),

@@ -1,7 +1,6 @@
 #include "tools/ptc/Library.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cstdlib>
@@ -83,18 +82,16 @@ Error Library::check(ptc_status status) const {
 }
 
 Expected<Tensors> Library::bind(const TensorFile &file) const {
+  std::vector<std::string> names;
+  for (const ptc_tensor &input : ArrayRef(signature().inputs, signature().input_count))
+    names.push_back(input.name);
+  Expected<std::vector<const FileTensor *>> found = file.match(names);
+  if (!found)
+    return createStringError(path + ": " + toString(found.takeError()));
   Tensors inputs;
-  const ptc_signature &model = signature();
-  for (int32_t i = 0; i < model.input_count; ++i) {
-    const FileTensor *found = file.find(model.inputs[i].name);
-    if (!found)
-      found = file.find(std::to_string(i));
-    if (!found)
-      return createStringError(path + ": input '" + model.inputs[i].name + "' is missing (name it '" +
-                               model.inputs[i].name + "' or '" + Twine(i) + "'; the file has " +
-                               join(file.names(), ", ") + ")");
+  for (const FileTensor *tensor : *found) {
     inputs.push_back(std::make_unique<OwnedTensor>());
-    inputs.back()->assign(found->dtype, found->shape, found->bytes);
+    inputs.back()->assign(tensor->dtype, tensor->shape, tensor->bytes);
   }
   return inputs;
 }

@@ -1,5 +1,6 @@
 #include "tools/ptc/Measure.h"
 
+#include "compiler/ParseJson.h"
 #include "tools/ptc/Library.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -128,7 +129,7 @@ static Expected<StringMap<double>> readProfile(StringRef path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return createStringError(path + ": " + buffer.getError().message());
-  Expected<json::Value> root = json::parse((*buffer)->getBuffer());
+  Expected<json::Value> root = parseJson((*buffer)->getBuffer());
   if (!root)
     return root.takeError();
   std::vector<double> calls;
@@ -214,7 +215,7 @@ static json::Value toJson(ArrayRef<LibraryTimes> all) {
 }
 
 static Expected<std::vector<LibraryTimes>> fromJson(StringRef text) {
-  Expected<json::Value> root = json::parse(text);
+  Expected<json::Value> root = parseJson(text);
   if (!root)
     return root.takeError();
   if (auto message = root->getAsString())

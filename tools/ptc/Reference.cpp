@@ -48,16 +48,19 @@ static DLDataType getDType(Type element, DictionaryAttr role) {
 
 /// The tensors of the file as the user inputs of the function, by name or position.
 static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forward, const TensorFile &file) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+    if (auto name = forward.getArgAttrOfType<StringAttr>(i, "ptc.input"))
+      names.push_back(name.str());
+  llvm::Expected<std::vector<const FileTensor *>> tensors = file.match(names);
+  if (!tensors)
+    return tensors.takeError();
   std::vector<prims::Tensor> inputs;
   for (BlockArgument argument : forward.getArguments()) {
     auto name = forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.input");
     if (!name)
       continue;
-    const FileTensor *found = file.find(name.getValue());
-    if (!found)
-      found = file.find(std::to_string(inputs.size()));
-    if (!found)
-      return llvm::createStringError("input '" + name.getValue() + "' is missing (name it so, or by its position)");
+    const FileTensor *found = (*tensors)[inputs.size()];
     Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
     // A last dimension of 2 holds what the file knows as complex.
     bool isComplex = forward.getArgAttr(argument.getArgNumber(), "ptc.complex") != nullptr;

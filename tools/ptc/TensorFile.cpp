@@ -4,6 +4,8 @@
 #include "compiler/import/Safetensors.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -92,6 +94,30 @@ std::vector<std::string> TensorFile::names() const {
     names.push_back(entry.getKey().str());
   sort(names);
   return names;
+}
+
+Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string> inputs) const {
+  std::vector<const FileTensor *> found;
+  StringSet<> used;
+  for (auto [i, name] : enumerate(inputs)) {
+    std::string position = std::to_string(i);
+    const FileTensor *byName = find(name);
+    // The name of another input is no position.
+    const FileTensor *byPosition = is_contained(inputs, position) ? nullptr : find(position);
+    if (byName && byPosition)
+      return createStringError("input '" + name + "' is given twice, by its name and as '" + position + "'");
+    if (!byName && !byPosition)
+      return createStringError("input '" + name + "' is missing (name it '" + name + "' or '" + position +
+                               "'; the file has " + join(names(), ", ") + ")");
+    used.insert(byName ? name : position);
+    found.push_back(byName ? byName : byPosition);
+  }
+  for (const std::string &name : names())
+    if (!used.contains(name))
+      return createStringError("tensor '" + name + "' is no input of the model, which has " +
+                               (inputs.empty() ? "none" : join(inputs, ", ")) +
+                               " (values that the model's file gives are constants of the library)");
+  return found;
 }
 
 Error writeTensorFile(StringRef path, ArrayRef<const DLTensor *> tensors) {
