@@ -20,6 +20,21 @@ static StringRef relation(StringRef name) {
   return llvm::is_contained({"Eq", "Ne", "Lt", "Le", "Gt", "Ge"}, name) ? name : "";
 }
 
+std::optional<bool> SymbolTable::decide(StringRef name, AffineExpr difference) const {
+  Range r = range(difference);
+  bool isZero = r.min == 0 && r.max == 0, isNonZero = r.min > 0 || r.max < 0;
+  auto either = [](bool yes, bool no) { return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt; };
+  if (name == "Eq")
+    return either(isZero, isNonZero);
+  if (name == "Ne")
+    return either(isNonZero, isZero);
+  if (name == "Lt")
+    return either(r.max < 0, r.min >= 0);
+  if (name == "Le")
+    return either(r.max <= 0, r.min > 0);
+  return name == "Gt" ? either(r.min > 0, r.max <= 0) : either(r.min >= 0, r.max < 0);
+}
+
 std::optional<bool> SymbolTable::prove(const Expression &condition) {
   if (condition.kind == Expression::Boolean || condition.kind == Expression::Integer)
     return condition.integer != 0;
@@ -48,18 +63,7 @@ std::optional<bool> SymbolTable::prove(const Expression &condition) {
   }
   if (range(simplify(difference->denominator)).min <= 0)
     return std::nullopt;
-  Range r = range(simplify(difference->numerator));
-  bool isZero = r.min == 0 && r.max == 0, isNonZero = r.min > 0 || r.max < 0;
-  auto decide = [](bool yes, bool no) { return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt; };
-  if (name == "Eq")
-    return decide(isZero, isNonZero);
-  if (name == "Ne")
-    return decide(isNonZero, isZero);
-  if (name == "Lt")
-    return decide(r.max < 0, r.min >= 0);
-  if (name == "Le")
-    return decide(r.max <= 0, r.min > 0);
-  return name == "Gt" ? decide(r.min > 0, r.max <= 0) : decide(r.min >= 0, r.max < 0);
+  return decide(name, simplify(difference->numerator));
 }
 
 /// Max(a, b) == b says a <= b, and needs no symbol for the larger one.
@@ -110,10 +114,9 @@ void SymbolTable::addGuard(const Expression &condition) {
   }
 }
 
-/// As Python has it in arithmetic: 1 where it holds, 0 where it does not.
+/// As Python has it in arithmetic: 1 where it holds, 0 where it does not. Operands may be conditions themselves, a chain
+/// of them: each is evaluated once.
 llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &condition) {
-  if (auto known = prove(condition))
-    return constant(*known);
   StringRef name = condition.name;
   bool isRelation = !relation(name).empty();
   auto unknown = [&] { return llvm::createStringError("sizes cannot hold '" + condition.str() + "'"); };
@@ -134,6 +137,8 @@ llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &cond
     return difference.takeError();
   if (range(simplify(difference->denominator)).min <= 0)
     return unknown();
+  if (auto known = decide(name, simplify(difference->numerator)))
+    return constant(*known);
   AffineExpr above = simplify(difference->numerator), below = simplify(-above);
   auto isPositive = [&](AffineExpr expr) {
     return makeExtremum(symbols, {true, makeExtremum(symbols, {false, expr, constant(1)}), constant(0)});
@@ -150,10 +155,10 @@ llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &cond
 llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateChoice(const Expression &call) {
   if (call.arguments.size() != 3)
     return llvm::createStringError("sizes cannot hold '" + call.str() + "'");
-  if (auto holds = prove(call.arguments[0]))
-    return evaluate(call.arguments[*holds ? 1 : 2]);
   AffineExpr values[3];
   for (auto [value, argument] : llvm::zip(values, call.arguments)) {
+    if (auto holds = values[0] ? getConstant(values[0]) : std::nullopt)
+      return evaluate(call.arguments[*holds ? 1 : 2]);
     auto evaluated = toAffine(argument);
     if (!evaluated)
       return evaluated.takeError();

@@ -29,6 +29,9 @@ public:
   /// True or false when the symbols' ranges leave no other choice.
   std::optional<bool> prove(const Expression &condition);
 
+  /// The same of a relation to zero.
+  std::optional<bool> decide(llvm::StringRef relation, mlir::AffineExpr difference) const;
+
   /// Drops a condition that always holds, keeps another for `ptc.guards`.
   void addGuard(const Expression &condition);
 

@@ -151,6 +151,9 @@ static UnevenWindows makeStaticWindows(B &b, int64_t n, int64_t out) {
 }
 
 static UnevenWindows makeUnevenWindows(B &b, AffineExpr n, AffineExpr out) {
+  constexpr int64_t kMostWindows = 1 << 22; // they are listed
+  if (getConstant(out).value_or(0) > kMostWindows)
+    throwMisfit("pooling to " + llvm::Twine(*getConstant(out)) + " windows, which are too many");
   if (getConstant(n) && getConstant(out))
     return makeStaticWindows(b, *getConstant(n), *getConstant(out));
   T i = b.range(out, b.i64()), start = b.truncDivide(i * T(n), T(out));

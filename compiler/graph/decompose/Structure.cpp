@@ -200,6 +200,8 @@ T B::convolution(T x, T w, DimsRef strides, ShapeRef low, ShapeRef high, DimsRef
   if (low.size() != spatial || high.size() != spatial || inputDilations.size() != spatial ||
       x.rank() != int64_t(spatial) + 2)
     throwMisfit("a convolution's lists are not as long as it has spatial dimensions");
+  if (getConstant(w.size(0)) == 0)
+    throwMisfit("a convolution has no output channels");
   Dims lows, highs, between(2, 0), spread(inputDilations);
   for (size_t i = 0; i < spatial; ++i) {
     lows.push_back(getConstant(low[i]).value_or(0));
