@@ -125,18 +125,21 @@ void watchInput(llvm::StringRef path, uint64_t size) {
   watchedCount = place + 1;
 }
 
-/// A page of a mapped file that is not there any more. Outputs have their room before they are mapped.
+/// A page of a mapped file that is not there: an input was cut, or the linker's output has no room on the disk.
 static void onBusError(int, siginfo_t *info, void *) {
   if (info->si_code != BUS_ADRERR)
     return onCrash(nullptr);
   llvm::sys::RunInterruptHandlers();
-  const char *name = "a file";
+  const char *name = nullptr;
   struct stat status;
   for (unsigned i = 0; i < watchedCount; ++i)
     if (stat(watchedInputs[i].path, &status) != 0 || uint64_t(status.st_size) < watchedInputs[i].size)
       name = watchedInputs[i].path;
   char line[640];
-  std::snprintf(line, sizeof line, "ptc: error: %s: was cut while it was read\n", name);
+  if (name)
+    std::snprintf(line, sizeof line, "ptc: error: %s: was cut while it was read\n", name);
+  else
+    std::snprintf(line, sizeof line, "ptc: error: no space left on the device (cannot write the output)\n");
   writeText(STDERR_FILENO, line);
   _exit(kModelAtFault);
 }

@@ -114,8 +114,8 @@ void SymbolTable::addGuard(const Expression &condition) {
   }
 }
 
-/// As Python has it in arithmetic: 1 where it holds, 0 where it does not. Operands may be conditions themselves, a chain
-/// of them: each is evaluated once.
+/// As Python has it in arithmetic: 1 where it holds, 0 where it does not. Operands may be conditions themselves, a
+/// chain of them: each is evaluated once.
 llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &condition) {
   StringRef name = condition.name;
   bool isRelation = !relation(name).empty();

@@ -32,10 +32,7 @@ static constexpr StringLiteral kVersionScript = R"({
 )";
 
 static Error runLinker(ArrayRef<std::string> options, ArrayRef<std::string> inputs, StringRef output) {
-  std::vector<std::string> arguments = {"ld.lld", "-o", output.str(), "--threads=1",
-                                        // Where the disk is full, writing fails; memory that is a file's would be a
-                                        // signal.
-                                        "--no-mmap-output-file", "--color-diagnostics=never"};
+  std::vector<std::string> arguments = {"ld.lld", "-o", output.str(), "--threads=1", "--color-diagnostics=never"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   std::vector<const char *> pointers;
