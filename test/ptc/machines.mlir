@@ -1,5 +1,7 @@
 // --march takes one machine or several. The library runs the code of the most capable one that the processor is; explain
 // says which those are. What is less than x86-64-v3, unknown or named twice is refused.
+// RUN: not ptc compile %s -o %t.near.so --march zenn4 2>&1 | FileCheck %s --check-prefix=NEAR
+// NEAR: ptc: error: unknown machine 'zenn4' (did you mean 'znver4'? native,
 // RUN: ptc compile %s -o %t.v3.so --march x86-64-v3 && ptc bench %t.v3.so --repeat 1 | FileCheck %s --check-prefix=V3
 // RUN: ptc compile %s -o %t.so --march x86-64-v3,x86-64-v4 && ptc bench %t.so --repeat 1 | FileCheck %s --check-prefix=BOTH
 // RUN: ptc compile %s -o %t.o --emit obj --march x86-64-v3,x86-64-v4 && llvm-nm-22 %t.o | FileCheck %s --check-prefix=NAMES

@@ -80,13 +80,30 @@ static unsigned getL1Ways(StringRef cpu) {
   return names.contains(cpu) ? 12 : 8;
 }
 
+/// The name that was meant, where one is near.
+static std::string suggestMachine(StringRef march) {
+  constexpr unsigned kMostEdits = 2;
+  SmallVector<StringRef> names;
+  X86::fillValidCPUArchList(names);
+  auto edits = [&](StringRef name) { return march.edit_distance(name, /*AllowReplacements=*/true, kMostEdits + 1); };
+  auto distance = [&](StringRef name) { // AMD sells znver4 as Zen 4
+    bool isZen = name.starts_with("znver");
+    return isZen ? std::min(edits(name), edits(("zen" + name.drop_front(5)).str())) : edits(name);
+  };
+  auto nearest = min_element(names, [&](StringRef a, StringRef b) { return distance(a) < distance(b); });
+  if (nearest == names.end() || distance(*nearest) > kMostEdits)
+    return "";
+  return "did you mean '" + nearest->str() + "'? ";
+}
+
 Expected<Target> getTarget(StringRef march) {
   initialize();
   bool isHost = march == "native";
   Target target = getBaseline();
   target.cpu = isHost ? sys::getHostCPUName().str() : march.str();
   if (!isHost && X86::parseArchX86(march) == X86::CK_None)
-    return createStringError("unknown machine '" + march + "' (native, x86-64-v3, x86-64-v4 or a CPU's name)");
+    return createStringError("unknown machine '" + march + "' (" + suggestMachine(march) +
+                             "native, x86-64-v3, x86-64-v4 or a CPU's name)");
   for (std::string &feature : getFeatures(target, isHost)) {
     if (isKnown(feature))
       target.features.push_back(std::move(feature));
