@@ -172,9 +172,11 @@ Value convertScalar(Builder &b, Value value, Type from, Type to) {
   if (llvm::isa<FloatType>(from)) {
     if (llvm::isa<FloatType>(to))
       return narrow(b, widen(b, value), target);
-    // Narrow integers by way of a wide one: an overflow wraps, as on the CPU in PyTorch.
+    // Narrow integers by way of 32 bits: an overflow wraps, as on the CPU in PyTorch.
     bool isNarrow = target.getIntOrFloatBitWidth() < 32;
-    Value wide = arith::FPToSIOp::create(b, isNarrow ? b.getI64Type() : target, widen(b, value));
+    if (!isNarrow && to.isUnsignedInteger())
+      return arith::FPToUIOp::create(b, target, widen(b, value));
+    Value wide = arith::FPToSIOp::create(b, isNarrow ? b.getI32Type() : target, widen(b, value));
     return isNarrow ? Value(arith::TruncIOp::create(b, target, wide)) : wide;
   }
   bool isUnsigned = hasUnsignedBits(from);

@@ -226,6 +226,20 @@ TEST_CASE("what does not fit an integer is the most negative one") {
                                   INT64_MIN, INT64_MIN});
 }
 
+TEST_CASE("unsigned integers have all their magnitudes, and negative numbers wrap") {
+  Jit jit(module(
+      {kernel("arith.fptoui %u : f32 to i32", "f32", "i32"), kernel("arith.fptoui %u : f32 to i64", "f32", "i64")},
+      "f32"));
+  std::vector<float> x = {0.f, 1.9f, -1.9f, 2147483648.f, 4294967040.f, 4294967296.f, 9223372036854775808.f, 1.5e19f};
+  std::vector<uint32_t> y(x.size());
+  std::vector<uint64_t> z(x.size());
+  jit.run({x.data(), x.data(), y.data()}, {int64_t(x.size())}, 0);
+  jit.run({x.data(), x.data(), z.data()}, {int64_t(x.size())}, 1);
+  CHECK(y == std::vector<uint32_t>{0, 1, UINT32_MAX, 2147483648, 4294967040, 0, 0, 0});
+  CHECK(z == std::vector<uint64_t>{0, 1, UINT64_MAX, 2147483648, 4294967040, 4294967296, 9223372036854775808u,
+                                   uint64_t(1.5e19f)});
+}
+
 TEST_CASE("bf16 rounds to nearest even and keeps NaN") {
   Jit jit(module({kernel("arith.truncf %u : f32 to bf16", "f32", "bf16")}, "f32"));
   std::vector<float> x = {1.f, 1.00390625f, 1.01171875f, 1.00390637f, NAN, INFINITY, -0.f, 3.4e38f};

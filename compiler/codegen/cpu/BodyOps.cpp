@@ -155,7 +155,7 @@ const StringMap<Emit> &table() {
       {"arith.sitofp", cast<I::SIToFP>},
       {"arith.uitofp", cast<I::UIToFP>},
       {"arith.fptosi", convert<emitFloatToInteger>},
-      {"arith.fptoui", convert<emitFloatToInteger>},
+      {"arith.fptoui", convert<emitFloatToUnsigned>},
 
       {"arith.addi", binary<I::Add>},
       {"arith.subi", binary<I::Sub>},

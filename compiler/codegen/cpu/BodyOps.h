@@ -26,6 +26,10 @@ llvm::Value *emitFloatCast(Ir &b, llvm::Value *x, llvm::Type *to);
 /// for i64, 64) bits, as the machine's conversion gives it.
 llvm::Value *emitFloatToInteger(Ir &b, llvm::Value *x, llvm::Type *to);
 
+/// Of 32 or 64 bits: magnitudes up to 2^bits; a negative number wraps around, as the machines' conversions have only a
+/// sign, which is what PyTorch's code comes to as well.
+llvm::Value *emitFloatToUnsigned(Ir &b, llvm::Value *x, llvm::Type *to);
+
 // x / 0 is 0; the most negative number by -1 is itself.
 llvm::Value *emitDivide(Ir &b, llvm::Value *x, llvm::Value *y);
 llvm::Value *emitDivideUnsigned(Ir &b, llvm::Value *x, llvm::Value *y);

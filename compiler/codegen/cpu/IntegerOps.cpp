@@ -55,6 +55,15 @@ Value *emitFloatToInteger(Ir &b, Value *x, Type *to) {
   return b.CreateTrunc(b.CreateSelect(inRange, b.CreateFPToSI(safe, wide), least), to);
 }
 
+Value *emitFloatToUnsigned(Ir &b, Value *x, Type *to) {
+  unsigned bits = to->getScalarSizeInBits();
+  Value *half = ConstantFP::get(x->getType(), std::ldexp(1.0, bits - 1));
+  Value *isHigh = b.CreateFCmpOGE(x, half);
+  Value *low = emitFloatToInteger(b, b.CreateSelect(isHigh, b.CreateFSub(x, half), x), to);
+  Constant *highest = ConstantInt::get(to, APInt::getSignMask(bits));
+  return b.CreateSelect(isHigh, b.CreateXor(low, highest), low);
+}
+
 //===----------------------------------------------------------------------===//
 // Division
 //===----------------------------------------------------------------------===//

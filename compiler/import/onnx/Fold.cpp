@@ -229,12 +229,24 @@ std::optional<Value> Folder::elementwise() {
   return b.literal(std::move(result));
 }
 
+/// Whether an integer type has the number without its fraction.
+static bool holdsWholePart(Type element, double number) {
+  auto type = dyn_cast<IntegerType>(element);
+  if (!type || type.getWidth() == 1)
+    return true;
+  int digits = int(std::min(type.getWidth(), 64u)) - !type.isUnsigned();
+  double least = type.isUnsigned() ? 0 : -std::ldexp(1.0, digits), most = std::ldexp(1.0, std::min(digits, 63));
+  return std::trunc(number) >= least && number < most;
+}
+
 std::optional<Value> Folder::cast(Type element) {
   const Literal &x = *node[0].literal;
   Literal result{element, x.sizes, {}};
   for (const Expression &e : x.elements) {
     Expression value = e;
     if (isNumber(e)) {
+      if (e.kind == Expression::Real && !holdsWholePart(element, e.real))
+        return std::nullopt; // what the machine makes of it
       value = roundTo(e, element);
     } else if (isa<FloatType>(x.element) && isa<IntegerType>(element)) {
       auto affine = b.symbols.toAffine(Expression::makeCall("Trunc", {e}));

@@ -283,15 +283,19 @@ Error SelectOp::evaluate(Evaluation &e) {
 }
 
 static int64_t truncateToInteger(double x, Type to) {
-  // What x86 gives for values that do not fit; narrower types take the low bits of an int64.
-  if (to.isInteger(32))
-    return x >= -0x1p31 && x < 0x1p31 ? int64_t(x) : INT32_MIN;
-  return x >= -0x1p63 && x < 0x1p63 ? int64_t(x) : INT64_MIN;
+  // What x86 gives for values that do not fit; narrower types take the low bits of an int32.
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool is32 = width <= 32;
+  double half = is32 ? 0x1p31 : 0x1p63;
+  int64_t least = is32 ? INT32_MIN : INT64_MIN;
+  bool isHigh = to.isUnsignedInteger() && width >= 32 && x >= half;
+  x = isHigh ? x - half : x;
+  return (x >= -half && x < half ? int64_t(x) : least) ^ (isHigh ? least : 0);
 }
 
-static double realPart(double x) { return x; }
-static double realPart(Complex x) { return x.real(); }
-static double realPart(int64_t x) { return double(x); }
+static double realPart(double x, Type) { return x; }
+static double realPart(Complex x, Type) { return x.real(); }
+static double realPart(int64_t x, Type from) { return from.isUnsignedInteger(64) ? double(uint64_t(x)) : double(x); }
 static int64_t toInteger(int64_t x, Type) { return x; }
 static int64_t toInteger(double x, Type to) { return truncateToInteger(x, to); }
 static int64_t toInteger(Complex x, Type to) { return truncateToInteger(x.real(), to); }
@@ -306,7 +310,7 @@ Error ConvertOp::evaluate(Evaluation &e) {
     if (isComplex(to))
       return map1(e, x, [](T v) { return toComplex(v); });
     if (isFloat(to))
-      return map1(e, x, [](T v) { return realPart(v); });
+      return map1(e, x, [&](T v) { return realPart(v, e[0].element); });
     if (isBool(to))
       return map1(e, x, [](T v) { return int64_t(v != T(0)); });
     return map1(e, x, [&](T v) { return wrap(toInteger(v, to), to); });

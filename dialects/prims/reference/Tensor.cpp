@@ -114,7 +114,7 @@ llvm::Expected<Tensor> Tensor::fromBytes(Type element, ArrayRef<int64_t> shape, 
       else if (isComplex(element))
         result.complexes[i] = {double(read(2 * i)), double(read(2 * i + 1))};
       else
-        result.integers[i] = isBool(element) ? int64_t(read(i)) != 0 : int64_t(read(i));
+        result.integers[i] = isBool(element) ? int64_t(read(i)) != 0 : wrap(int64_t(read(i)), element);
     }
   });
   return result;
