@@ -79,11 +79,19 @@ static ArrayRef<Value> namesOf(const AtenOp &op, ArrayRef<Value> names, StringRe
   return names.drop_front(std::accumulate(segments.begin(), segments.begin() + index, 0)).take_front(segments[index]);
 }
 
+/// A determinant with its factors, which are of the transposed matrix where a real one lies in rows.
+static bool factorizesAsItLies(const AtenOp &op) {
+  StringRef base = op.schema().baseName();
+  return (base == "_linalg_det" || base == "_linalg_slogdet") &&
+         !isa<ComplexType>(getElementTypeOrSelf(op->getOperand(0)));
+}
+
 static bool needsWork(Operation *op) {
   if (!AtenOp::isKnown(op))
     return false;
   AtenOp call(op);
-  return call.schema().mutates() || updatesStatistics(call) || call.schema().baseName() == "as_strided";
+  return call.schema().mutates() || updatesStatistics(call) || factorizesAsItLies(call) ||
+         call.schema().baseName() == "as_strided";
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,6 +111,7 @@ private:
   LogicalResult visitInstanceNorm(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitAsStrided(const AtenOp &op, Value name);
   LogicalResult visitResize(const AtenOp &op, Value name);
+  void visitDeterminant(const AtenOp &op);
   void visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name);
   void returnWrites();
   void eraseDead();
@@ -138,6 +147,8 @@ LogicalResult Functionalizer::visit(Operation *op) {
     return visitBatchNorm(call, names);
   if (call.schema().baseName() == "as_strided")
     return visitAsStrided(call, names[0]);
+  if (factorizesAsItLies(call) && !strides.isContiguous(names[0]))
+    visitDeterminant(call);
   if (isAlias)
     aliases.addView(op, names[0]);
   return success();
@@ -289,6 +300,19 @@ LogicalResult Functionalizer::visitResize(const AtenOp &op, Value name) {
   aliases.bind(op.result(), name);
   replaced.push_back(op.operation());
   return success();
+}
+
+/// Decomposition takes every matrix as one that lies in rows. The transposed of this one does, once it is copied, and
+/// has the same determinant.
+void Functionalizer::visitDeterminant(const AtenOp &op) {
+  Value matrix = op->getOperand(0);
+  int64_t rank = getShape(matrix).size();
+  op->setOperand(0, Call("transpose_copy.int")
+                        .set("self", matrix)
+                        .set("dim0", builder.getI64IntegerAttr(rank - 2))
+                        .set("dim1", builder.getI64IntegerAttr(rank - 1))
+                        .create(builder, op.loc(), matrix.getType())
+                        ->getResult(0));
 }
 
 /// A written argument's last value becomes a result of the function.

@@ -372,6 +372,20 @@ class BackendTest(unittest.TestCase):
         self.check_training(nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(2), nn.Upsample(scale_factor=2), nn.GELU()),
                             torch.randn(2, 3, 12, 12))  # fmt: skip
 
+    def test_determinants_are_derived_as_their_matrix_lies(self) -> None:
+        class Determinants(nn.Module):
+            def forward(self, a, b):
+                return torch.linalg.det(a) + torch.linalg.slogdet(b.mT)[1] + torch.linalg.det(a + b.mT)
+
+        class Turned(Determinants):
+            def forward(self, a, b):
+                return super().forward(a.mT, b)
+
+        a, b = torch.randn(2, 3, 4, 4)
+        for module in (Determinants(), Turned()):
+            self.check_training(module, a, b)
+            self.check_training(module, a.mT, b)
+
     def test_updates_in_training_count_once(self) -> None:
         def function(x, weight, state):
             state.add_(1)

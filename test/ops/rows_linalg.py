@@ -3,7 +3,7 @@
 import torch
 from harness import Make, op, x
 
-linalg = torch.linalg
+aten, linalg = torch.ops.aten, torch.linalg
 
 
 def square(*shape: int) -> Make:
@@ -80,6 +80,10 @@ systems = [
       for upper in (True, False) for left in (True, False) for unit in (True, False)),
     op("triangular_solve", lambda b, a: torch.triangular_solve(b, a, transpose=True).solution, x(4, 2), square(4, 4)),
     op("det", lambda a: (linalg.det(a), linalg.slogdet(a), torch.logdet(a)), x(6, 4, 4)),
+    # The factors that derivatives count on: of the transposed matrix where a real one lies in rows.
+    op("det.factors", lambda a: [(*aten._linalg_det(m), *aten._linalg_slogdet(m))
+                            for m in (a, a.mT, a.mT.contiguous(), a + a.mT, a[:, :3, :3])],
+       x(6, 4, 4)),
     op("det.singular", lambda a: linalg.det(a), lambda r: torch.ones(3, 3)),
 ]  # fmt: skip
 

@@ -219,8 +219,10 @@ struct Determinant {
 };
 } // namespace
 
+/// The factors are those that PyTorch keeps for gradients: of the transposed matrix, which is as good and which LAPACK
+/// takes from rows without a copy, but for complex numbers. (Functionalize turns matrices that do not lie in rows.)
 static Determinant determinant(B &b, T a) {
-  TList lu = factorLu(b, a);
+  TList lu = factorLu(b, isComplex(a.dtype()) ? a : matrixTranspose(b, a));
   T onDiagonal = identityLike(b, a, a.size(-1));
   T diagonal = b.sum(lu[0] * onDiagonal, {-1});
   T isSwapped = lu[1] != b.range(a.size(-1), b.i32()) + 1;

@@ -83,6 +83,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
     make_views = views.make() if views.views else None
     outputs, bases, expected, results = _outputs(gm, placeholders, views, known)
     _read_by_strides(gm)
+    _factorize_as_it_lies(gm)
     constants = _constants(gm, placeholders, frozen)
     inputs, fakes = [], []
     for index, node in enumerate(placeholders):
@@ -189,6 +190,24 @@ def _read_by_strides(gm: GraphModule) -> None:
         base.meta = dict(node.meta, val=dense)
         node.target = torch.ops.aten.as_strided_copy.default
         node.args = (base, size, stride, *(offset if offset and offset[0] is not None else [view.storage_offset()]))
+
+
+def _factorize_as_it_lies(gm: GraphModule) -> None:
+    """Determinants leave the factors of the transposed matrix where a real one lies in rows, and their derivatives count
+    on it. How an argument of the graph lies is not in its text."""
+    for target in (torch.ops.aten._linalg_det.default, torch.ops.aten._linalg_slogdet.default):
+        for node in gm.graph.find_nodes(op="call_function", target=target):
+            matrix = node.args[0]
+            value = matrix.meta["val"]
+            if value.is_complex():
+                continue
+            turn = (torch.ops.aten.contiguous.default, (matrix,))
+            if not value.is_contiguous():
+                turn = (torch.ops.aten.transpose_copy.int, (matrix, -2, -1))
+            with gm.graph.inserting_before(node):
+                turned = gm.graph.call_function(*turn)
+            turned.meta = dict(node.meta, val=value)
+            node.args = (turned,)
 
 
 def _replace(node: Node, number: int | float | bool) -> None:
