@@ -97,4 +97,31 @@ others = [
     op("dropout.eval", lambda a: F.dropout(a, 0.5, training=False), x(9)),
 ]
 
-ROWS = [*unary, *activations, *binary, *promotion, *others]
+# A number beside a half type is rounded to it by some operators and not by others: to the last bit as PyTorch, in whole
+# vectors (it rounds more often in what is left of them).
+NUMBERS = {
+    "add": lambda a, b, n: (a + n, a - n, n - a, torch.add(a, n, alpha=1.3)),
+    "alpha": lambda a, b, n: (torch.add(a, b, alpha=n), torch.sub(a, b, alpha=n), torch.rsub(a, b, alpha=n)),
+    "mul": lambda a, b, n: (a * n, a / n, n / a, a // n),
+    "rounding_mode": lambda a, b, n: [torch.div(a, v, rounding_mode=m) for v in (b.abs() + 1, n) for m in ("trunc", "floor")],
+    "remainder": lambda a, b, n: (a % n, n % a, torch.fmod(a, n)),
+    "compare": lambda a, b, n: [f(a.masked_fill(b > 0, n), n) for f in (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge)],
+    "pow": lambda a, b, n: (a.abs() ** n, torch.pow(abs(n), a), a**3, a**-2),
+    "xlogy": lambda a, b, n: (torch.xlogy(a, abs(n)), torch.xlogy(n, a.abs()), torch.xlogy(a, b.abs()),
+                              torch.special.xlog1py(a, abs(n)), torch.special.xlog1py(n, a.abs())),
+    "logit": lambda a, b, n: (torch.logit(a.abs() / 4), torch.logit(a.abs() / 3, abs(n) / 20)),
+    "shrink": lambda a, b, n: (F.hardshrink(a.masked_fill(b > 0, n), abs(n)), F.softshrink(a, abs(n))),
+    "clamp": lambda a, b, n: (a.clamp(-abs(n), abs(n)), a.clamp_min(n), a.clamp_max(n), F.hardtanh(a, -abs(n), abs(n))),
+    "choose": lambda a, b, n: (torch.where(a > b, a, n), a.masked_fill(b > 0, n), F.threshold(a, n, n), torch.copysign(a, n)),
+    "activations": lambda a, b, n: (F.leaky_relu(a, n), F.elu(a, n), F.celu(a, n), F.softplus(a, abs(n), 2.3)),
+    "ternary": lambda a, b, n: (torch.addcmul(a, b, b, value=n), torch.addcdiv(a, b, b + 4, value=n)),
+    "without_dimensions": lambda a, b, n: [f(*v) for f in (torch.add, torch.sub, torch.mul, torch.div, torch.floor_divide, torch.fmod,
+                                                           torch.lt, torch.pow, torch.atan2, torch.maximum)
+                                           for v in ((a.abs(), torch.tensor(n)), (torch.tensor(n), a.abs()))],
+}  # fmt: skip
+halves = [
+    op(f"{name}.{n}.{str(dtype)[6:]}", lambda a, b, f=f, n=n: f(a, b, n), x(8, 32, dtype=dtype), x(8, 32, dtype=dtype), tolerance=(0, 0))
+    for name, f in NUMBERS.items() for n in (0.1, 2.7, -1.1) for dtype in (torch.bfloat16, torch.float16)
+]  # fmt: skip
+
+ROWS = [*halves, *unary, *activations, *binary, *promotion, *others]

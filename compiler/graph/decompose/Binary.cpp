@@ -13,7 +13,7 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Function = T (B::*)(T, T);
 
 static void both(Table &t, llvm::StringRef names, Function f) {
-  t.pointwise(names, [f](B &b, T x, T y) { return (b.*f)(x, y); });
+  t.operands(names, [f](B &b, T x, T y) { return (b.*f)(x, y); });
 }
 
 static bool isNumber(const T &x, double value) {
@@ -22,20 +22,27 @@ static bool isNumber(const T &x, double value) {
 
 static T scaled(T x, T factor) { return isNumber(factor, 1) ? x : x * factor; }
 
+/// PyTorch rounds the quotient of two tensors of a half type before it takes the whole part.
+static T truncDivide(B &b, T x, T y) {
+  mlir::Type type = b.declaredType();
+  bool isRounded = isHalf(type) && y.isTensor() && y.rank() > 0;
+  return isRounded ? b.trunc(b.rounded(x / y, type)) : b.truncDivide(x, y);
+}
+
 static void addArithmetic(Table &t) {
-  t.pointwise("add.Tensor add.Scalar", [](B &, T x, T y, T alpha) { return x + scaled(y, alpha); });
-  t.pointwise("sub.Tensor sub.Scalar subtract.Tensor subtract.Scalar",
+  t.operands("add.Tensor add.Scalar", [](B &, T x, T y, T alpha) { return x + scaled(y, alpha); });
+  t.operands("sub.Tensor sub.Scalar subtract.Tensor subtract.Scalar",
               [](B &, T x, T y, T alpha) { return x - scaled(y, alpha); });
-  t.pointwise("_add_relu.Tensor _add_relu.Scalar",
+  t.operands("_add_relu.Tensor _add_relu.Scalar",
               [](B &b, T x, T y, T alpha) { return b.maximum(x + scaled(y, alpha), 0); });
-  t.pointwise("rsub.Tensor rsub.Scalar", [](B &, T x, T y, T alpha) { return y - scaled(x, alpha); });
+  t.operands("rsub.Tensor rsub.Scalar", [](B &, T x, T y, T alpha) { return y - scaled(x, alpha); });
   t.products("mul.Tensor mul.Scalar multiply.Tensor multiply.Scalar", [](B &b, T x, T y) { return b.mul(x, y); });
   t.products("div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar",
              [](B &b, T x, T y) { return x / y; });
-  t.pointwise("div.Tensor_mode div.Scalar_mode divide.Tensor_mode divide.Scalar_mode", [](B &b, T x, T y, Str mode) {
-    return mode == "floor" ? b.floorDivide(x, y) : mode == "trunc" ? b.truncDivide(x, y) : x / y;
+  t.products("div.Tensor_mode div.Scalar_mode divide.Tensor_mode divide.Scalar_mode", [](B &b, T x, T y, Str mode) {
+    return mode == "floor" ? b.floorDivide(x, y) : mode == "trunc" ? truncDivide(b, x, y) : x / y;
   });
-  both(t, "floor_divide floor_divide.Scalar", &B::floorDivide);
+  t.products("floor_divide floor_divide.Scalar", [](B &b, T x, T y) { return b.floorDivide(x, y); });
   both(t, "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor", &B::remainder);
   both(t, "fmod.Tensor fmod.Scalar", &B::fmod);
   both(t, "maximum max.other", &B::maximum);
@@ -83,8 +90,9 @@ static void addBits(Table &t) {
        &B::shiftRight);
 }
 
-/// The exponents that PyTorch computes without pow, for the same rounding.
+/// The exponents that PyTorch computes without pow, for the same rounding: in bf16 that of every product.
 static T power(B &b, T x, T y) {
+  auto product = [&](T u, T v) { return b.declaredType().isBF16() ? b.rounded(u * v, b.declaredType()) : u * v; };
   if (isNumber(y, 0))
     return x.isTensor() ? b.full(x.sizes(), 1, x.dtype()) : T(1.0);
   if (isNumber(y, 1))
@@ -92,7 +100,7 @@ static T power(B &b, T x, T y) {
   if (isNumber(y, 2))
     return x * x;
   if (isNumber(y, 3))
-    return x * x * x;
+    return product(x, x) * x;
   if (isNumber(y, 0.5))
     return b.sqrt(x);
   if (isNumber(y, -0.5))
@@ -100,12 +108,12 @@ static T power(B &b, T x, T y) {
   if (isNumber(y, -1) && isFloat(x.dtype()))
     return b.reciprocal(x);
   if (isNumber(y, -2) && isFloat(x.dtype()))
-    return b.reciprocal(x * x);
+    return b.reciprocal(product(x, x));
   return b.pow(x, y);
 }
 
 static void addPowers(Table &t) {
-  t.pointwise("pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar", [](B &b, T x, T y) { return power(b, x, y); });
+  t.operands("pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar", [](B &b, T x, T y) { return power(b, x, y); });
   t.def("float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar", [](B &b, T x, T y) {
     return power(b, b.to(x, b.f64()), b.to(y, b.f64()));
   });

@@ -116,6 +116,16 @@ T B::to(T x, Type dtype) {
 }
 
 T B::toFloating(T x) { return x.isTensor() ? to(x, decompose::toFloating(x.dtype())) : to(x, f32()); }
+T B::rounded(T x, Type dtype) {
+  if (x.isNumber() && !x.symbolic() && isHalf(dtype)) {
+    llvm::APFloat number(x.real());
+    bool loses;
+    number.convert(cast<FloatType>(dtype).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    return number.convertToDouble();
+  }
+  return to(to(x, dtype), opmath(dtype));
+}
 T B::toOpmath(T x) { return x.isTensor() ? to(x, opmath(x.dtype())) : x; }
 
 T B::full(ShapeRef sizes, T value, Type dtype) {

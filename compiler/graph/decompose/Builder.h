@@ -99,6 +99,8 @@ public:
   T toFloating(T x);
   /// Half types as f32.
   T toOpmath(T x);
+  /// What is left of x in a half type, as f32; in other types just x of that type.
+  T rounded(T x, mlir::Type dtype);
   /// The tensor that a number stands for.
   T tensor(T x, mlir::Type dtype, ShapeRef sizes = {});
   mlir::Type promoted(llvm::ArrayRef<T> values) { return promote(values, context()); }

@@ -15,13 +15,15 @@ void Table::prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors) {
     type = b.promoted(values);
     type = mode == Mode::Floating ? decompose::toFloating(type) : type;
   }
-  for (T *tensor : tensors) {
+  for (auto [i, tensor] : llvm::enumerate(tensors)) {
     if (mode == Mode::Opmath) {
       *tensor = b.toOpmath(*tensor);
       continue;
     }
-    bool isRounded = mode != Mode::Products && tensor->isTensor() && !tensor->isWrapped() && isFloat(tensor->dtype());
-    *tensor = b.to(isRounded ? b.to(*tensor, type) : *tensor, decompose::opmath(type));
+    bool isNumber = !tensor->isTensor() || tensor->isWrapped();
+    bool isExact = mode == Mode::Products ? i == 1 && (isNumber || tensor->rank() == 0)
+                                          : isNumber && mode != Mode::Operands;
+    *tensor = isExact ? b.to(*tensor, decompose::opmath(type)) : b.rounded(*tensor, type);
   }
 }
 

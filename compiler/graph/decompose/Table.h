@@ -29,8 +29,9 @@ namespace ptc::decompose {
 /// them. Results become the element types that the exporter declared.
 enum class Mode {
   Plain,     ///< Nothing.
-  Pointwise, ///< All become their promoted type, half types f32.
-  Products,  ///< As Pointwise, but what a 0-d tensor has is not rounded to a half type, as in PyTorch.
+  Pointwise, ///< All become their promoted type, half types f32. Numbers stay as exact as they are.
+  Operands,  ///< As Pointwise, but numbers are operands as tensors are, and rounded to a half type.
+  Products,  ///< As Operands, but a second operand that is a number or has no dimensions is not rounded, as in PyTorch.
   Floating,  ///< As Pointwise, and integers the default floating type.
   Opmath,    ///< Half types become f32, each on its own.
 };
@@ -49,6 +50,7 @@ class Table {
 public:
   template <class F> void def(llvm::StringRef names, F row) { add(names, Mode::Plain, row); }
   template <class F> void pointwise(llvm::StringRef names, F row) { add(names, Mode::Pointwise, row); }
+  template <class F> void operands(llvm::StringRef names, F row) { add(names, Mode::Operands, row); }
   template <class F> void products(llvm::StringRef names, F row) { add(names, Mode::Products, row); }
   template <class F> void floating(llvm::StringRef names, F row) { add(names, Mode::Floating, row); }
   template <class F> void opmath(llvm::StringRef names, F row) { add(names, Mode::Opmath, row); }
