@@ -154,22 +154,23 @@ Value Resizer::simple(const Value &x) {
   return b.none();
 }
 
-/// Where in x each element of the result comes from, as ONNX's modes say.
+/// Where in x each element of the result comes from, as ONNX's modes say. The length of the result is a whole number
+/// (onnx's own evaluator takes scale times length).
 Value Resizer::sources(const Value &x, const Axis &axis, unsigned index) {
   Value at = b.iota(axis.size, b.f64());
-  Value length = b.size(b.size(x, axis.dim), b.f64()), wide = length * axis.scale;
-  Value isOne = b.call("eq.Scalar", {wide, 1.0}), zero = number(0);
+  Value length = b.size(b.size(x, axis.dim), b.f64()), resized = b.size(axis.size, b.f64());
+  Value isOne = b.call("eq.Scalar", {resized, 1.0}), zero = number(0);
   if (coordinates == "asymmetric")
     return at / axis.scale;
   if (coordinates == "half_pixel")
     return (at + 0.5) / axis.scale - 0.5;
   if (coordinates == "pytorch_half_pixel")
-    return b.where(isOne, number(-0.5), (at + 0.5) / axis.scale - 0.5);
+    return b.where(isOne, zero, (at + 0.5) / axis.scale - 0.5);
   if (coordinates == "half_pixel_symmetric") {
-    Value adjustment = b.size(axis.size, b.f64()) / wide;
+    Value adjustment = resized / (length * axis.scale);
     return length / 2.0 * (1.0 - adjustment) + (at + 0.5) / axis.scale - 0.5;
   }
-  Value last = length - 1.0, step = b.where(isOne, number(1), wide - 1.0);
+  Value last = length - 1.0, step = b.where(isOne, number(1), resized - 1.0);
   if (coordinates == "align_corners")
     return b.where(isOne, zero, at * last / step);
   if (coordinates == "tf_crop_and_resize" && n.has(1)) {
