@@ -28,6 +28,7 @@ class Row:
     feeds: list[dict[str, np.ndarray]]
     external: bool = False
     violates: dict[str, np.ndarray] = field(default_factory=dict)
+    expected: list[np.ndarray] | None = None  # of the one output, a call each, where the evaluator is not to be asked
 
 
 def model(nodes: Sequence, inputs: dict, outputs: Sequence[str], constants: dict | None = None, opset: int = 17, **more):
@@ -84,6 +85,24 @@ def nibbles(*shape: int) -> onnx.TensorProto:
     return helper.make_tensor("w", TensorProto.INT4, shape, random.integers(-8, 8, int(np.prod(shape))).tolist())
 
 
+def counting_body() -> onnx.GraphProto:
+    """Goes on while the trip is less than a number that the caller gives, and collects what it adds up."""
+    return helper.make_graph(
+        [node("Add", ["v", "x"], ["w"]), node("Squeeze", ["last"], ["l"]), node("Less", ["i", "l"], ["more"]),
+         node("Identity", ["w"], ["row"])],
+        "body",
+        [value("i", INT64, []), value("c", BOOL, []), value("v", FLOAT, [2])],
+        [value("more", BOOL, []), value("w", FLOAT, [2]), value("row", FLOAT, [2])],
+    )
+
+
+def between(x: np.ndarray, start: float, end: float, count: int) -> np.ndarray:
+    """`count` elements of x from one place in it to another, evenly."""
+    return np.interp(np.linspace(start, end, count), np.arange(x.shape[-1]), x[0, 0]).astype(np.float32)[None, None]
+
+
+LINE = numbers(1, 1, 5)
+
 SIZES = [
     node("Shape", ["x"], ["s"]),
     node("Gather", ["s", "zero"], ["b"]),
@@ -123,6 +142,18 @@ ROWS = [
         [{"x": np.abs(numbers(3)) + 0.1}, {"x": np.full(3, 90, np.float32)}]),
     Row("loop-that-grows", model([node("Loop", ["three", "true", "x"], ["y", "rows"], body=growing_body())], {"x": [2]},
                                  ["y", "rows"], {"three": np.int64(3), "true": np.array(True)}), [{"x": numbers(2)}]),
+    Row("loop-that-stops-early",
+        model([node("Loop", ["six", "true", "x"], ["v", "rows"], body=counting_body()), node("Mul", ["rows", "two"], ["y"])],
+              {"x": [2], "last": (INT64, [1])}, ["y"], {"six": np.int64(6), "true": np.array(True), "two": np.float32(2)}),
+        [{"x": numbers(2), "last": int64(n)} for n in (1, 0, 9)]),
+    # Scale times length is 7.5; the result has 7 elements, the last of which is the last of x.
+    Row("corners-aligned", model([node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")],
+                                 {"x": [1, 1, 5]}, ["y"], {"s": np.array([1, 1, 1.5], np.float32)}),
+        [{"x": LINE}], expected=[between(LINE, 0, 4, 7)]),
+    Row("cropped-and-resized",
+        model([node("Resize", ["x", "roi", "s"], ["y"], mode="linear", coordinate_transformation_mode="tf_crop_and_resize")],
+              {"x": [1, 1, 5]}, ["y"], {"s": np.array([1, 1, 1.5], np.float32), "roi": np.array([0, 0, 0.25, 1, 1, 0.75], np.float32)}),
+        [{"x": LINE}], expected=[between(LINE, 1, 3, 7)]),
     Row("nonzero", model([node("NonZero", ["x"], ["i"]), node("Transpose", ["i"], ["t"]), node("GatherND", ["x", "t"], ["y"])],
                          {"x": ["n", 3]}, ["y"]), [{"x": np.maximum(numbers(4, 3), 0)}, {"x": np.zeros((2, 3), np.float32)}]),
     Row("boxes",

@@ -161,6 +161,14 @@ std::optional<Values> GraphImporter::unrollLoop(const Node &node, const proto::G
   return results;
 }
 
+/// As many rows as data say.
+static Value firstRows(Builder &b, const Value &rows, const Value &count) {
+  AffineExpr size = b.freshSize();
+  Value isMade = b.iota(b.size(rows, 0), b.i64()) < count;
+  Value places = b.call("nonzero.default", {isMade}, makeTensorType({size, b.constant(1)}, b.i64()));
+  return b.call("index_select.default", {rows, 0, b.reshape(places, size)});
+}
+
 /// Carried are the trip, whether it goes on, the states, and what is collected.
 Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame) {
   int64_t states = int64_t(node.count()) - 2;
@@ -173,13 +181,15 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
     carried.push_back(node[2 + i]);
   }
   auto trips = node.has(0) ? b.knownInts(node[0]) : std::nullopt;
+  // A limit that nothing reaches is none.
+  bool isLimited = trips && trips->size() == 1 && trips->front() < INT64_MAX / 2;
+  bool mayStop = node.has(1) && b.knownBool(node[1]) != true;
   Value limit = node.has(0) ? b.reshape(b.to(node[0], b.i64()), {}) : b.none();
   for (size_t i = 0; i < collected; ++i) {
     const proto::ValueInfoProto &output = body.output(1 + states + i);
     auto declared = size_t(states) + i < node.declared.size() ? node.declared[states + i] : std::nullopt;
     auto type = output.type().tensor_type().has_shape() ? inputType(output) : std::nullopt;
-    bool isKnown = trips && trips->size() == 1;
-    if (b.hasFailed() || !(declared || (type && isKnown)))
+    if (b.hasFailed() || !(declared || (type && isLimited)))
       return {b.fail("how many values it collects is not known at compile time")};
     Shape sizes;
     if (declared) {
@@ -202,7 +212,10 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
         auto results = callGraph(body, Values(at.begin(), at.begin() + 2 + states), scope, frame);
         if (!results)
           return Values();
-        Values next{at[0] + 1.0, conditionOf(b, results->front())};
+        const Value &goesOn = results->front();
+        bool isKept = goesOn.tensor && goesOn.tensor == at[1].tensor;
+        mayStop |= !isKept && b.knownBool(goesOn) != true;
+        Values next{at[0] + 1.0, conditionOf(b, goesOn)};
         next.insert(next.end(), results->begin() + 1, results->begin() + 1 + states);
         for (size_t i = 0; i < collected; ++i) {
           Value row = b.unsqueeze((*results)[1 + states + i], 0);
@@ -215,6 +228,9 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
       });
   if (b.hasFailed())
     return {};
+  if (mayStop && isLimited)
+    for (Value &rows : llvm::drop_begin(all, 2 + states))
+      rows = firstRows(b, rows, all[0]);
   all.erase(all.begin(), all.begin() + 2);
   return all;
 }
