@@ -41,11 +41,18 @@ static Value reduceDims(Builder &b, Value x, Value result, StringRef kind, Array
   return reduceOrdered(b, x, result, kind, reduced, [&](ValueRange ids) { return widen(b, read(b, x, places, ids)); });
 }
 
+/// Sums and products of float32 go on in double, as in PyTorch: the errors of long rows add up.
+static Value widenForScan(Builder &b, StringRef kind, Value element) {
+  Value wide = widen(b, element);
+  bool adds = kind == "sum" || kind == "prod" || kind == "logaddexp";
+  return adds && element.getType().isF32() ? Value(arith::ExtFOp::create(b, b.getF64Type(), wide)) : wide;
+}
+
 static Value createScan(Builder &b, Value x, Value result, StringRef kind, int64_t dim) {
   Type element = elementType(x);
   auto scan = loop::ScanOp::create(b, result.getType(), kind, dim);
   buildRegion(b, scan.getBody(), tensorType(x).getRank(), {}, [&](ValueRange ids) {
-    return SmallVector<Value>{orderedBits(b, kind, element, widen(b, read(b, x, ids)))};
+    return SmallVector<Value>{orderedBits(b, kind, element, widenForScan(b, kind, read(b, x, ids)))};
   });
   if (kind.starts_with("arg") || !element.isUnsignedInteger())
     return scan.getResult();
