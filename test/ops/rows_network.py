@@ -47,6 +47,9 @@ def instance_norm_with_statistics(a, mean, variance):
 normalization = [
     op("batch_norm", lambda a, m, v, w, b: F.batch_norm(a, m, v, w, b), x(2, 4, 3, 3), x(4), x(4, low=0.5), x(4), x(4)),
     op("batch_norm.training", lambda a, w, b: F.batch_norm(a, None, None, w, b, training=True), x(4, 3, 5), x(3), x(3)),
+    # Squares of means beyond float32: NaN where PyTorch has it, zeros in rows that are not whole vectors.
+    op("norms.huge", lambda a: (F.layer_norm(a, (64,)), F.layer_norm(a[:, :5], (5,)), F.layer_norm(a[:, :60].contiguous(), (60,)),
+                                F.group_norm(a.view(4, 4, 16), 2)), x(4, 64, low=1e30, high=1e31)),
     op("layer_norm", lambda a, w, b: F.layer_norm(a, (4, 5), w, b), x(3, 4, 5), x(4, 5), x(4, 5)),
     op("layer_norm.offset", lambda a: F.layer_norm(a, (64,)), x(3, 64, low=1000, high=1001), tolerance=(1e-3, 1e-3)),
     op("layer_norm.bf16", lambda a: F.layer_norm(a, (64,)), x(3, 64, dtype=torch.bfloat16)),
