@@ -101,7 +101,7 @@ def between(x: np.ndarray, start: float, end: float, count: int) -> np.ndarray:
     return np.interp(np.linspace(start, end, count), np.arange(x.shape[-1]), x[0, 0]).astype(np.float32)[None, None]
 
 
-LINE = numbers(1, 1, 5)
+LINE, HALVES = numbers(1, 1, 5), numbers(256).astype(np.float16)
 
 SIZES = [
     node("Shape", ["x"], ["s"]),
@@ -196,6 +196,11 @@ ROWS = [
               [value("y", TensorProto.DOUBLE, None), value("z", TensorProto.UINT64, None), value("v", TensorProto.UINT64, None), "k"],
               {"c": np.array([1.5, 2.0**63, 1.5e19], np.float32), "w": np.array([1, 2**63 + 2**40, 2**64 - 1], np.uint64)}),
         [{"x": np.array([0, 1.75, 3e9, 2.0**31, 2.0**32 - 256], np.float32)}]),
+    # The quotient is rounded once: in float16 it would be a tie more often.
+    Row("quantized-halves",
+        model([node("QuantizeLinear", ["x", "s", "z"], ["y"])], {"x": (TensorProto.FLOAT16, [256])}, [value("y", TensorProto.UINT8, None)],
+              {"s": np.float16(0.1), "z": np.uint8(128)}, opset=21),
+        [{"x": HALVES}], expected=[(np.rint(HALVES.astype(np.float32) / np.float32(np.float16(0.1))) + 128).astype(np.uint8)]),
     Row("quantized",
         model([node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
                node("MatMul", ["d", "w"], ["y"])], {"x": ["n", 8]}, ["y"],

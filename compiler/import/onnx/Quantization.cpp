@@ -81,11 +81,7 @@ Value quantize(Builder &b, const Node &n) {
   Value wide = b.isFloat(x) ? b.toOpmath(x) : b.to(x, b.f32());
   Value scale = b.to(spread(b, n[1], x, axis, block), b.element(wide));
   Value zero = n.has(2) ? spread(b, n[2], x, axis, block) : b.none();
-  Value quotient = wide / scale;
-  // Half types round the quotient.
-  if (b.isFloat(x) && b.element(x) != b.element(wide))
-    quotient = b.to(b.to(quotient, b.element(x)), b.element(wide));
-  return saturate(b, quotient, zero, to);
+  return saturate(b, wide / scale, zero, to); // once: a quotient of a half type would be rounded twice
 }
 
 Value dequantize(Builder &b, const Node &n) {
