@@ -111,6 +111,7 @@ private:
   LogicalResult visitInstanceNorm(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitAsStrided(const AtenOp &op, Value name);
   LogicalResult visitResize(const AtenOp &op, Value name);
+  Value inOrderOfMemory(const AtenOp &op, Value root);
   void visitDeterminant(const AtenOp &op);
   void visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name);
   void returnWrites();
@@ -266,13 +267,38 @@ LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> n
                  succeeded(aliases.write(builder, op.loc(), varianceName, update->getResult(4))));
 }
 
+/// A view of `root` with its dimensions in the order of memory, where that has no gaps.
+Value Functionalizer::inOrderOfMemory(const AtenOp &op, Value root) {
+  Shape sizes = getShape(root), steps = strides.of(root), ordered;
+  SmallVector<int64_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (!llvm::all_of(steps, [](AffineExpr step) { return getConstant(step).has_value(); }))
+    return {};
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) { return *getConstant(steps[a]) > *getConstant(steps[b]); });
+  for (int64_t dim : order)
+    ordered.push_back(sizes[dim]);
+  Type type = makeTensorType(ordered, getElementTypeOrSelf(root));
+  Operation *view = Call("permute.default")
+                        .set("self", aliases.read(builder, root))
+                        .set("dims", builder.getDenseI64ArrayAttr(order))
+                        .create(builder, op.loc(), type);
+  Shape dense = contiguousStrides(ordered, op->getContext());
+  for (auto [dim, step] : llvm::zip(order, dense))
+    if (getConstant(sizes[dim]) != 1 && !isEqual(steps[dim], step))
+      return view->erase(), Value();
+  aliases.addView(view, root);
+  return view->getResult(0);
+}
+
 /// Counts in memory, not in its argument: make it a view of the whole memory.
 LogicalResult Functionalizer::visitAsStrided(const AtenOp &op, Value name) {
   Value root = aliases.rootOf(name);
-  if (!strides.isContiguous(root))
-    return op->emitError() << "cannot compile " << op->getName() << " of a tensor that is not contiguous";
   if (root != name && op.isNone("storage_offset"))
     return op->emitError() << "cannot compile " << op->getName() << " of a view without storage_offset";
+  if (!strides.isContiguous(root))
+    root = inOrderOfMemory(op, root);
+  if (!root)
+    return op->emitError() << "cannot compile " << op->getName() << " of a tensor that is not contiguous";
   op->setOperand(0, aliases.read(builder, root));
   aliases.addView(op.operation(), root);
   return success();

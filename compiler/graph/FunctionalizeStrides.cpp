@@ -203,6 +203,19 @@ Shape Strides::ofPointwise(Operation *op) const {
   return dense;
 }
 
+/// Channels innermost: where a memory format asks for it, whatever the operands' order is.
+static std::optional<Shape> channelsLastStrides(const aten::AtenOp &op, Value result) {
+  bool isAsked = op.hasArgument("memory_format") && op.string("memory_format").contains("channels_last");
+  Shape sizes = getShape(result);
+  if (!isAsked || sizes.size() < 3)
+    return std::nullopt;
+  Shape ordered = sizes;
+  std::rotate(ordered.begin() + 1, ordered.begin() + 2, ordered.end());
+  Shape strides = contiguousStrides(ordered, op->getContext());
+  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
+  return strides;
+}
+
 void Strides::visit(Operation *op) {
   if (!aten::AtenOp::isKnown(op) || op->getNumOperands() == 0)
     return;
@@ -215,6 +228,10 @@ void Strides::visit(Operation *op) {
     if (!isa<RankedTensorType>(result.getType()))
       continue;
     bool isSameAsFirst = result.getType() == op->getOperand(0).getType();
+    if (auto strides = channelsLastStrides(call, result)) {
+      remember(result, *strides);
+      continue;
+    }
     bool isView = call.schema().isView() || call.schema().has(aten::Mark::InplaceView);
     if (!isView && call.schema().mutates() && isSameAsFirst)
       remember(result, of(op->getOperand(0)));
