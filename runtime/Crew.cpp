@@ -42,7 +42,13 @@ void Crew::refill(Team &team, double workNs) {
   activity.wakeups.fetch_add(pool->refill(team, workNs * pace, terms.mode), std::memory_order_relaxed);
 }
 
-static void runWithOpenMP(Crew::Body body, void *data, const ThreadTerms &terms) {
+/// For a thread that stays until the region ends.
+static void stay(Member &member, Body body, void *data) {
+  for (int64_t tasks; (tasks = body(data, member)) != kNothingLeft;)
+    member.await(tasks);
+}
+
+static void runWithOpenMP(Body body, void *data, const ThreadTerms &terms) {
   Team team = {};
   team.threads = terms.threads;
   team.callerPatience = 50'000;
@@ -50,8 +56,8 @@ static void runWithOpenMP(Crew::Body body, void *data, const ThreadTerms &terms)
   team.data = data;
   auto enter = [](void *opaque, int32_t thread) {
     Team &team = *static_cast<Team *>(opaque);
-    Member member = {&team, nullptr, thread};
-    team.body(team.data, member);
+    Member member = {&team, thread, kFirstStep, nullptr};
+    stay(member, team.body, team.data);
   };
   OpenMP::get().parallel(terms.threads, enter, &team);
 }
@@ -64,12 +70,12 @@ void Crew::run(Body body, void *data, int64_t tasks, double workNs, bool isLast)
   bool isShared = pool && isWorthSharing(workNs);
   workNs *= pace > 0 ? pace : 1;
   Team *team = isShared ? pool->form(terms.threads, terms.processors, workNs, terms.mode) : nullptr;
-  Member caller = {team, nullptr, 0};
+  Member caller = {team, 0, kFirstStep, nullptr};
   if (!team)
-    return body(data, caller);
+    return stay(caller, body, data);
   haveLeft = 0;
   activity.wakeups.fetch_add(pool->open(*team, body, data, workNs, terms.mode), std::memory_order_relaxed);
-  body(data, caller);
+  stay(caller, body, data);
   caller.await(tasks);
   most = std::max(most, 1 + team->arrived.load(std::memory_order_relaxed));
   pool->dismiss(*team, begun, isLast, terms.mode);

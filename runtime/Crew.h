@@ -25,9 +25,8 @@ public:
   ~Crew();
   Crew(const Crew &) = delete;
 
-  /// Runs body(data, member) on as many threads as such work is worth; returns when all tasks are done, and nobody
-  /// touches what they share any more.
-  using Body = void (*)(void *data, Member &member);
+  /// Runs the body on as many threads as such work is worth; returns when all tasks are done, and nobody touches what
+  /// they share any more.
   void run(Body body, void *data, int64_t tasks, double workNs, bool isLast);
 
   /// The caller, between two steps: workers that have fallen asleep are called again if what is left is worth it.

@@ -20,7 +20,8 @@ struct Region {
   int32_t first, last; ///< the steps of the region
   void *const *arguments; ///< of the first of them
 
-  void run(Member &member);
+  /// As a Body.
+  int64_t run(Member &member);
   /// The thread's part of a step; how many tasks it has done.
   int64_t runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
   void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
@@ -116,34 +117,37 @@ int64_t Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker
   return done;
 }
 
-void Region::run(Member &member) {
+int64_t Region::run(Member &member) {
   const Program &program = *frame.program;
+  if (member.step == kFirstStep) {
+    member.step = first;
+    member.arguments = arguments;
+  }
   int32_t faultCode = 0;
   ptc_worker worker = {frame.scratch.data + member.thread * frame.scratchBytes, &faultCode, 0, member.thread};
   Team *team = member.team;
-  void *const *arguments = this->arguments;
-  for (int32_t i = first; i < last; ++i) {
+  for (int32_t &i = member.step; i < last; ++i) {
     const StepPlan &plan = frame.steps[i];
     worker.kept = 0;
     if (!team) {
       if (plan.tasks > 0)
-        runTasks(i, arguments, worker, 0, plan.tasks);
+        runTasks(i, member.arguments, worker, 0, plan.tasks);
     } else {
       if (plan.barrierBefore) {
-        if (!member.await(plan.tasksBefore))
-          return;
+        if (team->done.load(std::memory_order_acquire) < plan.tasksBefore)
+          return plan.tasksBefore;
         if (member.thread == 0)
           crew.refill(*team, frame.workOf(i, last));
       }
       // One that comes late goes on where the others are.
       if (team->done.load(std::memory_order_relaxed) < plan.awaited)
-        if (int64_t done = runStep(i, arguments, worker, team->threads))
+        if (int64_t done = runStep(i, member.arguments, worker, team->threads))
           team->add(done, plan.awaited);
     }
     if (i < program.launchCount)
-      arguments += program.launches[i].argCount;
+      member.arguments += program.launches[i].argCount;
   }
-  member.leave();
+  return kNothingLeft;
 }
 
 /// Runs steps first to last on the threads; the first fault among them.
@@ -153,7 +157,7 @@ static uint64_t runRegion(Frame &frame, Crew &crew, bool isProfiled, int32_t fir
   for (int32_t i = 0; i < std::min(first, frame.program->launchCount); ++i)
     arguments += frame.program->launches[i].argCount;
   Region region{frame, crew, {kNoFault}, isProfiled, first, last, arguments};
-  auto run = [](void *opaque, Member &member) { static_cast<Region *>(opaque)->run(member); };
+  auto run = [](void *opaque, Member &member) { return static_cast<Region *>(opaque)->run(member); };
   const StepPlan &end = frame.steps[last - 1];
   crew.run(run, &region, end.tasksBefore + end.tasks, frame.workOf(first, last), last == frame.steps.count);
   return region.fault.load(std::memory_order_relaxed);

@@ -46,16 +46,14 @@ void Team::add(int64_t tasks, int64_t awaited) {
   wake(wakeups, INT32_MAX);
 }
 
-bool Member::await(int64_t tasks) {
+void Member::await(int64_t tasks) {
   auto isDone = [&] { return team->done.load(std::memory_order_seq_cst) >= tasks; };
   if (isDone())
-    return true;
-  if (worker)
-    return waitAsWorker(tasks);
+    return;
   Spinner spinner(team->callerPatience);
   while (spinner.pause())
     if (isDone())
-      return true;
+      return;
   team->sleepers.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
     uint32_t seen = team->wakeups.load(std::memory_order_seq_cst);
@@ -64,30 +62,6 @@ bool Member::await(int64_t tasks) {
     sleepWhile(team->wakeups, seen);
   }
   team->sleepers.fetch_sub(1, std::memory_order_seq_cst);
-  return true;
-}
-
-void Member::leave() {
-  if (worker)
-    waitAsWorker(INT64_MAX);
-}
-
-/// While it is Waiting the caller may dismiss the worker and end the region: only the team's count is looked at.
-bool Member::waitAsWorker(int64_t tasks) {
-  uint32_t place = placeOf(worker->word.load(std::memory_order_relaxed));
-  uint32_t waiting = wordOf(Duty::Waiting, place);
-  Spinner spinner(team->workerPatience);
-  worker->word.store(waiting, std::memory_order_release);
-  do {
-    uint32_t word = worker->word.load(std::memory_order_relaxed);
-    if (word != waiting)
-      return false;
-    if (team->done.load(std::memory_order_acquire) >= tasks)
-      return worker->word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel);
-  } while (spinner.pause());
-  if (worker->word.compare_exchange_strong(waiting, wordOf(Duty::Idle), std::memory_order_relaxed))
-    team->left.fetch_add(1, std::memory_order_relaxed);
-  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,13 +124,35 @@ void Pool::enter(Worker &worker, uint32_t word) {
     return;
   Team &team = teams[teamOf(place)];
   team.arrived.fetch_add(1, std::memory_order_relaxed);
-  Member member = {&team, &worker, threadOf(place)};
-  team.body(team.data, member);
+  Member member = {&team, threadOf(place), kFirstStep, nullptr};
+  while (wait(worker, team, team.body(team.data, member))) {
+  }
   int64_t wall = now(), cpu = processorTime();
   if (wall - worker.wallReference - (cpu - worker.cpuReference) > kDisplacedNs)
     hold(worker, wall);
   worker.wallReference = wall;
   worker.cpuReference = cpu;
+}
+
+/// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's count
+/// is looked at.
+bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
+  if (team.done.load(std::memory_order_acquire) >= tasks)
+    return true;
+  uint32_t place = placeOf(worker.word.load(std::memory_order_relaxed));
+  uint32_t waiting = wordOf(Duty::Waiting, place);
+  Spinner spinner(team.workerPatience);
+  worker.word.store(waiting, std::memory_order_release);
+  do {
+    uint32_t word = worker.word.load(std::memory_order_relaxed);
+    if (word != waiting)
+      return false;
+    if (team.done.load(std::memory_order_acquire) >= tasks)
+      return worker.word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel);
+  } while (spinner.pause());
+  if (worker.word.compare_exchange_strong(waiting, wordOf(Duty::Idle), std::memory_order_relaxed))
+    team.left.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 /// Somebody else runs where the worker did. A task that it has begun would wait there, and the caller for it; so it is
@@ -240,7 +236,7 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   return nullptr;
 }
 
-int32_t Pool::open(Team &team, void (*body)(void *, Member &), void *data, double workNs, WaitMode mode) {
+int32_t Pool::open(Team &team, Body body, void *data, double workNs, WaitMode mode) {
   team.done.store(0, std::memory_order_relaxed);
   team.arrived.store(0, std::memory_order_relaxed);
   team.left.store(0, std::memory_order_relaxed);

@@ -29,22 +29,24 @@ constexpr int32_t kMaxThreads = 1024;
 struct Team;
 struct Worker;
 
-/// A thread's place in a team.
+/// A thread's place in a team, and where it is in the region.
 struct Member {
   Team *team;
-  Worker *worker; ///< null: it stays until the region ends
   int32_t thread;
+  int32_t step;           ///< that it goes on with; kFirstStep: it begins
+  void *const *arguments; ///< of that step
 
-  /// Waits until so many of the region's tasks are done, and what they wrote can be read. False when the thread has
-  /// left: it must not touch the region any more.
-  bool await(int64_t tasks);
-
-  /// To be called when the thread has nothing more to do.
-  void leave();
-
-private:
-  bool waitAsWorker(int64_t tasks);
+  /// Waits until so many of the region's tasks are done, and what they wrote can be read. For threads that stay until
+  /// the region ends: the caller, and those of an OpenMP runtime.
+  void await(int64_t tasks);
 };
+
+/// Works on a region until tasks of others have to be done first. How many have to be: all that are counted, where
+/// nothing is left to do. Workers wait outside of it, in code of the pool: the library that called them may be unloaded
+/// as soon as the region has ended.
+using Body = int64_t (*)(void *data, Member &member);
+constexpr int64_t kNothingLeft = INT64_MAX;
+constexpr int32_t kFirstStep = -1;
 
 /// The threads of one region. Member 0 is the caller.
 struct Team {
@@ -57,7 +59,7 @@ struct Team {
   int32_t threads;    ///< the caller's included
   int32_t called;     ///< workers that were called
   int64_t callerPatience, workerPatience; ///< ns of a wait that are spent spinning
-  void (*body)(void *data, Member &member);
+  Body body;
   void *data;
   int16_t workers[kMaxThreads]; ///< of each thread, plus 1; 0: none was called
 
@@ -94,7 +96,7 @@ public:
   /// alone. `processors`: that there are for calls of this kind.
   Team *form(int32_t threads, int32_t processors, double workNs, WaitMode mode);
   /// Publishes the region, and calls workers. How many had to be woken.
-  int32_t open(Team &team, void (*body)(void *, Member &), void *data, double workNs, WaitMode mode);
+  int32_t open(Team &team, Body body, void *data, double workNs, WaitMode mode);
   /// Calls workers in place of those that have left, for what is left of the work.
   int32_t refill(Team &team, double workNs, WaitMode mode);
   /// Ends the region: workers that are still on their way, or wait, are not there any more.
@@ -111,13 +113,12 @@ private:
   void idle(Worker &worker);
   void sleep(Worker &worker);
   void enter(Worker &worker, uint32_t word);
+  bool wait(Worker &worker, Team &team, int64_t tasks);
   void hold(Worker &worker, int64_t time);
   void noteWake(int64_t took);
   int32_t assign(Team &team, Duty from, int32_t most, WaitMode mode);
   void grow(int32_t size);
   bool wakesSleepers(double workNs, WaitMode mode) const;
-
-  friend struct Member;
 
   static constexpr int32_t kTeams = 64;
   static constexpr int64_t kLeastPatienceNs = 50'000, kMostPatienceNs = 1'000'000;

@@ -26,6 +26,7 @@ class Row:
     dynamic: tuple[dict[int, Any] | None, ...] | None = None
     other: tuple[Make, ...] | None = None  # inputs of other sizes, for dynamic rows
     tolerance: tuple[float, float] | None = None
+    of_these_sizes: bool = False  # other sizes are another matter: the row is not tried with symbolic ones
 
 
 def op(name: str, function: Callable[..., Any], *inputs: Make, **options: Any) -> Row:

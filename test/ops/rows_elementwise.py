@@ -120,7 +120,8 @@ NUMBERS = {
                                            for v in ((a.abs(), torch.tensor(n)), (torch.tensor(n), a.abs()))],
 }  # fmt: skip
 halves = [
-    op(f"{name}.{n}.{str(dtype)[6:]}", lambda a, b, f=f, n=n: f(a, b, n), x(8, 32, dtype=dtype), x(8, 32, dtype=dtype), tolerance=(0, 0))
+    op(f"{name}.{n}.{str(dtype)[6:]}", lambda a, b, f=f, n=n: f(a, b, n), x(8, 32, dtype=dtype), x(8, 32, dtype=dtype), tolerance=(0, 0),
+       of_these_sizes=True)
     for name, f in NUMBERS.items() for n in (0.1, 2.7, -1.1) for dtype in (torch.bfloat16, torch.float16)
 ]  # fmt: skip
 

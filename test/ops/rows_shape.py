@@ -62,7 +62,8 @@ views = [
     op("diag", lambda a: torch.diag(a, 1), x(3)),
     op("diag_embed", lambda a: torch.diag_embed(a, -1, 0, 2), x(2, 3)),
     op("as_strided", lambda a: a.as_strided((2, 2), (3, 1), 1), x(12)),
-    op("as_strided.channels_last", lambda a: a.contiguous(memory_format=torch.channels_last).as_strided((4, 5), (2, 3), 1), x(2, 3, 4, 5)),
+    op("as_strided.channels_last", lambda a: a.contiguous(memory_format=torch.channels_last).as_strided((4, 5), (2, 3), 1),
+       x(2, 3, 4, 5), of_these_sizes=True),
     op("unfold", lambda a: a.unfold(1, 3, 2), x(2, 9)),
     op("trace", torch.trace, x(3, 4)),
 ]

@@ -131,7 +131,8 @@ static Dims lastDims(T x, size_t count) {
 /// vectors of 32 bytes or less than one (docs/precision.md).
 static T inverseDeviation(B &b, T x, DimsRef dims, const Moments &m, double eps) {
   auto count = getConstant(b.count(x, dims));
-  int64_t lanes = 32 / (b.declaredType().getIntOrFloatBitWidth() / 8);
+  auto type = llvm::dyn_cast<mlir::FloatType>(b.declaredType());
+  int64_t lanes = 256 / (type ? type.getWidth() : 32); // other types are refused elsewhere
   bool isTail = count && *count > lanes && *count % lanes != 0;
   return b.rsqrt((isTail ? m.variance : m.variance + b.square(m.mean) * 0.0) + eps);
 }

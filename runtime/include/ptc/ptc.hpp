@@ -251,8 +251,9 @@ public:
   /// Starts the model's random numbers anew.
   void seed(uint64_t value) { check(api_->set_seed(context_.get(), value)); }
 
-  /// How many threads a call may use; 0: what the OpenMP runtime says.
+  /// How many threads a call may use; 0: as many as OMP_NUM_THREADS or an OpenMP runtime says, else one a processor.
   void setThreads(int32_t count) { check(api_->set_threads(context_.get(), count)); }
+  void setWaiting(ptc_waiting waiting) { check(api_->set_waiting(context_.get(), waiting)); }
   ptc_memory memory() const {
     ptc_memory memory;
     check(api_->memory(context_.get(), &memory));
