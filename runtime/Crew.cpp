@@ -77,7 +77,7 @@ void Crew::run(Body body, void *data, int64_t tasks, double workNs, bool isLast)
   activity.wakeups.fetch_add(pool->open(*team, body, data, workNs, terms.mode), std::memory_order_relaxed);
   stay(caller, body, data);
   caller.await(tasks);
-  most = std::max(most, 1 + team->arrived.load(std::memory_order_relaxed));
+  most = std::max(most, std::min(1 + team->arrived.load(std::memory_order_relaxed), team->threads));
   pool->dismiss(*team, begun, isLast, terms.mode);
 }
 

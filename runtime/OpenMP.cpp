@@ -69,7 +69,9 @@ bool OpenMP::use(void *library, const char *path) {
 
 bool OpenMP::useLoaded() {
   auto isOne = [](const char *path, void *) { return isOpenMPName(path); };
-  auto use = [](void *library, const char *path, void *data) { return static_cast<OpenMP *>(data)->use(library, path); };
+  auto use = [](void *library, const char *path, void *openmp) {
+    return static_cast<OpenMP *>(openmp)->use(library, path);
+  };
   return findLoaded(isOne, use, this);
 }
 

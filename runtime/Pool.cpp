@@ -134,8 +134,8 @@ void Pool::enter(Worker &worker, uint32_t word) {
   worker.cpuReference = cpu;
 }
 
-/// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's count
-/// is looked at.
+/// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's
+/// count is looked at.
 bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
   if (team.done.load(std::memory_order_acquire) >= tasks)
     return true;
@@ -158,7 +158,7 @@ bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
 /// Somebody else runs where the worker did. A task that it has begun would wait there, and the caller for it; so it is
 /// left alone for a while, and longer where that happens again at once.
 void Pool::hold(Worker &worker, int64_t time) {
-  constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 320'000'000;
+  constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
   bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < 2 * worker.holdNs;
   worker.holdNs = isAgain ? std::min(2 * worker.holdNs, kMostHoldNs) : kLeastHoldNs;
   worker.heldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
@@ -247,7 +247,7 @@ int32_t Pool::open(Team &team, Body body, void *data, double workNs, WaitMode mo
   if (mode == WaitMode::Passive) {
     team.callerPatience = team.workerPatience = kPassiveSpinNs;
   } else if (mode == WaitMode::Adaptive) {
-    team.callerPatience = std::clamp<int64_t>(wakeNs.load(std::memory_order_relaxed), kLeastPatienceNs, kMostPatienceNs);
+    team.callerPatience = std::clamp(wakeNs.load(std::memory_order_relaxed), kLeastPatienceNs, kMostPatienceNs);
     // The caller has to wake all those that fell asleep, one by one.
     team.workerPatience = kMostPatienceNs;
   }
