@@ -115,9 +115,10 @@ bool ptc_context::setFunction(const char *name, Function function) {
 
 ThreadTerms ptc_context::threadTerms() const {
   int32_t count = __atomic_load_n(&threads, __ATOMIC_RELAXED), mode = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+  int32_t processors = countProcessors();
   ThreadTerms terms;
-  terms.processors = std::max(countProcessors(), count); // who asks for more gets more
-  terms.threads = count > 0 ? count : defaultThreads();
+  terms.processors = std::max(processors, count); // who asks for more gets more
+  terms.threads = count > 0 ? count : defaultThreads(processors);
   terms.mode = mode == 0 ? defaultWaitMode() : static_cast<WaitMode>(mode - 1);
   return terms;
 }

@@ -12,7 +12,7 @@ namespace ptc::runtime {
 constexpr double kLeastNs = 15'000;
 
 bool Crew::isWorthSharing(double workNs) const {
-  return terms.mode == WaitMode::Active || workNs * (pace > 0 ? pace : 1) >= kLeastNs;
+  return terms.mode == WaitMode::Active || paced(workNs) >= kLeastNs;
 }
 
 Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity)
@@ -39,7 +39,7 @@ void Crew::refill(Team &team, double workNs) {
   if (!pool || left == haveLeft)
     return;
   haveLeft = left;
-  activity.wakeups.fetch_add(pool->refill(team, workNs * pace, terms.mode), std::memory_order_relaxed);
+  activity.wakeups.fetch_add(pool->refill(team, paced(workNs), terms.mode), std::memory_order_relaxed);
 }
 
 /// For a thread that stays until the region ends.
@@ -68,7 +68,7 @@ void Crew::run(Body body, void *data, int64_t tasks, double workNs, bool isLast)
     return runWithOpenMP(body, data, terms);
   }
   bool isShared = pool && isWorthSharing(workNs);
-  workNs *= pace > 0 ? pace : 1;
+  workNs = paced(workNs);
   Team *team = isShared ? pool->form(terms.threads, terms.processors, workNs, terms.mode) : nullptr;
   Member caller = {team, 0, kFirstStep, nullptr};
   if (!team)

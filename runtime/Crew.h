@@ -33,6 +33,8 @@ public:
   void refill(Team &team, double workNs);
 
 private:
+  /// Nanoseconds here of so many estimated ones.
+  double paced(double workNs) const { return pace > 0 ? workNs * pace : workNs; }
   bool isWorthSharing(double workNs) const;
 
   const ThreadTerms &terms;

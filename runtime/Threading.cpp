@@ -97,12 +97,12 @@ int32_t countProcessors() {
   return Settings::quota ? std::min(count, Settings::quota) : count;
 }
 
-int32_t defaultThreads() {
+int32_t defaultThreads(int32_t processors) {
   readSettings();
   int32_t count = OpenMP::get().maxThreads();
   if (count == 0 && Settings::threads > 0)
     return Settings::threads;
-  return Settings::threads == 0 ? std::min(count ? count : kMaxThreads, countProcessors()) : count;
+  return Settings::threads == 0 ? std::min(count ? count : kMaxThreads, processors) : count;
 }
 
 } // namespace ptc::runtime

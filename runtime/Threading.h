@@ -12,8 +12,8 @@ bool usesOpenMP();
 int32_t countProcessors();
 
 /// As many as the calling thread's OpenMP runtime would give it, where the process has one; else OMP_NUM_THREADS, else
-/// a thread for each processor.
-int32_t defaultThreads();
+/// a thread for each of the processors.
+int32_t defaultThreads(int32_t processors);
 
 /// PTC_WAIT: passive, adaptive or active.
 WaitMode defaultWaitMode();
