@@ -5,6 +5,7 @@
 #include "runtime/Execute.h"
 #include "runtime/Strided.h"
 #include "runtime/Tensor.h"
+#include "runtime/Threading.h"
 
 #include <algorithm>
 #include <string.h>
@@ -12,6 +13,24 @@
 namespace ptc::runtime {
 
 namespace {
+/// The right to run a call. A model that calls functions of the program's has it at any time: they may wait for another
+/// call.
+class Turn {
+public:
+  explicit Turn(const Program &program) : pool(program.externalCount || usesOpenMP() ? nullptr : Pool::get()) {
+    if (pool && !pool->turns.tryEnter())
+      pool->turns.enter(callsAtATime());
+  }
+  ~Turn() {
+    if (pool)
+      pool->turns.leave();
+  }
+  Turn(const Turn &) = delete;
+
+private:
+  Pool *pool;
+};
+
 /// A frame for the length of one call.
 class FrameLease {
 public:
@@ -217,6 +236,7 @@ static ptc_status checkOutputCount(const Program &program, const void *outputs, 
 
 ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs, int32_t outputCount, Error &error) {
   const Program &program = *context.program;
+  Turn turn(program);
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
@@ -236,6 +256,7 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
   const Program &program = *context.program;
   for (int32_t i = 0; outputs && i < outputCount; ++i)
     outputs[i] = nullptr;
+  Turn turn(program);
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");

@@ -4,35 +4,8 @@
 
 #include <algorithm>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-
-// Older C libraries keep these in libpthread, which a model does not ask for: then callers work alone.
-extern "C" {
-#pragma weak pthread_create
-#pragma weak pthread_join
-#pragma weak pthread_setname_np
-#pragma weak pthread_sigmask
-}
 
 namespace ptc::runtime {
-
-//===----------------------------------------------------------------------===//
-// Words
-//===----------------------------------------------------------------------===//
-
-constexpr uint32_t kDutyBits = 4, kThreadBits = 12;
-static_assert(kMaxThreads <= 1 << kThreadBits);
-
-static Duty dutyOf(uint32_t word) { return static_cast<Duty>(word & ((1 << kDutyBits) - 1)); }
-static uint32_t wordOf(Duty duty) { return static_cast<uint32_t>(duty); }
-static uint32_t placeOf(uint32_t word) { return word >> kDutyBits; }
-static uint32_t wordOf(Duty duty, uint32_t place) { return place << kDutyBits | wordOf(duty); }
-static uint32_t makePlace(int64_t team, int32_t thread) {
-  return static_cast<uint32_t>(team) << kThreadBits | static_cast<uint32_t>(thread);
-}
-static int32_t threadOf(uint32_t place) { return static_cast<int32_t>(place & ((1 << kThreadBits) - 1)); }
-static int32_t teamOf(uint32_t place) { return static_cast<int32_t>(place >> kThreadBits); }
 
 //===----------------------------------------------------------------------===//
 // Members
@@ -65,108 +38,14 @@ void Member::await(int64_t tasks) {
 }
 
 //===----------------------------------------------------------------------===//
-// Workers
+// Calls
 //===----------------------------------------------------------------------===//
 
-void Pool::work(Worker &worker) {
-  worker.wallReference = now();
-  worker.cpuReference = processorTime();
-  for (;;) {
-    uint32_t word = worker.word.load(std::memory_order_acquire);
-    switch (dutyOf(word)) {
-    case Duty::Asleep:
-      sleep(worker);
-      break;
-    case Duty::Idle:
-      idle(worker);
-      break;
-    case Duty::Called:
-      enter(worker, word);
-      break;
-    default:
-      return;
-    }
-  }
+void Price::note(int64_t took) {
+  int64_t known = ns.load(std::memory_order_relaxed);
+  int64_t next = known ? known + std::clamp(took - known, -known, known) / 4 : std::min(took, kMostAtFirst);
+  ns.store(next, std::memory_order_relaxed);
 }
-
-/// Calls that follow each other find their workers awake.
-void Pool::idle(Worker &worker) {
-  Spinner spinner(spinNs.load(std::memory_order_relaxed));
-  uint32_t idle = wordOf(Duty::Idle);
-  while (worker.word.load(std::memory_order_relaxed) == idle)
-    if (!spinner.pause()) {
-      if (spinner.wasDisplaced())
-        hold(worker, now());
-      worker.word.compare_exchange_strong(idle, wordOf(Duty::Asleep), std::memory_order_relaxed);
-      return;
-    }
-}
-
-void Pool::sleep(Worker &worker) {
-  worker.cpuReference = processorTime();
-  while (worker.word.load(std::memory_order_relaxed) == wordOf(Duty::Asleep))
-    sleepWhile(worker.word, wordOf(Duty::Asleep));
-  worker.wallReference = now();
-  if (int64_t called = worker.calledAt.exchange(0, std::memory_order_relaxed))
-    noteWake(worker.wallReference - called);
-}
-
-/// One that came late because its processor was taken says little: the price moves by a quarter at most.
-void Pool::noteWake(int64_t took) {
-  int64_t known = wakeNs.load(std::memory_order_relaxed);
-  int64_t next = known ? known + std::clamp(took - known, -known, known) / 4 : std::min(took, kFirstWakeNs);
-  wakeNs.store(next, std::memory_order_relaxed);
-}
-
-void Pool::enter(Worker &worker, uint32_t word) {
-  uint32_t place = placeOf(word);
-  if (!worker.word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel))
-    return;
-  Team &team = teams[teamOf(place)];
-  team.arrived.fetch_add(1, std::memory_order_relaxed);
-  Member member = {&team, threadOf(place), kFirstStep, nullptr};
-  while (wait(worker, team, team.body(team.data, member))) {
-  }
-  int64_t wall = now(), cpu = processorTime();
-  if (wall - worker.wallReference - (cpu - worker.cpuReference) > kDisplacedNs)
-    hold(worker, wall);
-  worker.wallReference = wall;
-  worker.cpuReference = cpu;
-}
-
-/// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's
-/// count is looked at.
-bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
-  if (team.done.load(std::memory_order_acquire) >= tasks)
-    return true;
-  uint32_t place = placeOf(worker.word.load(std::memory_order_relaxed));
-  uint32_t waiting = wordOf(Duty::Waiting, place);
-  Spinner spinner(team.workerPatience);
-  worker.word.store(waiting, std::memory_order_release);
-  do {
-    uint32_t word = worker.word.load(std::memory_order_relaxed);
-    if (word != waiting)
-      return false;
-    if (team.done.load(std::memory_order_acquire) >= tasks)
-      return worker.word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel);
-  } while (spinner.pause());
-  if (worker.word.compare_exchange_strong(waiting, wordOf(Duty::Idle), std::memory_order_relaxed))
-    team.left.fetch_add(1, std::memory_order_relaxed);
-  return false;
-}
-
-/// Somebody else runs where the worker did. A task that it has begun would wait there, and the caller for it; so it is
-/// left alone for a while, and longer where that happens again at once.
-void Pool::hold(Worker &worker, int64_t time) {
-  constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
-  bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < 2 * worker.holdNs;
-  worker.holdNs = isAgain ? std::min(2 * worker.holdNs, kMostHoldNs) : kLeastHoldNs;
-  worker.heldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
-}
-
-//===----------------------------------------------------------------------===//
-// Callers
-//===----------------------------------------------------------------------===//
 
 int64_t Pool::begin() {
   callers.fetch_add(1, std::memory_order_relaxed);
@@ -191,12 +70,18 @@ constexpr int32_t kRow = 2;
 /// after the other, as it is then awake for those that follow.
 ///
 /// The price is measured where workers are woken; so one is woken now and then although it does not seem to pay.
-bool Pool::wakesSleepers(double workNs, WaitMode mode) const {
-  constexpr int64_t kPricesBetweenTrials = 64;
-  int64_t price = wakeNs.load(std::memory_order_relaxed);
-  return mode == WaitMode::Active || workNs > 2.0 * static_cast<double>(price) ||
-         (mode == WaitMode::Adaptive && inRow.load(std::memory_order_relaxed) >= kRow) ||
-         now() - lastWake.load(std::memory_order_relaxed) > kPricesBetweenTrials * price;
+bool Pool::wakesSleepers(double workNs, WaitMode mode) {
+  constexpr double kWorthWaking = 2, kPricesBetweenTrials = 64;
+  double price = waking.get() + callingAwake.get();
+  if (mode == WaitMode::Active || workNs > kWorthWaking * price ||
+      (mode == WaitMode::Adaptive && inRow.load(std::memory_order_relaxed) >= kRow))
+    return true;
+  auto alone = static_cast<double>(aloneNs.fetch_add(static_cast<int64_t>(workNs), std::memory_order_relaxed));
+  return alone > kPricesBetweenTrials * price;
+}
+
+static bool isHeld(const Worker &worker, int64_t time, WaitMode mode) {
+  return mode != WaitMode::Active && worker.heldUntil.load(std::memory_order_relaxed) > time;
 }
 
 Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mode) {
@@ -207,7 +92,7 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   int64_t time = now();
   int32_t awake = 0, held = 0, count = size.load(std::memory_order_acquire);
   for (int32_t i = 0; i < count; ++i) {
-    if (workers[i].heldUntil.load(std::memory_order_relaxed) > time && mode != WaitMode::Active)
+    if (isHeld(workers[i], time, mode))
       ++held;
     else
       awake += dutyOf(workers[i].word.load(std::memory_order_relaxed)) == Duty::Idle;
@@ -216,10 +101,9 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   if (!wakesSleepers(workNs, mode)) {
     most = std::min(most, awake);
   } else if (mode != WaitMode::Active && most > awake) {
-    // Each that is woken costs the caller a system call: c n + work / (n + 1) is least where (n + 1)^2 = work / c.
-    constexpr double kWakeCallNs = 3000;
+    // Each that is woken takes the caller c: c n + work / (n + 1) is least where (n + 1)^2 = work / c.
     int32_t paying = awake;
-    while (paying < most && kWakeCallNs * (paying + 1) * (paying + 1) < workNs)
+    while (paying < most && callingAwake.get() * (paying + 1) * (paying + 1) < workNs)
       ++paying;
     most = paying;
   }
@@ -247,7 +131,7 @@ int32_t Pool::open(Team &team, Body body, void *data, double workNs, WaitMode mo
   if (mode == WaitMode::Passive) {
     team.callerPatience = team.workerPatience = kPassiveSpinNs;
   } else if (mode == WaitMode::Adaptive) {
-    team.callerPatience = std::clamp(wakeNs.load(std::memory_order_relaxed), kLeastPatienceNs, kMostPatienceNs);
+    team.callerPatience = std::clamp(static_cast<int64_t>(waking.get()), kLeastPatienceNs, kMostPatienceNs);
     // The caller has to wake all those that fell asleep, one by one.
     team.workerPatience = kMostPatienceNs;
   }
@@ -283,8 +167,7 @@ int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
   for (int32_t i = 0; i < count && found < most; ++i) {
     Worker &worker = workers[i];
     uint32_t word = wordOf(from);
-    if (worker.word.load(std::memory_order_relaxed) != word ||
-        (worker.heldUntil.load(std::memory_order_relaxed) > time && mode != WaitMode::Active))
+    if (worker.word.load(std::memory_order_relaxed) != word || isHeld(worker, time, mode))
       continue;
     while (thread < team.threads && team.workers[thread])
       ++thread;
@@ -297,11 +180,15 @@ int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
       continue;
     team.workers[thread] = static_cast<int16_t>(i + 1);
     ++found;
-    if (from == Duty::Asleep)
+    if (from == Duty::Asleep) {
       wake(worker.word, 1);
+      int64_t called = now();
+      callingAwake.note(called - time);
+      time = called;
+    }
   }
   if (from == Duty::Asleep && found > 0)
-    lastWake.store(time, std::memory_order_relaxed);
+    aloneNs.store(0, std::memory_order_relaxed);
   team.called += found;
   busy.fetch_add(found, std::memory_order_relaxed);
   return found;
@@ -335,67 +222,6 @@ void Pool::dismiss(Team &team, int64_t begun, bool isLast, WaitMode mode) {
   }
   busy.fetch_sub(team.called, std::memory_order_relaxed);
   team.isTaken.store(0, std::memory_order_release);
-}
-
-//===----------------------------------------------------------------------===//
-// Threads
-//===----------------------------------------------------------------------===//
-
-/// A thread that cannot be started is not missed: the others do its work.
-void Pool::startWorkers(int32_t wanted) {
-  constexpr int64_t kRetryNs = 1'000'000'000;
-  constexpr size_t kStackBytes = 2 << 20;
-  wanted = std::min(wanted, kMaxThreads);
-  if (!pthread_create || !pthread_join || !pthread_setname_np || !pthread_sigmask)
-    return;
-  if (size.load(std::memory_order_relaxed) >= wanted || now() < growAfter.load(std::memory_order_relaxed))
-    return;
-  Guard guard(mutex);
-  pthread_attr_t attributes;
-  if (isClosing.load(std::memory_order_relaxed) || pthread_attr_init(&attributes))
-    return;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all, before; // signals are the program's threads' business
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int32_t count = size.load(std::memory_order_relaxed);
-  for (; count < wanted; ++count) {
-    auto run = [](void *opaque) -> void * {
-      get()->work(*static_cast<Worker *>(opaque));
-      return nullptr;
-    };
-    Worker &worker = workers[count];
-    worker.word.store(wordOf(Duty::Asleep), std::memory_order_relaxed);
-    if (pthread_create(&worker.handle, &attributes, run, &worker)) {
-      growAfter.store(now() + kRetryNs, std::memory_order_relaxed);
-      break;
-    }
-    char name[16];
-    snprintf(name, sizeof(name), "ptc-%d", count + 1);
-    pthread_setname_np(worker.handle, name);
-  }
-  size.store(count, std::memory_order_release);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-}
-
-bool Pool::close() {
-  isClosing.store(1, std::memory_order_seq_cst);
-  Guard guard(mutex);
-  int32_t count = size.load(std::memory_order_relaxed);
-  for (int32_t i = 0; i < count; ++i) {
-    std::atomic<uint32_t> &word = workers[i].word;
-    uint32_t seen = word.load(std::memory_order_relaxed);
-    while (dutyOf(seen) == Duty::Working || !word.compare_exchange_weak(seen, wordOf(Duty::Ended))) {
-      sched_yield();
-      seen = word.load(std::memory_order_relaxed);
-    }
-    wake(word, 1);
-  }
-  for (int32_t i = 0; i < count; ++i)
-    pthread_join(workers[i].handle, nullptr);
-  size.store(0, std::memory_order_relaxed);
-  return callers.load(std::memory_order_relaxed) == 0;
 }
 
 } // namespace ptc::runtime

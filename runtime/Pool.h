@@ -16,15 +16,12 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Error.h"
-#include "runtime/Waiting.h"
+#include "runtime/Duty.h"
+#include "runtime/Turns.h"
 
 #include <pthread.h>
 
 namespace ptc::runtime {
-
-/// As many as a context may ask for.
-constexpr int32_t kMaxThreads = 1024;
 
 struct Team;
 struct Worker;
@@ -67,9 +64,6 @@ struct Team {
   void add(int64_t tasks, int64_t awaited);
 };
 
-/// What a worker does, in the low bits of its word; while Called, Working or Waiting its thread and team lie above.
-enum class Duty : uint32_t { Asleep, Idle, Called, Working, Waiting, Ended };
-
 struct Worker {
   alignas(64) std::atomic<uint32_t> word;
   std::atomic<int64_t> calledAt;  ///< when it was last called from sleep; 0 when it has seen that
@@ -82,11 +76,26 @@ struct Worker {
 /// How a call wants its threads: ptc_waiting, less 1.
 enum class WaitMode : int32_t { Adaptive, Passive, Active };
 
+/// A time that is measured again and again. One that came late because its processor was taken says little: the price
+/// moves by a quarter at most, and the first, which may include the start of a thread, is no more than a bound.
+class Price {
+public:
+  /// Nanoseconds; 0: not measured yet.
+  double get() const { return static_cast<double>(ns.load(std::memory_order_relaxed)); }
+  void note(int64_t took);
+
+private:
+  static constexpr int64_t kMostAtFirst = 200'000;
+  std::atomic<int64_t> ns;
+};
+
 /// Zeroed memory is an empty pool.
 class Pool {
 public:
   /// The process's, shared by all models in it; null when there is no memory for it.
   static Pool *get();
+
+  Turns turns; ///< of all calls in the process
 
   /// Brackets of a call that may use workers. `begin` answers its time.
   int64_t begin();
@@ -115,23 +124,22 @@ private:
   void enter(Worker &worker, uint32_t word);
   bool wait(Worker &worker, Team &team, int64_t tasks);
   void hold(Worker &worker, int64_t time);
-  void noteWake(int64_t took);
   int32_t assign(Team &team, Duty from, int32_t most, WaitMode mode);
   void grow(int32_t size);
-  bool wakesSleepers(double workNs, WaitMode mode) const;
+  bool wakesSleepers(double workNs, WaitMode mode);
 
   static constexpr int32_t kTeams = 64;
   static constexpr int64_t kLeastPatienceNs = 50'000, kMostPatienceNs = 1'000'000;
   static constexpr int64_t kPassiveSpinNs = 5'000, kActiveSpinNs = 100'000'000;
-  static constexpr int64_t kFirstWakeNs = 200'000; ///< at most: the first includes the start of the thread
 
   Mutex mutex; ///< guards growing
   std::atomic<int32_t> size; ///< workers that run
   std::atomic<int32_t> callers; ///< in calls that may use workers
   std::atomic<int32_t> busy; ///< workers that are called
   std::atomic<int32_t> isClosing;
-  std::atomic<int64_t> wakeNs; ///< that waking a worker takes
-  std::atomic<int64_t> lastWake;
+  Price waking; ///< until a worker that is called from sleep runs
+  Price callingAwake; ///< of the caller, for each that it calls from sleep
+  std::atomic<int64_t> aloneNs; ///< work of callers that woke nobody since somebody was woken
   std::atomic<int64_t> growAfter; ///< no thread could be started: not before this time again
   std::atomic<int64_t> lastEnd, lastDuration; ///< of a call
   std::atomic<int32_t> inRow; ///< calls that came before the one before them was long over

@@ -19,7 +19,7 @@
 namespace ptc::runtime {
 
 /// Of the layout and the meaning of Pool: libraries that differ in it do not share.
-constexpr uint32_t kPoolVersion = 1;
+constexpr uint32_t kPoolVersion = 2;
 
 using GrowPool = void (*)(Pool *pool, int32_t size);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 namespace ptc::runtime {
 
@@ -89,12 +90,24 @@ WaitMode defaultWaitMode() {
   return Settings::waitMode;
 }
 
-int32_t countProcessors() {
-  readSettings();
+static cpu_set_t affinityOf(pid_t thread) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  int32_t count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  sched_getaffinity(thread, sizeof(set), &set);
+  return set;
+}
+
+int32_t countProcessors() {
+  readSettings();
+  cpu_set_t set = affinityOf(0);
+  int32_t count = std::max(CPU_COUNT(&set), 1); // none: there are more than the set has room for
   return Settings::quota ? std::min(count, Settings::quota) : count;
+}
+
+int32_t callsAtATime() {
+  cpu_set_t own = affinityOf(0), common = affinityOf(getpid()); // the first thread's
+  bool isPinned = CPU_COUNT(&own) <= 1 && Settings::quota != 1;
+  return isPinned || memcmp(&own, &common, sizeof(own)) != 0 ? INT32_MAX : countProcessors();
 }
 
 int32_t defaultThreads(int32_t processors) {

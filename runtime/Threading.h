@@ -11,6 +11,10 @@ bool usesOpenMP();
 /// Processors that the calling thread may use, by its affinity and the control group's quota.
 int32_t countProcessors();
 
+/// How many calls of threads like the calling one should run at a time: as many as there are processors for them. A
+/// thread that has processors of its own does not wait for others.
+int32_t callsAtATime();
+
 /// As many as the calling thread's OpenMP runtime would give it, where the process has one; else OMP_NUM_THREADS, else
 /// a thread for each of the processors.
 int32_t defaultThreads(int32_t processors);

@@ -10,17 +10,20 @@
 
 namespace ptc::runtime {
 
+constexpr int64_t kSecond = 1'000'000'000;
+
 static int64_t read(clockid_t clock) {
   timespec time;
   clock_gettime(clock, &time);
-  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+  return time.tv_sec * kSecond + time.tv_nsec;
 }
 
 int64_t now() { return read(CLOCK_MONOTONIC); }
 int64_t processorTime() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
-void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest) {
+  timespec time = {longest / kSecond, longest % kSecond};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, longest == INT64_MAX ? nullptr : &time, nullptr, 0);
 }
 
 void wake(std::atomic<uint32_t> &word, int32_t count) {
@@ -31,8 +34,10 @@ void wake(std::atomic<uint32_t> &word, int32_t count) {
 constexpr int64_t kAloneNs = 5'000;
 
 bool Spinner::pause() {
-  for (int32_t i = 0; i < 16; ++i)
-    __builtin_ia32_pause();
+  __builtin_ia32_pause();
+  constexpr uint32_t kPausesPerLook = 32; // at the clock: a microsecond or two
+  if (++pauses % kPausesPerLook)
+    return true;
   int64_t time = now();
   isDisplaced = isDisplaced || time - last > kDisplacedNs;
   last = time;

@@ -18,8 +18,8 @@ int64_t now();
 /// Nanoseconds for which the calling thread has had a processor.
 int64_t processorTime();
 
-/// Sleeps until woken, unless the word has changed from `seen`. May return early.
-void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen);
+/// Sleeps until woken or for so many nanoseconds, unless the word has changed from `seen`. May return early.
+void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest = INT64_MAX);
 /// Wakes up to `count` of those that sleep on the word.
 void wake(std::atomic<uint32_t> &word, int32_t count);
 
@@ -37,6 +37,7 @@ public:
 
 private:
   int64_t begin, last, limit;
+  uint32_t pauses = 0;
   bool isDisplaced = false;
 };
 

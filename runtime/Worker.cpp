@@ -1,0 +1,170 @@
+//===- Worker.cpp - the pool's threads ------------------------------------===//
+
+#include "runtime/Pool.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+
+// Older C libraries keep these in libpthread, which a model does not ask for: then callers work alone.
+extern "C" {
+#pragma weak pthread_create
+#pragma weak pthread_join
+#pragma weak pthread_setname_np
+#pragma weak pthread_sigmask
+}
+
+namespace ptc::runtime {
+
+void Pool::work(Worker &worker) {
+  worker.wallReference = now();
+  worker.cpuReference = processorTime();
+  for (;;) {
+    uint32_t word = worker.word.load(std::memory_order_acquire);
+    switch (dutyOf(word)) {
+    case Duty::Asleep:
+      sleep(worker);
+      break;
+    case Duty::Idle:
+      idle(worker);
+      break;
+    case Duty::Called:
+      enter(worker, word);
+      break;
+    default:
+      return;
+    }
+  }
+}
+
+/// Calls that follow each other find their workers awake.
+void Pool::idle(Worker &worker) {
+  Spinner spinner(spinNs.load(std::memory_order_relaxed));
+  uint32_t idle = wordOf(Duty::Idle);
+  while (worker.word.load(std::memory_order_relaxed) == idle)
+    if (!spinner.pause()) {
+      if (spinner.wasDisplaced())
+        hold(worker, now());
+      worker.word.compare_exchange_strong(idle, wordOf(Duty::Asleep), std::memory_order_relaxed);
+      return;
+    }
+}
+
+void Pool::sleep(Worker &worker) {
+  worker.cpuReference = processorTime();
+  while (worker.word.load(std::memory_order_relaxed) == wordOf(Duty::Asleep))
+    sleepWhile(worker.word, wordOf(Duty::Asleep));
+  worker.wallReference = now();
+  if (int64_t called = worker.calledAt.exchange(0, std::memory_order_relaxed))
+    waking.note(worker.wallReference - called);
+}
+
+void Pool::enter(Worker &worker, uint32_t word) {
+  uint32_t place = placeOf(word);
+  if (!worker.word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel))
+    return;
+  Team &team = teams[teamOf(place)];
+  team.arrived.fetch_add(1, std::memory_order_relaxed);
+  Member member = {&team, threadOf(place), kFirstStep, nullptr};
+  while (wait(worker, team, team.body(team.data, member))) {
+  }
+  int64_t wall = now(), cpu = processorTime();
+  if (wall - worker.wallReference - (cpu - worker.cpuReference) > kDisplacedNs)
+    hold(worker, wall);
+  worker.wallReference = wall;
+  worker.cpuReference = cpu;
+}
+
+/// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's
+/// count is looked at.
+bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
+  if (team.done.load(std::memory_order_acquire) >= tasks)
+    return true;
+  uint32_t place = placeOf(worker.word.load(std::memory_order_relaxed));
+  uint32_t waiting = wordOf(Duty::Waiting, place);
+  Spinner spinner(team.workerPatience);
+  worker.word.store(waiting, std::memory_order_release);
+  do {
+    uint32_t word = worker.word.load(std::memory_order_relaxed);
+    if (word != waiting)
+      return false;
+    if (team.done.load(std::memory_order_acquire) >= tasks)
+      return worker.word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel);
+  } while (spinner.pause());
+  if (worker.word.compare_exchange_strong(waiting, wordOf(Duty::Idle), std::memory_order_relaxed))
+    team.left.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+/// Somebody else runs where the worker did. A task that it has begun would wait there, and the caller for it; so it is
+/// left alone for a while, and longer where that happens again at once.
+void Pool::hold(Worker &worker, int64_t time) {
+  constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
+  bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < 2 * worker.holdNs;
+  worker.holdNs = isAgain ? std::min(2 * worker.holdNs, kMostHoldNs) : kLeastHoldNs;
+  worker.heldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
+}
+
+//===----------------------------------------------------------------------===//
+// Start and end
+//===----------------------------------------------------------------------===//
+
+/// A thread that cannot be started is not missed: the others do its work.
+void Pool::startWorkers(int32_t wanted) {
+  constexpr int64_t kRetryNs = 1'000'000'000;
+  constexpr size_t kStackBytes = 2 << 20;
+  wanted = std::min(wanted, kMaxThreads);
+  if (!pthread_create || !pthread_join || !pthread_setname_np || !pthread_sigmask)
+    return;
+  if (size.load(std::memory_order_relaxed) >= wanted || now() < growAfter.load(std::memory_order_relaxed))
+    return;
+  Guard guard(mutex);
+  pthread_attr_t attributes;
+  if (isClosing.load(std::memory_order_relaxed) || pthread_attr_init(&attributes))
+    return;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all, before; // signals are the program's threads' business
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int32_t count = size.load(std::memory_order_relaxed);
+  for (; count < wanted; ++count) {
+    auto run = [](void *opaque) -> void * {
+      get()->work(*static_cast<Worker *>(opaque));
+      return nullptr;
+    };
+    Worker &worker = workers[count];
+    worker.word.store(wordOf(Duty::Asleep), std::memory_order_relaxed);
+    if (pthread_create(&worker.handle, &attributes, run, &worker)) {
+      growAfter.store(now() + kRetryNs, std::memory_order_relaxed);
+      break;
+    }
+    char name[16];
+    snprintf(name, sizeof(name), "ptc-%d", count + 1);
+    pthread_setname_np(worker.handle, name);
+  }
+  size.store(count, std::memory_order_release);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+bool Pool::close() {
+  isClosing.store(1, std::memory_order_seq_cst);
+  Guard guard(mutex);
+  int32_t count = size.load(std::memory_order_relaxed);
+  for (int32_t i = 0; i < count; ++i) {
+    std::atomic<uint32_t> &word = workers[i].word;
+    uint32_t seen = word.load(std::memory_order_relaxed);
+    while (dutyOf(seen) == Duty::Working || !word.compare_exchange_weak(seen, wordOf(Duty::Ended))) {
+      sched_yield();
+      seen = word.load(std::memory_order_relaxed);
+    }
+    wake(word, 1);
+  }
+  for (int32_t i = 0; i < count; ++i)
+    pthread_join(workers[i].handle, nullptr);
+  size.store(0, std::memory_order_relaxed);
+  return callers.load(std::memory_order_relaxed) == 0;
+}
+
+} // namespace ptc::runtime
