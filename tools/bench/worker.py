@@ -3,7 +3,8 @@
 python worker.py CONTENDER NETWORK FOLDER THREADS BATCH IMAGE TOKENS PTC
 
 Prepares, writes its results to FOLDER/CONTENDER.safetensors and says so in a line of JSON on stdout; then, for every line
-"SECONDS" that it reads, runs for that long and answers the times of the calls in milliseconds. Ends with its input.
+"SECONDS [PAUSE]" that it reads, runs for that long, with a pause of so many milliseconds before each call, and answers the
+times of the calls in milliseconds. Ends with its input.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from pathlib import Path
 CONTENDERS = ["ptc", "eager", "inductor", "inductor-freezing", "onnxruntime", "openvino"]
 
 
-def pin(threads: int) -> None:
-    """The same processors and thread counts for all; before anything starts threads."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+def set_threads(threads: int) -> None:
+    """The same thread counts for all; before anything starts threads."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(threads)
 
@@ -34,7 +34,7 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
     from ptc import Model
 
-    library = folder / "model.so"
+    library = folder / f"model{threads}.so"
     export(module, inputs, folder)
 
     def tell(command: str, *options: str) -> str:
@@ -137,10 +137,12 @@ def tensors(results) -> dict:
     return {str(i): torch.as_tensor(leaf).contiguous().clone() for i, leaf in enumerate(leaves)}
 
 
-def run_for(call: Callable[[], list], seconds: float) -> list[float]:
+def run_for(call: Callable[[], list], seconds: float, pause: float = 0) -> list[float]:
     times: list[float] = []
     end = time.perf_counter() + seconds
-    while not times or (start := time.perf_counter()) < end:
+    while not times or time.perf_counter() < end:
+        if pause:
+            time.sleep(pause / 1e3)
         start = time.perf_counter()
         call()
         times.append(1e3 * (time.perf_counter() - start))
@@ -149,7 +151,7 @@ def run_for(call: Callable[[], list], seconds: float) -> list[float]:
 
 def main() -> None:
     contender, network, folder, threads, *sizes, ptc = sys.argv[1:]
-    pin(int(threads))
+    set_threads(int(threads))
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{folder}/{contender}-cache"  # compiles, and finds nothing
     warnings.filterwarnings("ignore")
     # What packages print must not come between our lines.
@@ -178,7 +180,7 @@ def main() -> None:
                 command()
                 print("{}", file=answers, flush=True)
             else:
-                print(json.dumps(run_for(call, float(line))), file=answers, flush=True)
+                print(json.dumps(run_for(call, *map(float, line.split()))), file=answers, flush=True)
 
 
 if __name__ == "__main__":
