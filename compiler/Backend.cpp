@@ -151,7 +151,7 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
   }
   {
     Times::Span span(times, "weights");
-    if (Error error = link::appendWeights(output.temporary(), pieces))
+    if (Error error = link::completeLibrary(output.temporary(), pieces))
       return error;
   }
   if (check) {

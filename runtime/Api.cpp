@@ -10,13 +10,15 @@
 
 #include "runtime/Call.h"
 #include "runtime/Cpu.h"
+#include "runtime/Loader.h"
+#include "runtime/Seal.h"
 #include "runtime/Tensor.h"
 #include "runtime/OpenMP.h"
 #include "runtime/Threading.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 using namespace ptc::runtime;
 
@@ -117,13 +119,41 @@ uint32_t ptc_abi_version(void) { return PTC_ABI_VERSION; }
 
 const char *ptc_status_string(ptc_status status) {
   static const char *const texts[] = {"success",       "invalid argument", "tensor mismatch", "index out of range",
-                                      "out of memory", "unsupported",      "input/output error", "external function"};
-  return status >= PTC_OK && status <= PTC_EXTERNAL_ERROR ? texts[status] : "unknown status";
+                                      "out of memory", "unsupported",      "input/output error", "external function",
+                                      "corrupt library"};
+  return status >= PTC_OK && status <= PTC_CORRUPT ? texts[status] : "unknown status";
 }
 
-ptc_status ptc_context_create(ptc_context **context) {
-  return context ? ptc_context::create(ptc_programs, context) : PTC_INVALID_ARGUMENT;
+/// Where the linker put the library's ELF header.
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
+
+static ptc_status checkFile(Error &error) {
+  Seal seal;
+  memcpy(&seal, __ehdr_start + kSealOffset, sizeof(seal));
+  char path[4096], what[256];
+  if (memcmp(seal.mark, kSealMark, sizeof(kSealMark)) != 0 || !findOwnPath(path, sizeof(path)))
+    return error.set(PTC_UNSUPPORTED, "the model is not in a library as ptc compile writes it, and has no hash");
+  checkSeal(path, &seal, what);
+  return what[0] ? error.set(PTC_CORRUPT, "%s", what) : PTC_OK;
 }
+
+/// Of contexts that could not be created.
+static ErrorLog creationErrors;
+
+__attribute__((destructor)) static void releaseCreationErrors() { creationErrors.release(); }
+
+ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context) {
+  Error error = {};
+  if (context)
+    *context = nullptr;
+  if (!context || flags & ~PTC_CHECK_FILE)
+    error.set(PTC_INVALID_ARGUMENT, context ? "there are no such flags: %u" : "no place for the context", flags);
+  else if (!(flags & PTC_CHECK_FILE) || checkFile(error) == PTC_OK)
+    ptc_context::create(ptc_programs, context, error);
+  return creationErrors.report(error);
+}
+
+ptc_status ptc_context_create(ptc_context **context) { return ptc_context_create_with(0, context); }
 
 const char *ptc_get_machine(void) {
   const Program *program = chooseProgram(ptc_programs);
@@ -135,19 +165,8 @@ void ptc_context_destroy(ptc_context *context) {
     ptc_context::destroy(context);
 }
 
-/// Without a context: why none could be created.
-static const char *creationError() {
-  static char text[128];
-  const Program &least = ptc_programs.all[ptc_programs.count - 1];
-  const char *missing = missingCpuFeature(least.cpuFeatures);
-  if (missing && !ptc_get_machine())
-    snprintf(text, sizeof(text), "this processor lacks %s, which the model was compiled for (%s%s)", missing,
-             ptc_programs.count > 1 ? "at least " : "", least.machine);
-  return text;
-}
-
 const char *ptc_last_error(const ptc_context *context) {
-  return context ? context->errors.lastOfThisThread() : creationError();
+  return (context ? context->errors : creationErrors).lastOfThisThread();
 }
 
 /// Runs `body(error)` and keeps its message for ptc_last_error.
@@ -282,6 +301,6 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
                               ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed,
                               ptc_get_machine,    ptc_get_externals,   ptc_set_function,
-                              ptc_set_waiting,    ptc_get_activity};
+                              ptc_set_waiting,    ptc_get_activity,    ptc_context_create_with};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

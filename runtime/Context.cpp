@@ -18,15 +18,17 @@ int64_t ptc::runtime::stateBytes(const TensorEntry &state) {
   return bytes;
 }
 
-ptc_status ptc_context::create(const Programs &programs, ptc_context **result) {
-  *result = nullptr;
+ptc_status ptc_context::create(const Programs &programs, ptc_context **result, Error &error) {
   const Program *chosen = chooseProgram(programs);
-  if (!chosen)
-    return PTC_UNSUPPORTED;
+  if (!chosen) {
+    const Program &least = programs.all[programs.count - 1];
+    return error.set(PTC_UNSUPPORTED, "this processor lacks %s, which the model was compiled for (%s%s)",
+                     missingCpuFeature(least.cpuFeatures), programs.count > 1 ? "at least " : "", least.machine);
+  }
   const Program &program = *chosen;
   auto *context = static_cast<ptc_context *>(calloc(1, sizeof(ptc_context)));
   if (!context)
-    return PTC_OUT_OF_MEMORY;
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for a context");
   context->program = &program;
   int64_t bytes = 0;
   bool isReady =
@@ -37,7 +39,7 @@ ptc_status ptc_context::create(const Programs &programs, ptc_context **result) {
   }
   if (!isReady || !context->stateBlock.reserve(bytes, Block::Use::Again)) {
     destroy(context);
-    return PTC_OUT_OF_MEMORY;
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the %lld bytes of the states", static_cast<long long>(bytes));
   }
   adviseHugePages(program.weights, program.weightBytes);
   context->resetStates();

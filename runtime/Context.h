@@ -14,7 +14,7 @@ struct ptc_context {
   ptc::runtime::Profile profile;
   ptc::runtime::Array<ptc::runtime::Function> functions; ///< one for each of the program's externals
 
-  static ptc_status create(const ptc::runtime::Programs &programs, ptc_context **context);
+  static ptc_status create(const ptc::runtime::Programs &programs, ptc_context **context, Error &error);
   static void destroy(ptc_context *context);
 
   /// A frame that no other call uses; null when out of memory.

@@ -3,6 +3,7 @@
 #include "runtime/Loader.h"
 
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,23 @@ bool findLoaded(bool (*isOne)(const char *, void *), bool (*use)(void *, const c
   }
   free(found.paths);
   return isUsed;
+}
+
+bool findOwnPath(char *path, size_t size) {
+  struct Search {
+    char *path;
+    size_t size;
+  } search = {path, size};
+  auto isOwn = [](dl_phdr_info *info, size_t, void *opaque) {
+    auto place = reinterpret_cast<uintptr_t>(&findOwnPath) - info->dlpi_addr;
+    bool holds = false;
+    for (int i = 0; i < info->dlpi_phnum; ++i)
+      holds |= info->dlpi_phdr[i].p_type == PT_LOAD && place - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
+    if (holds)
+      snprintf(static_cast<Search *>(opaque)->path, static_cast<Search *>(opaque)->size, "%s", info->dlpi_name);
+    return int(holds);
+  };
+  return dl_iterate_phdr && dl_iterate_phdr(isOwn, &search);
 }
 
 } // namespace ptc::runtime

@@ -1,6 +1,7 @@
 //===- Loader.h - the libraries that the process has loaded ---------------===//
 #pragma once
 
+#include <cstddef>
 #include <dlfcn.h>
 
 // Older C libraries keep these in libdl, which a model does not ask for: then nothing is found, and nothing fails.
@@ -16,5 +17,8 @@ namespace ptc::runtime {
 /// stays open, others are closed again. False when there was none.
 bool findLoaded(bool (*isOne)(const char *path, void *data), bool (*use)(void *library, const char *path, void *data),
                 void *data);
+
+/// The path under which the library that has this code was opened; false where it is not known.
+bool findOwnPath(char *path, size_t size);
 
 } // namespace ptc::runtime

@@ -3,7 +3,7 @@
 // lld runs inside this process on files in memory: the model's objects, the
 // embedded runtime, and stubs that stand for the C library, so that nothing of
 // a toolchain is needed where ptc runs. The weights never pass through the
-// linker: WeightSegment.h appends them to what it wrote.
+// linker: WeightSegment.h appends them to what it wrote, and seals the file.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -2,8 +2,8 @@
 //
 // The linker lays out an empty `.lbss` as the last part of a writable segment,
 // or as one for itself. Here that segment is cut short and the weights become a
-// segment of their own. Its program header takes the place of PT_PHDR, which only
-// programs need, so that the table keeps its size.
+// segment of their own. The table of segments moves behind them, to the file's
+// end, and leaves its place to the seal (runtime/Seal.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 
 #include "compiler/ByteSource.h"
 #include "compiler/link/WeightWriter.h"
+#include "runtime/Seal.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
@@ -58,13 +59,13 @@ static Expected<Headers> readHeaders(StringRef path) {
   return headers;
 }
 
-/// Cuts the weights off the segment that ends with them, and describes them as one of their own.
-static Error splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset) {
+/// Cuts the weights off the segment that ends with them, and describes them as one of their own, which is answered.
+static Expected<Elf64_Phdr *> splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset) {
   auto holds = [&](const Elf64_Phdr &segment) {
     return segment.p_type == PT_LOAD && segment.p_vaddr + segment.p_memsz == section.sh_addr + section.sh_size;
   };
   auto last = find_if(headers.segments, holds);
-  if (last == headers.segments.end() || headers.segments.front().p_type != PT_PHDR)
+  if (last == headers.segments.end())
     return createStringError("the linker placed the weights where they were not expected");
   Elf64_Phdr weights = {};
   weights.p_type = PT_LOAD;
@@ -75,16 +76,14 @@ static Error splitSegment(Headers &headers, Elf64_Shdr &section, uint64_t offset
   weights.p_align = offset % kHugePage == section.sh_addr % kHugePage ? kHugePage : kPage;
 
   last->p_memsz = std::max(section.sh_addr > last->p_vaddr ? section.sh_addr - last->p_vaddr : 0, last->p_filesz);
-  if (last->p_memsz == 0) { // it held nothing else
+  if (last->p_memsz == 0) // it held nothing else
     *last = weights;
-  } else {
-    headers.segments.insert(last + 1, weights);
-    headers.segments.erase(headers.segments.begin());
-  }
+  else
+    last = headers.segments.insert(last + 1, weights);
   section.sh_type = SHT_PROGBITS;
   section.sh_flags &= ~static_cast<uint64_t>(SHF_WRITE);
   section.sh_offset = offset;
-  return Error::success();
+  return &*last;
 }
 
 static bool isWeights(const Elf64_Shdr &section) {
@@ -103,20 +102,36 @@ Expected<std::optional<uint64_t>> findWeightsAddress(StringRef path) {
   return alignTo(section->sh_addr, kHugePage) + alignTo(headers->fileSize + kGrowth, kPage) % kHugePage;
 }
 
-Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
-  if (all_of(weights, [](const WeightPiece &weight) { return weight.size() == 0; }))
-    return Error::success();
+Error completeLibrary(StringRef path, ArrayRef<WeightPiece> weights) {
   Expected<Headers> headers = readHeaders(path);
   if (!headers)
     return headers.takeError();
-  auto section = find_if(headers->sections, isWeights);
-  if (section == headers->sections.end())
-    return createStringError("the objects have weights but no place for them");
-  uint64_t offset = alignTo(headers->fileSize, kPage), end = section->sh_size;
-  if (uint64_t gap = (section->sh_addr - offset) % kHugePage; gap <= kGrowth)
-    offset += gap;
-  if (Error error = splitSegment(*headers, *section, offset))
-    return error;
+  const uint64_t oldPlace = headers->file.e_phoff, oldSize = asBytes(headers->segments).size();
+  if (oldPlace != runtime::kSealOffset || oldSize < sizeof(runtime::Seal))
+    return createStringError("the linker left no place for the seal");
+  // Only programs need this one, and it says where the table was.
+  erase_if(headers->segments, [](const Elf64_Phdr &segment) { return segment.p_type == PT_PHDR; });
+
+  uint64_t offset = alignTo(headers->fileSize, alignof(Elf64_Phdr)), size = 0;
+  Elf64_Phdr *segment = nullptr;
+  if (any_of(weights, [](const WeightPiece &weight) { return weight.size() != 0; })) {
+    auto section = find_if(headers->sections, isWeights);
+    if (section == headers->sections.end())
+      return createStringError("the objects have weights but no place for them");
+    offset = alignTo(headers->fileSize, kPage);
+    if (uint64_t gap = (section->sh_addr - offset) % kHugePage; gap <= kGrowth)
+      offset += gap;
+    Expected<Elf64_Phdr *> split = splitSegment(*headers, *section, offset);
+    if (!split)
+      return split.takeError();
+    segment = *split;
+    size = section->sh_size;
+  }
+  const uint64_t table = alignTo(size, alignof(Elf64_Phdr)), end = table + asBytes(headers->segments).size();
+  if (segment)
+    segment->p_filesz = segment->p_memsz = end;
+  headers->file.e_phoff = offset + table;
+  headers->file.e_phnum = headers->segments.size();
 
   Expected<File> file = File::open(path);
   if (!file)
@@ -124,9 +139,18 @@ Error appendWeights(StringRef path, ArrayRef<WeightPiece> weights) {
   auto linked = file->map(0, headers->fileSize);
   if (!linked)
     return linked.takeError();
-  copy(asBytes(headers->segments), linked->data() + headers->file.e_phoff);
+  std::memset(linked->data() + oldPlace, 0, oldSize);
+  std::memcpy(linked->data(), &headers->file, sizeof(headers->file));
   copy(asBytes(headers->sections), linked->data() + headers->file.e_shoff);
-  return writeWeights(*file, offset, end, weights);
+  std::vector<WeightPiece> pieces(weights);
+  pieces.push_back({table, asBytes(headers->segments)});
+  Expected<uint64_t> hash = writeWeights(*file, offset, end, pieces);
+  if (!hash)
+    return hash.takeError();
+  runtime::Seal seal = {{}, offset + end, *hash};
+  copy(runtime::kSealMark, seal.mark);
+  std::memcpy(linked->data() + oldPlace, &seal, sizeof(seal));
+  return Error::success();
 }
 
 } // namespace ptc::link

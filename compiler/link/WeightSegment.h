@@ -30,7 +30,7 @@ llvm::Expected<std::optional<uint64_t>> findWeightsAddress(llvm::StringRef path)
 
 /// Appends the weights, by rising offset, to the library at `path` and makes the section `.lbss`, to which the linker
 /// gave only addresses, a read-only segment of these bytes, which the loader maps: it is shared between processes and
-/// read as it is used. Without any weights nothing is to do.
-llvm::Error appendWeights(llvm::StringRef path, llvm::ArrayRef<WeightPiece> weights);
+/// read as it is used. Then seals the file (runtime/Seal.h).
+llvm::Error completeLibrary(llvm::StringRef path, llvm::ArrayRef<WeightPiece> weights);
 
 } // namespace ptc::link

@@ -1,7 +1,7 @@
 //===- WeightWriter.cpp ---------------------------------------------------===//
 //
-// The file is cut at huge pages, and each thread takes the next one: it maps this page, makes what is to be made there
-// and lets go of it.
+// The file is cut at huge pages, and each thread takes the next one: it maps this page, makes what is to be made there,
+// hashes what there is then and lets go of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 
 #include "compiler/ByteSource.h"
 #include "compiler/Threads.h"
+#include "runtime/Seal.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -16,6 +17,8 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <numeric>
+#include <vector>
 
 using namespace llvm;
 
@@ -36,7 +39,7 @@ static void read(ArrayRef<WeightPiece> weights, uint64_t begin, MutableArrayRef<
   }
 }
 
-Error writeWeights(File &file, uint64_t offset, uint64_t size, ArrayRef<WeightPiece> weights) {
+Expected<uint64_t> writeWeights(File &file, uint64_t offset, uint64_t size, ArrayRef<WeightPiece> weights) {
   uint64_t place = 0;
   for (const WeightPiece &weight : weights) {
     if (weight.offset < place || weight.offset > size || weight.size() > size - weight.offset)
@@ -45,21 +48,23 @@ Error writeWeights(File &file, uint64_t offset, uint64_t size, ArrayRef<WeightPi
   }
 
   if (Error error = file.grow(offset + size))
-    return error;
-  uint64_t firstPage = offset / kHugePage, pages = llvm::divideCeil(offset + size, kHugePage) - firstPage;
+    return std::move(error);
+  static_assert(kHugePage == runtime::kSealedPiece);
+  std::vector<uint64_t> hashes(divideCeil(offset + size, kHugePage));
   std::atomic<uint64_t> next = 0;
   std::mutex mutex;
   Error result = Error::success();
   auto run = [&] {
-    for (uint64_t page; (page = next++) < pages;) {
-      uint64_t begin = std::max(offset, (firstPage + page) * kHugePage) - offset;
-      uint64_t end = std::min(offset + size, (firstPage + page + 1) * kHugePage) - offset;
-      auto room = file.map(offset + begin, end - begin);
+    for (uint64_t page; (page = next++) < hashes.size();) {
+      uint64_t begin = page * kHugePage, end = std::min(offset + size, begin + kHugePage);
+      auto room = file.map(begin, end - begin);
       if (room) {
-        read(weights, begin, MutableArrayRef(room->data(), room->size()));
+        uint64_t first = std::clamp(offset, begin, end);
+        read(weights, first - offset, MutableArrayRef(room->data(), room->size()).drop_front(first - begin));
+        hashes[page] = runtime::hashPiece(room->data(), room->size());
         continue;
       }
-      next = pages;
+      next = hashes.size();
       std::lock_guard lock(mutex);
       if (result) // the first one says it all
         consumeError(room.takeError());
@@ -67,8 +72,10 @@ Error writeWeights(File &file, uint64_t offset, uint64_t size, ArrayRef<WeightPi
         result = room.takeError();
     }
   };
-  runOnThreads(pages, run);
-  return result;
+  runOnThreads(hashes.size(), run);
+  if (result)
+    return std::move(result);
+  return std::accumulate(hashes.begin(), hashes.end(), uint64_t(0), runtime::addPiece);
 }
 
 } // namespace ptc::link

@@ -80,7 +80,7 @@ void build(const Model &model, const std::string &path) {
                                                              : ArrayRef<char>(model.weights.at(weight.key))});
   StringRef objects[] = {StringRef(host.data(), host.size()), (*kernels)->getBuffer()};
   check(link::linkModel(objects, path));
-  check(link::appendWeights(path, pieces));
+  check(link::completeLibrary(path, pieces));
 }
 
 std::string build(const Model &model) {

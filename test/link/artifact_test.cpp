@@ -9,6 +9,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
 #include <cstdio>
@@ -47,7 +48,7 @@ TEST_CASE("a model needs the C library alone, and exports the interface alone") 
   CHECK(llvm::StringRef(needed).count('\n') == 1);
   std::string symbols = outputOf("nm -D --defined-only " + path);
   CHECK(llvm::StringRef(symbols).count('\n') == llvm::StringRef(symbols).count(" T ptc_"));
-  CHECK(llvm::StringRef(symbols).count('\n') == 26);
+  CHECK(llvm::StringRef(symbols).count('\n') == 27);
   CHECK(contentsOf(path).size() < 112 * 1024);
 }
 
@@ -86,6 +87,60 @@ TEST_CASE("weights are mapped from the file, read-only, and so that huge pages c
     }
   }
   CHECK(isFound);
+}
+
+static std::string write(const std::string &path, const std::string &content) {
+  std::error_code error;
+  llvm::raw_fd_ostream(path, error) << content;
+  REQUIRE(!error);
+  return path;
+}
+
+TEST_CASE("no loader opens a library that is cut off, wherever") {
+  Models models;
+  for (const Model &model : {models.large(3 << 20), models.neighbours(2, 0)}) {
+    std::string path = build(model), whole = contentsOf(path);
+    size_t size = whole.size();
+    for (size_t kept : {size - 1, size - 200, size - 5000, size / 2, size / 8, size_t(5000), size_t(100), size_t(0)}) {
+      std::string cut = write(path + ".cut", whole.substr(0, kept));
+      CHECK(dlopen(cut.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr);
+      CHECK_THAT(dlerror(), Contains("cannot read file data") || Contains("file too short"));
+    }
+  }
+}
+
+TEST_CASE("a context is created with a check of the library's file on demand") {
+  Models models;
+  std::string path = build(models.large(3 << 20)), whole = contentsOf(path);
+  Loaded model(path);
+  auto check = [&](uint32_t flags) {
+    ptc_context *context = nullptr;
+    ptc_status status = model->context_create_with(flags, &context);
+    CHECK((context != nullptr) == (status == PTC_OK));
+    model->context_destroy(context);
+    return status;
+  };
+  CHECK(check(PTC_CHECK_FILE) == PTC_OK);
+  CHECK(check(6) == PTC_INVALID_ARGUMENT);
+  auto finds = [&](const std::string &content, const std::string &message) {
+    write(path + ".new", content);
+    REQUIRE(rename((path + ".new").c_str(), path.c_str()) == 0);
+    CHECK(check(PTC_CHECK_FILE) == PTC_CORRUPT);
+    CHECK_THAT(model->last_error(nullptr), Contains(message));
+    CHECK(check(0) == PTC_OK);
+  };
+  for (size_t place : {size_t(20), size_t(3000), whole.size() / 2, whole.size() - 1}) {
+    std::string flipped = whole;
+    flipped[place] ^= 4;
+    finds(flipped, "the library's file was changed");
+  }
+  finds(whole.substr(0, whole.size() - 1), "the library is cut off: its file has " + std::to_string(whole.size() - 1) +
+                                               " of " + std::to_string(whole.size()) + " bytes");
+  finds(whole + "x", "the library's file was changed");
+  finds(contentsOf(build(models.affine())), "another one than when it was opened");
+  unlink(path.c_str());
+  CHECK(check(PTC_CHECK_FILE) == PTC_CORRUPT);
+  CHECK_THAT(model->last_error(nullptr), Contains("cannot be read: No such file"));
 }
 
 /// Every feature that there is a name for: no processor has them all.

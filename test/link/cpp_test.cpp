@@ -49,6 +49,8 @@ TEST_CASE("a model runs into the caller's memory, strided or not") {
 
 TEST_CASE("what is refused is an exception with the status and the message") {
   CHECK_THROWS_WITH(ptc::Model("/nothing.so"), Contains("/nothing.so"));
+  CHECK_THROWS_WITH(ptc::Model(ptc::test::build(models().affine()), 2), Contains("no such flags: 2"));
+  CHECK(ptc::Model(ptc::test::build(models().affine()), PTC_CHECK_FILE).inputs().size() == 1);
   ptc::Model model(ptc::test::build(models().affine()));
   try {
     model({view(kInput, {4, 4})});

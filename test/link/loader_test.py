@@ -90,6 +90,18 @@ class LoaderTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "the model takes"):
             self.model(self.x, z=1)
 
+    def test_files_that_are_not_whole(self) -> None:
+        whole = (FOLDER / "affine.so").read_bytes()
+        path = FOLDER / "damaged.so"
+        path.write_bytes(whole[:-200])
+        with self.assertRaisesRegex(ptc.Error, "no library that ptc compiled, or not whole"):
+            ptc.load(path)
+        path = FOLDER / "changed.so"
+        path.write_bytes(whole.replace(np.arange(1, 9, dtype=np.float32).tobytes(), bytes(32)))
+        with self.assertRaisesRegex(ptc.Error, "changed.so: the library's file was changed"):
+            ptc.load(path, check=True)
+        ptc.load(FOLDER / "affine.so", check=True)
+
     def test_signature_and_memory(self) -> None:
         self.assertEqual(self.model.inputs[0].shape[0], ptc.Dim("s0", 2, 1024))
         self.assertEqual(self.model.outputs[0].dtype, "float32")

@@ -1,15 +1,20 @@
 #include "compiler/link/WeightWriter.h"
 
 #include "compiler/ByteSource.h"
+#include "runtime/Seal.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
 
 #include <catch2/catch.hpp>
 
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <random>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace ptc;
@@ -37,6 +42,7 @@ ByteSource sourceOf(const std::vector<char> &bytes, uint64_t unit) {
 }
 
 std::string messageOf(llvm::Error error) { return llvm::toString(std::move(error)); }
+std::string messageOf(llvm::Expected<uint64_t> hash) { return hash ? "" : messageOf(hash.takeError()); }
 
 } // namespace
 
@@ -66,8 +72,19 @@ TEST_CASE("weights and gaps between them are written as they are, wherever huge 
   auto opened = link::File::open(file.path);
   REQUIRE(bool(opened));
   REQUIRE(messageOf(opened->grow(offset)) == "");
-  REQUIRE(messageOf(link::writeWeights(*opened, offset, size, weights)) == "");
+  auto hash = link::writeWeights(*opened, offset, size, weights);
+  REQUIRE(bool(hash));
   CHECK(file.content() == expected);
+  uint64_t sum = 0;
+  for (llvm::StringRef rest = expected; !rest.empty(); rest = rest.drop_front(std::min(rest.size(), link::kHugePage)))
+    sum = runtime::addPiece(sum, llvm::xxHash64(rest.take_front(link::kHugePage)));
+  CHECK(*hash == sum);
+}
+
+TEST_CASE("hashes are those of XXH64") {
+  std::string text;
+  for (int i = 0; i < 200; ++i, text.push_back(static_cast<char>(i * 37)))
+    CHECK(runtime::hashPiece(text.data(), text.size()) == llvm::xxHash64(text));
 }
 
 TEST_CASE("weights that overlap, or do not fit, are an error") {
@@ -97,9 +114,13 @@ TEST_CASE("what cannot be written is one error that names the file") {
   CHECK_THAT(messageOf(link::writeWeights(*device, 0, bytes.size(), {{0, bytes}})),
              Catch::Equals("/dev/full: No such device (cannot write the weights)"));
 
-  TemporaryFile file; // weights that begin within a page cannot be mapped, by whichever thread takes them
-  auto opened = link::File::open(file.path);
+  // One that grows but cannot be mapped, by whichever thread takes a piece of it.
+  int sealed = memfd_create("weights", MFD_ALLOW_SEALING);
+  REQUIRE(fcntl(sealed, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0);
+  std::string path = "/proc/self/fd/" + std::to_string(sealed);
+  auto opened = link::File::open(path);
   REQUIRE(bool(opened));
-  CHECK_THAT(messageOf(link::writeWeights(*opened, 100, bytes.size(), {{0, bytes}})),
-             Catch::Equals(std::string(file.path) + ": Invalid argument (cannot write the weights)"));
+  CHECK_THAT(messageOf(link::writeWeights(*opened, 4096, bytes.size(), {{0, bytes}})),
+             Catch::Equals(path + ": Operation not permitted (cannot write the weights)"));
+  close(sealed);
 }

@@ -255,12 +255,14 @@ void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
 void addDoctor(CLI::App &app, DoctorOptions &options, std::function<int()> &action) {
   CLI::App &command =
       *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, threads, GPU, cache, Python");
+  command.add_option("LIBRARY", options.libraries, "Compiled models: whether they are whole, and run here")
+      ->type_name("FILE");
   command.add_option("--cache", options.cache, "The cache's folder (~/.cache/ptc)")->type_name("DIR");
   command.add_option("--python", options.python, "The Python that has torch (PTC_PYTHON, else python3)")
       ->envname("PTC_PYTHON")
       ->type_name("FILE");
   command.add_flag("--json", options.json, "One JSON object on stdout");
-  command.footer("Examples:\n  ptc doctor\n  ptc doctor --json");
+  command.footer("Examples:\n  ptc doctor\n  ptc doctor model.so --json");
   command.callback([&] { action = [&options] { return doctor(options); }; });
 }
 

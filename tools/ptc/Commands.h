@@ -4,6 +4,7 @@
 #include "compiler/Options.h"
 
 #include <string>
+#include <vector>
 
 namespace ptc {
 
@@ -43,6 +44,7 @@ struct CaptureOptions {
 };
 
 struct DoctorOptions {
+  std::vector<std::string> libraries;
   std::string cache, python; ///< empty: the usual ones
   bool json = false;
 };

@@ -168,6 +168,13 @@ void checkCompiler(std::vector<Finding> &findings) {
     findings.push_back({"compile and run", Health::Bad, toString(std::move(error))});
 }
 
+Finding checkLibrary(const std::string &path) {
+  Expected<Library> library = Library::open(path);
+  if (!library)
+    return {"library", Health::Bad, toString(library.takeError())};
+  return {"library", Health::Good, path + ": whole, with code for " + library->machine()};
+}
+
 StringRef toString(Health health) { return health == Health::Good ? "ok" : health == Health::Note ? "note" : "fail"; }
 
 } // namespace
@@ -178,6 +185,8 @@ int doctor(const DoctorOptions &options) {
   findings.push_back(checkGpu());
   findings.push_back(checkCache(options.cache));
   findings.push_back(checkPython(options.python));
+  for (const std::string &library : options.libraries)
+    findings.push_back(checkLibrary(library));
   bool isWell = none_of(findings, [](const Finding &finding) { return finding.health == Health::Bad; });
   if (options.json) {
     json::Array checks;

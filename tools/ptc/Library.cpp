@@ -1,5 +1,7 @@
 #include "tools/ptc/Library.h"
 
+#include "runtime/Seal.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -47,6 +49,10 @@ Expected<Library> Library::open(const std::string &path) {
     return fail(error.message());
   if (!sys::fs::exists(absolute))
     return fail("no such file");
+  char damage[256];
+  runtime::checkSeal(absolute.c_str(), /*opened=*/nullptr, damage);
+  if (damage[0])
+    return createStringError(path + ": " + damage + " (copy or compile it again)");
   void *handle = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return fail(dlerror());
@@ -59,7 +65,8 @@ Expected<Library> Library::open(const std::string &path) {
     return fail("it speaks another version of the interface than " + Twine(PTC_ABI_VERSION));
   if (ptc_status status = library.api->context_create(&library.context))
     return createStringError(path + ": " + library.api->status_string(status) + ": " +
-                             library.api->last_error(nullptr) + " (compile it for this machine, or with --march)");
+                             library.api->last_error(nullptr) +
+                             (status == PTC_UNSUPPORTED ? " (compile it for this machine, or with --march)" : ""));
   // Libraries of earlier versions call nothing.
   int32_t count = 0;
   if (const ptc_external *first = library.has(&ptc_api::externals) ? library.api->externals(&count) : nullptr)

@@ -44,7 +44,8 @@ typedef enum ptc_status {
   PTC_OUT_OF_MEMORY = 4,
   PTC_UNSUPPORTED = 5, /**< this machine lacks what the model was compiled for */
   PTC_IO_ERROR = 6,    /**< a profile could not be written */
-  PTC_EXTERNAL_ERROR = 7 /**< a function of the caller's is missing, or failed: outputs and states are unspecified */
+  PTC_EXTERNAL_ERROR = 7, /**< a function of the caller's is missing, or failed: outputs and states are unspecified */
+  PTC_CORRUPT = 8 /**< the library's file is not as it was written, or cannot be read again */
 } ptc_status;
 
 /** What calls need and leave: states, working memory, settings, errors. */
@@ -109,6 +110,9 @@ typedef struct ptc_threading {
   int32_t threads;     /**< how many a call asks for */
 } ptc_threading;
 
+/** Of context_create_with: compares the library's file with the hash that it was written with, which reads all of it. */
+#define PTC_CHECK_FILE 1u
+
 /** How threads wait for each other within a call, and workers for the next call (docs/c-abi.md says what each costs). */
 typedef enum ptc_waiting {
   PTC_WAIT_DEFAULT = 0,  /**< as PTC_WAIT in the environment says: passive, adaptive or active; without it adaptive */
@@ -154,6 +158,7 @@ typedef struct ptc_api {
   ptc_status (*set_function)(ptc_context *context, const char *name, ptc_function function, void *data);
   ptc_status (*set_waiting)(ptc_context *context, ptc_waiting waiting);
   ptc_status (*activity)(ptc_context *context, ptc_activity *activity);
+  ptc_status (*context_create_with)(uint32_t flags, ptc_context **context);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -169,9 +174,11 @@ PTC_EXPORT const char *ptc_get_machine(void);
 
 /** PTC_UNSUPPORTED when the processor lacks instructions that the model was compiled for. */
 PTC_EXPORT ptc_status ptc_context_create(ptc_context **context);
+PTC_EXPORT ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context);
 PTC_EXPORT void ptc_context_destroy(ptc_context *context);
 
-/** Why the calling thread's last failed call on this context failed; "" when none did. Valid until its next failure. */
+/** Why the calling thread's last failed call on this context failed; "" when none did. Valid until its next failure.
+ * Without a context: why the thread could not create its last one. */
 PTC_EXPORT const char *ptc_last_error(const ptc_context *context);
 
 /** Runs the model into the caller's tensors. Inputs may have any strides, outputs any that do not overlap. */

@@ -174,8 +174,8 @@ struct Call {
 /// A compiled model with a context of its own: states, working memory, number of threads.
 class Model {
 public:
-  /// Opens a library that `ptc compile` wrote.
-  explicit Model(const std::string &path) {
+  /// Opens a library that `ptc compile` wrote. `flags`: PTC_CHECK_FILE, or none.
+  explicit Model(const std::string &path, uint32_t flags = 0) {
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle)
       throw Error(PTC_INVALID_ARGUMENT, dlerror());
@@ -183,11 +183,13 @@ public:
     auto get = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(handle, "ptc_get_api"));
     if (!get)
       throw Error(PTC_INVALID_ARGUMENT, path + ": no library that ptc compiled");
-    start(get(PTC_ABI_VERSION), path);
+    start(get(PTC_ABI_VERSION), path, flags);
   }
 
   /// The model that the program is linked with: `ptc::Model model(ptc_get_api)`.
-  explicit Model(const ptc_api *(*get)(uint32_t)) { start(get(PTC_ABI_VERSION), "the linked model"); }
+  explicit Model(const ptc_api *(*get)(uint32_t)) {
+    start(get(PTC_ABI_VERSION), "the linked model", 0);
+  }
 
   const ptc_signature &signature() const { return *api_->signature(); }
   Span<const ptc_tensor> inputs() const { return {signature().inputs, size_t(signature().input_count)}; }
@@ -267,12 +269,12 @@ public:
   void stopProfile(const std::string &path) { check(api_->profile_stop(context_.get(), path.c_str())); }
 
 private:
-  void start(const ptc_api *api, const std::string &name) {
-    if (!api)
+  void start(const ptc_api *api, const std::string &name, uint32_t flags) {
+    if (!api || (flags && api->size <= offsetof(ptc_api, context_create_with)))
       throw Error(PTC_UNSUPPORTED, name + ": speaks another version of the interface");
     api_ = api;
     ptc_context *created = nullptr;
-    if (ptc_status status = api_->context_create(&created))
+    if (ptc_status status = flags ? api_->context_create_with(flags, &created) : api_->context_create(&created))
       throw Error(status, name + ": " + api_->last_error(nullptr));
     // Destroyed before the library is closed, whoever holds that.
     context_ = {created, [library = library_, api](ptc_context *context) { api->context_destroy(context); }};

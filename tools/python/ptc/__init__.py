@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 
-def load(path: str | os.PathLike[str], threads: int = 0) -> Model:
-    """Opens a library that ptc compiled. `threads`: how many a call may use; 0 leaves it to OpenMP."""
-    return Model(path, threads)
+def load(path: str | os.PathLike[str], threads: int = 0, check: bool = False) -> Model:
+    """Opens a library that ptc compiled. `threads`: how many a call may use; 0 leaves it to OpenMP. `check`: reads the
+    whole file and compares it with the hash that it was written with."""
+    return Model(path, threads, check)

@@ -11,6 +11,7 @@ INVALID_ARGUMENT = 1
 MISMATCH = 2
 INDEX_ERROR = 3
 UNSUPPORTED = 5
+CHECK_FILE = 1
 EXTERNAL_ERROR = 7
 
 
@@ -130,6 +131,9 @@ class Api(ctypes.Structure):
         ("machine", _function(result=c_char_p)),
         ("externals", _function(POINTER(c_int32), result=POINTER(External))),
         ("set_function", _function(c_void_p, c_char_p, Function, c_void_p)),
+        ("set_waiting", _function(c_void_p, c_int32)),
+        ("activity", _function(c_void_p, c_void_p)),
+        ("context_create_with", _function(c_uint32, POINTER(c_void_p))),
     ]
 
 

@@ -94,18 +94,19 @@ def _describe_external(place: abi.External) -> External:
 class Model:
     """A compiled model with a context of its own: states, working memory, number of threads."""
 
-    def __init__(self, path: str | os.PathLike[str], threads: int = 0) -> None:
+    def __init__(self, path: str | os.PathLike[str], threads: int = 0, check: bool = False) -> None:
         try:
             self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
             self._library.ptc_get_api.restype = ctypes.POINTER(abi.Api)
         except (OSError, AttributeError) as error:
-            raise Error(abi.INVALID_ARGUMENT, f"{path}: no library that ptc compiled ({error})") from None
+            raise Error(abi.INVALID_ARGUMENT, f"{path}: no library that ptc compiled, or not whole ({error})") from None
         table = self._library.ptc_get_api(ctypes.c_uint32(abi.VERSION))
-        if not table:
+        if not table or (check and table.contents.size <= abi.Api.context_create_with.offset):
             raise Error(abi.UNSUPPORTED, f"{path}: speaks another version of the interface than {abi.VERSION}")
         self._api = table.contents
         self._context = ctypes.c_void_p()
-        if status := self._api.context_create(ctypes.byref(self._context)):
+        made = ctypes.byref(self._context)
+        if status := self._api.context_create_with(abi.CHECK_FILE, made) if check else self._api.context_create(made):
             raise error_for(status, f"{path}: {(self._api.last_error(None) or b'').decode()}")
         signature = self._api.signature().contents
         self.name = signature.model.decode()
