@@ -11,12 +11,12 @@
 #include "runtime/Call.h"
 #include "runtime/Cpu.h"
 #include "runtime/Loader.h"
+#include "runtime/Once.h"
 #include "runtime/Seal.h"
 #include "runtime/Tensor.h"
 #include "runtime/OpenMP.h"
 #include "runtime/Threading.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,22 +30,27 @@ namespace {
 /// Made once from the tables, in one piece that stays as long as the library.
 struct SignatureStorage {
   static ptc_signature signature;
-  static pthread_once_t once;
+  static Once once;
   static ptc_external *externals;
   static void *blocks[4];
-  static void build();
+  static bool build();
+  static void release();
 };
 } // namespace
 ptc_signature SignatureStorage::signature;
-pthread_once_t SignatureStorage::once = PTHREAD_ONCE_INIT;
+Once SignatureStorage::once;
 ptc_external *SignatureStorage::externals;
 void *SignatureStorage::blocks[4];
 
-/// A library that is unloaded leaves nothing behind.
-__attribute__((destructor)) static void releaseSignature() {
-  for (void *block : SignatureStorage::blocks)
+void SignatureStorage::release() {
+  for (void *&block : blocks) {
     free(block);
+    block = nullptr;
+  }
 }
+
+/// A library that is unloaded leaves nothing behind.
+__attribute__((destructor)) static void releaseSignature() { SignatureStorage::release(); }
 
 static int32_t countDims(const TensorEntry *entries, int32_t count) {
   int32_t dims = 0;
@@ -65,7 +70,8 @@ static void describeTensors(const TensorEntry *entries, int32_t count, ptc_tenso
   }
 }
 
-void SignatureStorage::build() {
+/// False when there is no memory for it.
+bool SignatureStorage::build() {
   const Program &program = ptc_programs.all[0]; // callers see no difference
   int32_t tensorCount = program.inputCount + program.outputCount + program.stateCount;
   int32_t dimCount = countDims(program.inputs, program.inputCount) + countDims(program.outputs, program.outputCount) +
@@ -79,8 +85,10 @@ void SignatureStorage::build() {
   auto *symbols = static_cast<ptc_symbol *>(calloc(program.symbolCount + 1, sizeof(ptc_symbol)));
   externals = static_cast<ptc_external *>(calloc(program.externalCount + 1, sizeof(ptc_external)));
   blocks[0] = tensors, blocks[1] = dims, blocks[2] = symbols, blocks[3] = externals;
-  if (!tensors || !dims || !symbols || !externals)
-    return;
+  if (!tensors || !dims || !symbols || !externals) {
+    release();
+    return false;
+  }
   for (int32_t i = 0; i < program.symbolCount; ++i)
     symbols[i] = {program.symbols[i].name, program.symbols[i].min, program.symbols[i].max};
   ptc_tensor *outputs = tensors + program.inputCount, *states = outputs + program.outputCount;
@@ -97,11 +105,11 @@ void SignatureStorage::build() {
   }
   signature = {program.name,        program.compiler,    program.target,     tensors, outputs, states, symbols,
                program.inputCount, program.outputCount, program.stateCount, program.symbolCount};
+  return true;
 }
 
 const ptc_signature *ptc_get_signature(void) {
-  pthread_once(&SignatureStorage::once, SignatureStorage::build);
-  return SignatureStorage::signature.model ? &SignatureStorage::signature : nullptr;
+  return SignatureStorage::once.run(SignatureStorage::build) ? &SignatureStorage::signature : nullptr;
 }
 
 const ptc_external *ptc_get_externals(int32_t *count) {

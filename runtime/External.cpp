@@ -38,9 +38,12 @@ static DLTensor *const *makeViews(Frame &frame, const ExternalEntry &entry) {
 
 ptc_status callFunction(Frame &frame, int32_t index, const Function &function, Error &error) {
   const ExternalEntry &entry = frame.program->externals[index];
+  const ptc_external *places = ptc_get_externals(nullptr);
+  if (!places)
+    return error.set(PTC_OUT_OF_MEMORY, "no memory to describe the external function '%s'", entry.name);
   DLTensor *const *views = makeViews(frame, entry);
   char message[sizeof(error.text) / 2] = "";
-  int32_t code = function.function(function.data, &ptc_get_externals(nullptr)[index], views,
+  int32_t code = function.function(function.data, &places[index], views,
                                    views + entry.inputCount, message, sizeof(message));
   if (code == 0)
     return PTC_OK;

@@ -19,6 +19,7 @@ struct Paths {
   void *data;
   char **paths;
   int32_t count, capacity;
+  bool isComplete;
 };
 } // namespace
 
@@ -30,21 +31,25 @@ static int collect(dl_phdr_info *info, size_t, void *opaque) {
   if (found.count == found.capacity) {
     int32_t capacity = 2 * found.capacity + 16;
     auto *grown = static_cast<char **>(realloc(found.paths, capacity * sizeof(char *)));
-    if (!grown)
+    if (!grown) {
+      found.isComplete = false;
       return 1;
+    }
     found.paths = grown;
     found.capacity = capacity;
   }
   char *path = strdup(info->dlpi_name);
   if (path)
     found.paths[found.count++] = path;
+  else
+    found.isComplete = false;
   return 0;
 }
 
-bool findLoaded(bool (*isOne)(const char *, void *), bool (*use)(void *, const char *, void *), void *data) {
+Search findLoaded(bool (*isOne)(const char *, void *), bool (*use)(void *, const char *, void *), void *data) {
   if (!dlopen || !dlsym || !dl_iterate_phdr)
-    return false;
-  Paths found = {isOne, data, nullptr, 0, 0};
+    return Search::NotThere;
+  Paths found = {isOne, data, nullptr, 0, 0, true};
   dl_iterate_phdr(collect, &found);
   bool isUsed = false;
   for (int32_t i = 0; i < found.count; ++i) {
@@ -57,7 +62,7 @@ bool findLoaded(bool (*isOne)(const char *, void *), bool (*use)(void *, const c
     free(found.paths[i]);
   }
   free(found.paths);
-  return isUsed;
+  return isUsed ? Search::Found : found.isComplete ? Search::NotThere : Search::NoMemory;
 }
 
 bool findOwnPath(char *path, size_t size) {

@@ -13,10 +13,12 @@ extern "C" {
 
 namespace ptc::runtime {
 
+enum class Search { Found, NotThere, NoMemory };
+
 /// Goes through the loaded libraries whose path `isOne`, and stops where use(handle, path, data) is true: that handle
-/// stays open, others are closed again. False when there was none.
-bool findLoaded(bool (*isOne)(const char *path, void *data), bool (*use)(void *library, const char *path, void *data),
-                void *data);
+/// stays open, others are closed again.
+Search findLoaded(bool (*isOne)(const char *path, void *data), bool (*use)(void *library, const char *path, void *data),
+                  void *data);
 
 /// The path under which the library that has this code was opened; false where it is not known.
 bool findOwnPath(char *path, size_t size);

@@ -1,10 +1,10 @@
 //===- OpenMP.cpp ---------------------------------------------------------===//
 
 #include "runtime/OpenMP.h"
-#include "runtime/Loader.h"
+#include "runtime/Once.h"
 #include "runtime/Threading.h"
 
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,23 +19,15 @@ namespace ptc::runtime {
 
 /// Zero-initialised: a C++ static would need its guards from libstdc++.
 struct OpenMPStorage {
-  static OpenMP instance;
-  static pthread_once_t once;
-  static void find() { instance.find(); }
-  static void releasePath() {
-    free(instance.libraryPath);
-    instance.libraryPath = nullptr;
-  }
+  static OpenMP instance, none;
+  static Once once;
+  static bool find() { return instance.find(); }
 };
-OpenMP OpenMPStorage::instance;
-pthread_once_t OpenMPStorage::once = PTHREAD_ONCE_INIT;
-
-/// A library that is unloaded leaves nothing behind.
-__attribute__((destructor)) static void releasePath() { OpenMPStorage::releasePath(); }
+OpenMP OpenMPStorage::instance, OpenMPStorage::none;
+Once OpenMPStorage::once;
 
 const OpenMP &OpenMP::get() {
-  pthread_once(&OpenMPStorage::once, OpenMPStorage::find);
-  return OpenMPStorage::instance;
+  return OpenMPStorage::once.run(OpenMPStorage::find) ? OpenMPStorage::instance : OpenMPStorage::none;
 }
 
 static const char *const kStems[] = {"libgomp", "libomp", "libiomp5"};
@@ -63,11 +55,11 @@ bool OpenMP::use(void *library, const char *path) {
   getMaxThreads = reinterpret_cast<decltype(getMaxThreads)>(most);
   getBlocktime = reinterpret_cast<decltype(getBlocktime)>(find("kmp_get_blocktime"));
   setBlocktime = reinterpret_cast<decltype(setBlocktime)>(find("kmp_set_blocktime"));
-  libraryPath = strdup(path);
+  snprintf(libraryPath, sizeof(libraryPath), "%s", path);
   return true;
 }
 
-bool OpenMP::useLoaded() {
+Search OpenMP::useLoaded() {
   auto isOne = [](const char *path, void *) { return isOpenMPName(path); };
   auto use = [](void *library, const char *path, void *openmp) {
     return static_cast<OpenMP *>(openmp)->use(library, path);
@@ -75,20 +67,27 @@ bool OpenMP::useLoaded() {
   return findLoaded(isOne, use, this);
 }
 
-void OpenMP::find() {
-  if (!dlopen || !dlsym || useLoaded())
-    return;
-  if (!use(RTLD_DEFAULT, "the program itself") && usesOpenMP()) // an OpenMP runtime linked statically
-    load();
+bool OpenMP::find() {
+  if (!dlopen || !dlsym)
+    return true;
+  if (Search search = useLoaded(); search != Search::NotThere)
+    return search == Search::Found;
+  return use(RTLD_DEFAULT, "the program itself") || // an OpenMP runtime linked statically
+         !usesOpenMP() || load();
 }
 
 static const char *const kSystemNames[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
 
 /// Loads the system's runtime, and since it is ours, tells it not to keep its threads spinning for long when a call
 /// has returned. libgomp can be told only by the environment, and only while it is loaded; the process's own
-/// environment is left alone, as other threads may be reading it.
-void OpenMP::load() {
+/// environment is left alone, as other threads may be reading it. That none is there looks like memory that is short, so
+/// it is tried again a second later.
+bool OpenMP::load() {
+  constexpr int64_t kRetryNs = 1'000'000'000;
   static char spin[] = "GOMP_SPINCOUNT=20000";
+  if (now() < loadAfter)
+    return false;
+  loadAfter = now() + kRetryNs;
   bool isUsers = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT");
   char **outer = environ, **inner = nullptr;
   if (!isUsers) {
@@ -96,22 +95,23 @@ void OpenMP::load() {
     while (outer && outer[count])
       ++count;
     inner = static_cast<char **>(calloc(count + 2, sizeof(char *)));
-    if (inner) {
-      for (size_t i = 0; i < count; ++i)
-        inner[i] = outer[i];
-      inner[count] = spin;
-      environ = inner;
-    }
+    if (!inner)
+      return false;
+    for (size_t i = 0; i < count; ++i)
+      inner[i] = outer[i];
+    inner[count] = spin;
+    environ = inner;
   }
+  bool isUsed = false;
   for (const char *name : kSystemNames) {
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library && use(library, name))
-      break;
+    void *library = isUsed ? nullptr : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    isUsed |= library && use(library, name);
   }
   if (inner) {
     environ = outer;
     free(inner);
   }
+  return isUsed;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,17 +8,19 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Loader.h"
+
 #include <cstdint>
 
 namespace ptc::runtime {
 
 class OpenMP {
 public:
-  /// The process's; looked for at the first use.
+  /// The process's; looked for at the first use, and while memory is short at later ones.
   static const OpenMP &get();
 
   /// Path of the library, null when there is none.
-  const char *path() const { return libraryPath; }
+  const char *path() const { return libraryPath[0] ? libraryPath : nullptr; }
 
   /// What the runtime would give the calling thread; 0 when there is none.
   int32_t maxThreads() const { return getMaxThreads ? getMaxThreads() : 0; }
@@ -28,17 +30,18 @@ public:
   void parallel(int32_t wanted, Body body, void *data) const;
 
 private:
-  void find();
+  bool find();
   bool use(void *library, const char *path);
-  bool useLoaded();
-  void load();
+  Search useLoaded();
+  bool load();
 
   void (*gompParallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags);
   int (*threadNumber)();
   int (*getMaxThreads)();
   int (*getBlocktime)(); ///< LLVM's and Intel's runtimes: how long threads spin after a region
   void (*setBlocktime)(int);
-  char *libraryPath;
+  char libraryPath[4096];
+  int64_t loadAfter; ///< none could be loaded: not before this time again
   friend struct OpenMPStorage;
 };
 

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Loader.h"
+#include "runtime/Once.h"
 #include "runtime/Pool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -28,15 +30,15 @@ struct PoolStorage {
   static Pool *pool;
   static GrowPool grow; ///< the owner's: its threads run its code
   static void *owner; ///< handle of the library that made the pool; null: this one
-  static pthread_once_t once;
-  static void find();
-  static void make();
+  static Once once;
+  static bool find();
+  static bool make();
 };
 } // namespace
 Pool *PoolStorage::pool;
 GrowPool PoolStorage::grow;
 void *PoolStorage::owner;
-pthread_once_t PoolStorage::once = PTHREAD_ONCE_INIT;
+Once PoolStorage::once;
 
 /// The library's own pool, if it has made one; `grow` gets the function that starts workers.
 extern "C" __attribute__((visibility("default"))) Pool *ptc_shared_workers(uint32_t version, GrowPool *grow) {
@@ -48,19 +50,22 @@ extern "C" __attribute__((visibility("default"))) Pool *ptc_shared_workers(uint3
 }
 
 /// In the child of a fork the pool is empty again: none of its threads is there.
-void PoolStorage::make() {
+bool PoolStorage::make() {
   void *memory = mmap(nullptr, sizeof(Pool), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    return;
+    return false;
   if (madvise(memory, sizeof(Pool), MADV_WIPEONFORK)) { // before Linux 4.14: better alone than hanging in a child
+    bool isUnknown = errno == EINVAL;
     munmap(memory, sizeof(Pool));
-    return;
+    return isUnknown;
   }
   grow = [](Pool *pool, int32_t size) { pool->startWorkers(size); };
   __atomic_store_n(&pool, static_cast<Pool *>(memory), __ATOMIC_RELEASE);
+  return true;
 }
 
-void PoolStorage::find() {
+/// False when there is no memory for it now.
+bool PoolStorage::find() {
   auto use = [](void *library, const char *, void *) {
     auto get = reinterpret_cast<decltype(&ptc_shared_workers)>(dlsym(library, "ptc_shared_workers"));
     Pool *found = get && get != ptc_shared_workers ? get(kPoolVersion, &grow) : nullptr;
@@ -70,13 +75,12 @@ void PoolStorage::find() {
     __atomic_store_n(&pool, found, __ATOMIC_RELEASE);
     return true;
   };
-  if (!findLoaded([](const char *path, void *) { return path[0] == '/'; }, use, nullptr))
-    make();
+  Search search = findLoaded([](const char *path, void *) { return path[0] == '/'; }, use, nullptr);
+  return search == Search::Found || (search == Search::NotThere && make());
 }
 
 Pool *Pool::get() {
-  pthread_once(&PoolStorage::once, PoolStorage::find);
-  return PoolStorage::pool;
+  return PoolStorage::once.run(PoolStorage::find) ? PoolStorage::pool : nullptr;
 }
 
 void Pool::grow(int32_t wanted) { PoolStorage::grow(this, wanted); }

@@ -1,9 +1,11 @@
 //===- Threading.cpp ------------------------------------------------------===//
 
 #include "runtime/Threading.h"
+#include "runtime/Once.h"
 #include "runtime/OpenMP.h"
 
 #include <algorithm>
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,9 @@ struct Settings {
   static int32_t quota;   ///< processors; 0: as many as there are
   static WaitMode waitMode;
   static pthread_once_t once;
+  static Once quotaOnce;
   static void read();
+  static bool readQuota();
 };
 } // namespace
 bool Settings::usesOpenMP;
@@ -28,12 +32,18 @@ int32_t Settings::threads;
 int32_t Settings::quota;
 WaitMode Settings::waitMode;
 pthread_once_t Settings::once = PTHREAD_ONCE_INIT;
+Once Settings::quotaOnce;
+
+constexpr int32_t kUnknownQuota = -1;
+
+/// That a file cannot be opened now, for lack of memory or descriptors, does not mean that it is not there.
+static bool mayOpenLater() { return errno == ENOMEM || errno == EMFILE || errno == ENFILE; }
 
 /// The quota of the control group at `path`, in whole processors; 0 where there is none.
 static int32_t readQuota(const char *path) {
   FILE *file = fopen(path, "re");
   if (!file)
-    return 0;
+    return mayOpenLater() ? kUnknownQuota : 0;
   char line[64] = ""; // "200000 100000", "max 100000" without a quota
   fgets(line, sizeof(line), file);
   fclose(file);
@@ -49,12 +59,17 @@ static int32_t findQuota() {
     while (fgets(line, sizeof(line), file) && strncmp(line, "0::", 3) != 0)
       line[0] = 0;
     fclose(file);
+  } else if (mayOpenLater()) {
+    return kUnknownQuota;
   }
   line[strcspn(line, "\n")] = 0;
   int32_t least = 0;
   for (char *group = line[0] ? line + 3 : nullptr; group;) {
     snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
-    if (int32_t quota = readQuota(path))
+    int32_t quota = readQuota(path);
+    if (quota == kUnknownQuota)
+      return kUnknownQuota;
+    if (quota)
       least = least ? std::min(least, quota) : quota;
     char *slash = strrchr(group, '/');
     if (!slash)
@@ -75,7 +90,13 @@ void Settings::read() {
                                         : WaitMode::Adaptive;
   if (const char *text = getenv("OMP_NUM_THREADS")) // "4", or for each level of nesting "4,2"
     threads = static_cast<int32_t>(std::clamp<long>(strtol(text, nullptr, 10), 0, kMaxThreads));
-  quota = findQuota();
+}
+
+bool Settings::readQuota() {
+  int32_t found = findQuota();
+  if (found != kUnknownQuota)
+    quota = found;
+  return found != kUnknownQuota;
 }
 
 static void readSettings() { pthread_once(&Settings::once, Settings::read); }
@@ -97,16 +118,18 @@ static cpu_set_t affinityOf(pid_t thread) {
   return set;
 }
 
+/// Processors; 0: as many as there are.
+static int32_t quota() { return Settings::quotaOnce.run(Settings::readQuota) ? Settings::quota : 0; }
+
 int32_t countProcessors() {
-  readSettings();
   cpu_set_t set = affinityOf(0);
   int32_t count = std::max(CPU_COUNT(&set), 1); // none: there are more than the set has room for
-  return Settings::quota ? std::min(count, Settings::quota) : count;
+  return quota() ? std::min(count, quota()) : count;
 }
 
 int32_t callsAtATime() {
   cpu_set_t own = affinityOf(0), common = affinityOf(getpid()); // the first thread's
-  bool isPinned = CPU_COUNT(&own) <= 1 && Settings::quota != 1;
+  bool isPinned = CPU_COUNT(&own) <= 1 && quota() != 1;
   return isPinned || memcmp(&own, &common, sizeof(own)) != 0 ? INT32_MAX : countProcessors();
 }
 

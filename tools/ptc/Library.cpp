@@ -67,6 +67,8 @@ Expected<Library> Library::open(const std::string &path) {
     return createStringError(path + ": " + library.api->status_string(status) + ": " +
                              library.api->last_error(nullptr) +
                              (status == PTC_UNSUPPORTED ? " (compile it for this machine, or with --march)" : ""));
+  if (!library.api->signature())
+    return createStringError(path + ": no memory for the signature");
   // Libraries of earlier versions call nothing.
   int32_t count = 0;
   if (const ptc_external *first = library.has(&ptc_api::externals) ? library.api->externals(&count) : nullptr)

@@ -273,6 +273,8 @@ private:
     if (!api || (flags && api->size <= offsetof(ptc_api, context_create_with)))
       throw Error(PTC_UNSUPPORTED, name + ": speaks another version of the interface");
     api_ = api;
+    if (!api_->signature())
+      throw Error(PTC_OUT_OF_MEMORY, name + ": no memory for the signature");
     ptc_context *created = nullptr;
     if (ptc_status status = flags ? api_->context_create_with(flags, &created) : api_->context_create(&created))
       throw Error(status, name + ": " + api_->last_error(nullptr));

@@ -108,7 +108,9 @@ class Model:
         made = ctypes.byref(self._context)
         if status := self._api.context_create_with(abi.CHECK_FILE, made) if check else self._api.context_create(made):
             raise error_for(status, f"{path}: {(self._api.last_error(None) or b'').decode()}")
-        signature = self._api.signature().contents
+        if not (described := self._api.signature()):
+            raise MemoryError(f"{path}: no memory for the signature")
+        signature = described.contents
         self.name = signature.model.decode()
         self.target = signature.target.decode()
         # Whose code runs here, as "x86-64-v4"; libraries of earlier versions do not say.
