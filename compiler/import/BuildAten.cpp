@@ -40,6 +40,7 @@ private:
   void findStates();
   llvm::Error loadWeights();
   llvm::Error loadWeight(BlockArgument argument, StringRef key);
+  llvm::Error checkStates();
 
   llvm::Error at(const llvm::Twine &where, llvm::Error error) const {
     return fail(fileName + ": " + where + ": " + llvm::toString(std::move(error)));
@@ -260,6 +261,25 @@ llvm::Error ModelBuilder::loadWeights() {
     unused.set(i);
   }
   (void)function.eraseArguments(unused);
+  return checkStates();
+}
+
+/// A state has memory of its own: what else lies in its bytes would not see what is written to it.
+llvm::Error ModelBuilder::checkStates() {
+  llvm::SmallVector<StringRef> states, all;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto state = function.getArgAttrOfType<StringAttr>(i, "ptc.state");
+    if (state)
+      states.push_back(state.getValue());
+    if (auto name = state ? state : function.getArgAttrOfType<StringAttr>(i, "ptc.weight"))
+      all.push_back(name.getValue());
+  }
+  for (StringRef state : states)
+    for (StringRef other : all)
+      if (state != other && shareMemory(*findStored(state), *findStored(other)))
+        return at("buffer '" + state + "'",
+                  fail("shares memory with '" + other + "', and the model writes to it, which is not supported (make '" +
+                       other + "' from '" + state + "' in forward)"));
   return llvm::Error::success();
 }
 

@@ -2,6 +2,8 @@
 
 #include "compiler/import/LoadWeight.h"
 
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
@@ -46,13 +48,12 @@ bool isRowMajor(const StoredTensor &stored) {
   return true;
 }
 
-/// Copies element by element, the last dimension innermost.
-std::vector<char> makeRowMajor(const StoredTensor &stored, const char *start, unsigned elementSize, int64_t count) {
-  std::vector<char> bytes(count * elementSize);
+/// Calls `visit` with the place of each element after the first one's, the last dimension innermost.
+void forEachElement(const StoredTensor &stored, int64_t count, llvm::function_ref<void(int64_t place)> visit) {
   llvm::SmallVector<int64_t> index(stored.sizes.size(), 0);
   int64_t from = 0;
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(bytes.data() + i * elementSize, start + from * elementSize, elementSize);
+    visit(from);
     for (size_t dim = index.size(); dim-- > 0;) {
       from += stored.strides[dim];
       if (++index[dim] < stored.sizes[dim])
@@ -61,10 +62,43 @@ std::vector<char> makeRowMajor(const StoredTensor &stored, const char *start, un
       index[dim] = 0;
     }
   }
+}
+
+std::vector<char> makeRowMajor(const StoredTensor &stored, const char *start, unsigned elementSize, int64_t count) {
+  std::vector<char> bytes(count * elementSize);
+  char *to = bytes.data();
+  forEachElement(stored, count, [&](int64_t place) {
+    std::memcpy(to, start + place * elementSize, elementSize);
+    to += elementSize;
+  });
   return bytes;
 }
 
+/// From the first byte of its elements to the last.
+llvm::ArrayRef<char> bytesOf(const StoredTensor &stored, const Extent &extent) {
+  unsigned elementSize = byteSize(*stored.dtype);
+  return extent.count ? stored.bytes.slice(stored.offset * elementSize, extent.reach * elementSize)
+                      : llvm::ArrayRef<char>();
+}
+
 } // namespace
+
+bool shareMemory(const StoredTensor &first, const StoredTensor &second) {
+  Extent firstExtent = *measure(first), secondExtent = *measure(second);
+  llvm::ArrayRef<char> all = bytesOf(first, firstExtent), others = bytesOf(second, secondExtent);
+  if (all.empty() || others.empty() || all.end() <= others.begin() || others.end() <= all.begin())
+    return false;
+  // Two columns of a matrix lie between each other, and share nothing.
+  llvm::BitVector isElement(all.size());
+  unsigned size = byteSize(*first.dtype), otherSize = byteSize(*second.dtype);
+  forEachElement(first, firstExtent.count, [&](int64_t place) { isElement.set(place * size, (place + 1) * size); });
+  bool isShared = false;
+  forEachElement(second, secondExtent.count, [&](int64_t place) {
+    for (const char *byte = others.begin() + place * otherSize, *end = byte + otherSize; byte < end; ++byte)
+      isShared |= byte >= all.begin() && byte < all.end() && isElement[byte - all.begin()];
+  });
+  return isShared;
+}
 
 llvm::Expected<Weight> loadWeight(llvm::StringRef key, const StoredTensor &stored, WeightStore &weights,
                                   mlir::MLIRContext &context) {

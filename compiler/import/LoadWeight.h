@@ -11,4 +11,7 @@ namespace ptc::import {
 llvm::Expected<Weight> loadWeight(llvm::StringRef key, const StoredTensor &stored, WeightStore &weights,
                                   mlir::MLIRContext &context);
 
+/// Whether an element of one lies on an element of the other. Both can be loaded.
+bool shareMemory(const StoredTensor &first, const StoredTensor &second);
+
 } // namespace ptc::import
