@@ -5,10 +5,12 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <numeric>
 #include <optional>
 
 using Catch::Contains;
+using Catch::StartsWith;
 using ptc::view;
 
 static ptc::test::Models &models() {
@@ -63,6 +65,31 @@ TEST_CASE("what is refused is an exception with the status and the message") {
   CHECK_THROWS_WITH(model.outputShape({view(kInput, {2, 8})}, 1), Contains("no output 1"));
 }
 
+TEST_CASE("const memory is read, and never written") {
+  ptc::Model affine(ptc::test::build(models().affine())), increment(ptc::test::build(models().increment()));
+  const std::vector<float> constant(16, 1);
+  std::vector<ptc::View> outputs{view(constant, {2, 8})};
+  CHECK_THROWS_WITH(affine.run({view(kInput, {2, 8})}, outputs), Contains("output 0: its memory is const"));
+  CHECK_THROWS_WITH(increment({view(constant.data(), 4, {4})}), Contains("input 0: its memory is const"));
+  std::vector<float> updated(4, 1);
+  increment({view(updated)});
+  CHECK((updated[0] == 2 && constant[0] == 1));
+  ptc::Model running(ptc::test::build(models().running()));
+  CHECK_THROWS_WITH(running.getState(0, view(constant.data(), 1, {1})), Contains("state 0: its memory is const"));
+}
+
+TEST_CASE("a file that was written anew is another model, and one that was not is the same") {
+  std::string path = ptc::test::build(models().affine());
+  ptc::Model first(path);
+  ptc::test::build(models().running(), path);
+  ptc::Model second(path), third(path);
+  CHECK(first({view(kInput, {2, 8})})[0].values<float>()[3] == affine(3));
+  CHECK(second.states().size() == 1);
+  CHECK(&second.signature() == &third.signature());
+  std::ofstream(path + ".text") << "no library";
+  CHECK_THROWS_WITH(ptc::Model(path + ".text"), StartsWith(path + ".text: "));
+}
+
 TEST_CASE("states are read, set and reset") {
   ptc::Model model(ptc::test::build(models().running()));
   std::vector<float> ones(4, 1), total(1);
@@ -110,7 +137,9 @@ TEST_CASE("moved models and copies of them work on") {
   ptc::Model first(ptc::test::build(models().affine()));
   ptc::Model copy = first, moved = std::move(first);
   moved.setThreads(1);
+  moved.setWaiting(PTC_WAIT_PASSIVE);
   CHECK(copy({view(kInput, {2, 8})})[0].values<float>()[3] == affine(3));
+  CHECK(copy.activity().calls == 1);
   CHECK(copy.memory().reserved > 0);
   moved.trim();
   CHECK(copy.memory().reserved == 0);

@@ -26,6 +26,7 @@
 #include <ptc/ptc.h>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -81,6 +82,11 @@ inline int64_t elements(Span<const int64_t> shape) {
 /// Memory of the caller's, with its type and sizes; strides in elements, none for row-major.
 class View {
 public:
+  /// Of const memory: a model may read it, and refuses to write to it.
+  View(const void *data, DLDataType type, std::vector<int64_t> shape, std::vector<int64_t> strides = {})
+      : View(const_cast<void *>(data), type, std::move(shape), std::move(strides)) {
+    isReadOnly_ = true;
+  }
   View(void *data, DLDataType type, std::vector<int64_t> shape, std::vector<int64_t> strides = {})
       : shape_(std::move(shape)),
         strides_(std::move(strides)), tensor_{data, {kDLCPU, 0}, 0, type, nullptr, nullptr, 0} {
@@ -97,9 +103,11 @@ public:
     return &tensor_;
   }
   Span<const int64_t> shape() const { return {shape_.data(), shape_.size()}; }
+  bool isReadOnly() const { return isReadOnly_; }
 
 private:
   std::vector<int64_t> shape_, strides_;
+  bool isReadOnly_ = false;
   DLTensor tensor_;
 };
 
@@ -109,7 +117,7 @@ template <class T> View view(T *data, size_t count, std::vector<int64_t> shape) 
   if (elements(shape) != int64_t(count))
     throw std::invalid_argument("ptc: a view of " + std::to_string(count) + " elements whose sizes say " +
                                 std::to_string(elements(shape)));
-  return View(const_cast<Element *>(data), typeOf<Element>(), std::move(shape));
+  return View(data, typeOf<Element>(), std::move(shape));
 }
 
 /// All of a vector, an array or a span; without sizes it is one dimension.
@@ -174,13 +182,19 @@ struct Call {
 /// A compiled model with a context of its own: states, working memory, number of threads.
 class Model {
 public:
-  /// Opens a library that `ptc compile` wrote. `flags`: PTC_CHECK_FILE, or none.
+  /// Opens a library that `ptc compile` wrote: the file that is there now, even if another was opened under its name.
+  /// `flags`: PTC_CHECK_FILE, or none.
   explicit Model(const std::string &path, uint32_t flags = 0) {
-    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      throw Error(PTC_INVALID_ARGUMENT, dlerror());
-    library_ = std::shared_ptr<void>(handle, [](void *opened) { dlclose(opened); });
-    auto get = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(handle, "ptc_get_api"));
+    std::string opened, there = spellFile(path);
+    do {
+      opened = there;
+      void *handle = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (!handle)
+        throw Error(PTC_INVALID_ARGUMENT, withPath(dlerror(), opened, path));
+      library_ = std::shared_ptr<void>(handle, [](void *library) { dlclose(library); });
+      there = spellFile(path);
+    } while (there != opened); // replaced meanwhile
+    auto get = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(library_.get(), "ptc_get_api"));
     if (!get)
       throw Error(PTC_INVALID_ARGUMENT, path + ": no library that ptc compiled");
     start(get(PTC_ABI_VERSION), path, flags);
@@ -200,7 +214,7 @@ public:
 
   /// Runs the model into tensors of its own.
   std::vector<Tensor> operator()(const std::vector<View> &inputs) const {
-    std::vector<const DLTensor *> given = pointers(inputs);
+    std::vector<const DLTensor *> given = inputPointers(inputs);
     std::vector<DLManagedTensor *> made(outputs().size());
     check(api_->call_new(context_.get(), given.data(), int32_t(given.size()), made.data(), int32_t(made.size())));
     std::vector<Tensor> results;
@@ -212,10 +226,12 @@ public:
 
   /// Runs the model into memory of the caller's.
   void run(const std::vector<View> &inputs, std::vector<View> &outputs) const {
-    std::vector<const DLTensor *> given = pointers(inputs);
+    std::vector<const DLTensor *> given = inputPointers(inputs);
     std::vector<DLTensor *> taken;
-    for (View &output : outputs)
+    for (View &output : outputs) {
+      requireWritable(output, "output", taken.size());
       taken.push_back(output.tensor());
+    }
     check(api_->call(context_.get(), given.data(), int32_t(given.size()), taken.data(), int32_t(taken.size())));
   }
 
@@ -247,7 +263,10 @@ public:
   }
 
   // States are the buffers that calls update, by their place in states().
-  void getState(int32_t state, View value) const { check(api_->state_get(context_.get(), state, value.tensor())); }
+  void getState(int32_t state, View value) const {
+    requireWritable(value, "the tensor for state", size_t(state));
+    check(api_->state_get(context_.get(), state, value.tensor()));
+  }
   void setState(int32_t state, const View &value) { check(api_->state_set(context_.get(), state, value.tensor())); }
   void resetStates() { check(api_->state_reset(context_.get())); }
   /// Starts the model's random numbers anew.
@@ -255,7 +274,18 @@ public:
 
   /// How many threads a call may use; 0: as many as OMP_NUM_THREADS or an OpenMP runtime says, else one a processor.
   void setThreads(int32_t count) { check(api_->set_threads(context_.get(), count)); }
-  void setWaiting(ptc_waiting waiting) { check(api_->set_waiting(context_.get(), waiting)); }
+  /// How threads wait for each other, and for the next call.
+  void setWaiting(ptc_waiting waiting) {
+    require(offsetof(ptc_api, set_waiting), "set_waiting");
+    check(api_->set_waiting(context_.get(), waiting));
+  }
+  /// What calls have used.
+  ptc_activity activity() const {
+    require(offsetof(ptc_api, activity), "activity");
+    ptc_activity activity;
+    check(api_->activity(context_.get(), &activity));
+    return activity;
+  }
   ptc_memory memory() const {
     ptc_memory memory;
     check(api_->memory(context_.get(), &memory));
@@ -269,6 +299,27 @@ public:
   void stopProfile(const std::string &path) { check(api_->profile_stop(context_.get(), path.c_str())); }
 
 private:
+  /// A path of a file that no other file has: dlopen knows a library by its path, and would answer with the old one
+  /// where the file was written anew. Between folder and name it spells device and inode in steps that lead nowhere,
+  /// "/." for a one and "/" for a zero.
+  static std::string spellFile(const std::string &path) {
+    struct stat file;
+    size_t slash = path.rfind('/');
+    if (slash == std::string::npos || stat(path.c_str(), &file) != 0)
+      return path; // dlopen looks for it in the system's folders, or says what is wrong
+    std::string steps;
+    for (uint64_t number : {uint64_t(file.st_dev), uint64_t(file.st_ino)})
+      for (int bit = 63; bit >= 0; --bit)
+        steps += number >> bit & 1 ? "/." : "/";
+    return path.substr(0, slash) + steps + path.substr(slash);
+  }
+
+  /// A message of dlopen's, with the path that the caller gave.
+  static std::string withPath(std::string message, const std::string &spelled, const std::string &path) {
+    size_t found = message.find(spelled);
+    return found == std::string::npos ? message : message.replace(found, spelled.size(), path);
+  }
+
   void start(const ptc_api *api, const std::string &name, uint32_t flags) {
     if (!api || (flags && api->size <= offsetof(ptc_api, context_create_with)))
       throw Error(PTC_UNSUPPORTED, name + ": speaks another version of the interface");
@@ -298,11 +349,30 @@ private:
     return 1;
   }
 
+  static void requireWritable(const View &view, const std::string &what, size_t index) {
+    if (view.isReadOnly())
+      throw Error(PTC_MISMATCH, what + " " + std::to_string(index) + ": its memory is const, and the model writes to it");
+  }
+
+  /// The inputs of a call, some of which it may update.
+  std::vector<const DLTensor *> inputPointers(const std::vector<View> &views) const {
+    for (size_t i = 0; i < views.size() && i < inputs().size(); ++i)
+      if (inputs()[i].flags & PTC_TENSOR_WRITTEN)
+        requireWritable(views[i], "input", i);
+    return pointers(views);
+  }
+
   static std::vector<const DLTensor *> pointers(const std::vector<View> &views) {
     std::vector<const DLTensor *> found;
     for (const View &view : views)
       found.push_back(view.tensor());
     return found;
+  }
+
+  /// Libraries of earlier versions lack the last functions of the table.
+  void require(size_t offset, const char *function) const {
+    if (api_->size <= offset)
+      throw Error(PTC_UNSUPPORTED, std::string("an earlier version of ptc compiled the library: it has no ") + function);
   }
 
   void check(ptc_status status) const {
