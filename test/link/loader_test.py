@@ -5,6 +5,7 @@ loader_test.py MAKE_MODEL LOADER_FILE...
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ import torch
 MAKE_MODEL = str(Path(sys.argv[1]).resolve())
 sys.path.insert(0, str(Path(sys.argv[2]).resolve().parent.parent))
 import ptc  # noqa: E402
+from ptc import _abi as abi  # noqa: E402
 
 FOLDER = Path(tempfile.mkdtemp())
 
@@ -28,7 +31,7 @@ def load(name: str) -> ptc.Model:
     path = FOLDER / f"{name}.so"
     if not path.exists():
         subprocess.run([MAKE_MODEL, name, path], check=True)
-    return ptc.Model(path)
+    return ptc.load(path)
 
 
 def affine(x: np.ndarray) -> np.ndarray:
@@ -68,19 +71,87 @@ class LoaderTest(unittest.TestCase):
         gc.collect()
         np.testing.assert_array_equal(y, affine(self.x))
 
-    def test_unconsumed_capsules_are_freed(self) -> None:
-        from ptc import _tensor
+    def test_a_file_that_was_written_anew_is_another_model(self) -> None:
+        path, models = FOLDER / "new.so", []
+        for name in ("affine", "increment"):
+            subprocess.run([MAKE_MODEL, name, FOLDER / "newer.so"], check=True)
+            (FOLDER / "newer.so").rename(path)
+            models.append(ptc.load(path))
+        self.assertEqual([model.name for model in models], ["affine", "increment"])
+        maps = Path("/proc/self/maps").read_text().count(str(path))
+        models.append(ptc.load(path))
+        self.assertEqual(Path("/proc/self/maps").read_text().count(str(path)), maps)
+        with self.assertRaisesRegex(ptc.Error, f"^{FOLDER}/no.so: no library .*: cannot open"):
+            ptc.load(FOLDER / "no.so")
 
+    def test_unconsumed_capsules_are_freed(self) -> None:
         (y,) = self.model(self.x)
-        capsule = y.__dlpack__()
-        self.assertEqual(len(_tensor._exports), 1)
+        capsule, freed = y.__dlpack__(), weakref.ref(y)
+        del y
+        self.assertIsNotNone(freed())
         del capsule
-        self.assertEqual(len(_tensor._exports), 0)
+        self.assertIsNone(freed())
+
+    def test_results_leave_exceptions_alone(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "must match the size"):
+            torch.from_dlpack(self.model(self.x)[0]) - torch.zeros(3, 3)
+        with self.assertRaisesRegex(TypeError, "PyCapsule"):
+            int(self.model(self.x)[0].__dlpack__())
+
+    def test_types_that_numpy_does_not_export(self) -> None:
+        words = np.array([0x3F80, 0x4000], np.uint16)
+        sizes = (ctypes.c_int64 * 1)(2)
+        deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: None)
+        view = abi.DLTensor(words.ctypes.data, abi.Device(1, 0), 1, abi.DataType(4, 16, 1), sizes, None, 0)
+        managed = abi.DLManagedTensor(view, None, deleter)
+        y = ptc.Tensor(ctypes.addressof(managed), None)
+        self.assertEqual(torch.from_dlpack(y).tolist(), [1, 2])
+        self.assertEqual(y.numpy().astype(np.float32).tolist(), [1, 2])
+        del y  # before what it stands on
+
+    def test_read_only_memory_is_not_written(self) -> None:
+        class Foreign:
+            def __dlpack__(self, **options):
+                return fixed.__dlpack__(**options)
+
+        np.save(FOLDER / "saved.npy", np.zeros((5, 8), np.float32))
+        fixed = np.zeros(4, np.float32)
+        fixed.flags.writeable = False
+        for out in (np.load(FOLDER / "saved.npy", mmap_mode="r"), np.broadcast_to(np.float32(0), (5, 8))):
+            with self.assertRaisesRegex(ptc.MismatchError, r"output 'y' \(0\): its memory is read-only"):
+                self.model(self.x, out=[out])
+        increment = load("increment")
+        for x in (fixed, Foreign()):
+            with self.assertRaisesRegex(ptc.MismatchError, r"input 'x' \(0\): its memory is read-only"):
+                increment(x)
+        with self.assertRaisesRegex(TypeError, r"input 'x' \(0\): a list has no memory"):
+            increment([0, 0, 0, 0])
+        self.assertEqual(fixed.tolist(), [0, 0, 0, 0])
+
+    def test_what_is_no_tensor(self) -> None:
+        scalar = load("scalar")
+        for x, why in (
+            (self.x.astype(object), "an array of dtype object is no tensor"),
+            (self.x.astype("M8[s]"), "an array of dtype datetime64"),
+            (self.x.astype(">f4"), "an array of dtype >f4"),
+            (None, "None is no tensor"),
+            ("text", "'text' is no tensor"),
+        ):
+            with self.assertRaisesRegex(TypeError, why):
+                self.model(x)
+        with self.assertRaisesRegex(TypeError, r"2\.5 is no tensor \(int64 is wanted\)"):
+            scalar(self.x, 2.5)
+        with self.assertRaisesRegex(BufferError, "gradient"):
+            self.model(torch.zeros(5, 8, requires_grad=True))
+        with self.assertRaisesRegex(BufferError, "conj"):
+            self.model(torch.zeros(5, 8, dtype=torch.complex64).conj())
 
     def test_out(self) -> None:
         out = np.zeros((5, 16), np.float32)
         self.model(self.x, out=[out[:, ::2]])
         np.testing.assert_array_equal(out[:, ::2], affine(self.x))
+        with self.assertRaisesRegex(TypeError, "2 outputs were given, but the model has 1"):
+            self.model(self.x, out=[out[:, ::2], out])
 
     def test_errors(self) -> None:
         with self.assertRaisesRegex(ptc.Error, r"input 'x' \(0\): dimension 0 has size 1, allowed: 2..1024 \(s0\)"):
@@ -112,8 +183,9 @@ class LoaderTest(unittest.TestCase):
 
     def test_numbers_for_scalars(self) -> None:
         model = load("scalar")
-        (y,) = model(np.ones((7, 8), np.float32), 3)
-        self.assertEqual(y.shape, (7, 8))
+        for number in (3, np.int32(3), np.array(3)):
+            (y,) = model(np.ones((7, 8), np.float32), number)
+            self.assertEqual(y.shape, (7, 8))
         with self.assertRaisesRegex(ptc.Error, r"input 'n' \(1\): is 1000, allowed: 1..100 \(s0\)"):
             model(np.ones((7, 8), np.float32), 1000)
 
@@ -178,6 +250,17 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(len({name for name in loaded if "libgomp" in name or "libomp" in name}), 1, loaded)
         torch.set_num_threads(1)
         self.assertEqual(self.model.threads, 1)
+
+    def test_waiting(self) -> None:
+        model = ptc.load(FOLDER / "affine.so", threads=2, waiting="active")
+        self.assertEqual(model.waiting, "active")
+        for mode in ("passive", "adaptive", None):
+            model.waiting = mode
+            np.testing.assert_array_equal(model(self.x)[0].numpy(), affine(self.x))
+        self.assertEqual(model.activity.calls, 3)
+        self.assertIn(model.activity.threads, range(3, 7))
+        with self.assertRaisesRegex(ValueError, "no way to wait 'idle' .only None, 'adaptive', 'passive', 'active'"):
+            model.waiting = "idle"
 
     def test_python_threads(self) -> None:
         wrong = []

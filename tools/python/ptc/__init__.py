@@ -19,11 +19,12 @@ import os
 
 from ._compiler import compile, executable
 from ._errors import CompileError, Error, MismatchError, OutOfRangeError
-from ._model import Dim, External, Memory, Model, Symbol, TensorInfo
+from ._model import Activity, Dim, External, Memory, Model, Symbol, TensorInfo
 from ._tensor import Tensor
 from ._version import __version__
 
 __all__ = [
+    "Activity",
     "CompileError",
     "Dim",
     "Error",
@@ -42,7 +43,8 @@ __all__ = [
 ]
 
 
-def load(path: str | os.PathLike[str], threads: int = 0, check: bool = False) -> Model:
-    """Opens a library that ptc compiled. `threads`: how many a call may use; 0 leaves it to OpenMP. `check`: reads the
-    whole file and compares it with the hash that it was written with."""
-    return Model(path, threads, check)
+def load(path: str | os.PathLike[str], threads: int = 0, waiting: str | None = None, check: bool = False) -> Model:
+    """Opens a library that ptc compiled. `threads`, `waiting`: how many a call may use and how they wait, as the model's
+    properties of these names have it. `check`: reads the whole file and compares it with the hash that it was written
+    with."""
+    return Model(path, threads, waiting, check)

@@ -36,11 +36,34 @@ class DLTensor(ctypes.Structure):
 
 
 class DLManagedTensor(ctypes.Structure):
-    pass
+    _fields_ = [("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", ctypes.CFUNCTYPE(None, c_void_p))]
 
 
-Deleter = ctypes.CFUNCTYPE(None, c_void_p)
-DLManagedTensor._fields_ = [("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", Deleter)]
+READ_ONLY = 1
+
+
+class DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("manager_ctx", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", c_uint64),
+        ("dl_tensor", DLTensor),
+    ]
+
+
+class DLPackExchangeAPI(ctypes.Structure):
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("prev_api", c_void_p),
+        ("managed_tensor_allocator", c_void_p),
+        ("managed_tensor_from_py_object_no_sync", c_void_p),
+        ("managed_tensor_to_py_object_no_sync", c_void_p),
+        ("dltensor_from_py_object_no_sync", ctypes.PYFUNCTYPE(c_int32, ctypes.py_object, c_void_p)),
+        ("current_work_stream", c_void_p),
+    ]
 
 
 class Dim(ctypes.Structure):
@@ -98,6 +121,10 @@ class Threading(ctypes.Structure):
     _fields_ = [("library", c_char_p), ("threads", c_int32)]
 
 
+class Activity(ctypes.Structure):
+    _fields_ = [(name, c_int64) for name in ("calls", "threads", "wakeups")]
+
+
 def _function(*arguments: Any, result: Any = c_int32) -> Any:
     return ctypes.CFUNCTYPE(result, *arguments)
 
@@ -115,8 +142,8 @@ class Api(ctypes.Structure):
         ("context_create", _function(POINTER(c_void_p))),
         ("context_destroy", _function(c_void_p, result=None)),
         ("last_error", _function(c_void_p, result=c_char_p)),
-        ("call", _function(c_void_p, POINTER(c_void_p), c_int32, POINTER(c_void_p), c_int32)),
-        ("call_new", _function(c_void_p, POINTER(c_void_p), c_int32, POINTER(c_void_p), c_int32)),
+        ("call", _function(c_void_p, c_void_p, c_int32, c_void_p, c_int32)),
+        ("call_new", _function(c_void_p, c_void_p, c_int32, c_void_p, c_int32)),
         ("output_shape", _function(c_void_p, POINTER(c_void_p), c_int32, c_int32, POINTER(c_int64), c_int32)),
         ("state_get", _function(c_void_p, c_int32, c_void_p)),
         ("state_set", _function(c_void_p, c_int32, c_void_p)),
@@ -132,10 +159,10 @@ class Api(ctypes.Structure):
         ("externals", _function(POINTER(c_int32), result=POINTER(External))),
         ("set_function", _function(c_void_p, c_char_p, Function, c_void_p)),
         ("set_waiting", _function(c_void_p, c_int32)),
-        ("activity", _function(c_void_p, c_void_p)),
+        ("activity", _function(c_void_p, POINTER(Activity))),
         ("context_create_with", _function(c_uint32, POINTER(c_void_p))),
     ]
 
 
 def pointer_array(addresses: list[int]) -> Any:
-    return (c_void_p * max(len(addresses), 1))(*addresses)
+    return (c_void_p * len(addresses))(*addresses)

@@ -13,7 +13,7 @@ from typing import Any
 from . import _abi as abi
 from ._errors import Error, error_for
 from ._external import Functions, NumPy, Torch, find_torch_operator
-from ._tensor import Borrowed, Tensor, borrow, dtype_name
+from ._tensor import Tensor, borrow, dtype_name
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Activity:
+    """What calls have used since the model was opened: `threads` is the sum over calls of those that took part."""
+
+    calls: int
+    threads: int
+    wakeups: int
+
+
+@dataclass(frozen=True)
 class External:
     """A place where the model calls a function of its caller's (docs/fallback.md). Inputs and outputs have no names; an
     output that the model does not need is None. `call`: the operator's arguments."""
@@ -68,6 +77,9 @@ class External:
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo | None, ...]
     call: Mapping[str, Any]
+
+
+_WAITING = (None, "adaptive", "passive", "active")  # as ptc_waiting counts them
 
 
 def _describe(tensors: Any, count: int) -> list[TensorInfo]:
@@ -91,16 +103,42 @@ def _describe_external(place: abi.External) -> External:
     )
 
 
+def _open(path: str) -> Any:
+    """The library's function ptc_get_api; of the file that is there now, even if another was opened under its name."""
+    opened, there = None, _spell_file(path)
+    while opened != there:  # again where it was replaced meanwhile
+        opened = there
+        try:
+            library = ctypes.CDLL(opened, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+            get_api = library.ptc_get_api
+        except (OSError, AttributeError) as error:
+            why = str(error).replace(opened, path)
+            raise Error(abi.INVALID_ARGUMENT, f"{path}: no library that ptc compiled, or not whole ({why})") from None
+        there = _spell_file(path)
+    get_api.argtypes, get_api.restype = [ctypes.c_uint32], ctypes.POINTER(abi.Api)
+    return get_api
+
+
+def _spell_file(path: str) -> str:
+    """A path of a file that no other file has: dlopen knows a library by its path, and would answer with the old one where
+    the file was written anew. Between folder and name it spells device and inode in steps that lead nowhere, "/." for a
+    one and "/" for a zero, as ptc.hpp does."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return path  # dlopen says what is wrong
+    folder, name = os.path.split(path)
+    steps = f"{status.st_dev:064b}{status.st_ino:064b}".replace("0", "/").replace("1", "/.")
+    return f"{folder.rstrip('/')}{steps}/{name}"
+
+
 class Model:
     """A compiled model with a context of its own: states, working memory, number of threads."""
 
-    def __init__(self, path: str | os.PathLike[str], threads: int = 0, check: bool = False) -> None:
-        try:
-            self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
-            self._library.ptc_get_api.restype = ctypes.POINTER(abi.Api)
-        except (OSError, AttributeError) as error:
-            raise Error(abi.INVALID_ARGUMENT, f"{path}: no library that ptc compiled, or not whole ({error})") from None
-        table = self._library.ptc_get_api(ctypes.c_uint32(abi.VERSION))
+    def __init__(
+        self, path: str | os.PathLike[str], threads: int = 0, waiting: str | None = None, check: bool = False
+    ) -> None:
+        table = _open(os.path.abspath(path))(abi.VERSION)
         if not table or (check and table.contents.size <= abi.Api.context_create_with.offset):
             raise Error(abi.UNSUPPORTED, f"{path}: speaks another version of the interface than {abi.VERSION}")
         self._api = table.contents
@@ -114,7 +152,7 @@ class Model:
         self.name = signature.model.decode()
         self.target = signature.target.decode()
         # Whose code runs here, as "x86-64-v4"; libraries of earlier versions do not say.
-        self.machine = self._api.machine().decode() if self._api.size > abi.Api.machine.offset else None
+        self.machine = self._api.machine().decode() if self._has("machine") else None
         self.inputs = _describe(signature.inputs, signature.input_count)
         self.outputs = _describe(signature.outputs, signature.output_count)
         self.states = _describe(signature.states, signature.state_count)
@@ -122,11 +160,21 @@ class Model:
             Symbol(s.name.decode(), s.min, None if s.max == (-1 if s.min >= 0 else 2**63 - 1) else s.max)
             for s in signature.symbols[: signature.symbol_count]
         ]
+        # What calls need: of each tensor what borrow() has to know, and lists of addresses.
+        self._taken = [
+            (info.dtype, f"input '{info.name}' ({index})" if info.is_written else "")
+            for index, info in enumerate(self.inputs)
+        ]
+        self._written = [(info.dtype, f"output '{info.name}' ({index})") for index, info in enumerate(self.outputs)]
+        self._Inputs, self._Outputs = (ctypes.c_void_p * len(found) for found in (self.inputs, self.outputs))
         self.threads = threads
+        self._waiting = None
+        if waiting is not None:
+            self.waiting = waiting
         self._functions = Functions()
         count = ctypes.c_int32()
         # Libraries of earlier versions call no functions.
-        places = self._api.externals(ctypes.byref(count)) if self._api.size > abi.Api.externals.offset else None
+        places = self._api.externals(ctypes.byref(count)) if self._has("externals") else None
         self.externals = [_describe_external(places[i]) for i in range(count.value)]
 
     def __repr__(self) -> str:
@@ -169,7 +217,8 @@ class Model:
         callback = self._functions.callback(name, function, kind)
         self._check(self._api.set_function(self._context, name.encode(), callback, None))
 
-    def _arrange(self, positional: tuple[Any, ...], named: dict[str, Any]) -> list[Borrowed]:
+    def _arrange(self, positional: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The inputs in the model's order."""
         values = list(positional)
         for info in self.inputs[len(values) :]:
             if info.name not in named:
@@ -177,24 +226,24 @@ class Model:
             values.append(named.pop(info.name))
         if named or len(values) > len(self.inputs):
             raise TypeError(f"the model takes {[info.name for info in self.inputs]}")
-        return [borrow(value, info.dtype) for value, info in zip(values, self.inputs)]
+        return values
 
     def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
         """Runs the model. `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
-        given = self._arrange(inputs, named)
-        pointers = abi.pointer_array([value.address for value in given])
+        values = self._arrange(inputs, named) if named or len(inputs) != len(self._taken) else inputs
+        given = [borrow(value, dtype, written) for value, (dtype, written) in zip(values, self._taken)]
+        pointers = self._Inputs(*[address for address, _ in given])
         if out is not None:
-            targets = [borrow(value, info.dtype) for value, info in zip(out, self.outputs)]
-            self._check(
-                self._api.call(
-                    self._context, pointers, len(given), abi.pointer_array([t.address for t in targets]), len(out)
-                )
-            )
+            if len(out) != len(self._written):
+                raise TypeError(f"{len(out)} outputs were given, but the model has {len(self._written)}")
+            targets = [borrow(value, dtype, written) for value, (dtype, written) in zip(out, self._written)]
+            taken = self._Outputs(*[address for address, _ in targets])
+            self._check(self._api.call(self._context, pointers, len(given), taken, len(taken)))
             return out
-        made = (ctypes.c_void_p * max(len(self.outputs), 1))()
-        self._check(self._api.call_new(self._context, pointers, len(given), made, len(self.outputs)))
+        made = self._Outputs()
+        self._check(self._api.call_new(self._context, pointers, len(given), made, len(made)))
         # Each result keeps the library loaded: its memory is freed by code in there.
-        return [Tensor(address, self) for address in made[: len(self.outputs)]]
+        return [Tensor(address, self) for address in made]
 
     def _state(self, name: str) -> int:
         for index, info in enumerate(self.states):
@@ -209,14 +258,14 @@ class Model:
         index = self._state(name)
         info = self.states[index]
         value = numpy.empty([dim.min for dim in info.shape], info.dtype)
-        target = borrow(value, info.dtype)
-        self._check(self._api.state_get(self._context, index, target.address))
+        target, _ = borrow(value, info.dtype)  # `value` keeps the memory, `_` the descriptor
+        self._check(self._api.state_get(self._context, index, target))
         return value
 
     def set_state(self, name: str, value: Any) -> None:
         index = self._state(name)
-        given = borrow(value, self.states[index].dtype)
-        self._check(self._api.state_set(self._context, index, given.address))
+        given, _ = borrow(value, self.states[index].dtype)
+        self._check(self._api.state_set(self._context, index, given))
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of all states (the buffers that the model updates), by name, as NumPy arrays."""
@@ -246,6 +295,35 @@ class Model:
     @threads.setter
     def threads(self, count: int) -> None:
         self._check(self._api.set_threads(self._context, count))
+
+    @property
+    def waiting(self) -> str | None:
+        """How threads wait for each other and for the next call: "adaptive", "passive" or "active"; None for what PTC_WAIT
+        says, else adaptive. docs/c-abi.md says what each costs."""
+        return self._waiting
+
+    @waiting.setter
+    def waiting(self, mode: str | None) -> None:
+        if mode not in _WAITING:
+            raise ValueError(f"there is no way to wait {mode!r} (only {', '.join(map(repr, _WAITING))})")
+        self._require("set_waiting")
+        self._check(self._api.set_waiting(self._context, _WAITING.index(mode)))
+        self._waiting = mode
+
+    @property
+    def activity(self) -> Activity:
+        self._require("activity")
+        activity = abi.Activity()
+        self._check(self._api.activity(self._context, ctypes.byref(activity)))
+        return Activity(activity.calls, activity.threads, activity.wakeups)
+
+    def _has(self, function: str) -> bool:
+        """Whether the library is of a version that has this function."""
+        return self._api.size > getattr(abi.Api, function).offset
+
+    def _require(self, function: str) -> None:
+        if not self._has(function):
+            raise Error(abi.UNSUPPORTED, f"an earlier version of ptc compiled the library: it has no {function}")
 
     @property
     def openmp(self) -> str | None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from . import _abi as abi
+from ._errors import error_for
 
 _CPU = 1
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
 _FLOAT8 = {10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz"}
 _EXTENDED = {"bfloat16": 4, **{name: code for code, name in _FLOAT8.items()}}
-_CAPSULE = b"dltensor"
 
-_python = ctypes.pythonapi
-_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
-_python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_python.PyCapsule_New.restype = ctypes.py_object
-_python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_UNVERSIONED, _VERSIONED = b"dltensor", b"dltensor_versioned"
+_IN_VERSIONED = abi.DLManagedTensorVersioned.dl_tensor.offset
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def dtype_name(dtype: abi.DataType) -> str:
@@ -28,67 +31,126 @@ def dtype_name(dtype: abi.DataType) -> str:
     return _FLOAT8.get(dtype.code) or f"{_NAMES[dtype.code]}{dtype.bits}"
 
 
-class Borrowed:
-    """The address of a DLTensor, and whatever keeps it valid."""
-
-    def __init__(self, address: int, *owners: Any) -> None:
-        self.address = address
-        self._owners = owners
+# ---------------------------------------------------------------------------------------------------------------------
+# Borrowed
+# ---------------------------------------------------------------------------------------------------------------------
 
 
-def borrow(value: Any, dtype: str) -> Borrowed:
-    """A view of `value` for one call; numbers become tensors of the type that the model wants."""
-    if hasattr(value, "__array_interface__"):
-        return _borrow_array(value)
+def borrow(value: Any, dtype: str, written: str = "") -> tuple[int, Any]:
+    """The address of a DLTensor over the memory of `value`, and what keeps it valid. Numbers become tensors of the type
+    that the model wants. `written`: what messages call a tensor that the call writes to."""
+    fill = exchange(type(value))
+    # What these tensors are is not in their memory; torch's __dlpack__ says so.
+    if fill is not None and not (value.requires_grad or value.is_conj() or value.is_neg()):
+        tensor = abi.DLTensor()
+        address = ctypes.addressof(tensor)
+        fill(value, address)
+        return address, tensor
     if hasattr(value, "__dlpack__"):
-        capsule = value.__dlpack__()
-        return Borrowed(_python.PyCapsule_GetPointer(capsule, _CAPSULE), capsule, value)
+        try:
+            try:
+                capsule = value.__dlpack__(max_version=(1, 0))
+            except TypeError:  # of before DLPack 1.0, which had no word for read-only memory and refused it
+                capsule = value.__dlpack__()
+            return _tensor_in(capsule, written), capsule
+        except BufferError:
+            if not hasattr(value, "__array_interface__"):
+                raise
+    return _borrow_array(value, dtype, written)
+
+
+@functools.cache
+def exchange(kind: type) -> Callable[[Any, int], Any] | None:
+    """Of torch.Tensor: `fill(value, address)`, which writes a DLTensor that is valid while the tensor stays as it is."""
+    torch = sys.modules.get("torch")
+    if torch is None or kind is not torch.Tensor or not hasattr(kind, "__dlpack_c_exchange_api__"):
+        return None
+    address = _pointer_of(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    table = abi.DLPackExchangeAPI.from_address(address)
+    return table.dltensor_from_py_object_no_sync if table.major == 1 else None
+
+
+def _tensor_in(capsule: Any, written: str = "") -> int:
+    """The address of a capsule's DLTensor."""
+    try:
+        address = _pointer_of(capsule, _VERSIONED)
+    except ValueError:
+        return _pointer_of(capsule, _UNVERSIONED)
+    if written and abi.DLManagedTensorVersioned.from_address(address).flags & abi.READ_ONLY:
+        raise _read_only(written)
+    return address + _IN_VERSIONED
+
+
+def _borrow_array(value: Any, dtype: str, written: str) -> tuple[int, Any]:
+    """What NumPy has no DLPack for: read-only arrays in older versions of it, types of ml_dtypes, numbers."""
     import numpy
 
-    return _borrow_array(numpy.asarray(value, dtype))
-
-
-def _borrow_array(array: Any) -> Borrowed:
-    # Not by __dlpack__, which refuses arrays that are read-only or of types of ml_dtypes.
-    interface = array.__array_interface__
-    order, kind, size = interface["typestr"][0], interface["typestr"][1], int(interface["typestr"][2:])
-    name = getattr(getattr(array, "dtype", None), "name", "")
-    if name in _EXTENDED:
-        code = _EXTENDED[name]
-    elif kind in _KINDS and order in "<|":
-        code = _KINDS[kind]
-    else:
-        raise TypeError(f"arrays of type {interface['typestr']} have no counterpart in DLPack")
-    shape = interface["shape"]
-    strides = interface["strides"]
-    if strides is not None and any(stride % size for stride in strides):
+    array = value if isinstance(value, numpy.ndarray) else _number(value, dtype, written)
+    code = _EXTENDED.get(array.dtype.name, _KINDS.get(array.dtype.kind))
+    if code is None or not array.dtype.isnative:
+        raise TypeError(f"an array of dtype {array.dtype} is no tensor ({dtype} is wanted)")
+    if any(stride % array.itemsize for stride in array.strides):
         raise TypeError("an array whose strides are no multiples of its elements")
-    sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    steps = (ctypes.c_int64 * max(len(shape), 1))(*(s // size for s in strides)) if strides is not None else None
+    if written and not array.flags.writeable:
+        raise _read_only(written)
+    sizes = (ctypes.c_int64 * array.ndim)(*array.shape)
+    steps = (ctypes.c_int64 * array.ndim)(*(stride // array.itemsize for stride in array.strides))
     tensor = abi.DLTensor(
-        data=interface["data"][0],
+        data=array.ctypes.data,
         device=abi.Device(_CPU, 0),
-        ndim=len(shape),
-        dtype=abi.DataType(code, size * 8, 1),
+        ndim=array.ndim,
+        dtype=abi.DataType(code, array.itemsize * 8, 1),
         shape=sizes,
         strides=steps,
     )
-    return Borrowed(ctypes.addressof(tensor), tensor, sizes, steps, array)
+    return ctypes.addressof(tensor), (tensor, array)
+
+
+def _number(value: Any, dtype: str, written: str) -> Any:
+    import numpy
+
+    found = numpy.asarray(value)
+    is_fraction_for_integer = found.dtype.kind in "fc" and numpy.dtype(dtype).kind in "biu"
+    if (found.dtype.kind not in "biufc" and found.dtype.name not in _EXTENDED) or is_fraction_for_integer:
+        raise TypeError(f"{value!r:.40} is no tensor ({dtype} is wanted)")
+    if written:
+        raise TypeError(f"{written}: a {type(value).__name__} has no memory that a model could write to")
+    return numpy.array(value, dtype)
+
+
+def _read_only(written: str) -> Exception:
+    return error_for(abi.MISMATCH, f"{written}: its memory is read-only, and the model writes to it")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Answered
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 class Tensor:
     """A result: memory of the model's, freed when nothing refers to it any more."""
 
+    __slots__ = ("_address", "_model", "__weakref__")
+
     def __init__(self, address: int, model: Any) -> None:
-        self._managed = abi.DLManagedTensor.from_address(address)
         self._address = address
-        self._model = model
-        view = self._managed.dl_tensor
-        self.shape = tuple(view.shape[: view.ndim])
-        self.dtype = dtype_name(view.dtype)
+        self._model = model  # keeps the library open, whose code frees the memory
 
     def __del__(self) -> None:
-        self._managed.deleter(self._address)
+        abi.DLManagedTensor.from_address(self._address).deleter(self._address)
+
+    @property
+    def _view(self) -> abi.DLTensor:
+        return abi.DLTensor.from_address(self._address)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        view = self._view
+        return tuple(view.shape[: view.ndim])
+
+    @property
+    def dtype(self) -> str:
+        return dtype_name(self._view.dtype)
 
     def __repr__(self) -> str:
         return f"ptc.Tensor({self.dtype}{list(self.shape)})"
@@ -97,15 +159,24 @@ class Tensor:
         """The same memory as a NumPy array (bfloat16 and eight-bit floats need ml_dtypes)."""
         import numpy
 
-        if self.dtype in _EXTENDED:
+        dtype = self.dtype
+        if dtype in _EXTENDED:
             import ml_dtypes  # noqa: F401  registers the type's name
-        view = self._managed.dl_tensor
-        count = 1
-        for size in self.shape:
-            count *= size
-        memory = (ctypes.c_char * (count * view.dtype.bits // 8)).from_address(view.data)
-        memory._owner = self  # the array refers to the memory, the memory to this tensor
-        return numpy.frombuffer(memory, numpy.dtype(self.dtype)).reshape(self.shape)
+        return self._array(numpy.dtype(dtype))
+
+    def _array(self, dtype: Any) -> Any:
+        import numpy
+
+        memory = _Memory()
+        memory.owner = self
+        memory.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|V{dtype.itemsize}" if dtype.kind == "V" else dtype.str,
+            "shape": self.shape,
+            "data": (self._view.data, False),
+        }
+        array = numpy.asarray(memory)
+        return array.view(dtype) if dtype.kind == "V" else array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
@@ -114,32 +185,21 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (_CPU, 0)
 
-    def __dlpack__(self, **_: Any) -> Any:
-        """A capsule that refers to this tensor; any number of them may be taken."""
-        export = abi.DLManagedTensor(dl_tensor=self._managed.dl_tensor, manager_ctx=None, deleter=_release_export)
-        address = ctypes.addressof(export)
-        _exports[address] = (export, self)
-        return _python.PyCapsule_New(address, _CAPSULE, ctypes.cast(_drop_capsule, ctypes.c_void_p))
+    def __dlpack__(self, **options: Any) -> Any:
+        """A capsule that refers to this tensor; any number of them may be taken. NumPy makes it, whose deleter is C code:
+        Python code would disturb an exception that is under way when a consumer lets go."""
+        import numpy
+
+        view = self._view
+        if view.dtype.code in (_KINDS["i"], _KINDS["u"], _KINDS["f"], _KINDS["c"]):
+            return self.numpy().__dlpack__(**options)
+        # A type that NumPy does not export: words of its size, renamed.
+        capsule = self._array(numpy.dtype(f"u{view.dtype.bits // 8}")).__dlpack__(**options)
+        abi.DLTensor.from_address(_tensor_in(capsule)).dtype = view.dtype
+        return capsule
 
 
-# What consumers of capsules hold, by address: C code cannot hold Python objects.
-_exports: dict[int, tuple[abi.DLManagedTensor, Tensor]] = {}
+class _Memory:
+    """What NumPy's arrays of a result refer to."""
 
-
-@abi.Deleter
-def _release_export(address: int) -> None:
-    _exports.pop(address, None)
-
-
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _drop_capsule(capsule: int) -> None:
-    """A capsule that nobody consumed (a consumer renames it). It is being destroyed: no reference may be made."""
-    is_valid = _capsule_is_valid(capsule, _CAPSULE)
-    if is_valid:
-        _exports.pop(_capsule_pointer(capsule, _CAPSULE), None)
-
-
-_capsule_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
-_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", _python)
-)
+    __slots__ = ("__array_interface__", "owner")
