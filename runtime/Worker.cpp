@@ -101,7 +101,7 @@ bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
 /// left alone for a while, and longer where that happens again at once.
 void Pool::hold(Worker &worker, int64_t time) {
   constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
-  bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < 2 * worker.holdNs;
+  bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < kLeastHoldNs;
   worker.holdNs = isAgain ? std::min(2 * worker.holdNs, kMostHoldNs) : kLeastHoldNs;
   worker.heldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
 }
