@@ -58,6 +58,14 @@ with tempfile.TemporaryDirectory() as folder:
     check("the chart names the network", "tiny" in "".join(chart.getroot().itertext()))
     check("the page has the table", "| tiny |" in Path(folder, "benchmarks.md").read_text())
 
+    done = run(f"{folder}/tiny.pt2", "--against", "eager", "--conditions", "--pause", "1", "--json")
+    check("conditions are measured", done.returncode == 0)
+    for condition, measured in json.loads(done.stdout)["tiny"].items():
+        check(f"{condition}: all contenders have times", set(measured) == {"ptc", "ptc-1", "eager"})
+        check(f"{condition}: in order", all(0 < times["median_ms"] <= times["p90_ms"] for times in measured.values()))
+    done = run(f"{folder}/tiny.pt2", "--against", "eager", "--conditions")
+    check("and have a table", "| tiny | ptc" in done.stdout and "| geometric mean |" in done.stdout)
+
     done = run("no_such_network")
     check("an unknown network is an error", done.returncode == 1 and "no network 'no_such_network'" in done.stderr)
     check("an unknown contender is an error", run("--against", "magic").returncode == 2)

@@ -132,12 +132,17 @@ operators of the model, fused and plain, are one group; a group is slower if it 
 bazel build //:ptc //tools/bench:peak
 python tools/bench --write docs                     # standard networks, against all that is installed
 python tools/bench resnet50 timm/resnet18 my.pt2 --against eager,onnxruntime --threads 4 --write docs
+python tools/bench --conditions my.pt2              # quiet, one core taken, 20 ms between calls
 ```
 
 A network is a name of torchvision, timm or transformers (a class, with its default configuration) or a `.pt2` that was exported with
 example inputs. Contenders whose packages are not there are left out, with a word about it. `--write DIR` writes this page, the chart
 (`benchmarks.svg`; `benchmarks.png` too where matplotlib is there) and the numbers (`benchmarks.json`) to DIR. Networks that are not
 measured again keep their numbers as long as the machine and the settings are the same.
+
+`--conditions` prints another table: each contender's median and 90th percentile on a machine that is otherwise idle, beside a process
+that computes all the time, and with a pause before each call, as a service has them; and those of ptc on one thread, which
+more threads should never be slower than.
 """)
     return "".join(parts)
 
