@@ -21,18 +21,28 @@ namespace {
 
 llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what); }
 
+/// Whether the graph says by operators in place what it writes, and not by its results.
+bool writesInPlace(const ExportedProgram &program) {
+  return llvm::any_of(program.graph.nodes,
+                      [](const Node &node) { return StringRef(node.target).rsplit('.').first.ends_with("_"); }) &&
+         llvm::none_of(program.outputs, [](const OutputSpec &output) {
+           return output.kind == OutputKind::BufferMutation || output.kind == OutputKind::ParameterMutation;
+         });
+}
+
 class ModelBuilder {
 public:
   ModelBuilder(const ExportedProgram &program, const StoredTensors &tensors, WeightStore &weights, StringRef fileName,
                StringRef weightsName, FindTypes findTypes, MLIRContext &context)
       : program(program), tensors(tensors), weights(weights), fileName(fileName), weightsName(weightsName),
-        context(context), builder(&context), symbols(&context, program), nodes(builder, function, symbols, findTypes, fileName),
+        isWrittenInPlace(writesInPlace(program)), context(context), builder(&context), symbols(&context, program), nodes(builder, function, symbols, findTypes, fileName),
         scope(program.graph) {}
 
   llvm::Expected<OwningOpRef<ModuleOp>> build();
 
 private:
   llvm::Error buildInputs();
+  std::optional<Node> viewOfBuffer(size_t index) const;
   llvm::Error buildInput(const Definition &input, const InputSpec &spec);
   llvm::Expected<RankedTensorType> weightType(const Definition &input, const InputSpec &spec);
   const StoredTensor *findStored(StringRef target) const;
@@ -52,6 +62,7 @@ private:
   const StoredTensors &tensors;
   WeightStore &weights;
   std::string fileName, weightsName;
+  bool isWrittenInPlace;
   MLIRContext &context;
   OpBuilder builder;
   SymbolTable symbols;
@@ -59,6 +70,7 @@ private:
   NodeBuilder nodes;
   Scope scope;
   llvm::StringSet<> names;
+  Graph views; ///< Of buffers, that the graph's nodes take for buffers.
 };
 
 std::string ModelBuilder::describe(Type type) const {
@@ -75,8 +87,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> ModelBuilder::build() {
 
   if (llvm::Error error = buildInputs())
     return error;
-  if (llvm::Error error = nodes.build(program.graph, scope))
-    return error;
+  for (const Graph *graph : {&std::as_const(views), &program.graph})
+    if (llvm::Error error = nodes.build(*graph, scope))
+      return error;
   if (llvm::Error error = buildOutputs())
     return error;
   findStates();
@@ -96,13 +109,54 @@ llvm::Error ModelBuilder::buildInputs() {
   if (program.inputs.size() != program.graph.inputs.size())
     return at("graph signature", fail("names " + llvm::Twine(program.inputs.size()) + " inputs of a graph that has " +
                                       llvm::Twine(program.graph.inputs.size())));
-  for (auto [input, spec] : llvm::zip(program.graph.inputs, program.inputs)) {
+  for (auto [i, input, spec] : llvm::enumerate(program.graph.inputs, program.inputs)) {
     if (!input.name.empty() && !names.insert(input.name).second)
       return at("input '" + input.name + "'", fail("occurs twice"));
+    if (std::optional<Node> view = viewOfBuffer(i)) {
+      views.nodes.push_back(std::move(*view));
+      continue;
+    }
     if (llvm::Error error = buildInput(input, spec))
       return at("input '" + (input.name.empty() ? spec.name : input.name) + "'", std::move(error));
   }
   return llvm::Error::success();
+}
+
+/// The node that makes a buffer which is part of another one, as register_buffer("b", a[2:5]) leaves it: what is
+/// written to one is written to both.
+std::optional<Node> ModelBuilder::viewOfBuffer(size_t index) const {
+  auto storedOf = [&](size_t i) {
+    return program.inputs[i].kind == InputKind::Buffer ? findStored(program.inputs[i].target) : nullptr;
+  };
+  const StoredTensor *part = storedOf(index);
+  const Definition &input = program.graph.inputs[index];
+  if (!isWrittenInPlace || !part || !input.tensor)
+    return std::nullopt;
+  // The largest is no part of another one.
+  const StoredTensor *whole = nullptr;
+  StringRef wholeName;
+  for (size_t i = 0; i < program.inputs.size(); ++i)
+    if (const StoredTensor *other = storedOf(i); other && placeWithin(*part, *other))
+      if (!whole || placeWithin(*whole, *other)) {
+        whole = other;
+        wholeName = program.graph.inputs[i].name;
+      }
+  if (!whole)
+    return std::nullopt;
+  auto list = [](llvm::ArrayRef<int64_t> numbers) {
+    Value value = Value::make(Value::List, "");
+    llvm::append_range(value.elements, llvm::map_range(numbers, Value::makeInteger));
+    return value;
+  };
+  Node node;
+  node.name = input.name;
+  node.target = "aten.as_strided.default";
+  node.inputs = {{"self", Value::make(Value::Reference, wholeName)},
+                 {"size", list(part->sizes)},
+                 {"stride", list(part->strides)},
+                 {"storage_offset", Value::makeInteger(*placeWithin(*part, *whole))}};
+  node.outputs = {input};
+  return node;
 }
 
 void ModelBuilder::addArgument(const Definition &input, Type type, StringRef role, StringRef name) {

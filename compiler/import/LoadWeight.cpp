@@ -83,6 +83,18 @@ llvm::ArrayRef<char> bytesOf(const StoredTensor &stored, const Extent &extent) {
 
 } // namespace
 
+std::optional<int64_t> placeWithin(const StoredTensor &inner, const StoredTensor &outer) {
+  if (!inner.dtype || inner.dtype != outer.dtype || inner.bytes.data() != outer.bytes.data() || !isRowMajor(outer))
+    return std::nullopt;
+  auto part = measure(inner), whole = measure(outer);
+  int64_t place, end;
+  if (!part || !whole || part->count == 0 || whole->count == 0 ||
+      llvm::SubOverflow(inner.offset, outer.offset, place) || llvm::AddOverflow(place, part->reach, end))
+    return std::nullopt;
+  bool isPart = place >= 0 && end <= whole->reach && part->count < whole->count;
+  return isPart ? std::optional(place) : std::nullopt;
+}
+
 bool shareMemory(const StoredTensor &first, const StoredTensor &second) {
   Extent firstExtent = *measure(first), secondExtent = *measure(second);
   llvm::ArrayRef<char> all = bytesOf(first, firstExtent), others = bytesOf(second, secondExtent);
