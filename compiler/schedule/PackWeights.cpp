@@ -397,11 +397,15 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   int64_t byRule = chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
                                   rules.matrixUnit);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
-  if (!m)
-    return false;
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
+  // An output that sees nothing but padding would see its neighbours' errors; larger weights might overflow in between.
+  auto isOne = [](int64_t padding) { return padding <= 1; };
+  if (!m || !llvm::all_of(op.getLow().take_back(2), isOne) || !llvm::all_of(op.getHigh().take_back(2), isOne) ||
+      !pieces::exist(weight->bytes))
+    return false;
   const Winograd &winograd = Winograd::get(m);
-  SmallVector<int64_t> shape = {int64_t(llvm::divideCeil(outputs, panel)), winograd.points(), frames * inputs, panel};
+  int64_t panels = llvm::divideCeil(outputs, panel);
+  SmallVector<int64_t> shape = {panels * (winograd.points() + 9), frames * inputs, panel};
   auto packed = RankedTensorType::get(shape, type.getElementType());
   auto transform = [&](StringRef name) {
     // Bytes of a file may lie anywhere.

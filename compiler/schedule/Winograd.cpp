@@ -35,11 +35,14 @@ const Winograd &Winograd::get(int64_t m) {
 std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
                                     int64_t outputs, int64_t panel) {
   int64_t size = winograd.size(), panels = llvm::divideCeil(outputs, panel), rows = frames * inputs;
-  std::vector<float> packed(winograd.points() * panels * rows * panel);
+  std::vector<float> packed((winograd.points() + 9) * panels * rows * panel);
+  float *direct = packed.data() + winograd.points() * panels * rows * panel;
   std::vector<double> half(size * 3);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t o = 0; o < outputs; ++o) {
       const float *kernel = weights + (row / inputs * 9 * inputs + row % inputs) * outputs + o;
+      for (int64_t tap = 0; tap < 9; ++tap)
+        direct[((o / panel * 9 + tap) * rows + row) * panel + o % panel] = kernel[tap * inputs * outputs];
       for (int64_t i = 0; i < size; ++i)
         for (int64_t x = 0; x < 3; ++x) {
           double sum = 0;

@@ -11,6 +11,9 @@
 // t x 3 x 3, the t frames that an output frame is made of are so many times the
 // channels: the sums run over [t][C].
 //
+// Rounding errors are relative to all inputs of a tile, those of the direct form to
+// what an output sees. So a tile where this is much smaller is computed directly.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -20,6 +23,10 @@
 #include <vector>
 
 namespace ptc {
+
+/// The sum of squares of a tile's inputs is at most so many times that of what each of its outputs sees, and below this:
+/// sums in between do not overflow.
+constexpr float kSquaresToSeen = 0x1p10f, kLargestSquares = 0x1p100f;
 
 /// F(m x m, 3 x 3). Matrices are row-major.
 struct Winograd {
@@ -35,7 +42,8 @@ struct Winograd {
   static const Winograd &get(int64_t m);
 };
 
-/// G g G^T of weights [t][3][3][C][O], in panels: [ceil(O / panel)][points][t][C][panel].
+/// G g G^T of weights [t][3][3][C][O], in panels: [ceil(O / panel)][points][t][C][panel]. Behind them, for the direct
+/// form, are the weights as they were: [ceil(O / panel)][3 x 3][t][C][panel].
 std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
                                     int64_t outputs, int64_t panel);
 

@@ -209,8 +209,8 @@ def ConvolutionOp : Template<"convolution"> {
     `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p] (1: for a few outputs), with
     `w_group` g > 1 as [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. Narrow groups (C/groups ==
     O/groups, a power of two below a vector's lanes; 1 is depthwise) are packed as one:
-    [1, ceil(O/p), kernel..., C/groups, p]. `winograd` m > 0: w is packed as [ceil(O/p), (m + 2) (m + 2), C, p],
-    transformed for tiles of m x m outputs (compiler/schedule/Winograd.h).
+    [1, ceil(O/p), kernel..., C/groups, p]. `winograd` m > 0: w is packed as [ceil(O/p) * ((m + 2) (m + 2) + 9),
+    C, p]: transformed for tiles of m x m outputs, and as it was (compiler/schedule/Winograd.h).
     With `x_channels_first` x is [N, C, spatial...] (one group only).
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,

@@ -102,6 +102,13 @@ class Frames(nn.Module):
         return (self.convolution(x) + residual).relu()
 
 
+def with_pixel(x, value, *place):
+    """A copy with one number of a pixel in its place."""
+    x = x.clone()
+    x[(1, 5, *place)] = value
+    return x
+
+
 def write_through_views(x, y):
     z = x.clone()
     z[1:].add_(y)
@@ -163,6 +170,16 @@ def cases():
         net, x = Frames(channels, outputs, kernel, padding), r(2, channels, *size)
         yield Case(f"frames of {size}, {kernel}", net, (x, r(net.convolution(x).shape)), tolerance=1e-4,
                    algorithm=f"winograd F({m}x{m}, 3x3)")
+    # A pixel that is large or not finite reaches no output that does not see it.
+    for size, m in [((15, 18), 4), ((6, 6), 2), ((2, 15, 15), 4)]:
+        layer = (nn.Conv2d, nn.Conv3d)[len(size) - 2](40, 56, 3, padding=1)
+        x, frame = r(2, 40, *size), (1,) * (len(size) - 2)
+        pixels = [(1e3, 5, 3), (1e5, 0, 5), (1e10, 3, 4), (3e38, 5, 5), (-float("inf"), 2, 0), (float("nan"), 1, 1)]
+        others = [(with_pixel(x, value, *frame, *place),) for value, *place in pixels]
+        yield Case(f"pixels of {size}", nn.Sequential(layer, nn.ReLU()), (x,), others=others,
+                   algorithm=f"winograd F({m}x{m}, 3x3)")
+    wide = nn.Sequential(nn.Conv2d(32, 32, 3, padding=(2, 1)), nn.ReLU())
+    yield Case("outputs that see padding", wide, (r(1, 32, 30, 30),), algorithm="direct")
     # Several tasks for each band of rows and for each block of an image.
     for channels, size in [(64, 56), (256, 14), (104, 15)]:
         yield Case(f"image of {size} x {size}", nn.Conv2d(channels, channels, 3, padding=1), (r(1, channels, size, size),),

@@ -36,7 +36,7 @@ TEST_CASE("a tile is what the direct convolution gives") {
   for (float &weight : weights)
     weight = uniform(random);
   std::vector<float> packed = transformWeights(winograd, weights.data(), frames, channels, outputs, panel);
-  REQUIRE(int64_t(packed.size()) == winograd.points() * panels * inputs * panel);
+  REQUIRE(int64_t(packed.size()) == (winograd.points() + 9) * panels * inputs * panel);
 
   std::vector<std::vector<double>> tiles(inputs, std::vector<double>(n * n)), transformed;
   for (auto &tile : tiles) {
@@ -63,6 +63,14 @@ TEST_CASE("a tile is what the direct convolution gives") {
         CHECK(tile[i * m + j] == Approx(direct).margin(1e-5));
       }
   }
+  // The weights themselves lie behind.
+  const float *direct = packed.data() + winograd.points() * panels * inputs * panel;
+  for (int64_t o = 0; o < outputs; ++o)
+    for (int64_t tap = 0; tap < 9; ++tap)
+      for (int64_t t = 0; t < frames; ++t)
+        for (int64_t c = 0; c < channels; ++c)
+          CHECK(direct[((o / panel * 9 + tap) * inputs + t * channels + c) * panel + o % panel] ==
+                weights[((t * 9 + tap) * channels + c) * outputs + o]);
   // Columns beyond the last output.
   for (int64_t point = 0; point < n * n; ++point)
     for (int64_t c = 0; c < inputs; ++c)

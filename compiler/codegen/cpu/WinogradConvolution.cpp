@@ -11,79 +11,6 @@
 using namespace llvm;
 
 namespace ptc::cpu {
-
-// What a task keeps in L2 of its transformed inputs, besides weights and products.
-static constexpr int64_t kInputBytes = 640 << 10;
-
-// Weights of a group of panels, which stay in a cache that threads share.
-static constexpr int64_t kGroupBytes = 4 << 20;
-
-/// How many register tiles of at most so many rows all tiles are cut into: rows that the last one has too many are
-/// computed for nobody, and each step of each loads columns, in the time of a row.
-static int64_t countRegisterTiles(int64_t tiles, int64_t mostRows) {
-  auto cost = [&](int64_t count) { return count * int64_t(divideCeil(tiles, count) + 1); };
-  int64_t fewest = divideCeil(tiles, mostRows), best = fewest;
-  for (int64_t count = fewest; count <= fewest + fewest / 4; ++count)
-    best = cost(count) < cost(best) ? count : best;
-  return best;
-}
-
-WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
-  WinogradPlan plan;
-  plan.winograd = &Winograd::get(op.getWinograd());
-  auto sizes = [](mlir::Value tensor) {
-    return map_to_vector<5>(getShape(tensor), [](mlir::AffineExpr size) { return *getConstant(size); });
-  };
-  SmallVector<int64_t, 5> x = sizes(op.getX()), y = sizes(op.getResult(0));
-  SmallVector<int64_t, 3> low(op.getLow());
-  plan.hasFrames = low.size() == 3;
-  plan.frames = plan.hasFrames ? op.getKernel()[0] : 1;
-  if (!plan.hasFrames) {
-    x.insert(x.begin() + 1, 1);
-    y.insert(y.begin() + 1, 1);
-    low.insert(low.begin(), 0);
-  }
-  plan.depth = x[1], plan.height = x[2], plan.width = x[3], plan.channels = x[4];
-  plan.outputDepth = y[1], plan.outputHeight = y[2], plan.outputWidth = y[3], plan.outputs = y[4];
-  copy(low, plan.low);
-  plan.inputs = plan.frames * plan.channels;
-  int64_t m = plan.winograd->m, points = plan.winograd->points();
-  plan.tilesDown = divideCeil(plan.outputHeight, m), plan.tilesAcross = divideCeil(plan.outputWidth, m);
-  plan.tiles = x[0] * plan.outputDepth * plan.tilesDown * plan.tilesAcross;
-  plan.lanes = registers.bytes / 4;
-  plan.panel = op.getWPanel();
-  plan.panels = divideCeil(plan.outputs, plan.panel);
-
-  int64_t vectors = plan.panel / plan.lanes, most = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
-  int64_t registerTiles = countRegisterTiles(plan.tiles, most);
-  plan.tileRows = divideCeil(plan.tiles, registerTiles);
-  TaskRules rules = TaskRules::of(op);
-  // Each thread transforms the blocks of its tasks: these are fewer, then.
-  int64_t wanted = divideCeil(rules.wanted, 3);
-  // Blocks alike, of two register tiles at least where these fit: they share what they read of the weights.
-  int64_t rowBytes = 4 * points * plan.tileRows * plan.tileFloats();
-  int64_t perBlock = std::clamp<int64_t>(kInputBytes / rowBytes, 1, std::min<int64_t>(4, registerTiles));
-  while (perBlock > 2 && (registerTiles % perBlock || registerTiles / perBlock * plan.panels < wanted))
-    --perBlock;
-  plan.blockTiles = plan.tileRows * perBlock;
-  plan.blocks = divideCeil(plan.tiles, plan.blockTiles);
-  int64_t panelFlops = 2 * points * plan.blockTiles * plan.inputs * plan.panel;
-  plan.panelsPerTask = plan.panels;
-  while (plan.panelsPerTask > 1 && plan.panelsPerTask * panelFlops > 2 * rules.flops &&
-         plan.blocks * int64_t(divideCeil(plan.panels, plan.panelsPerTask)) < wanted)
-    plan.panelsPerTask = divideCeil(plan.panelsPerTask, 2);
-  plan.panelBlocks = divideCeil(plan.panels, plan.panelsPerTask);
-  // Threads share the blocks, or the panels where weights are the larger part. Each block needs all weights of a group
-  // of panels once more: they should not come from memory.
-  int64_t weightBytes = 4 * points * plan.inputs * plan.outputs;
-  int64_t bands = rowBands(op, plan.tiles * m * m, plan.inputs * sizeof(float), weightBytes);
-  int64_t groups = bands > 1 ? 1 : 2;
-  while (weightBytes / groups > kGroupBytes && groups < plan.panelBlocks)
-    groups *= 2;
-  plan.groupPanels = divideCeil(plan.panelBlocks, groups);
-  return plan;
-}
-
 namespace {
 
 /// Where a tile of outputs lies.
@@ -97,7 +24,9 @@ public:
       : f(frame), b(frame.b), plan(plan), winograd(*plan.winograd), epilogue(frame, op, 1, plan.lanes),
         element(b.getFloatTy()), vector(FixedVectorType::get(element, plan.lanes)), x(f.pointers.lookup(op.getX())),
         w(f.pointers.lookup(op.getW())), transformed(f.scratch),
-        products(emitAddress(b, element, f.scratch, b.getInt64(plan.winograd->points() * plan.inputFloats()))) {}
+        products(emitAddress(b, element, transformed, number(winograd.points() * plan.inputFloats()))),
+        squares(emitAddress(b, element, products, number(winograd.points() * plan.productFloats()))),
+        direct(emitAddress(b, element, squares, number(plan.squaresFloats()))) {}
 
   void emit() {
     emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
@@ -107,16 +36,22 @@ private:
   void emitTask(Value *task);
   OutputTile findTile(Value *tile);
   void transformInput(Value *place, const OutputTile &tile);
-  void transformFrame(Value *place, const OutputTile &tile);
-  void loadAndTransform(Value *place, const OutputTile &tile, bool isWhole);
-  /// `mask`: of the channels that there are (null: all).
-  void loadAndTransform(Value *place, ArrayRef<Value *> offsets, ArrayRef<Value *> masks, Value *channel, Value *mask);
+  void forEachFrame(Value *place, const OutputTile &tile, function_ref<void(Value *, const OutputTile &)> body);
+  void transformFrame(Value *place, const OutputTile &tile, bool isWhole);
+  using Carried = SmallVector<Value *>;
+  /// Calls `body` with a vector of channels of all pixels, zeros for those that there are not (isWhole: there are all).
+  Carried forEachVector(const OutputTile &tile, bool isWhole, ArrayRef<Value *> carried,
+                        function_ref<Carried(Value *channel, ArrayRef<Value *> values, ArrayRef<Value *>)> body);
+  Carried addSquares(ArrayRef<Value *> values, ArrayRef<Value *> before);
+  Value *isFarFromSeen(const OutputTile &tile);
   void storeInputs(Value *place, Value *channel, ArrayRef<Value *> values);
   void multiplyPoints(Value *panel, unsigned vectors, Value *count);
   void multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *ahead, Value *to,
                      bool isFirst);
   /// `lastMask`: of the last vector's outputs that there are (null: all).
-  void transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors, Value *lastMask);
+  void finishTile(Value *place, const OutputTile &tile, Value *panel, unsigned vectors, Value *lastMask);
+  Accumulators transformOutput(Value *place, unsigned vectors);
+  void computeDirectly(Value *place, Value *panel, unsigned vectors);
 
   SmallVector<Value *> multiply(ArrayRef<double> left, int64_t rows, ArrayRef<Value *> column);
   /// left [rows][n] times values [n][columns] times the transpose of left.
@@ -130,6 +65,13 @@ private:
   /// The register tiles of a block bring a panel.
   int64_t aheadBytes() { return aheadBytesOf(plan.panel * sizeof(float), plan.blockTiles / plan.tileRows); }
   Value *atMost(Value *value, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, value, most); }
+  Value *squaresPlace(int64_t i) { return emitAddress(b, element, squares, number(i * plan.lanes)); }
+  Value *isDirectPlace(Value *place) { return emitAddress(b, b.getInt32Ty(), direct, place); }
+  /// Of a tile's product, vector by vector.
+  Value *productPlace(Value *place, Value *point, unsigned vector) {
+    Value *at = b.CreateAdd(b.CreateMul(point, number(plan.productFloats())), b.CreateMul(place, number(plan.panel)));
+    return emitAddress(b, element, products, b.CreateAdd(at, number(vector * plan.lanes)));
+  }
 
   KernelFrame &f;
   Ir &b;
@@ -138,7 +80,7 @@ private:
   TileEpilogue epilogue;
   Type *element;
   FixedVectorType *vector;
-  Value *x, *w, *transformed, *products;
+  Value *x, *w, *transformed, *products, *squares, *direct;
 };
 
 } // namespace
@@ -165,11 +107,10 @@ void WinogradEmitter::emitTask(Value *task) {
     Value *lastMask = outputs % plan.lanes ? emitLanesBelow(b, plan.lanes, number(outputs % plan.lanes)) : nullptr;
     multiplyPoints(panel, vectors, count);
     emitLoop(b, number(0), count, 1,
-             [&](Value *i) { transformOutput(i, findTile(b.CreateAdd(first, i)), panel, vectors, lastMask); });
+             [&](Value *i) { finishTile(i, findTile(b.CreateAdd(first, i)), panel, vectors, lastMask); });
   };
   int64_t whole = plan.outputs / plan.panel, rest = plan.outputs % plan.panel;
-  emitLoop(b, firstPanel, atMost(lastPanel, number(whole)), 1,
-           [&](Value *panel) { emitPanel(panel, plan.panel); });
+  emitLoop(b, firstPanel, atMost(lastPanel, number(whole)), 1, [&](Value *panel) { emitPanel(panel, plan.panel); });
   if (rest)
     emitIf(b, b.CreateICmpSGT(lastPanel, number(whole)), [&] { emitPanel(number(whole), rest); });
 }
@@ -243,17 +184,42 @@ SmallVector<Value *> WinogradEmitter::sandwich(ArrayRef<double> left, int64_t ro
   return result;
 }
 
-/// Frames that there are not are zeros, and so are their transforms.
 void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
+  for (int64_t i = 0; i <= plan.squares(); ++i)
+    b.CreateAlignedStore(Constant::getNullValue(vector), squaresPlace(i), Align(4));
+  auto fits = [&](Value *first, int64_t low, int64_t size) {
+    return isWithin(b.CreateSub(first, number(low)), size - winograd.size() + 1);
+  };
+  // The inputs of most tiles lie inside the image; only those of the others are checked one by one.
+  Value *isWhole = b.CreateAnd(fits(tile.row, plan.low[1], plan.height), fits(tile.column, plan.low[2], plan.width));
+  forEachFrame(place, tile, [&](Value *to, const OutputTile &from) {
+    emitIf(b, isWhole, [&] { transformFrame(to, from, true); });
+    emitIf(b, b.CreateNot(isWhole), [&] { transformFrame(to, from, false); });
+  });
+  Value *isDirect = isFarFromSeen(tile);
+  b.CreateStore(b.CreateZExt(isDirect, b.getInt32Ty()), isDirectPlace(place));
+  emitIf(b, isDirect, [&] {
+    forEachFrame(place, tile, [&](Value *to, const OutputTile &from) {
+      forEachVector(from, false, {}, [&](Value *channel, ArrayRef<Value *> values, ArrayRef<Value *>) -> Carried {
+        storeInputs(to, channel, values);
+        return {};
+      });
+    });
+  });
+}
+
+/// Frames that there are not are zeros, and so are their transforms.
+void WinogradEmitter::forEachFrame(Value *place, const OutputTile &tile,
+                                   function_ref<void(Value *, const OutputTile &)> body) {
   Value *first = b.CreateMul(place, number(plan.tileFloats()));
   if (!plan.hasFrames)
-    return transformFrame(first, tile);
+    return body(first, tile);
   emitLoop(b, number(0), number(plan.frames), 1, [&](Value *i) {
     Value *to = b.CreateAdd(first, b.CreateMul(i, number(plan.frameFloats())));
     OutputTile from = tile;
     from.frame = b.CreateSub(b.CreateAdd(tile.frame, i), number(plan.low[0]));
     Value *exists = isWithin(from.frame, plan.depth);
-    emitIf(b, exists, [&] { transformFrame(to, from); });
+    emitIf(b, exists, [&] { body(to, from); });
     emitIf(b, b.CreateNot(exists), [&] {
       SmallVector<Value *> zeros(winograd.points(), Constant::getNullValue(vector));
       emitLoop(b, number(0), number(plan.channels), plan.lanes,
@@ -262,52 +228,102 @@ void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
   });
 }
 
-/// The inputs of most tiles lie inside the image; only those of the others are checked one by one.
-void WinogradEmitter::transformFrame(Value *place, const OutputTile &tile) {
-  auto fits = [&](Value *first, int64_t low, int64_t size) {
-    return isWithin(b.CreateSub(first, number(low)), size - winograd.size() + 1);
-  };
-  Value *isWhole = b.CreateAnd(fits(tile.row, plan.low[1], plan.height), fits(tile.column, plan.low[2], plan.width));
-  emitIf(b, isWhole, [&] { loadAndTransform(place, tile, true); });
-  emitIf(b, b.CreateNot(isWhole), [&] { loadAndTransform(place, tile, false); });
+void WinogradEmitter::transformFrame(Value *place, const OutputTile &tile, bool isWhole) {
+  Carried carried;
+  for (int64_t i = 0; i <= plan.squares(); ++i)
+    carried.push_back(b.CreateAlignedLoad(vector, squaresPlace(i), Align(4)));
+  carried = forEachVector(tile, isWhole, carried,
+                          [&](Value *channel, ArrayRef<Value *> values, ArrayRef<Value *> before) -> Carried {
+                            Carried after = addSquares(values, before);
+                            storeInputs(place, channel, sandwich(winograd.bt, winograd.size(), values));
+                            return after;
+                          });
+  for (auto [i, value] : enumerate(carried))
+    b.CreateAlignedStore(value, squaresPlace(i), Align(4));
 }
 
-void WinogradEmitter::loadAndTransform(Value *place, const OutputTile &tile, bool isWhole) {
+WinogradEmitter::Carried
+WinogradEmitter::forEachVector(const OutputTile &tile, bool isWhole, ArrayRef<Value *> carried,
+                               function_ref<Carried(Value *, ArrayRef<Value *>, ArrayRef<Value *>)> body) {
   int64_t n = winograd.size();
   Value *top = b.CreateSub(tile.row, number(plan.low[1])), *left = b.CreateSub(tile.column, number(plan.low[2]));
   Value *frame = b.CreateAdd(b.CreateMul(tile.image, number(plan.depth)), tile.frame);
+  Value *first =
+      b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(frame, number(plan.height)), top), number(plan.width)), left);
+  first = b.CreateMul(first, number(plan.channels));
   SmallVector<Value *> offsets, masks;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) {
-      Value *row = b.CreateAdd(top, number(i)), *column = b.CreateAdd(left, number(j));
-      Value *pixel = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(frame, number(plan.height)), row),
-                                             number(plan.width)), column);
+      Value *offset = number((i * plan.width + j) * plan.channels);
       if (!isWhole) {
-        Value *exists = b.CreateAnd(isWithin(row, plan.height), isWithin(column, plan.width));
+        Value *exists = b.CreateAnd(isWithin(b.CreateAdd(top, number(i)), plan.height),
+                                    isWithin(b.CreateAdd(left, number(j)), plan.width));
         masks.push_back(b.CreateVectorSplat(plan.lanes, exists));
         // Nothing is loaded, but an address on no page of ours would cost a suppressed fault.
-        pixel = b.CreateSelect(exists, pixel, number(0));
+        offset = b.CreateSelect(exists, b.CreateAdd(first, offset), number(0));
       }
-      offsets.push_back(b.CreateMul(pixel, number(plan.channels)));
+      offsets.push_back(offset);
     }
+  /// `mask`: of the channels that there are (null: all).
+  auto load = [&](Value *channel, Value *mask) {
+    SmallVector<Value *> values;
+    Value *base = emitAddress(b, element, x, isWhole ? b.CreateAdd(first, channel) : channel);
+    for (auto [i, offset] : enumerate(offsets)) {
+      Value *address = emitAddress(b, element, base, offset), *all = mask;
+      if (!masks.empty())
+        all = mask ? b.CreateAnd(mask, masks[i]) : masks[i];
+      values.push_back(all ? emitMaskedLoad(b, vector, address, Align(4), all)
+                           : static_cast<Value *>(b.CreateAlignedLoad(vector, address, Align(4))));
+    }
+    return values;
+  };
   int64_t rest = plan.channels % plan.lanes, whole = plan.channels - rest;
-  emitLoop(b, number(0), number(whole), plan.lanes,
-           [&](Value *channel) { loadAndTransform(place, offsets, masks, channel, nullptr); });
+  Carried result =
+      emitLoop(b, number(0), number(whole), number(plan.lanes), carried,
+               [&](Value *channel, ArrayRef<Value *> before) { return body(channel, load(channel, nullptr), before); });
   if (rest)
-    loadAndTransform(place, offsets, masks, number(whole), emitLanesBelow(b, plan.lanes, number(rest)));
+    result = body(number(whole), load(number(whole), emitLanesBelow(b, plan.lanes, number(rest))), result);
+  return result;
 }
 
-void WinogradEmitter::loadAndTransform(Value *place, ArrayRef<Value *> offsets, ArrayRef<Value *> masks, Value *channel,
-                                       Value *mask) {
-  SmallVector<Value *> values;
-  for (auto [i, offset] : enumerate(offsets)) {
-    Value *address = emitAddress(b, element, x, b.CreateAdd(offset, channel)), *all = mask;
-    if (!masks.empty())
-      all = mask ? b.CreateAnd(mask, masks[i]) : masks[i];
-    values.push_back(all ? emitMaskedLoad(b, vector, address, Align(4), all)
-                         : static_cast<Value *>(b.CreateAlignedLoad(vector, address, Align(4))));
+/// Lane by lane: of the pixels in the middle of each 2 x 2 outputs, which all four see, and of the rest.
+WinogradEmitter::Carried WinogradEmitter::addSquares(ArrayRef<Value *> values, ArrayRef<Value *> before) {
+  Carried sums(before.size(), nullptr);
+  int64_t n = winograd.size(), perRow = winograd.m / 2;
+  for (auto [i, value] : enumerate(values)) {
+    int64_t row = i / n, column = i % n;
+    bool isInside = row > 0 && row < n - 1 && column > 0 && column < n - 1;
+    Value *&sum = isInside ? sums[(row - 1) / 2 * perRow + (column - 1) / 2] : sums.back();
+    sum = sum ? b.CreateIntrinsic(Intrinsic::fma, {vector}, {value, value, sum}) : b.CreateFMul(value, value);
   }
-  storeInputs(place, channel, sandwich(winograd.bt, winograd.size(), values));
+  for (auto [sum, other] : zip_equal(sums, before))
+    sum = b.CreateFAdd(sum, other);
+  return sums;
+}
+
+/// Whether the inputs of a tile are far larger than what some output sees of them, or their squares overflow, or one is
+/// NaN.
+Value *WinogradEmitter::isFarFromSeen(const OutputTile &tile) {
+  SmallVector<Value *> seen;
+  for (int64_t i = 0; i <= plan.squares(); ++i) {
+    auto *sum = cast<Instruction>(b.CreateFAddReduce(ConstantFP::getNegativeZero(element),
+                                                     b.CreateAlignedLoad(vector, squaresPlace(i), Align(4))));
+    sum->setHasAllowReassoc(true);
+    seen.push_back(sum);
+  }
+  Value *all = seen.pop_back_val();
+  for (Value *square : seen)
+    all = b.CreateFAdd(all, square);
+  Value *most = ConstantFP::get(element, kLargestSquares);
+  int64_t perRow = winograd.m / 2;
+  for (auto [i, square] : enumerate(seen)) {
+    int64_t row = i / perRow * 2, column = i % perRow * 2;
+    Value *exists = b.CreateAnd(b.CreateICmpSLT(tile.row, number(plan.outputHeight - row)),
+                                b.CreateICmpSLT(tile.column, number(plan.outputWidth - column)));
+    Value *limit = b.CreateFMul(square, ConstantFP::get(element, kSquaresToSeen));
+    most = b.CreateSelect(b.CreateAnd(exists, b.CreateFCmpOLT(limit, most)), limit, most);
+  }
+  return b.CreateFCmpUGT(all, most);
 }
 
 /// `place`: of the tile's first channel in the values of each point.
@@ -318,48 +334,101 @@ void WinogradEmitter::storeInputs(Value *place, Value *channel, ArrayRef<Value *
   }
 }
 
-void WinogradEmitter::transformOutput(Value *place, const OutputTile &tile, Value *panel, unsigned vectors,
-                                      Value *lastMask) {
+Accumulators WinogradEmitter::transformOutput(Value *place, unsigned vectors) {
   int64_t m = winograd.m;
-  TileType type{unsigned(m * m), vectors, plan.lanes, element, element};
-  Accumulators outputs = zeroAccumulators(type);
+  Accumulators outputs = zeroAccumulators({unsigned(m * m), vectors, plan.lanes, element, element});
   for (unsigned j = 0; j < vectors; ++j) {
     SmallVector<Value *> values;
-    for (int64_t point = 0; point < winograd.points(); ++point) {
-      Value *from = b.CreateAdd(b.CreateMul(place, number(plan.panel)), number(j * plan.lanes));
-      from = b.CreateAdd(from, number(point * plan.productFloats()));
-      values.push_back(b.CreateAlignedLoad(vector, emitAddress(b, element, products, from), Align(4)));
-    }
+    for (int64_t point = 0; point < winograd.points(); ++point)
+      values.push_back(b.CreateAlignedLoad(vector, productPlace(place, number(point), j), Align(4)));
     for (auto [i, value] : enumerate(sandwich(winograd.at, m, values)))
       outputs.at(i, j) = value;
   }
+  return outputs;
+}
+
+/// Tiles that reach past the output, and those computed directly, are stored output by output from scratch.
+void WinogradEmitter::finishTile(Value *place, const OutputTile &tile, Value *panel, unsigned vectors,
+                                 Value *lastMask) {
+  int64_t m = winograd.m;
   Value *column = b.CreateMul(panel, number(plan.panel));
-  auto outer = [&](Value *i) {
-    Value *row = b.CreateAdd(tile.row, b.CreateUDiv(i, number(m)));
-    SmallVector<Value *> indices{tile.image, row, b.CreateAdd(tile.column, b.CreateURem(i, number(m)))};
+  SmallVector<Value *> masks(vectors, nullptr);
+  masks.back() = lastMask;
+  auto indicesOf = [&](Value *row, Value *pixel) {
+    SmallVector<Value *> indices{tile.image, b.CreateAdd(tile.row, row), b.CreateAdd(tile.column, pixel)};
     if (plan.hasFrames)
       indices.insert(indices.begin() + 1, tile.frame);
     return indices;
   };
-  SmallVector<Value *> masks(vectors, nullptr);
-  masks.back() = lastMask;
-  auto storeAll = [&] { epilogue.storeTile(type, outputs, column, masks, outer); };
-  if (plan.outputHeight % m == 0 && plan.outputWidth % m == 0)
-    return storeAll();
-  // The last tiles of a row or a column reach past the output.
-  Value *isWhole = b.CreateAnd(b.CreateICmpSLE(tile.row, number(plan.outputHeight - m)),
-                               b.CreateICmpSLE(tile.column, number(plan.outputWidth - m)));
-  emitIf(b, isWhole, storeAll);
-  emitIf(b, b.CreateNot(isWhole), [&] {
-    for (int64_t i = 0; i < m * m; ++i) {
-      SmallVector<Value *> indices = outer(number(i));
-      Value *exists = b.CreateAnd(b.CreateICmpSLT(indices.end()[-2], number(plan.outputHeight)),
-                                  b.CreateICmpSLT(indices.back(), number(plan.outputWidth)));
-      emitIf(b, exists, [&] {
+  Value *isDirect = b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), isDirectPlace(place)), b.getInt32(0));
+  Value *isWhole = b.getTrue();
+  if (plan.outputHeight % m || plan.outputWidth % m)
+    isWhole = b.CreateAnd(b.CreateICmpSLE(tile.row, number(plan.outputHeight - m)),
+                          b.CreateICmpSLE(tile.column, number(plan.outputWidth - m)));
+  emitIf(b, isDirect, [&] { computeDirectly(place, panel, vectors); });
+  emitIf(b, b.CreateNot(isDirect), [&] {
+    Accumulators outputs = transformOutput(place, vectors);
+    emitIf(b, isWhole, [&] {
+      epilogue.storeTile({unsigned(m * m), vectors, plan.lanes, element, element}, outputs, column, masks,
+                         [&](Value *i) { return indicesOf(b.CreateUDiv(i, number(m)), b.CreateURem(i, number(m))); });
+    });
+    emitIf(b, b.CreateNot(isWhole), [&] {
+      for (int64_t i = 0; i < m * m; ++i)
         for (unsigned j = 0; j < vectors; ++j)
-          epilogue.store(indices, b.CreateAdd(column, number(j * plan.lanes)), outputs.at(i, j), masks[j]);
+          b.CreateAlignedStore(outputs.at(i, j), productPlace(place, number(i), j), Align(4));
+    });
+  });
+  emitIf(b, b.CreateOr(isDirect, b.CreateNot(isWhole)), [&] {
+    Value *rows = atMost(number(m), b.CreateSub(number(plan.outputHeight), tile.row));
+    Value *pixels = atMost(number(m), b.CreateSub(number(plan.outputWidth), tile.column));
+    emitLoop(b, number(0), rows, 1, [&](Value *row) {
+      emitLoop(b, number(0), pixels, 1, [&](Value *pixel) {
+        Value *output = b.CreateAdd(b.CreateMul(row, number(m)), pixel);
+        for (unsigned j = 0; j < vectors; ++j) {
+          Value *value = b.CreateAlignedLoad(vector, productPlace(place, output, j), Align(4));
+          epilogue.store(indicesOf(row, pixel), b.CreateAdd(column, number(j * plan.lanes)), value, masks[j]);
+        }
       });
-    }
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The direct form
+//===----------------------------------------------------------------------===//
+
+/// A row of outputs after the other, tap by tap: as in Convolution.cpp, each tap's terms are a sum of their own.
+void WinogradEmitter::computeDirectly(Value *place, Value *panel, unsigned vectors) {
+  int64_t m = winograd.m, n = winograd.size(), tapFloats = plan.channels * plan.panel;
+  TileType tile{unsigned(m), vectors, plan.lanes, element, element};
+  Value *firstTap = b.CreateAdd(number(plan.panels * winograd.points()), b.CreateMul(panel, number(9)));
+  Value *taps = number(9 * plan.frames), *frames = number(plan.frames);
+  emitLoop(b, number(0), number(m), 1, [&](Value *row) {
+    auto addTap = [&](Value *i, ArrayRef<Value *> before) {
+      Value *tap = b.CreateUDiv(i, frames), *frame = b.CreateURem(i, frames);
+      Value *point = b.CreateMul(b.CreateAdd(row, b.CreateUDiv(tap, number(3))), number(n));
+      point = b.CreateAdd(point, b.CreateURem(tap, number(3)));
+      Value *inputs = b.CreateAdd(
+          b.CreateMul(point, number(plan.inputFloats())),
+          b.CreateAdd(b.CreateMul(place, number(plan.tileFloats())), b.CreateMul(frame, number(plan.frameFloats()))));
+      Value *weights = b.CreateAdd(b.CreateMul(firstTap, frames), i);
+      TileOperand lhs{emitAddress(b, element, transformed, inputs), strided(b, tile.rows, plan.inputFloats()),
+                      number(1)};
+      TileOperand rhs{emitAddress(b, element, w, b.CreateMul(weights, number(tapFloats))),
+                      strided(b, vectors, plan.lanes), number(plan.panel)};
+      Accumulators sums = zeroAccumulators(tile);
+      emitProducts(b, tile, sums, lhs, rhs, number(plan.channels));
+      for (auto [sum, all] : zip_equal(sums.values, before))
+        sum = b.CreateFAdd(all, sum);
+      return sums.values;
+    };
+    Accumulators sums = zeroAccumulators(tile);
+    sums.values = emitLoop(b, number(0), taps, number(1), sums.values, addTap);
+    for (unsigned i = 0; i < tile.rows; ++i)
+      for (unsigned j = 0; j < vectors; ++j) {
+        Value *output = b.CreateAdd(b.CreateMul(row, number(m)), number(i));
+        b.CreateAlignedStore(sums.at(i, j), productPlace(place, output, j), Align(4));
+      }
   });
 }
 
@@ -383,9 +452,8 @@ void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *coun
       Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
       multiplyFrame(vectors, number(0), inputs, weights, ahead, to, /*isFirst=*/true);
       if (plan.frames > 1)
-        emitLoop(b, number(1), number(plan.frames), 1, [&](Value *frame) {
-          multiplyFrame(vectors, frame, inputs, weights, ahead, to, /*isFirst=*/false);
-        });
+        emitLoop(b, number(1), number(plan.frames), 1,
+                 [&](Value *frame) { multiplyFrame(vectors, frame, inputs, weights, ahead, to, /*isFirst=*/false); });
     });
   });
 }
