@@ -46,7 +46,7 @@ views = [
          x(2, 33, 40, dtype=dtype)) for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16))),
     op("movedim", lambda a: a.movedim((0, 1), (2, 0)), x(2, 3, 4)),
     op("squeeze", lambda a: a.squeeze(), x(1, 3, 1)),
-    op("squeeze.dim", lambda a: a.squeeze(0).squeeze(0), x(1, 3, 1)),
+    op("squeeze.dim", lambda a: (a.squeeze(0).squeeze(0), a.squeeze(-1), a.squeeze((-1, 0))), x(1, 3, 1)),
     op("unsqueeze", lambda a: a.unsqueeze(-1).unsqueeze(0), x(3)),
     op("expand", lambda a: a.expand(4, 3, -1), x(3, 1)),
     op("slice", lambda a: a[1:, :-1, ::2], x(4, 4, 7)),

@@ -59,8 +59,9 @@ Shape unflatten(B &b, ShapeRef sizes, int64_t dim, Shape parts) {
 
 /// A size that is no constant is not 1, as PyTorch has it; the importer makes that a condition.
 Shape squeeze(B &b, ShapeRef sizes, std::optional<Dims> dims) {
-  for (int64_t &dim : dims ? *dims : Dims())
-    dim = B::wrapDim(dim, sizes.size());
+  if (dims)
+    for (int64_t &dim : *dims)
+      dim = B::wrapDim(dim, sizes.size());
   Shape result;
   for (auto [i, size] : llvm::enumerate(sizes))
     if (!b.isOne(size) || (dims && !llvm::is_contained(*dims, int64_t(i))))
