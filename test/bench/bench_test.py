@@ -65,6 +65,10 @@ with tempfile.TemporaryDirectory() as folder:
         check(f"{condition}: in order", all(0 < times["median_ms"] <= times["p90_ms"] for times in measured.values()))
     done = run(f"{folder}/tiny.pt2", "--against", "eager", "--conditions")
     check("and have a table", "| tiny | ptc" in done.stdout and "| geometric mean |" in done.stdout)
+    overhead = [sys.executable, Path(bench).with_name("overhead.py"), "--rounds", "2", "--json"]
+    environment |= {"PTC_EXECUTABLE": ptc, "PTC_CACHE_DIR": folder}
+    calls = json.loads(subprocess.run(overhead, capture_output=True, text=True, env=environment, check=True).stdout)
+    check("Python adds to C's calls", calls["NumPy"]["least_us"] > calls["C, ptc_call_new"]["least_us"] > 0)
 
     done = run("no_such_network")
     check("an unknown network is an error", done.returncode == 1 and "no network 'no_such_network'" in done.stderr)

@@ -154,6 +154,14 @@ class BackendTest(unittest.TestCase):
     def test_strided_and_empty_arguments(self) -> None:
         self.check(lambda x: x * 2 + 1, (torch.randn(6, 8)[::2, ::3],), (torch.randn(4, 3).t(),), (torch.randn(0, 3),))
 
+    def test_eight_bit_floats(self) -> None:
+        def function(x):
+            return x.float() + 1, (x.float() * 2).to(torch.float8_e5m2)
+
+        x = torch.randn(4, 3).to(torch.float8_e4m3fn)
+        for ours, theirs in zip(torch.compile(function, backend=backend)(x), function(x), strict=True):
+            self.assertTrue(torch.equal(ours, theirs))
+
     def test_types(self) -> None:
         kinds = (torch.bool, torch.uint8, torch.int16, torch.int64, torch.bfloat16, torch.float16, torch.float64)
         self.check(lambda *t: [x.to(torch.float32) + 1 for x in t], tuple(torch.ones(3).to(kind) for kind in kinds))

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,15 @@ def _describe_external(place: abi.External) -> External:
     )
 
 
+def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any) -> list[Any]:
+    """Points to the values; what is answered keeps them valid."""
+    owners = []
+    for index, (value, (dtype, written)) in enumerate(zip(values, kinds)):
+        pointers[index], owner = borrow(value, dtype, written)
+        owners.append(owner)
+    return owners
+
+
 def _open(path: str) -> Any:
     """The library's function ptc_get_api; of the file that is there now, even if another was opened under its name."""
     opened, there = None, _spell_file(path)
@@ -160,13 +169,13 @@ class Model:
             Symbol(s.name.decode(), s.min, None if s.max == (-1 if s.min >= 0 else 2**63 - 1) else s.max)
             for s in signature.symbols[: signature.symbol_count]
         ]
-        # What calls need: of each tensor what borrow() has to know, and lists of addresses.
-        self._taken = [
+        # What calls need: for each tensor the arguments of borrow(), and lists of addresses.
+        self._takes = [
             (info.dtype, f"input '{info.name}' ({index})" if info.is_written else "")
             for index, info in enumerate(self.inputs)
         ]
-        self._written = [(info.dtype, f"output '{info.name}' ({index})") for index, info in enumerate(self.outputs)]
-        self._Inputs, self._Outputs = (ctypes.c_void_p * len(found) for found in (self.inputs, self.outputs))
+        self._gives = [(info.dtype, f"output '{info.name}' ({index})") for index, info in enumerate(self.outputs)]
+        self._Inputs, self._Outputs = (ctypes.c_void_p * len(tensors) for tensors in (self.inputs, self.outputs))
         self.threads = threads
         self._waiting = None
         if waiting is not None:
@@ -230,20 +239,22 @@ class Model:
 
     def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
         """Runs the model. `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
-        values = self._arrange(inputs, named) if named or len(inputs) != len(self._taken) else inputs
-        given = [borrow(value, dtype, written) for value, (dtype, written) in zip(values, self._taken)]
-        pointers = self._Inputs(*[address for address, _ in given])
+        if named or len(inputs) != len(self.inputs):
+            inputs = self._arrange(inputs, named)
+        pointers = self._Inputs()
+        lent = _lend(inputs, self._takes, pointers)
         if out is not None:
-            if len(out) != len(self._written):
-                raise TypeError(f"{len(out)} outputs were given, but the model has {len(self._written)}")
-            targets = [borrow(value, dtype, written) for value, (dtype, written) in zip(out, self._written)]
-            taken = self._Outputs(*[address for address, _ in targets])
-            self._check(self._api.call(self._context, pointers, len(given), taken, len(taken)))
+            if len(out) != len(self.outputs):
+                raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
+            targets = self._Outputs()
+            lent += _lend(out, self._gives, targets)
+            self._check(self._api.call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         made = self._Outputs()
-        self._check(self._api.call_new(self._context, pointers, len(given), made, len(made)))
+        if status := self._api.call_new(self._context, pointers, len(pointers), made, len(made)):
+            self._check(status)
         # Each result keeps the library loaded: its memory is freed by code in there.
-        return [Tensor(address, self) for address in made]
+        return [Tensor(address, self) for address in made[:]]
 
     def _state(self, name: str) -> int:
         for index, info in enumerate(self.states):

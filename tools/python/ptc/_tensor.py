@@ -19,6 +19,7 @@ _EXTENDED = {"bfloat16": 4, **{name: code for code, name in _FLOAT8.items()}}
 
 _UNVERSIONED, _VERSIONED = b"dltensor", b"dltensor_versioned"
 _IN_VERSIONED = abi.DLManagedTensorVersioned.dl_tensor.offset
+_managed_at = abi.DLManagedTensor.from_address
 _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -46,13 +47,22 @@ def borrow(value: Any, dtype: str, written: str = "") -> tuple[int, Any]:
         address = ctypes.addressof(tensor)
         fill(value, address)
         return address, tensor
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+        address = _pointer_of(capsule, _VERSIONED)
+    except (AttributeError, BufferError, TypeError, ValueError):
+        return _borrow_otherwise(value, dtype, written)
+    if written and abi.DLManagedTensorVersioned.from_address(address).flags & abi.READ_ONLY:
+        raise _read_only(written)
+    return address + _IN_VERSIONED, capsule
+
+
+def _borrow_otherwise(value: Any, dtype: str, written: str) -> tuple[int, Any]:
+    """What is older than DLPack 1.0, which had no word for read-only memory and refused it; and what has no DLPack."""
     if hasattr(value, "__dlpack__"):
         try:
-            try:
-                capsule = value.__dlpack__(max_version=(1, 0))
-            except TypeError:  # of before DLPack 1.0, which had no word for read-only memory and refused it
-                capsule = value.__dlpack__()
-            return _tensor_in(capsule, written), capsule
+            capsule = value.__dlpack__()
+            return _pointer_of(capsule, _UNVERSIONED), capsule
         except BufferError:
             if not hasattr(value, "__array_interface__"):
                 raise
@@ -68,17 +78,6 @@ def exchange(kind: type) -> Callable[[Any, int], Any] | None:
     address = _pointer_of(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
     table = abi.DLPackExchangeAPI.from_address(address)
     return table.dltensor_from_py_object_no_sync if table.major == 1 else None
-
-
-def _tensor_in(capsule: Any, written: str = "") -> int:
-    """The address of a capsule's DLTensor."""
-    try:
-        address = _pointer_of(capsule, _VERSIONED)
-    except ValueError:
-        return _pointer_of(capsule, _UNVERSIONED)
-    if written and abi.DLManagedTensorVersioned.from_address(address).flags & abi.READ_ONLY:
-        raise _read_only(written)
-    return address + _IN_VERSIONED
 
 
 def _borrow_array(value: Any, dtype: str, written: str) -> tuple[int, Any]:
@@ -137,7 +136,7 @@ class Tensor:
         self._model = model  # keeps the library open, whose code frees the memory
 
     def __del__(self) -> None:
-        abi.DLManagedTensor.from_address(self._address).deleter(self._address)
+        _managed_at(self._address).deleter(self._address)
 
     @property
     def _view(self) -> abi.DLTensor:
@@ -195,7 +194,11 @@ class Tensor:
             return self.numpy().__dlpack__(**options)
         # A type that NumPy does not export: words of its size, renamed.
         capsule = self._array(numpy.dtype(f"u{view.dtype.bits // 8}")).__dlpack__(**options)
-        abi.DLTensor.from_address(_tensor_in(capsule)).dtype = view.dtype
+        try:
+            address = _pointer_of(capsule, _VERSIONED) + _IN_VERSIONED
+        except ValueError:
+            address = _pointer_of(capsule, _UNVERSIONED)
+        abi.DLTensor.from_address(address).dtype = view.dtype
         return capsule
 
 

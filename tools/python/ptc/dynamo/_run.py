@@ -14,79 +14,30 @@ from torch.utils._sympy.printers import PythonPrinter
 
 from .. import _abi as abi
 from .._model import Model
-from .._tensor import Tensor
+from .._tensor import Tensor, exchange
 from ._graph import Graph, Output, Refused
 
-_TYPES = {
-    torch.bool: (6, 8),
-    torch.uint8: (1, 8),
-    torch.uint16: (1, 16),
-    torch.uint32: (1, 32),
-    torch.uint64: (1, 64),
-    torch.int8: (0, 8),
-    torch.int16: (0, 16),
-    torch.int32: (0, 32),
-    torch.int64: (0, 64),
-    torch.float16: (2, 16),
-    torch.bfloat16: (4, 16),
-    torch.float32: (2, 32),
-    torch.float64: (2, 64),
-    torch.complex64: (5, 64),
-    torch.complex128: (5, 128),
-}
-
-
-class _Slot:
-    """The DLTensor of one input or output, and what was last written into it."""
-
-    def __init__(self, tensor: abi.DLTensor, dtype: torch.dtype, rank: int) -> None:
-        if dtype not in _TYPES:
-            raise Refused(f"tensors of type {dtype}")
-        code, bits = _TYPES[dtype]
-        self.shape = (ctypes.c_int64 * max(rank, 1))()
-        self.strides = (ctypes.c_int64 * max(rank, 1))()
-        self.tensor = tensor
-        tensor.device = abi.Device(1, 0)
-        tensor.dtype = abi.DataType(code, bits, 1)
-        tensor.ndim = rank
-        tensor.shape = ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64))
-        tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
-        self.last: tuple[Any, ...] = (None, None, None)
-
-    def point_to(self, value: torch.Tensor) -> None:
-        now = (value.data_ptr(), value.shape, value.stride())
-        if now == self.last:
-            return
-        rank = self.tensor.ndim
-        self.tensor.data = now[0]
-        self.shape[:rank] = now[1]
-        self.strides[:rank] = now[2]
-        self.last = now
+_fill = exchange(torch.Tensor)
 
 
 class _Frame:
-    """What one call needs; calls at the same time have one each."""
+    """The descriptors of one call's tensors; calls at the same time have one each."""
 
-    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
-        self.tensors = (abi.DLTensor * max(len(inputs) + len(outputs), 1))()
-        self.numbers: list[Any] = []
-        self.inputs = [self._slot(index, value) for index, value in enumerate(inputs)]
-        self.outputs = [self._slot(len(inputs) + index, value) for index, value in enumerate(outputs)]
-        size = ctypes.sizeof(abi.DLTensor)
-        base = ctypes.addressof(self.tensors)
-        addresses = [base + index * size for index in range(len(inputs) + len(outputs))]
+    def __init__(self, inputs: list[Any], output_count: int) -> None:
+        count = len(inputs) + output_count
+        self._tensors = (abi.DLTensor * count)()
+        addresses = [ctypes.addressof(tensor) for tensor in self._tensors]
         self.input_pointers = abi.pointer_array(addresses[: len(inputs)])
         self.output_pointers = abi.pointer_array(addresses[len(inputs) :])
-
-    def _slot(self, index: int, value: Any) -> _Slot | ctypes.c_int64:
-        tensor = self.tensors[index]
-        if isinstance(value, torch.Tensor):
-            return _Slot(tensor, value.dtype, value.dim())
-        number = ctypes.c_int64()
-        slot = _Slot(tensor, torch.int64, 0)
-        tensor.data = ctypes.addressof(number)
-        self.numbers.append(slot)
-        return number
+        # Where the descriptors of tensors are filled in, and the numbers that others describe.
+        self.inputs: list[Any] = addresses[: len(inputs)]
+        self.outputs = addresses[len(inputs) :]
+        for index, value in enumerate(inputs):
+            if not isinstance(value, torch.Tensor):
+                self.inputs[index] = number = ctypes.c_int64()
+                self._tensors[index] = abi.DLTensor(
+                    data=ctypes.addressof(number), device=abi.Device(1, 0), dtype=abi.DataType(0, 64, 1)
+                )
 
 
 class Runner:
@@ -106,7 +57,6 @@ class Runner:
             for index, fake in zip(graph.inputs, graph.fakes)
             if isinstance(fake, torch.Tensor) and (fake.is_conj() or fake.is_neg())
         ]
-        self._fakes = [output.fake if output.fake is not None else torch.tensor(0) for output in graph.results]
         self._allocate = _allocator(graph, model)
         self._frames: list[_Frame] = [self._frame()]
         self._is_random = any(state.name == "ptc.random" for state in model.states)
@@ -134,7 +84,7 @@ class Runner:
         return (arguments if output.kind == "argument" else views)[output.index]
 
     def _frame(self) -> _Frame:
-        return _Frame(self._graph.fakes, self._fakes)
+        return _Frame(self._graph.fakes, len(self._graph.results))
 
     def _compute(self, arguments: list[Any]) -> list[torch.Tensor]:
         for index in self._conjugated:
@@ -143,11 +93,11 @@ class Runner:
             frame = self._frames.pop()
         except IndexError:
             frame = self._frame()
-        for index, slot in zip(self._graph.inputs, frame.inputs):
-            if isinstance(slot, _Slot):
-                slot.point_to(arguments[index])
+        for index, place in zip(self._graph.inputs, frame.inputs):
+            if type(place) is int:
+                _fill(arguments[index], place)
             else:
-                slot.value = arguments[index]
+                place.value = arguments[index]
         if self._is_random:
             # The draws of a call are decided by torch's generator, and so by torch.manual_seed.
             with self._lock:
@@ -166,8 +116,8 @@ class Runner:
         model, count = self._model, len(frame.inputs)
         if self._allocate is not None:
             results = self._allocate(arguments)
-            for slot, result in zip(frame.outputs, results):
-                slot.point_to(result)
+            for result, address in zip(results, frame.outputs):
+                _fill(result, address)
             status = model._api.call(model._context, frame.input_pointers, count, frame.output_pointers, len(results))
             if status:
                 model._check(status)
