@@ -5,6 +5,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <optional>
@@ -86,6 +87,11 @@ TEST_CASE("a file that was written anew is another model, and one that was not i
   CHECK(first({view(kInput, {2, 8})})[0].values<float>()[3] == affine(3));
   CHECK(second.states().size() == 1);
   CHECK(&second.signature() == &third.signature());
+  ptc::test::build(models().running(), path);
+  ptc::Model relative(std::filesystem::proximate(path).string());
+  Dl_info info;
+  REQUIRE(dladdr(&relative.signature(), &info));
+  CHECK(info.dli_fname[0] == '/');
   std::ofstream(path + ".text") << "no library";
   CHECK_THROWS_WITH(ptc::Model(path + ".text"), StartsWith(path + ".text: "));
 }

@@ -143,6 +143,8 @@ class LoaderTest(unittest.TestCase):
             scalar(self.x, 2.5)
         with self.assertRaisesRegex(BufferError, "gradient"):
             self.model(torch.zeros(5, 8, requires_grad=True))
+        with self.assertRaisesRegex(BufferError, "^Can't export tensors with layout other than torch.strided$"):
+            self.model(torch.zeros(5, 8).to_sparse())
         with self.assertRaisesRegex(BufferError, "conj"):
             self.model(torch.zeros(5, 8, dtype=torch.complex64).conj())
 

@@ -18,6 +18,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <functional>
 #include <map>
@@ -301,17 +302,17 @@ public:
 private:
   /// A path of a file that no other file has: dlopen knows a library by its path, and would answer with the old one
   /// where the file was written anew. Between folder and name it spells device and inode in steps that lead nowhere,
-  /// "/." for a one and "/" for a zero.
+  /// "/." for a one and "/" for a zero. It is absolute, as models look for each other to share threads.
   static std::string spellFile(const std::string &path) {
     struct stat file;
-    size_t slash = path.rfind('/');
-    if (slash == std::string::npos || stat(path.c_str(), &file) != 0)
+    std::unique_ptr<char, void (*)(void *)> real(realpath(path.c_str(), nullptr), std::free);
+    if (path.find('/') == std::string::npos || !real || stat(real.get(), &file) != 0)
       return path; // dlopen looks for it in the system's folders, or says what is wrong
-    std::string steps;
+    std::string steps, absolute = real.get();
     for (uint64_t number : {uint64_t(file.st_dev), uint64_t(file.st_ino)})
       for (int bit = 63; bit >= 0; --bit)
         steps += number >> bit & 1 ? "/." : "/";
-    return path.substr(0, slash) + steps + path.substr(slash);
+    return absolute.insert(absolute.rfind('/'), steps);
   }
 
   /// A message of dlopen's, with the path that the caller gave.
@@ -351,7 +352,8 @@ private:
 
   static void requireWritable(const View &view, const std::string &what, size_t index) {
     if (view.isReadOnly())
-      throw Error(PTC_MISMATCH, what + " " + std::to_string(index) + ": its memory is const, and the model writes to it");
+      throw Error(PTC_MISMATCH,
+                  what + " " + std::to_string(index) + ": its memory is const, and the model writes to it");
   }
 
   /// The inputs of a call, some of which it may update.
@@ -372,7 +374,8 @@ private:
   /// Libraries of earlier versions lack the last functions of the table.
   void require(size_t offset, const char *function) const {
     if (api_->size <= offset)
-      throw Error(PTC_UNSUPPORTED, std::string("an earlier version of ptc compiled the library: it has no ") + function);
+      throw Error(PTC_UNSUPPORTED,
+                  std::string("an earlier version of ptc compiled the library: it has no ") + function);
   }
 
   void check(ptc_status status) const {

@@ -129,14 +129,15 @@ def _open(path: str) -> Any:
 
 
 def _spell_file(path: str) -> str:
-    """A path of a file that no other file has: dlopen knows a library by its path, and would answer with the old one where
-    the file was written anew. Between folder and name it spells device and inode in steps that lead nowhere, "/." for a
-    one and "/" for a zero, as ptc.hpp does."""
+    """A path of a file that no other file has: dlopen knows a library by its path, and would answer with the old one
+    where the file was written anew. Between folder and name it spells device and inode in steps that lead nowhere, "/."
+    for a one and "/" for a zero, as ptc.hpp does."""
+    real = os.path.realpath(path)
     try:
-        status = os.stat(path)
+        status = os.stat(real)
     except OSError:
-        return path  # dlopen says what is wrong
-    folder, name = os.path.split(path)
+        return real  # dlopen says what is wrong
+    folder, name = os.path.split(real)
     steps = f"{status.st_dev:064b}{status.st_ino:064b}".replace("0", "/").replace("1", "/.")
     return f"{folder.rstrip('/')}{steps}/{name}"
 
@@ -147,7 +148,7 @@ class Model:
     def __init__(
         self, path: str | os.PathLike[str], threads: int = 0, waiting: str | None = None, check: bool = False
     ) -> None:
-        table = _open(os.path.abspath(path))(abi.VERSION)
+        table = _open(os.fsdecode(path))(abi.VERSION)
         if not table or (check and table.contents.size <= abi.Api.context_create_with.offset):
             raise Error(abi.UNSUPPORTED, f"{path}: speaks another version of the interface than {abi.VERSION}")
         self._api = table.contents
@@ -309,8 +310,8 @@ class Model:
 
     @property
     def waiting(self) -> str | None:
-        """How threads wait for each other and for the next call: "adaptive", "passive" or "active"; None for what PTC_WAIT
-        says, else adaptive. docs/c-abi.md says what each costs."""
+        """How threads wait for each other and for the next call: "adaptive", "passive" or "active"; None for what
+        PTC_WAIT says, else adaptive. docs/c-abi.md says what each costs."""
         return self._waiting
 
     @waiting.setter

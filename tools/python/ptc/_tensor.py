@@ -45,7 +45,10 @@ def borrow(value: Any, dtype: str, written: str = "") -> tuple[int, Any]:
     if fill is not None and not (value.requires_grad or value.is_conj() or value.is_neg()):
         tensor = abi.DLTensor()
         address = ctypes.addressof(tensor)
-        fill(value, address)
+        try:
+            fill(value, address)
+        except RuntimeError:  # with a page of C++ frames, where torch's __dlpack__ has a line
+            return _borrow_otherwise(value, dtype, written)
         return address, tensor
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
@@ -71,7 +74,7 @@ def _borrow_otherwise(value: Any, dtype: str, written: str) -> tuple[int, Any]:
 
 @functools.cache
 def exchange(kind: type) -> Callable[[Any, int], Any] | None:
-    """Of torch.Tensor: `fill(value, address)`, which writes a DLTensor that is valid while the tensor stays as it is."""
+    """Of torch.Tensor: `fill(value, address)`, which writes a DLTensor, valid while the tensor stays as it is."""
     torch = sys.modules.get("torch")
     if torch is None or kind is not torch.Tensor or not hasattr(kind, "__dlpack_c_exchange_api__"):
         return None
@@ -185,8 +188,8 @@ class Tensor:
         return (_CPU, 0)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """A capsule that refers to this tensor; any number of them may be taken. NumPy makes it, whose deleter is C code:
-        Python code would disturb an exception that is under way when a consumer lets go."""
+        """A capsule that refers to this tensor; any number of them may be taken. NumPy makes it, whose deleter is C
+        code: Python code would disturb an exception that is under way when a consumer lets go."""
         import numpy
 
         view = self._view
