@@ -88,6 +88,8 @@ public:
   void define(mlir::AffineExpr size, T value, mlir::AffineExpr most);
   /// As above, for the symbol that the operation binds (`ptc.binds`), whose bound is its range.
   void defineBound(T value);
+  /// Makes `least <= most` a condition of calls, where sizes that the symbols allow break it.
+  void require(mlir::AffineExpr least, mlir::AffineExpr most);
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
 
   /// x; of complex numbers the row fails, and goes on with the real parts.

@@ -124,8 +124,7 @@ void DataSizes::expect(AffineExpr size, T value, AffineExpr most) {
   Range room = b.range(most - size);
   if (room.max < 0)
     throwMisfit("its result has a size of " + text(size) + ", but at most " + text(most));
-  if (room.min < 0)
-    addGuard(module, most - size, "ge", text(size) + " <= " + text(most));
+  b.require(size, most);
   auto known = getConstant(size);
   unsigned symbol = scope.symbols.size();
   Symbol made;
@@ -153,6 +152,19 @@ void B::define(AffineExpr size, T value, AffineExpr most) {
     unsupported("the size of its result has no upper bound: give one by torch._check");
   else
     scope.defined.push_back({symbol.getPosition(), to(value, i64()).tensor(), most});
+}
+
+void B::require(AffineExpr least, AffineExpr most) {
+  AffineExpr room = simplifyAffineExpr(most - least, 0, scope.symbols.size());
+  if (range(room).min >= 0)
+    return;
+  auto text = toString(least, scope.symbols) + " <= " + toString(most, scope.symbols);
+  auto module = op->getParentOfType<ModuleOp>();
+  bool isKnown = llvm::any_of(guardsOf(module), [&](Attribute guard) {
+    return cast<DictionaryAttr>(guard).getAs<StringAttr>("text").getValue() == text;
+  });
+  if (!isKnown)
+    addGuard(module, room, "ge", text);
 }
 
 void B::defineBound(T value) {

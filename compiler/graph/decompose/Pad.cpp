@@ -41,6 +41,9 @@ static T borderPad(B &b, T x, ShapeRef padding, Border border) {
     AffineExpr low = padding[i], high = padding[i + 1], n = x.size(dim);
     if (getConstant(low) == 0 && getConstant(high) == 0)
       continue;
+    // Of no elements there is none to repeat, and reflection does not come to the other end.
+    for (AffineExpr side : {low, high})
+      b.require(border == Border::Replicate ? b.size(1) : border == Border::Reflect ? side + 1 : side, n);
     // What is cut away is not wrapped around either.
     auto cutLow = getConstant(low), cutHigh = getConstant(high);
     if (border == Border::Wrap && ((cutLow && *cutLow < 0) || (cutHigh && *cutHigh < 0))) {

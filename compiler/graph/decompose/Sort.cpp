@@ -107,7 +107,10 @@ static void addSorts(Table &t) {
   });
   t.def("msort", [](B &b, T x) { return sorted(b, x, 0, false)[0]; });
   t.def("topk", [](B &b, T x, Int k, int64_t dim, bool largest, bool) {
-    return x.rank() ? toList(b.topK(x, k, dim, largest)) : TList{x, b.full({}, 0, b.i64())};
+    if (!x.rank())
+      return TList{x, b.full({}, 0, b.i64())};
+    b.require(k, x.size(dim));
+    return toList(b.topK(x, k, dim, largest));
   });
 }
 

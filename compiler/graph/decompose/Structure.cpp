@@ -77,6 +77,9 @@ T B::slice(T x, int64_t d, AffineExpr start, AffineExpr limit, int64_t step) {
   d = dim(x, d);
   if (isEqual(start, size(0)) && isEqual(limit, x.size(d)) && step == 1)
     return x;
+  // The exporter takes it for granted that the slice lies inside.
+  require(size(0), start);
+  require(limit, x.size(d));
   Shape starts(x.rank(), size(0)), limits = x.sizes();
   Dims strides(x.rank(), 1);
   starts[d] = start, limits[d] = limit, strides[d] = step;
