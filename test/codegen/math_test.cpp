@@ -110,6 +110,20 @@ TEST_CASE("float functions are within two units in the last place") {
   }
 }
 
+TEST_CASE("erf and tanh are 1 far from 0") {
+  Jit jit(module({kernel("math.erf %u : f32", "f32", "f32"), kernel("math.tanh %u : f32", "f32", "f32")}, "f32"));
+  std::vector<float> x(64), y(x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = std::ldexp(i % 2 ? -16.f : 16.f, 2 * (i / 2));
+  for (unsigned k = 0; k < 2; ++k) {
+    jit.run({x.data(), x.data(), y.data()}, {int64_t(x.size())}, k);
+    for (size_t i = 0; i < x.size(); ++i) {
+      INFO(x[i]);
+      REQUIRE(y[i] == (i % 2 ? -1.f : 1.f));
+    }
+  }
+}
+
 TEST_CASE("a softmax's exp is 0 where it would be subnormal") {
   Jit jit(module({kernel("math.exp %u {ptc.flush} : f32", "f32", "f32")}, "f32"));
   std::vector<float> x = samples(-110, 0, 3), y(x.size());

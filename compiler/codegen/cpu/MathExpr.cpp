@@ -45,8 +45,10 @@ static std::vector<std::vector<float>> interpolate(const OddTable &table) {
     for (unsigned k = 0; k < count; ++k) {
       double cosine = std::cos((2 * k + 1) * M_PI / (2 * count)), node = i == 0 ? (1 + cosine) / 4 : cosine / 2;
       double value = table.f((i + node) / table.scale);
-      if (i + 1 == table.intervals) // rises to 1, from what is less than that by less than an ulp
-        value += (1 - table.f(table.end())) * (node + 0.5);
+      // Rises to 1, from what is less than that by less than an ulp: to what errors of the sum leave 1 rounded, as
+      // 1 - f is 0 for all numbers beyond, however large the factor is that it meets.
+      if (i + 1 == table.intervals)
+        value += (1 + 0x1p-25 - table.f(table.end())) * (node + 0.5);
       nodes[k] = node;
       values[k] = i == 0 ? value / node : value;
     }
