@@ -37,13 +37,18 @@ static T widths(B &b, T y, T x, int64_t dim) {
   return difference(b, x, 1, dim);
 }
 
+/// As PyTorch has it, where infinities show which formula it was.
+static T evenArea(B &b, T y, T dx, int64_t dim) {
+  dim = b.dim(y, dim);
+  AffineExpr n = y.size(dim);
+  if (getConstant(n) == 0)
+    return b.full(b.declared(), 0, y.dtype());
+  return (b.sum(y, {dim}) - (b.select(y, dim, b.size(0)) + b.select(y, dim, n - 1)) * 0.5) * dx;
+}
+
 static void addAreas(Table &t) {
-  t.floating("trapezoid.dx", [](B &b, T y, T dx, int64_t dim) {
-    return b.sum(middles(b, y, b.dim(y, dim)), {dim}) * dx;
-  });
-  t.floating("trapz.dx", [](B &b, T y, double dx, int64_t dim) {
-    return b.sum(middles(b, y, b.dim(y, dim)), {dim}) * dx;
-  });
+  t.floating("trapezoid.dx", [](B &b, T y, T dx, int64_t dim) { return evenArea(b, y, dx, dim); });
+  t.floating("trapz.dx", [](B &b, T y, double dx, int64_t dim) { return evenArea(b, y, dx, dim); });
   t.floating("trapezoid.x trapz.x", [](B &b, T y, T x, int64_t dim) {
     dim = b.dim(y, dim);
     return b.sum(middles(b, y, dim) * widths(b, y, x, dim), {dim});

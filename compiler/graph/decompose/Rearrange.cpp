@@ -203,7 +203,7 @@ static T roll(B &b, T x, AffineExpr shift, int64_t dim) {
   AffineExpr n = x.size(dim);
   if (getConstant(n) == 0)
     return x;
-  AffineExpr back = (-shift) % n; // the element that comes first
+  AffineExpr back = (-shift) % b.larger(n, b.size(1)); // the element that comes first
   return b.cat({b.slice(x, dim, back, n), b.slice(x, dim, b.size(0), back)}, dim);
 }
 
