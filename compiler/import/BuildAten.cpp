@@ -311,7 +311,8 @@ llvm::Error ModelBuilder::loadWeights() {
     if (isNew)
       continue;
     argument.replaceAllUsesWith(first->second);
-    weights.remove(name);
+    if (function.getArgAttr(first->second.getArgNumber(), "ptc.weight") != name)
+      weights.remove(name);
     unused.set(i);
   }
   (void)function.eraseArguments(unused);
