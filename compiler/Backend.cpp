@@ -2,6 +2,7 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/OutputFile.h"
+#include "compiler/Threads.h"
 #include "compiler/Times.h"
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Object.h"
@@ -19,7 +20,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include <thread>
 
 using namespace llvm;
 
@@ -35,10 +35,7 @@ class WeightCheck {
 public:
   explicit WeightCheck(const WeightStore &weights)
       : error(Error::success()), thread([this, &weights] { error = weights.verify(); }) {}
-  ~WeightCheck() {
-    if (thread.joinable())
-      consumeError(wait());
-  }
+  ~WeightCheck() { consumeError(wait()); }
   Error wait() {
     thread.join();
     return std::move(error);
@@ -46,7 +43,7 @@ public:
 
 private:
   Error error;
-  std::thread thread;
+  Thread thread;
 };
 } // namespace
 

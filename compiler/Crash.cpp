@@ -144,6 +144,18 @@ static void onBusError(int, siginfo_t *info, void *) {
   _exit(kModelAtFault);
 }
 
+/// Of a process that has no more memory nothing is left but a line and its end.
+static void onNoMemory(void *, const char *, bool) {
+  static std::atomic_flag isSaid = ATOMIC_FLAG_INIT;
+  if (isSaid.test_and_set())
+    pause(); // another thread ends the process
+  llvm::sys::RunInterruptHandlers();
+  char line[160];
+  std::snprintf(line, sizeof line, "ptc: error: no memory is left (it was %s)\n", activity.load());
+  writeText(STDERR_FILENO, line);
+  _exit(kModelAtFault);
+}
+
 void printDefect(llvm::StringRef message) {
   printError("internal: " + message.str() + " (a defect of ptc: please report it with " + writeReproducer() + ")");
 }
@@ -195,6 +207,8 @@ void installCrashHandler(int argc, char **argv) {
   sigaction(SIGBUS, &onBus, nullptr);
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of what writes it
   llvm::sys::DisableSystemDialogsOnCrash();
+  llvm::install_bad_alloc_error_handler(onNoMemory);
+  llvm::install_out_of_memory_new_handler();
   llvm::install_fatal_error_handler(
       [](void *, const char *reason, bool) {
         static char text[160];

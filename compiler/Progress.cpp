@@ -14,7 +14,7 @@ Progress::Progress(Times &times, llvm::raw_ostream &out, std::chrono::millisecon
     std::lock_guard<std::mutex> lock(mutex);
     what = begun.str();
   });
-  thread = std::thread([this] { show(); });
+  thread.emplace([this] { show(); });
 }
 
 Progress::~Progress() {
@@ -24,7 +24,7 @@ Progress::~Progress() {
     isEnded = true;
   }
   ended.notify_one();
-  thread.join();
+  thread->join();
 }
 
 void Progress::show() {

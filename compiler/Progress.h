@@ -1,11 +1,12 @@
 //===- Progress.h - what a long compilation is at --------------------------===//
 #pragma once
 
+#include "compiler/Threads.h"
 #include "compiler/Times.h"
 
 #include <condition_variable>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 namespace ptc {
 
@@ -28,7 +29,7 @@ private:
   std::condition_variable ended;
   std::string what;
   bool isEnded = false;
-  std::thread thread;
+  std::optional<Thread> thread;
 };
 
 } // namespace ptc

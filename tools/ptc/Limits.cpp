@@ -1,12 +1,15 @@
 // What this machine can do at best, for the roofline of `ptc explain --html`.
 #include "tools/ptc/Limits.h"
 
+#include "compiler/Threads.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <list>
 #include <thread>
 #include <vector>
 
@@ -33,10 +36,10 @@ static double measureGigabytes(unsigned threads) {
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
     auto start = std::chrono::steady_clock::now();
-    std::vector<std::thread> workers;
+    std::list<Thread> workers;
     for (unsigned i = 0; i < threads; ++i)
       workers.emplace_back([&, i] { std::copy(from[i].begin(), from[i].end(), to[i].begin()); });
-    for (std::thread &worker : workers)
+    for (Thread &worker : workers)
       worker.join();
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = std::max(best, threads * kDoubles * sizeof(double) * 2 / seconds / 1e9);
