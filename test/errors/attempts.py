@@ -20,12 +20,13 @@ def attempt(*arguments, **options):
 
 def find_problem(name, kind, content, weights=WEIGHTS, must_fail=True, memory=256 << 20):
     """Compiles `content`; what breaks the promise that a bad model is the user's fault and no more, if anything does.
-    `memory`: of its own, beside the mapped libraries; the files have less than 1 MB."""
+    `memory`: of its own, beside the mapped libraries; the files have less than 1 MB. A function makes `content` late."""
 
     def limit():
         if not IS_SANITIZED:
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
+    content = content() if callable(content) else content
     with tempfile.TemporaryDirectory() as folder:
         model, output = Path(folder) / f"model.{kind}", Path(folder) / "out.so"
         model.write_bytes(content)
@@ -59,7 +60,7 @@ def run_attempts(keep=None):
         problem = find_problem(*arguments, **options)
         if problem and keep:
             _, kind, content, *_ = arguments
-            (keep / f"failure-{number}.{kind}").write_bytes(content)
+            (keep / f"failure-{number}.{kind}").write_bytes(content() if callable(content) else content)
         if problem:
             print("FAIL", problem, flush=True)
         return problem

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 from attempts import DIGITS, PTC, WEIGHTS, attempt, run_attempts
@@ -79,19 +80,22 @@ def main():
         out = Path(folder) / "model.mlir"
         subprocess.run([PTC, "compile", DIGITS / "model.graph", "--emit", "aten", "-o", out], check=True)
         files["mlir"] = out.read_bytes()
+    def mutate(kind, seed):
+        source = random.Random(seed)
+        if kind in ("graph", "mlir") and source.random() < 0.8:
+            return mutate_text(files[kind], source)
+        if kind == "pt2" and source.random() < 0.8:
+            return mutate_archive(files[kind], source)
+        return mutate_bytes(files[kind], source)
+
     source = random.Random(SEED)
     for i in range(COUNT):
-        kind = source.choice([*files, "graph", "pt2"])
-        weights = mutate_bytes(WEIGHTS, source) if kind == "graph" and source.random() < 0.15 else WEIGHTS
-        if weights is not WEIGHTS:
-            content = files[kind]
-        elif kind in ("graph", "mlir") and source.random() < 0.8:
-            content = mutate_text(files[kind], source)
-        elif kind == "pt2" and source.random() < 0.8:
-            content = mutate_archive(files[kind], source)
+        kind, seed = source.choice([*files, "graph", "pt2"]), source.getrandbits(60)
+        name = f"mutation {i} of {kind}"
+        if kind == "graph" and i % 7 == 0:
+            attempt(name, kind, files[kind], mutate_bytes(WEIGHTS, source), must_fail=False, memory=2 << 30)
         else:
-            content = mutate_bytes(files[kind], source)
-        attempt(f"mutation {i} of {kind}", kind, content, weights, must_fail=False, memory=2 << 30)
+            attempt(name, kind, partial(mutate, kind, seed), must_fail=False, memory=2 << 30)
     run_attempts(Path(sys.argv[6]) if len(sys.argv) > 6 else None)
 
 
