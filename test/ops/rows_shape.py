@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from harness import bools, ints, op, x
+from harness import bools, ints, op, special, x
 
 N = torch.export.Dim("n", min=3, max=64)
 
@@ -84,6 +84,7 @@ joins = [
     op("rot90", lambda a: torch.rot90(a, 1), x(2, 3)),
     op("roll", lambda a: a.roll((1, -2), (0, 1)), x(3, 4)),
     op("roll.flat", lambda a: a.roll(2), x(3, 4)),
+    op("roll.nothing", lambda a: a.roll(3, 0), x(4, 2), dynamic=({0: torch.export.Dim("n", min=0, max=9)},), other=(x(0, 2),)),
     op("pixel_shuffle", lambda a: F.pixel_shuffle(a, 2), x(2, 8, 3, 4)),
     op("pixel_unshuffle", lambda a: F.pixel_unshuffle(a, 2), x(2, 2, 4, 6)),
     op("channel_shuffle", lambda a: F.channel_shuffle(a, 2), x(2, 6, 3, 3)),
@@ -97,6 +98,7 @@ joins += [
     op("gradient.spacing", lambda a: torch.gradient(a, spacing=[2.0, 0.5], edge_order=2), x(5, 6)),
     op("gradient.places", lambda a, p: torch.gradient(a, spacing=(p.cumsum(0),), dim=1, edge_order=2), x(5, 6), x(6, low=0.1)),
     op("trapezoid", lambda a, p: (torch.trapezoid(a, dx=2.0), torch.trapezoid(a, p, dim=1), torch.trapz(a, p)), x(3, 6), x(6)),
+    op("trapezoid.special", torch.trapezoid, special(40, 4)),
     op("cumulative_trapezoid", lambda a, p: (torch.cumulative_trapezoid(a, dim=0), torch.cumulative_trapezoid(a, p)), x(3, 6), x(3, 6)),
 ]  # fmt: skip
 
