@@ -1,0 +1,189 @@
+"""Compiles a program and compares its library with eager mode, each program in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import ptc
+import torch
+from torch.export import Dim
+
+import values
+from compare import difference, sums_beyond
+from generate import EXAMPLE
+from program import Program, Spec, Step, Tensors, run
+
+SECONDS = 600  # that a program may take with all its calls
+
+
+@dataclass
+class Verdict:
+    """`why`: the failure, with the program and the inputs that show it."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    why: str | None = None
+    program: Program | None = None
+    inputs: Tensors | None = None
+
+
+class Checker:
+    def __init__(self, ptc: Path, folder: Path) -> None:
+        self.ptc, self.folder = ptc, folder
+        # The first export takes seconds; it is done before processes are forked.
+        self.export(Program({"x": Spec(torch.float32, ("n",))}, steps=[Step("y", "{0} + 1", ("x",))], outputs=("y",), symbols={"n": (0, 9)}))
+
+    @staticmethod
+    def export(program: Program) -> torch.export.ExportedProgram:
+        shapes = program.sizes({name: EXAMPLE[name] for name in program.symbols})
+        example = {name: values.fill(program.inputs[name].dtype, shape, "ordinary", random.Random(name)) for name, shape in shapes.items()}
+        named = {name: Dim(name, min=least, max=most) for name, (least, most) in program.symbols.items()}
+        for dims in (named, dict.fromkeys(program.symbols, Dim.AUTO)):
+            dynamic = {
+                name: {i: dims[n] for i, n in enumerate(spec.shape) if n in dims} or None for name, spec in program.inputs.items()
+            }
+            try:
+                with torch.no_grad():
+                    return torch.export.export(program.module(), (), example, dynamic_shapes=dynamic)
+            except Exception as error:  # whatever the exporter raises is its answer to these sizes
+                refused = error
+        raise refused
+
+    def compile(self, exported: torch.export.ExportedProgram) -> Path:
+        """The library; raises CalledProcessError or TimeoutExpired."""
+        model, library = self.folder / f"{os.getpid()}.pt2", self.folder / f"{os.getpid()}.so"
+        torch.export.save(exported, model)
+        try:
+            subprocess.run([self.ptc, "compile", model, "-o", library], check=True, capture_output=True, text=True, timeout=120)
+        finally:
+            model.unlink()
+        return library
+
+    def check(self, program: Program, make_calls: Callable[[Program], list[Tensors]]) -> Verdict:
+        """Compares the calls that are made for `program`, whose symbols have the ranges that its library says."""
+        verdict = Verdict(program=program)
+        try:
+            exported = self.export(program)
+        except Exception:
+            verdict.counts["not exportable"] += 1
+            return verdict
+        try:
+            library = self.compile(exported)
+        except subprocess.TimeoutExpired:
+            verdict.why = "ptc compile: no answer within two minutes"
+            return verdict
+        except subprocess.CalledProcessError as error:
+            line = error.stderr.strip()[:300]
+            if error.returncode == 1 and "not supported" in line:
+                verdict.counts["not supported"] += 1
+            else:
+                verdict.why = f"ptc compile: exit {error.returncode}: {line}"
+            return verdict
+        model = ptc.Model(library)
+        library.unlink()
+        program = verdict.program = narrowed(program, model)
+        module = program.module()
+        order = [str(name) for name in exported.graph_signature.user_inputs]
+        for number, inputs in enumerate(make_calls(program)):
+            try:
+                expected = run(module, inputs)
+            except Exception:  # eager mode refuses these sizes: ptc may, and must not crash
+                expected = None
+            model.threads = 1 + number % 3
+            verdict.inputs = inputs
+            try:
+                got = [torch.from_dlpack(t) for t in model(*(inputs[name].clone() for name in order))]
+            except ptc.Error as error:
+                # Conditions of the graph that eager mode does not need, and which shapes it takes no part in.
+                if expected is None or "break a condition" in str(error):
+                    verdict.counts["calls that both refuse" if expected is None else "calls that the graph's conditions exclude"] += 1
+                    continue
+                verdict.why = f"call: {error}"
+                return verdict
+            if expected is None:
+                verdict.counts["calls that eager mode refuses"] += 1
+                if any(t.numel() and refuses(program, name, inputs) for name, t in zip(program.outputs, got)) and not replays(exported, inputs):
+                    verdict.why = "answers what eager mode refuses"
+                    return verdict
+                continue
+            verdict.counts["passed"] += 1
+            if (why := difference(program, inputs, expected, got)) is None:
+                continue
+            # An export for other sizes may be another program.
+            with torch.no_grad():
+                replayed = exported.module()(**inputs)
+            if difference(program, inputs, replayed, got) is None:
+                verdict.counts["differences that are torch.export's"] += 1
+                continue
+            verdict.counts["passed"] -= 1
+            if sums_beyond(program, inputs):
+                verdict.counts["calls whose sums leave the type"] += 1
+                continue
+            verdict.why = why
+            return verdict
+        return verdict
+
+
+def narrowed(program: Program, model: ptc.Model) -> Program:
+    """The program with the sizes that the exported one is for: other ones may be another program."""
+    symbols = dict(program.symbols)
+    infos = {info.name: info.shape for info in model.inputs}
+    for name, spec in program.inputs.items():
+        for size, dim in zip(spec.shape, infos[name]):
+            if size in symbols:
+                least, most = symbols[size]
+                symbols[size] = (max(least, dim.min), most if dim.max is None else min(most, dim.max))
+    return replace(program, symbols=symbols)
+
+
+def refuses(program: Program, output: str, inputs: Tensors) -> bool:
+    """Whether eager mode refuses to compute `output`."""
+    alone = replace(program, outputs=(output,)).without_unused()
+    try:
+        run(alone.module(), {name: inputs[name] for name in alone.inputs})
+    except Exception:
+        return True
+    return False
+
+
+def replays(exported: torch.export.ExportedProgram, inputs: Tensors) -> bool:
+    try:
+        with torch.no_grad():
+            exported.module()(**inputs)
+    except Exception:
+        return False
+    return True
+
+
+def apart(work, result: Path) -> int:
+    """Starts a process that writes what `work` answers to `result`; its id."""
+    sys.stdout.flush()
+    if pid := os.fork():
+        return pid
+    try:
+        signal.alarm(SECONDS)
+        result.write_bytes(pickle.dumps(work()))
+        os._exit(0)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+
+
+def collect(result: Path, status: int) -> Verdict:
+    """What a process left."""
+    if result.exists() and status == 0:
+        verdict = pickle.loads(result.read_bytes())
+        result.unlink()
+        return verdict
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return Verdict(why=f"no answer within {SECONDS} s" if number == signal.SIGALRM else signal.Signals(number).name)
+    return Verdict(why=f"the process ended with {status >> 8}")

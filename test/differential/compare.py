@@ -1,0 +1,132 @@
+"""What eager mode may answer: its own results, and what runs with other roundings span.
+
+A result is right when it is eager mode's up to a few units in the last place. Else eager mode runs again in its own types and
+in float64, each time with the values that rounding reaches changed by about a rounding; what these runs span, and three
+times that around them, is right as well. Where runs differ in kind (NaN, an infinity, a finite number, an integer), rounding
+decides and anything is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from program import Program, Tensors, run
+
+UNITS = 16  # in the last place; of types of 16 bits 2
+
+
+BEYOND = {torch.float32: 1e17, torch.bfloat16: 1e17, torch.float64: 1e150, torch.float16: 1e4}
+
+
+def sums_beyond(program: Program, inputs: Tensors) -> bool:
+    """Whether something is summed whose squares the type does not hold."""
+    found = []
+
+    def look(value: torch.Tensor) -> torch.Tensor:
+        if value.is_floating_point():
+            size, limit = value[value.isfinite() & (value != 0)].abs(), BEYOND[value.dtype]
+            found.append(bool(((size > limit) | (size < 1 / limit)).any()))
+        return value
+
+    module = program.module(observed=True)
+    module.see = module.near = lambda value, *_: value
+    module.wide = look
+    with torch.no_grad():
+        module(**inputs)
+    return any(found)
+
+
+class Noise:
+    """Changes values by up to `scale` roundings; `narrow` takes values of float64 for ones that are float32 in truth."""
+
+    def __init__(self, seed: int, scale: float, narrow: bool) -> None:
+        self.random, self.scale, self.narrow = torch.Generator().manual_seed(seed), scale, narrow
+
+    def __call__(self, value: torch.Tensor, *summed: torch.Tensor) -> torch.Tensor:
+        """`value` changed by roundings of itself, and of what was summed element by element."""
+        if not value.is_floating_point():
+            return value
+        eps = torch.finfo(torch.float32 if value.dtype == torch.float64 and self.narrow else value.dtype).eps
+        terms = [value, *(t for t in summed if t.is_floating_point() and t.shape == value.shape)]
+        changed = value.double()
+        for term in terms:
+            unit = 2 * torch.rand(value.shape, generator=self.random, dtype=torch.float64) - 1
+            changed = changed + self.scale * eps * unit * term.double().nan_to_num(0, 0, 0)
+        return torch.where(value.isfinite() & ((value != 0) | bool(summed)), changed.to(value.dtype), value)
+
+
+def difference(program: Program, inputs: Tensors, expected: Sequence[torch.Tensor], got: Sequence[torch.Tensor]) -> str | None:
+    """Where what ptc answered is wrong."""
+    for index, (want, have) in enumerate(zip(expected, got, strict=True)):
+        if want.dtype != have.dtype or want.shape != have.shape:
+            return f"output {index}: {have.dtype}{list(have.shape)}, not {want.dtype}{list(want.shape)}"
+    # A softmax has 0 in place of subnormal numbers (docs/precision.md).
+    flushes = any("softm" in step.text or "attention" in step.text for step in program.steps)
+    suspects = [i for i, (want, have) in enumerate(zip(expected, got)) if not is_near(want, have).all()]
+    why = None
+    for runs, scale in ((8, 1.0), (40, 3.0)):
+        if not suspects:
+            return None
+        spans = span(program, inputs, expected, runs, scale)
+        why = {i: reason for i in suspects if (reason := outside(spans[i], expected[i], got[i], flushes))}
+        suspects = list(why)
+    return f"output {suspects[0]}: {why[suspects[0]]}" if suspects else None
+
+
+def is_near(want: torch.Tensor, have: torch.Tensor) -> torch.Tensor:
+    same = (want == have) | (want.isnan() & have.isnan())
+    if not want.is_floating_point():
+        return same
+    units = UNITS if want.dtype.itemsize > 2 else 2
+    near = (want.double() - have.double()).abs() <= units * torch.finfo(want.dtype).eps * want.double().abs()
+    return same | (near & want.isfinite() & have.isfinite())
+
+
+def span(program: Program, inputs: Tensors, expected: Sequence[torch.Tensor], runs: int, scale: float) -> list[list[torch.Tensor]]:
+    """What several runs answer, for each output."""
+    answers = [[want] for want in expected]
+    module = program.module(observed=True)
+    doubles = {name: t.double() if t.dtype in (torch.float32, torch.float64) else t for name, t in inputs.items()}
+    wide = program.module(observed=True)
+    for name, weight in program.weights.items():
+        setattr(wide, name, weight.double() if weight.dtype == torch.float32 else weight)
+    narrow = any(t.dtype == torch.float32 for t in [*inputs.values(), *program.weights.values()])
+    for seed in range(runs):
+        noise = Noise(seed, scale if seed > 1 else 0, narrow and seed % 2 == 1)
+        try:
+            found = run(wide, doubles, noise) if seed % 2 else run(module, inputs, noise)
+        except Exception:  # in float64 an explicit conversion may leave operands of two types
+            continue
+        for spans, want, value in zip(answers, expected, found):
+            # Of sizes that data decide another number, and of the wide run another type.
+            spans.append(value.to(want.dtype) if value.shape == want.shape else torch.full_like(want, 0) - 1)
+    return answers
+
+
+def kinds(value: torch.Tensor) -> torch.Tensor:
+    """1 for finite numbers, 2 for NaN, 4 and 8 for infinities."""
+    return value.isnan() * 2 + value.isposinf() * 4 + value.isneginf() * 8 + value.isfinite() * 1
+
+
+def outside(runs: Sequence[torch.Tensor], want: torch.Tensor, have: torch.Tensor, flushes: bool) -> str | None:
+    """How many elements of `have` no run explains, and the first."""
+    if not want.is_floating_point():
+        wrong = (want != have) & torch.stack([value == want for value in runs]).all(0)
+    else:
+        seen = torch.stack([kinds(value) for value in runs])
+        settled = (seen == seen[0]).all(0)
+        values = torch.stack([value.double() for value in runs])
+        low, high = values.amin(0), values.amax(0)
+        eps, least = torch.finfo(want.dtype).eps, torch.finfo(want.dtype).smallest_normal
+        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (1 if flushes else eps)
+        inside = (have.double() >= low - slack) & (have.double() <= high + slack)
+        wrong = settled & ((kinds(have) != seen[0]) | (have.isfinite() & ~inside))
+        # What rounds to the largest number or beyond it.
+        wrong &= ~(have.isinf() & ((high + slack).abs() >= torch.finfo(want.dtype).max * (1 - eps)))
+    if not wrong.any():
+        return None
+    first = tuple(wrong.nonzero()[0].tolist())
+    others = [value[first].item() for value in runs]
+    return f"{int(wrong.sum())} of {wrong.numel()} elements, at {list(first)} {have[first].item()!r}, not {others[0]!r} ({min(others)!r} to {max(others)!r})"
