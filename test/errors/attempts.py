@@ -23,6 +23,7 @@ def find_problem(name, kind, content, weights=WEIGHTS, must_fail=True, memory=25
     `memory`: of its own, beside the mapped libraries; the files have less than 1 MB. A function makes `content` late."""
 
     def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
         if not IS_SANITIZED:
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
@@ -33,10 +34,10 @@ def find_problem(name, kind, content, weights=WEIGHTS, must_fail=True, memory=25
         (Path(folder) / "model.safetensors").write_bytes(weights)
         try:
             done = subprocess.run(
-                [PTC, "compile", model, "-o", output], capture_output=True, timeout=60, preexec_fn=limit
+                [PTC, "compile", model, "-o", output], capture_output=True, timeout=600, preexec_fn=limit
             )
         except subprocess.TimeoutExpired:
-            return f"{name}: no answer within a minute"
+            return f"{name}: no answer within ten minutes"
         left = sorted(p.name for p in Path(folder).iterdir() if p.name not in (model.name, "model.safetensors"))
         stderr = done.stderr.decode(errors="replace")
         lines = stderr.splitlines()

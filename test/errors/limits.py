@@ -22,14 +22,14 @@ def find_problem(command, limits, output, user=None):
     def limit():
         if user is not None:
             os.setuid(user)
-        for kind, value in limits.items():
+        for kind, value in {resource.RLIMIT_CPU: 60, **limits}.items():
             resource.setrlimit(kind, (value, value))
 
     where = f"{command[1]} with {', '.join(f'{NAMES[kind]} {value}' for kind, value in limits.items())}"
     try:
-        done = subprocess.run(command, capture_output=True, timeout=120, preexec_fn=limit)
+        done = subprocess.run(command, capture_output=True, timeout=600, preexec_fn=limit)
     except subprocess.TimeoutExpired:
-        return f"{where}: no answer within two minutes"
+        return f"{where}: no answer within ten minutes"
     stderr = done.stderr.decode(errors="replace")
     if done.returncode == 0 and output.exists():
         return None
