@@ -151,7 +151,8 @@ def main() -> int:
     args.seed = random.SystemRandom().randrange(10**9) if args.seed == "random" else int(args.seed)
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)  # the exporter's, of what it refuses
-    print(f"seed {args.seed}", flush=True)
+    if not args.replay:
+        print(f"seed {args.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         hunt = Hunt(args, Path(folder))
         return hunt.replay(args.replay) if args.replay else hunt.run()

@@ -62,7 +62,7 @@ class Checker:
         model, library = self.folder / f"{os.getpid()}.pt2", self.folder / f"{os.getpid()}.so"
         torch.export.save(exported, model)
         try:
-            subprocess.run([self.ptc, "compile", model, "-o", library], check=True, capture_output=True, text=True, timeout=120)
+            subprocess.run([self.ptc, "compile", model, "-o", library], check=True, capture_output=True, text=True, timeout=300)
         finally:
             model.unlink()
         return library
@@ -78,7 +78,7 @@ class Checker:
         try:
             library = self.compile(exported)
         except subprocess.TimeoutExpired:
-            verdict.why = "ptc compile: no answer within two minutes"
+            verdict.why = "ptc compile: no answer within five minutes"
             return verdict
         except subprocess.CalledProcessError as error:
             line = error.stderr.strip()[:300]
