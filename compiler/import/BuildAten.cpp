@@ -9,6 +9,7 @@
 
 #include "compiler/import/BuildNodes.h"
 #include "compiler/import/LoadWeight.h"
+#include "compiler/import/StoredTensor.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"

@@ -12,6 +12,9 @@
 #include "compiler/import/Pt2.h"
 
 #include "compiler/import/Pt2Json.h"
+#include "compiler/import/StoredTensor.h"
+
+#include "llvm/ADT/StringSet.h"
 
 using llvm::StringRef;
 
@@ -54,7 +57,20 @@ llvm::Expected<std::string> findModel(const Pt2Archive &archive) {
   return fail("a zip archive without models/NAME.json (is it a torch.export archive, or a torch.save file?)");
 }
 
-llvm::Error readTensors(Pt2Archive &archive, StringRef folder, StringRef config, StoredTensors &tensors) {
+/// How many bytes of each entry the tensors that the graph takes reach into.
+llvm::StringMap<uint64_t> findUsedBytes(llvm::ArrayRef<Payload> payloads, const ExportedProgram &program) {
+  llvm::StringSet<> taken;
+  for (const InputSpec &input : program.inputs)
+    taken.insert(input.target);
+  llvm::StringMap<uint64_t> used;
+  for (const Payload &payload : payloads)
+    if (taken.contains(payload.name))
+      used[payload.entry] = std::max(used[payload.entry], bytesReached(payload.tensor));
+  return used;
+}
+
+llvm::Error readTensors(Pt2Archive &archive, StringRef folder, StringRef config, const ExportedProgram &program,
+                        StoredTensors &tensors) {
   if (!archive.contains(config))
     return llvm::Error::success();
   auto text = readText(archive, config);
@@ -63,10 +79,11 @@ llvm::Error readTensors(Pt2Archive &archive, StringRef folder, StringRef config,
   auto payloads = readPayloadJson(*text);
   if (!payloads)
     return fail(config + ": " + llvm::toString(payloads.takeError()));
+  llvm::StringMap<uint64_t> used = findUsedBytes(*payloads, program);
   for (Payload &payload : *payloads) {
     // A pickled object has no bytes that could be looked at.
     if (payload.tensor.dtype) {
-      auto bytes = archive.read((folder + payload.entry).str(), /*check=*/false);
+      auto bytes = archive.read((folder + payload.entry).str(), /*check=*/false, used.lookup(payload.entry));
       if (!bytes)
         return fail("weight '" + payload.name + "': " + llvm::toString(bytes.takeError()));
       payload.tensor.bytes = *bytes;
@@ -96,7 +113,7 @@ llvm::Expected<Pt2Model> readPt2(Pt2Archive &archive) {
   Pt2Model model{std::move(*program), {}};
   for (auto [folder, suffix] : {std::pair<StringRef, StringRef>{kTensorFolders[0], "_weights_config.json"},
                                 {kTensorFolders[1], "_constants_config.json"}})
-    if (llvm::Error error = readTensors(archive, folder, (folder + *name + suffix).str(), model.tensors))
+    if (llvm::Error error = readTensors(archive, folder, (folder + *name + suffix).str(), model.program, model.tensors))
       return error;
   return model;
 }

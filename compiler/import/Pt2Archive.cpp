@@ -174,13 +174,18 @@ llvm::Error Pt2Archive::verify(StringRef name) const {
   return llvm::Error::success();
 }
 
-llvm::Expected<ArrayRef<char>> Pt2Archive::read(StringRef name, bool check) {
+llvm::Expected<ArrayRef<char>> Pt2Archive::read(StringRef name, bool check, uint64_t used) {
+  constexpr uint64_t kAlwaysAllowed = 64 << 20;
   auto found = entries.find(name);
   if (found == entries.end())
     return fail("the archive has no '" + name + "'");
   Entry &entry = found->second;
   bool isNew = entry.isDeflated && entry.inflated.size() != entry.size;
   if (isNew) {
+    unused += entry.size - std::min(entry.size, used);
+    if (unused > std::max<uint64_t>(kAlwaysAllowed, file->getBufferSize()))
+      return fail("entry '" + name + "' inflates to " + llvm::Twine(entry.size) + " bytes, of which the model uses " +
+                  llvm::Twine(std::min(entry.size, used)));
     auto bytes = inflateRaw(name, entry.stored, entry.size);
     if (!bytes)
       return bytes.takeError();

@@ -29,8 +29,9 @@ public:
 
   /// An entry's bytes, alive as long as the archive. Deflated bytes have been
   /// checked against their sum and size; stored ones only if `check`: reading a
-  /// weight would bring it into memory, so that is left to `verify`.
-  llvm::Expected<llvm::ArrayRef<char>> read(llvm::StringRef name, bool check);
+  /// weight would bring it into memory, so that is left to `verify`. `used`: how many bytes of a deflated entry the model
+  /// has a use for. A small file must not ask for all memory with others.
+  llvm::Expected<llvm::ArrayRef<char>> read(llvm::StringRef name, bool check, uint64_t used = 0);
 
   /// Compares an entry's bytes with their checksum.
   llvm::Error verify(llvm::StringRef name) const;
@@ -50,6 +51,7 @@ private:
   std::unique_ptr<llvm::MemoryBuffer> file;
   llvm::StringMap<Entry> entries;
   std::vector<std::string> order;
+  uint64_t unused = 0; ///< Bytes that were inflated and have no use.
 };
 
 } // namespace ptc::import

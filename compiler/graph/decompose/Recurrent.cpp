@@ -87,7 +87,7 @@ TList runNetwork(B &b, T x, T h0, OptT c0, const TList &params, Network net) {
   }
   if (!getConstant(x.size(0)))
     return {b.unsupported("the length of the sequence must be known at compile time")};
-  constexpr int64_t kMostSteps = 1 << 20; // they are unrolled
+  constexpr int64_t kMostSteps = 1 << 14; // they are unrolled, and take some 20 operations each
   if (*getConstant(x.size(0)) > kMostSteps / std::max<int64_t>(net.layers, 1))
     return {b.unsupported("a sequence of " + llvm::Twine(*getConstant(x.size(0))) + " steps is too long")};
   bool isProjected = c0 && !isEqual(h0.size(-1), c0->size(-1));
