@@ -92,7 +92,7 @@ static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> vari
       return code.takeError();
     std::move(code->files.begin(), code->files.end(), std::back_inserter(files));
     Expected<host::ProgramSpec> program =
-        buildProgram(variant.module, *code, variant.target, sys::path::stem(options.model));
+        buildProgram(variant.module, *code, variant.target, options.name);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));

@@ -6,6 +6,7 @@
 #include "compiler/OutputFile.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Progress.h"
+#include "compiler/SourcePaths.h"
 #include "compiler/Times.h"
 #include "compiler/TuningSession.h"
 #include "compiler/codegen/cpu/Target.h"
@@ -36,7 +37,7 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times,
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, march, cache, opt, mode, tuningFile, tuningInputs, emit, graph, progress, time,
-               fallback, amp, quantization, winograd, verifyEach, saveTemps, dumpDir] = options;
+               fallback, amp, quantization, winograd, verifyEach, saveTemps, name, sourcePaths, dumpDir] = options;
   // `targets` are what march means here. The others decide where things go, and what is said and checked on the way.
   (void)march, (void)output, (void)cache, (void)progress, (void)time, (void)verifyEach;
   if (emit != Stage::So || saveTemps || !dumpDir.empty())
@@ -67,9 +68,10 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
   for (const cpu::Target &target : targets)
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
-  // The model's name is in what errors and profiles say.
-  std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7}", opt, int(mode), fallback, amp,
-                                      int(quantization), winograd, graph ? int64_t(*graph) : -1, model);
+  // Full paths may name the model.
+  std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9}", opt, int(mode), fallback, amp,
+                                      int(quantization), winograd, graph ? int64_t(*graph) : -1, int(sourcePaths), name,
+                                      sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
   for (const std::string *path : {&tuningFile, &tuningInputs}) {
     bool isThere = !path->empty() && llvm::sys::fs::exists(*path);
@@ -153,9 +155,10 @@ LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
   warnOfFallbacks(module);
   if (failed(check(model->weights.checkInputs())))
     return failure();
-  return check(options.emit <= Stage::Loop
-                   ? writeIr(module, options.output)
-                   : emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times));
+  if (options.emit <= Stage::Loop)
+    return check(writeIr(module, options.output));
+  rewriteSourcePaths(llvm::map_to_vector(variants, [](const Variant &variant) { return variant.module; }), options);
+  return check(emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times));
 }
 
 LogicalResult Compilation::run() {

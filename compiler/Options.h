@@ -20,6 +20,9 @@ enum class Quantization { None, Weights, Dynamic };
 /// What time there is to make the model fast: as rules have it, or as measuring on this machine has it.
 enum class Mode { Default, MaxAutotune };
 
+/// Of the user's Python files, in libraries and what they say of themselves.
+enum class SourcePaths { Relative, Full, None };
+
 struct Options {
   std::string model;
   std::string output;
@@ -41,6 +44,8 @@ struct Options {
   bool winograd = true;     ///< 3 x 3 convolutions by minimal filtering, where it is faster.
   bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;   ///< Keep what every stage made beside the output.
+  std::string name = "model"; ///< That the library gives itself.
+  SourcePaths sourcePaths = SourcePaths::Relative;
   std::string dumpDir;      ///< The IR after every pass, numbered; empty: none.
 };
 

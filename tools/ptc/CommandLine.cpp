@@ -107,6 +107,21 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
   addModelOptions(command, options);
   command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+  command.add_option("--name", options.name, "The name that the library gives itself")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--source-paths",
+          [&options](const std::string &name) {
+            options.sourcePaths = name == "full"   ? SourcePaths::Full
+                                  : name == "none" ? SourcePaths::None
+                                                   : SourcePaths::Relative;
+          },
+          "How the library names the model's Python files: relative to the folder that they share, in full, or not")
+      ->check(CLI::IsMember(std::vector<std::string>{"full", "relative", "none"}))
+      ->type_name("full|relative|none")
+      ->default_str("relative");
   command.add_option("--emit", emit, "Stop at a stage and write what it made")
       ->check(kStageName)
       ->type_name("aten|prims|loop|llvm|asm|obj|so");
