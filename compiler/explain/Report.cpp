@@ -318,6 +318,13 @@ static llvm::LogicalResult lowerForLoop(ModuleOp module, WeightStore &weights, l
 }
 
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
+/// Random operators get their state when they are decomposed.
+static void describeRandomState(func::FuncOp forward, Report &report) {
+  for (BlockArgument argument : forward.getArguments())
+    if (getRole(forward.getArgAttrDict(argument.getArgNumber()), "ptc.state") == runtime::kRandomState)
+      report.states.push_back({runtime::kRandomState, describeType(argument.getType(), getSymbols(forward))});
+}
+
 static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
                                 Diagnostics &diagnostics, Report &report) {
   llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);
@@ -337,6 +344,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   if (!report.breaks.empty() || failed(lowerForLoop(module, weights, *targets, options, diagnostics, variants)))
     return;
   describeFallbacks(variants.front().module, report);
+  describeRandomState(variants.front().module.lookupSymbol<func::FuncOp>("forward"), report);
   describeQuantization(module, report);
   if (llvm::Error error = describeKernels(variants.front(), report))
     return diagnostics.report(std::move(error));

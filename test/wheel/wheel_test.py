@@ -37,7 +37,7 @@ CMAKE = """
 cmake_minimum_required(VERSION 3.20)
 project(deployed CXX)
 set(CMAKE_CXX_STANDARD 17)
-find_package(ptc REQUIRED)
+find_package(ptc 0.1 REQUIRED)
 ptc_add_model(digits MODEL {root}/examples/digits/model.pt2)
 add_executable(classify {root}/examples/cpp/classify.cpp)
 target_link_libraries(classify PRIVATE ptc::api)

@@ -208,6 +208,22 @@ void print(const Measured &measured, const ptc_signature &model, const char *mac
                    measured.memory.peak / 1048576.0);
 }
 
+/// Of an open size the smallest: that may be a batch of 0, which is quickly done.
+void printMadeInputs(const Tensors &inputs, const ptc_signature &model) {
+  for (const ptc_symbol &symbol : ArrayRef(model.symbols, model.symbol_count)) {
+    if (symbol.min == symbol.max)
+      continue;
+    outs() << "made-up inputs of the smallest sizes (--inputs for others):";
+    for (auto [i, input] : enumerate(inputs)) {
+      outs() << (i ? ", " : " ") << toPrintable(model.inputs[i].name) << " [";
+      interleaveComma(input->shape, outs());
+      outs() << ']';
+    }
+    outs() << '\n';
+    return;
+  }
+}
+
 Error benchLibrary(const BenchOptions &options) {
   Expected<Library> library = Library::open(options.library);
   if (!library)
@@ -218,6 +234,8 @@ Error benchLibrary(const BenchOptions &options) {
   Expected<Measured> measured = measure(*library, *inputs, options);
   if (!measured)
     return measured.takeError();
+  if (options.inputs.empty() && !options.json)
+    printMadeInputs(*inputs, library->signature());
   print(*measured, library->signature(), library->machine(), options);
   return Error::success();
 }

@@ -1,0 +1,10 @@
+# find_package(ptc 0.1): before 1.0 another minor version is another interface.
+set(PACKAGE_VERSION "0.1.0")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _ptc_minor "${PACKAGE_VERSION}")
+string(REGEX MATCH "^[0-9]+(\\.[0-9]+)?" _ptc_wanted "${PACKAGE_FIND_VERSION}")
+if(_ptc_minor MATCHES "^${_ptc_wanted}(\\.|$)" AND NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
