@@ -2,6 +2,7 @@
 
 #include "compiler/Cache.h"
 
+#include "compiler/Diagnostics.h"
 #include "compiler/OutputFile.h"
 #include "compiler/Threads.h"
 
@@ -195,7 +196,7 @@ std::optional<MappedFile> Cache::find(StringRef key) const {
 void Cache::store(StringRef key, const MappedFile &file) const {
   std::string name = getName(key);
   if (Error error = file.copyTo(getPath(name), 0666, name + hashTexts(file.content()) + kMagic.str()))
-    errs() << "ptc: warning: cache: " << toString(std::move(error)) << '\n';
+    printWarning("cache: " + toString(std::move(error)));
 }
 
 void Cache::store(StringRef key, StringRef content) const { store(key, MappedFile(content)); }

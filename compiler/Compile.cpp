@@ -113,8 +113,8 @@ private:
 /// The result is right there too, but not what one asks for reduced precision for.
 static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets, const Options &options) {
   auto warn = [](const cpu::Target &target, llvm::StringRef what, llvm::StringRef option) {
-    llvm::errs() << "ptc: warning: '" << target.cpu << "' has no instructions for " << what << ": there " << option
-                 << " is slower than float32\n";
+    printWarning("'" + target.cpu + "' has no instructions for " + what.str() + ": there " + option.str() +
+                 " is slower than float32");
   };
   for (const cpu::Target &target : targets) {
     if (options.amp && !target.hasBf16Dot())
@@ -209,8 +209,10 @@ LogicalResult compileModel(const Options &options, MLIRContext &context, Diagnos
     progress.emplace(times, llvm::errs());
   LogicalResult result = Compilation(options, context, diagnostics, measure, times).run();
   progress.reset();
-  if (options.time)
-    times.print(llvm::errs());
+  if (options.time) {
+    PrintableStream out(llvm::errs());
+    times.print(out);
+  }
   return result;
 }
 

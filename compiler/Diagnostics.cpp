@@ -115,6 +115,34 @@ std::string toPrintable(llvm::StringRef text) {
   return result;
 }
 
+void PrintableStream::finish() {
+  out << toPrintable(line);
+  line.clear();
+}
+
+void PrintableStream::write_impl(const char *data, size_t size) {
+  for (char c : llvm::StringRef(data, size)) {
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    finish();
+    out << '\n';
+  }
+}
+
+llvm::raw_ostream &PrintableStream::changeColor(Colors color, bool bold, bool background) {
+  finish();
+  out.changeColor(color, bold, background);
+  return *this;
+}
+
+llvm::raw_ostream &PrintableStream::resetColor() {
+  finish();
+  out.resetColor();
+  return *this;
+}
+
 static bool hasColouredErrors = false;
 void setColouredErrors(bool isColoured) { hasColouredErrors = isColoured; }
 

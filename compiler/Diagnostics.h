@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <functional>
 #include <string>
@@ -68,6 +69,24 @@ void setColouredErrors(bool isColoured);
 /// Text of a file as one line that no terminal obeys: other characters are written as \x1b, and very long text is
 /// shortened.
 std::string toPrintable(llvm::StringRef text);
+
+/// Writes each line as toPrintable has it; colours are the program's own, and stay.
+class PrintableStream : public llvm::raw_ostream {
+public:
+  explicit PrintableStream(llvm::raw_ostream &out) : llvm::raw_ostream(/*unbuffered=*/true), out(out) {}
+  ~PrintableStream() override { finish(); }
+
+  llvm::raw_ostream &changeColor(Colors color, bool bold, bool background) override;
+  llvm::raw_ostream &resetColor() override;
+
+private:
+  void write_impl(const char *data, size_t size) override;
+  uint64_t current_pos() const override { return out.tell() + line.size(); }
+  void finish();
+
+  llvm::raw_ostream &out;
+  std::string line;
+};
 
 /// Prints `ptc: error: MESSAGE`, printable.
 void printError(llvm::StringRef message);

@@ -72,7 +72,7 @@ private:
     std::error_code error = llvm::sys::fs::create_directories(options.dumpDir);
     llvm::raw_fd_ostream stream(path, error);
     if (error) {
-      llvm::errs() << "ptc: warning: " << path << ": " << error.message() << '\n';
+      printWarning(path + ": " + error.message());
       return;
     }
     while (op->getParentOp())

@@ -1,5 +1,7 @@
 #include "compiler/Progress.h"
 
+#include "compiler/Diagnostics.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,7 +35,7 @@ void Progress::show() {
   bool isShown = false;
   while (!ended.wait_for(lock, wait, [this] { return isEnded; })) {
     out << kEraseLine << llvm::format("%6.1f s  ", millisecondsSince(start) / 1000)
-        << llvm::StringRef(what).take_front(60);
+        << toPrintable(llvm::StringRef(what).take_front(60));
     out.flush();
     isShown = true;
     wait = std::chrono::milliseconds(100);

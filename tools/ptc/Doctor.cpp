@@ -207,7 +207,7 @@ int doctor(const DoctorOptions &options) {
                        : finding.health == Health::Note ? raw_ostream::YELLOW
                                                         : raw_ostream::RED);
     outs() << formatv("{0,-5}", toString(finding.health));
-    outs().resetColor() << formatv("{0,-16} ", finding.name) << finding.text << '\n';
+    outs().resetColor() << formatv("{0,-16} ", finding.name) << toPrintable(finding.text) << '\n';
   }
   return isWell ? kDone : kModelAtFault;
 }

@@ -26,10 +26,12 @@ template <typename T> static int show(const T &report, const ExplainOptions &opt
     printError(llvm::toString(std::move(error)));
     return kModelAtFault;
   }
-  if (options.json)
+  if (options.json) {
     llvm::outs() << llvm::formatv("{0:2}", toJson(report)) << '\n';
-  else
-    print(report, llvm::outs());
+  } else {
+    PrintableStream out(llvm::outs());
+    print(report, out);
+  }
   return kDone;
 }
 

@@ -45,7 +45,7 @@ static Error runLibrary(const RunOptions &options) {
   if (options.verbose) {
     ptc_threading threading{};
     api.threading(library->context, &threading);
-    errs() << library->signature().model << ": code for " << library->machine() << ", " << threading.threads
+    errs() << toPrintable(library->signature().model) << ": code for " << library->machine() << ", " << threading.threads
            << " threads of " << (threading.library ? threading.library : "the pool") << '\n';
   }
   std::vector<const DLTensor *> results;
