@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
+#include <limits>
 
 namespace ptc::decompose {
 
@@ -100,14 +101,15 @@ static Complex sign(B &b, Complex x) {
   return {b.where(length == 0.0, 0.0, x.re / length), b.where(length == 0.0, 0.0, x.im / length)};
 }
 
-/// e^(y log x), in double precision: the error of the logarithm is multiplied by y, and then an angle.
+/// e^(y log x), in double precision: the error of the logarithm is multiplied by y, and then an angle. Of zero it is what
+/// PyTorch has, 0 for y of the right half plane alone.
 static Complex power(B &b, Complex x, Complex y) {
   auto convert = [&](Complex z, mlir::Type type) { return Complex{b.to(z.re, type), b.to(z.im, type)}; };
   Complex wide = mul(convert(y, b.f64()), log(b, convert(x, b.f64())));
   Complex result = convert(exp(b, wide), x.re.dtype());
-  T isZero = (x.re == 0.0) & (x.im == 0.0),
-    one = b.where((y.re == 0.0) & (y.im == 0.0), b.full({}, 1.0, x.re.dtype()), 0.0);
-  return {b.where(isZero, one, result.re), b.where(isZero, 0.0, result.im)};
+  T isZero = (x.re == 0.0) & (x.im == 0.0), none = b.full({}, std::nan(""), x.re.dtype());
+  T length = b.where(y.re > 0.0, 0.0, b.where(y.re < 0.0, std::numeric_limits<double>::infinity(), none));
+  return {b.where(isZero, length, result.re), b.where(isZero, b.where(y.re > 0.0, 0.0, none), result.im)};
 }
 
 using Function = Complex (*)(B &, Complex);

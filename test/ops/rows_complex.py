@@ -16,6 +16,8 @@ functions = [
         "exp", "log", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan",
         "asinh", "acosh", "atanh", "expm1", "log1p", "log2", "log10", "abs", "angle", "sgn", "neg", "conj_physical",
         "square", "isnan", "isfinite", "sum", "mean", "prod", "cumsum_0", "cumprod_0") if hasattr(torch, name)),
+    op("complex.pow.zero", lambda a, b: torch.pow(a * 0, torch.complex(b.real.abs() * torch.tensor([0.0, 1, -1]), b.imag)),
+       z(4, 3), z(4, 3)),
     *(op(f"complex.{name}", getattr(torch, name), z(4, 9), z(4, 9)) for name in ("add", "sub", "mul", "div", "pow", "eq", "ne")),
     op("complex.add_real", lambda a, b: a + b * 2 - 1j, z(4, 9), x(4, 9)),
     op("complex.scans", lambda a: (a.cumsum(1), a.cumprod(0), a.prod(1)), z(4, 9), tolerance=(1e-3, 1e-3)),
