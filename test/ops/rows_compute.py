@@ -42,6 +42,8 @@ reductions = [
     op("count_nonzero", lambda a: torch.count_nonzero(a, 1), ints(3, 9)),
     op("var_mean", lambda a: torch.var_mean(a, 1, correction=0), x(3, 9)),
     op("softmax", lambda a: (a.softmax(1), a.log_softmax(0)), x(4, 9, low=-30, high=30)),
+    op("log_softmax.f16", lambda a: (a.log_softmax(1), a.log_softmax(0)), x(64, 5, low=-8, high=8, dtype=torch.float16)),
+    op("loss.f16.overflow", F.soft_margin_loss, x(9, low=-13, high=13, dtype=torch.float16), x(9, dtype=torch.float16)),
     op("softmax.bf16", lambda a: a.softmax(-1), x(4, 9, dtype=torch.bfloat16)),
     op("softmax.dtype", lambda a: a.softmax(-1, dtype=torch.float32), x(4, 9, dtype=torch.float16)),
     op("vector_norm", lambda a: (torch.linalg.vector_norm(a, 1, 1), a.norm(), torch.linalg.vector_norm(a, float("inf"))), x(4, 9)),

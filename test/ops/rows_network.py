@@ -149,6 +149,9 @@ resizing = [
     *(op(f"grid_sample.{mode}.{pad}", lambda a, g, mode=mode, pad=pad:
          F.grid_sample(a, g, mode=mode, padding_mode=pad, align_corners=False), x(1, 2, 5, 6), x(1, 4, 4, 2, low=-1.3, high=1.3))
       for mode in ("bilinear", "nearest", "bicubic") for pad in ("zeros", "border", "reflection")),
+    *(op(f"grid_sample.f16.{mode}.{len(size)}d", lambda a, g, mode=mode: F.grid_sample(a, g, mode=mode, align_corners=False),
+         x(1, 2, *size, dtype=torch.float16), x(1, *size, len(size), low=-1.3, high=1.3, dtype=torch.float16))
+      for mode, size in (("bilinear", (5, 6)), ("bicubic", (5, 6)), ("bilinear", (3, 4, 5)))),
     *(op(f"grid_sample.3d.{mode}.{pad}", lambda a, g, mode=mode, pad=pad:
          F.grid_sample(a, g, mode=mode, padding_mode=pad, align_corners=True), x(2, 3, 4, 5, 6), x(2, 3, 4, 2, 3, low=-1.3, high=1.3))
       for mode in ("bilinear", "nearest") for pad in ("zeros", "border", "reflection")),

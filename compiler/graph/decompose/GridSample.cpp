@@ -73,12 +73,13 @@ static T weighted(B &b, T pixels, T weight) { return pixels * b.unsqueeze(weight
 static T sampleLinear(B &b, Sampler &sampler, llvm::ArrayRef<T> places) {
   T sum;
   for (unsigned corner = 0; corner < 1u << places.size(); ++corner) {
-    TList whole;
+    TList whole(places.size());
     T weight;
-    for (auto [d, place] : llvm::enumerate(places)) {
+    for (unsigned d = places.size(); d-- > 0;) { // x first, as PyTorch rounds
+      T place = places[d], low = b.floor(place);
       bool isUpper = corner >> (places.size() - 1 - d) & 1;
-      T low = b.floor(place), part = isUpper ? place - low : 1.0 - (place - low);
-      whole.push_back(isUpper ? low + 1.0 : low);
+      T part = isUpper ? place - low : places.size() == 3 ? low + 1.0 - place : 1.0 - (place - low);
+      whole[d] = isUpper ? low + 1.0 : low;
       weight = weight ? weight * part : part;
     }
     T term = weighted(b, sampler.at(whole), weight);
@@ -90,13 +91,16 @@ static T sampleLinear(B &b, Sampler &sampler, llvm::ArrayRef<T> places) {
 static T sampleBicubic(B &b, Sampler &sampler, T y, T x) {
   T top = b.floor(y), left = b.floor(x), sum;
   auto rows = cubicWeights(y - top), columns = cubicWeights(x - left);
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 4; ++i) {
+    T row = sampler.settle(top + double(i - 1), sampler.size(0)), line;
     for (int j = 0; j < 4; ++j) {
-      T row = sampler.settle(top + double(i - 1), sampler.size(0));
       T column = sampler.settle(left + double(j - 1), sampler.size(1));
-      T term = weighted(b, sampler.at({row, column}), rows[i] * columns[j]);
-      sum = sum ? sum + term : term;
+      T term = weighted(b, sampler.at({row, column}), columns[j]);
+      line = line ? line + term : term;
     }
+    line = weighted(b, line, rows[i]);
+    sum = sum ? sum + line : line;
+  }
   return sum;
 }
 
@@ -138,10 +142,11 @@ static T affineGrid(B &b, T theta, Ints size, bool alignCorners) {
 }
 
 void addGridSample(Table &t) {
-  t.opmath("grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback",
-           [](B &b, T image, T grid, int64_t mode, int64_t padding, bool alignCorners) {
-             return gridSample(b, image, grid, mode, padding, alignCorners);
-           });
+  // PyTorch computes step by step in half types, places too.
+  t.def("grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback",
+        [](B &b, T image, T grid, int64_t mode, int64_t padding, bool alignCorners) {
+          return gridSample(b, image, grid, mode, padding, alignCorners);
+        });
   t.opmath("affine_grid_generator",
            [](B &b, T theta, Ints size, bool alignCorners) { return affineGrid(b, theta, size, alignCorners); });
 }

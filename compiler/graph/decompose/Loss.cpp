@@ -40,18 +40,23 @@ static void addBinaryClassification(Table &t) {
     return reduced(b, weight ? loss * *weight : loss, r);
   });
   t.pointwise("binary_cross_entropy_with_logits", [](B &b, T x, T y, OptT weight, OptT positive, int64_t r) {
-    T logSigmoid = b.minimum(x, 0.0) - b.log1p(b.exp(-b.abs(x)));
-    T factor = positive ? (*positive - 1.0) * y + 1.0 : T(1.0);
-    T loss = (1.0 - y) * x - (positive ? factor * logSigmoid : logSigmoid);
-    return reduced(b, weight ? loss * *weight : loss, r);
+    // PyTorch computes step by step in half types.
+    auto step = [&](T value) { return b.rounded(value, b.declaredType()); };
+    T logSigmoid = step(b.minimum(x, 0.0) - b.log1p(b.exp(-b.abs(x))));
+    if (positive)
+      logSigmoid = step(step(step(step(*positive - 1.0) * y) + 1.0) * logSigmoid);
+    T loss = step(step(step(1.0 - y) * x) - logSigmoid);
+    return reduced(b, weight ? step(loss * *weight) : loss, r);
   });
   t.pointwise("kl_div", [](B &b, T x, T y, int64_t r, bool logTarget) {
     if (logTarget)
       return reduced(b, b.exp(y) * (y - x), r);
     return reduced(b, b.where(y == 0.0, 0.0, y * b.log(y)) - y * x, r);
   });
-  t.pointwise("soft_margin_loss",
-              [](B &b, T x, T y, int64_t r) { return reduced(b, b.log1p(b.exp(-(y * x))), r); });
+  t.pointwise("soft_margin_loss", [](B &b, T x, T y, int64_t r) {
+    auto step = [&](T value) { return b.rounded(value, b.declaredType()); }; // as PyTorch
+    return reduced(b, step(b.log1p(step(b.exp(step(-(y * x)))))), r);
+  });
   t.pointwise("hinge_embedding_loss", [](B &b, T x, T y, double margin, int64_t r) {
     T apart = b.where(y == 1, 0.0, b.maximum(margin - x, 0.0)), together = b.where(y == -1, 0.0, x);
     return reduced(b, apart + together, r);

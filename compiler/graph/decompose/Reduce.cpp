@@ -141,16 +141,27 @@ static void addMoments(Table &t) {
   });
 }
 
+/// In half types PyTorch rounds the sum and its logarithm where the dimension is the last.
+static T logSoftmaxAs(B &b, T x, int64_t dim) {
+  mlir::Type type = x.dtype();
+  if (!isHalf(type) || (x.rank() && B::wrapDim(dim, x.rank()) != x.rank() - 1))
+    return logSoftmax(b, b.toOpmath(x), dim);
+  x = b.toOpmath(x);
+  T shifted = x - b.max(x, {dim}, true);
+  T sum = b.rounded(b.sum(b.exp(shifted), {dim}, true), type);
+  return shifted - b.rounded(b.log(sum), type);
+}
+
 static void addSoftmax(Table &t) {
   // A dtype converts the input before anything is computed.
   t.def("softmax.int special_softmax", [](B &b, T x, int64_t dim, Dtype dtype) {
     return softmax(b, b.toOpmath(b.toFloating(dtype ? b.to(x, dtype) : x)), dim);
   });
   t.def("log_softmax.int special_log_softmax", [](B &b, T x, int64_t dim, Dtype dtype) {
-    return logSoftmax(b, b.toOpmath(b.toFloating(dtype ? b.to(x, dtype) : x)), dim);
+    return logSoftmaxAs(b, b.toFloating(dtype ? b.to(x, dtype) : x), dim);
   });
   t.opmath("_softmax", [](B &b, T x, int64_t dim, bool) { return softmax(b, x, dim); });
-  t.opmath("_log_softmax", [](B &b, T x, int64_t dim, bool) { return logSoftmax(b, x, dim); });
+  t.def("_log_softmax", [](B &b, T x, int64_t dim, bool) { return logSoftmaxAs(b, x, dim); });
   // A row of nothing but -inf is 0.
   t.def("_safe_softmax", [](B &b, T x, int64_t dim, Dtype dtype) {
     x = b.toOpmath(dtype ? b.to(x, dtype) : x);

@@ -218,7 +218,7 @@ void addSpectrum(Table &t) {
   t.def("linalg_eigh _linalg_eigh", [](B &b, T a, Str triangle, Rest) { return decomposeHermitian(b, a, triangle); });
   t.def("linalg_eigvals _linalg_eigvals", [](B &b, T a) { return b.matrix("eig", {asComplex(b, a)})[0]; });
   t.def("linalg_eig", [](B &b, T a) { return b.matrix("eig", {asComplex(b, a)}); });
-  t.def("linalg_matrix_exp matrix_exp", [](B &b, T a) { return b.matrix("exp", {a})[0]; });
+  t.def("linalg_matrix_exp matrix_exp", [](B &b, T a) { return b.matrix("exp", {b.toOpmath(a)})[0]; });
   t.def("matrix_power linalg_matrix_power", [](B &b, T x, int64_t n) {
     if (n == 0)
       return identityLike(b, x, x.size(-1));
