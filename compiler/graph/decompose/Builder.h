@@ -88,8 +88,11 @@ public:
   void define(mlir::AffineExpr size, T value, mlir::AffineExpr most);
   /// As above, for the symbol that the operation binds (`ptc.binds`), whose bound is its range.
   void defineBound(T value);
-  /// Makes `least <= most` a condition of calls, where sizes that the symbols allow break it.
+  /// Makes `least <= most` a condition of calls, where sizes that the symbols allow break it; not in a branch.
   void require(mlir::AffineExpr least, mlir::AffineExpr most);
+  bool isNoMore(mlir::AffineExpr least, mlir::AffineExpr most) const;
+  /// Whether the operation is in a function of control flow.
+  bool isBranch() const;
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
 
   /// x; of complex numbers the row fails, and goes on with the real parts.

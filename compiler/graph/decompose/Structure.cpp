@@ -98,6 +98,9 @@ T B::select(T x, int64_t d, AffineExpr index) {
     return gather(x, {wrap(tensor(index, i64()), x.size(d))}, {d});
   if (range(index).max < 0)
     index = index + x.size(d);
+  // Where a call cannot know beforehand that there is such an element, reading it is checked.
+  if (isBranch() && !(isNoMore(size(0), index) && isNoMore(index + 1, x.size(d))))
+    return gather(x, {tensor(index, i64())}, {d});
   T one = slice(x, d, index, index + 1);
   Shape sizes = x.sizes();
   sizes.erase(sizes.begin() + d);

@@ -26,6 +26,18 @@ module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}]} 
 // -----
 
 // CHECK-NOT: ptc.guards
+// CHECK: prims.gather
+#sizes = affine_map<()[s0] -> (s0, 2)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}]} {
+  func.func private @branch(%x: tensor<?x2xf32, #sizes>) -> tensor<2xf32> {
+    %0 = aten.select.int %x {dim = 0 : i64, index = 0 : i64} : (tensor<?x2xf32, #sizes>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+
+// -----
+
+// CHECK-NOT: ptc.guards
 #sizes = affine_map<()[s0] -> (s0, 2)>
 module attributes {ptc.symbols = [{name = "s0", min = 1 : i64, max = 8 : i64}]} {
   func.func @forward(%x: tensor<?x2xf32, #sizes> {ptc.input = "x"}) -> tensor<2xf32> {
