@@ -21,18 +21,24 @@ BEYOND = {torch.float32: 1e17, torch.bfloat16: 1e17, torch.float64: 1e150, torch
 
 
 def sums_beyond(program: Program, inputs: Tensors) -> bool:
-    """Whether something is summed whose squares the type does not hold."""
+    """Whether something is summed whose squares the type does not hold, or multiplied and summed near the type's largest
+    number, where the order of the sum decides between infinities and NaN."""
     found = []
 
-    def look(value: torch.Tensor) -> torch.Tensor:
-        if value.is_floating_point():
-            size, limit = value[value.isfinite() & (value != 0)].abs(), BEYOND[value.dtype]
-            found.append(bool(((size > limit) | (size < 1 / limit)).any()))
+    def look(value: torch.Tensor, most: float, least: float) -> torch.Tensor:
+        size = value[value.isfinite() & (value != 0)].abs()
+        found.append(bool(((size > most) | (size < least)).any()))
         return value
 
+    def look_wide(value: torch.Tensor) -> torch.Tensor:
+        return look(value, BEYOND[value.dtype], 1 / BEYOND[value.dtype]) if value.is_floating_point() else value
+
+    def look_near(value: torch.Tensor) -> torch.Tensor:
+        return look(value, torch.finfo(value.dtype).max / 65536, 0) if value.is_floating_point() else value
+
     module = program.module(observed=True)
-    module.see = module.near = lambda value, *_: value
-    module.wide = look
+    module.see = lambda value, *_: value
+    module.wide, module.near = look_wide, look_near
     with torch.no_grad():
         module(**inputs)
     return any(found)
