@@ -59,7 +59,8 @@ bool NodeBuilder::isGiven(AffineExpr size) const {
 }
 
 void NodeBuilder::assume(StringRef relation, AffineExpr a, AffineExpr b) {
-  if (isGiven(a) && isGiven(b))
+  // Sizes that data decide are compared where they are said; that one is not 1 is said nowhere else.
+  if (relation == "Ne" || (isGiven(a) && isGiven(b)))
     symbols.addGuard(Expression::makeCall(relation.str(), {symbols.express(a), symbols.express(b)}));
 }
 

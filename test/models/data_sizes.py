@@ -74,6 +74,11 @@ def between(x: Tensor) -> Tensor:
     return places + 1
 
 
+def squeezed(x: Tensor) -> Tensor:
+    """The exporter takes it for granted that this leaves out nothing."""
+    return x[x > 0].squeeze() * 2
+
+
 def endless(n: Tensor) -> Tensor:
     k = n.item()
     torch._check_is_size(k)
@@ -101,6 +106,7 @@ ROWS = [
         dynamic=(({0: Dim.AUTO}, {}),)),
     Row("a-range", between, [(vector(0, 1, 2, 0, 0),), (vector(1, 1, 1, 1, 0),)],
         [(vector(1, 1, 1, 1, 1),), (vector(0, 0, 1, 0, 0),)], ["the data decide a size of ", "2..4"]),
+    Row("not-one", squeezed, [(vector(1, 2, 0, 3),), (vector(0, 1, 0, 1),)], [(vector(0, 1, 0, 0),)], ["!= 1"]),
     Row("without-a-bound", endless, [(integer(3),)], [], ["data_sizes.py:", "has no upper bound", "torch._check"],
         compile=True),
 ]  # fmt: skip
