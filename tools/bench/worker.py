@@ -35,6 +35,7 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
     from ptc import Model
 
     library = folder / f"model{threads}.so"
+    leaves = flat(inputs)
     export(module, inputs, folder)
 
     def tell(command: str, *options: str) -> str:
@@ -45,12 +46,12 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
     tell("compile", "-o", str(library))
     prepare_ptc.seconds = time.perf_counter() - start
     model = Model(library, threads=threads)
-    buffers = [torch.from_dlpack(result).clone() for result in model(*inputs)]
+    buffers = [torch.from_dlpack(result).clone() for result in model(*leaves)]
 
     def profile() -> None:
         with model.profile(folder / "trace.json"):
             for _ in range(50):
-                model(*inputs, out=buffers)
+                model(*leaves, out=buffers)
 
     def compare() -> None:
         """For plain.py."""
@@ -61,16 +62,16 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
         both = {"model": (model, ()), "plain": (Model(plain_library, threads=threads), ("--opt", "0"))}
         for name, (one, options) in both.items():
             (folder / f"{name}.explain.json").write_text(tell("explain", "--json", *options))
-            run_for(lambda one=one: one(*inputs, out=buffers), 0.2)
+            run_for(lambda one=one: one(*leaves, out=buffers), 0.2)
         for i in range(plain.ROUNDS):
             for name, (one, _) in both.items():
                 with one.profile(folder / f"{name}{i}.trace.json"):
                     for _ in range(20):
-                        one(*inputs, out=buffers)
+                        one(*leaves, out=buffers)
 
     prepare_ptc.commands = {"profile": profile, "compare": compare}
     prepare_ptc.machine = model.machine
-    return lambda: model(*inputs, out=buffers)
+    return lambda: model(*leaves, out=buffers)
 
 
 def export(module, inputs, folder: Path):
@@ -110,7 +111,7 @@ def prepare_onnxruntime(module, inputs, folder: Path, threads: int, _) -> Callab
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = onnxruntime.InferenceSession(folder / "model.onnx", options, providers=["CPUExecutionProvider"])
     prepare_onnxruntime.seconds = time.perf_counter() - start
-    given = {spec.name: value.numpy() for spec, value in zip(session.get_inputs(), inputs, strict=True)}
+    given = {spec.name: value.numpy() for spec, value in zip(session.get_inputs(), flat(inputs), strict=True)}
     return lambda: session.run(None, given)
 
 
@@ -123,18 +124,24 @@ def prepare_openvino(module, inputs, folder: Path, threads: int, _) -> Callable[
     settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
     compiled = openvino.compile_model(openvino.convert_model(program, example_input=inputs), "CPU", settings)
     prepare_openvino.seconds = time.perf_counter() - start
-    request, given = compiled.create_infer_request(), [value.numpy() for value in inputs]
+    request, given = compiled.create_infer_request(), [value.numpy() for value in flat(inputs)]
     return lambda: list(request.infer(given, share_inputs=True, share_outputs=True).values())
 
 
 PREPARE = {name: globals()["prepare_" + name.replace("-", "_")] for name in CONTENDERS}
 
 
+def flat(nested) -> list:
+    """The tensors in nested lists, as compiled models take and answer them."""
+    import torch
+
+    return torch.utils._pytree.tree_leaves(nested)
+
+
 def tensors(results) -> dict:
     import torch
 
-    leaves = torch.utils._pytree.tree_leaves(results if isinstance(results, (tuple, list)) else [results])
-    return {str(i): torch.as_tensor(leaf).contiguous().clone() for i, leaf in enumerate(leaves)}
+    return {str(i): torch.as_tensor(leaf).contiguous().clone() for i, leaf in enumerate(flat(results))}
 
 
 def run_for(call: Callable[[], list], seconds: float, pause: float = 0) -> list[float]:
