@@ -93,6 +93,10 @@ convolution = [
     *(op(f"conv2d.first.{o}", Convolved(3, o, 1, stride=2), x(1, 3, 70, 67), tolerance=(1e-4, 1e-4)) for o in (32, 40, 64)),
     op("conv2d.dynamic", lambda a, w: F.conv2d(a, w, padding=1, stride=2), x(1, 3, 8, 8), x(4, 3, 3, 3),
        dynamic=({2: H}, None), other=(x(1, 3, 13, 8), x(4, 3, 3, 3))),
+    # The graph's guards say how many channels there are, its type of the input does not.
+    op("conv1d.open_channels", lambda a, w, u, g: [f(F.avg_pool1d(a, 3, 2).mT) for f in (
+        lambda b: F.conv1d(b, w), lambda b: F.conv_transpose1d(b, u), lambda b: F.conv1d(b, g, groups=5))],
+       x(2, 3, 11), x(6, 5, 3), x(5, 6, 3), x(5, 1, 3), dynamic=({2: torch.export.Dim.AUTO}, None, None, None)),
     op("conv1d.few_outputs", lambda a, w: F.conv1d(a, w, padding=3, dilation=2), x(2, 32, 30), x(3, 32, 5), tolerance=(1e-4, 1e-4)),
     *(op(f"conv2d.few_outputs.{o}", lambda a, w, s=s, d=d: F.conv2d(a, w, padding=2, stride=s, dilation=d), x(n, i, h, width),
          x(o, i, k, k), tolerance=(1e-4, 1e-4))

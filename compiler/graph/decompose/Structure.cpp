@@ -208,6 +208,12 @@ T B::convolution(T x, T w, DimsRef strides, ShapeRef low, ShapeRef high, DimsRef
     throwMisfit("a convolution's lists are not as long as it has spatial dimensions");
   if (getConstant(w.size(0)) == 0)
     throwMisfit("a convolution has no output channels");
+  // Kernels are made for a number of channels, which the graph may say of one operand alone.
+  AffineExpr channels = w.size(1) * groups;
+  if (getConstant(channels) && !getConstant(x.size(1)))
+    x = slice(x, 1, size(0), channels, 1);
+  if (getConstant(x.size(1)) && !getConstant(channels))
+    w = slice(w, 1, size(0), x.size(1).floorDiv(groups), 1);
   Dims lows, highs, between(2, 0), spread(inputDilations);
   for (size_t i = 0; i < spatial; ++i) {
     lows.push_back(getConstant(low[i]).value_or(0));

@@ -208,6 +208,7 @@ static void addStrided(Table &t) {
     if (!x.rank())
       return b.reshape(x, b.declared());
     dim = b.dim(x, dim);
+    b.require(b.size(size), x.size(dim));
     Shape windows{b.declared()[dim], b.size(size)};
     T index = b.iota(windows, 0, b.i64()) * step + b.iota(windows, 1, b.i64());
     T gathered = b.gather(x, {index}, {dim}); // windows, size, other dimensions
