@@ -248,6 +248,30 @@ TEST_CASE("a transposed read, a padded read, a read at a checked index") {
   CHECK(jit.run({x.data(), n.data(), y.data(), z.data()}) == 1);
 }
 
+TEST_CASE("of nothing no index reads") {
+  Jit jit(R"(module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 9 : i64}, {name = "s1", min = 0 : i64, max = 9 : i64}]} {
+  func.func @forward(%x: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, %n: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>) {
+    %y = loop.kernel "reads" shared 1 (%x, %n) {
+    ^bb0(%a: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, %k: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>):
+      %r = loop.map {
+      ^bb0(%i: index):
+        %row = loop.read %k[affine_map<(d0) -> (d0)>](%i) : tensor<?xi64, affine_map<()[s0, s1] -> (s1)>> -> i64
+        %c = loop.checked_index %row : i64 in affine_map<()[s0, s1] -> (s0)>
+        %g = loop.read %a[affine_map<(d0) -> (d0)>](%c) : tensor<?xf32, affine_map<()[s0, s1] -> (s0)>> -> f32
+        loop.yield %g : f32
+      } : tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
+      loop.yield %r : tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
+    } : (tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>) -> tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
+    return
+  }
+})");
+  std::vector<int64_t> n(3);
+  std::vector<float> x = {1, 2}, y(3);
+  CHECK(jit.run({nullptr, n.data(), y.data()}, {0, 3}) == 1);
+  CHECK(jit.run({nullptr, nullptr, nullptr}, {0, 0}) == 0);
+  CHECK(jit.run({x.data(), n.data(), y.data()}, {2, 3}) == 0);
+}
+
 TEST_CASE("a concatenation whose tasks end shortly before an operand begins") {
   Jit jit(module(R"(
   func.func @forward(%x: tensor<300xf32>, %y: tensor<212xf32>) {

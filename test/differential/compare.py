@@ -89,10 +89,10 @@ def span(program: Program, inputs: Tensors, expected: Sequence[torch.Tensor], ru
     """What several runs answer, for each output."""
     answers = [[want] for want in expected]
     module = program.module(observed=True)
-    doubles = {name: t.double() if t.dtype in (torch.float32, torch.float64) else t for name, t in inputs.items()}
+    doubles = {name: t.double() if t.is_floating_point() else t for name, t in inputs.items()}
     wide = program.module(observed=True)
     for name, weight in program.weights.items():
-        setattr(wide, name, weight.double() if weight.dtype == torch.float32 else weight)
+        setattr(wide, name, weight.double() if weight.is_floating_point() else weight)
     narrow = any(t.dtype == torch.float32 for t in [*inputs.values(), *program.weights.values()])
     for seed in range(runs):
         noise = Noise(seed, scale if seed > 1 else 0, narrow and seed % 2 == 1)

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/ChainKernel.h"
 #include "compiler/codegen/cpu/LoopNest.h"
 #include "compiler/codegen/cpu/TemplateKernel.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
 
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -169,6 +170,34 @@ static Function *declareKernel(Module &module, StringRef symbol, const Target &t
   return function;
 }
 
+/// An index that is out of range is noted, and another element read in its stead. Of nothing there is no other: the task
+/// ends before it begins.
+static void endWhereNothingIsIndexed(KernelFrame &frame, loop::KernelOp kernel) {
+  Ir &b = frame.b;
+  kernel->walk([&](loop::CheckedIndexOp op) {
+    mlir::AffineExpr size = getSizeFromAttr(op.getSize());
+    mlir::Operation *member = op->getParentOp();
+    while (!loop::isMember(member))
+      member = member->getParentOp();
+    bool isOfResult = loop::getResultRegion(member) == op->getParentRegion();
+    Shape domain = isOfResult ? getShape(member->getResult(0)) : loop::getDomain(member);
+    if (getConstant(size).value_or(0) > 0 || is_contained(domain, getAffineConstantExpr(0, size.getContext())))
+      return;
+    Value *isBad = b.CreateICmpEQ(emitSize(frame, size), b.getInt64(0));
+    for (mlir::AffineExpr extent : domain)
+      if (!getConstant(extent))
+        isBad = b.CreateAnd(isBad, b.CreateICmpSGT(emitSize(frame, extent), b.getInt64(0)));
+    Function *function = b.GetInsertBlock()->getParent();
+    auto *end = BasicBlock::Create(b.getContext(), "nothing", function);
+    auto *next = BasicBlock::Create(b.getContext(), "something", function);
+    b.CreateCondBr(isBad, end, next);
+    b.SetInsertPoint(end);
+    b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault);
+    b.CreateRetVoid();
+    b.SetInsertPoint(next);
+  });
+}
+
 void emitKernel(Module &module, loop::KernelOp kernel, const KernelPlan &plan, StringRef symbol, const Target &target) {
   Function *function = declareKernel(module, symbol, target);
   Ir b(BasicBlock::Create(module.getContext(), "entry", function));
@@ -197,6 +226,7 @@ void emitKernel(Module &module, loop::KernelOp kernel, const KernelPlan &plan, S
   int32_t code = 0;
   kernel->walk([&](loop::CheckedIndexOp op) { frame.faultCodes[op] = ++code; });
   setAlias(frame, kernel);
+  endWhereNothingIsIndexed(frame, kernel);
   plan.emit(frame);
   b.CreateRetVoid();
 }

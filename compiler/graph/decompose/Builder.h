@@ -90,6 +90,8 @@ public:
   void defineBound(T value);
   /// Makes `least <= most` a condition of calls, where sizes that the symbols allow break it; not in a branch.
   void require(mlir::AffineExpr least, mlir::AffineExpr most);
+  /// For what there is none of nothing, as extremes: that x has elements along `dims`, or all dimensions.
+  void requireElements(T x, DimsRef dims);
   bool isNoMore(mlir::AffineExpr least, mlir::AffineExpr most) const;
   /// Whether the operation is in a function of control flow.
   bool isBranch() const;

@@ -172,6 +172,12 @@ void B::require(AffineExpr least, AffineExpr most) {
     addGuard(module, room, "ge", text);
 }
 
+void B::requireElements(T x, DimsRef dims) {
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (dims.empty() || llvm::any_of(dims, [&](int64_t other) { return dim(x, other) == d; }))
+      require(size(1), x.size(d));
+}
+
 void B::defineBound(T value) {
   DataSizes sizes(*this, op, scope);
   if (AffineExpr known = getSizeFromAttr(op->getAttr("ptc.equals")))

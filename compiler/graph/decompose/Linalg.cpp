@@ -16,6 +16,8 @@ T norm(B &b, T x, double p, DimsRef dims, bool keepdim) {
   if (p == 2)
     return b.sqrt(b.sum(b.square(x), dims, keepdim));
   T magnitude = b.abs(x);
+  if (std::isinf(p) || p < 0)
+    b.requireElements(x, dims);
   if (std::isinf(p))
     return p > 0 ? b.max(magnitude, dims, keepdim) : b.min(magnitude, dims, keepdim);
   if (p == 1)

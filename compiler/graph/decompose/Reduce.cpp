@@ -12,16 +12,9 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// In the result's type, half types in f32.
 static T accumulated(B &b, T x) { return b.toOpmath(b.to(x, b.declaredType())); }
 
-/// There is no extreme of nothing.
-static void requireElements(B &b, T x, DimsRef dims) {
-  for (int64_t dim = 0; dim < x.rank(); ++dim)
-    if (dims.empty() || llvm::any_of(dims, [&](int64_t d) { return b.dim(x, d) == dim; }))
-      b.require(b.size(1), x.size(dim));
-}
-
 /// Extremes of bools are logic.
 static T extreme(B &b, T x, bool isMax, DimsRef dims, bool keepdim) {
-  requireElements(b, x, dims);
+  b.requireElements(x, dims);
   if (isBool(x.dtype()))
     return isMax ? b.any(x, dims, keepdim) : b.all(x, dims, keepdim);
   return b.reduce(isMax ? "max" : "min", x, dims, keepdim);
@@ -33,7 +26,7 @@ static TList extremeAlong(B &b, T x, bool isMax, int64_t dim, bool keepdim) {
 }
 
 static T place(B &b, T x, bool isMax, std::optional<int64_t> dim, bool keepdim) {
-  requireElements(b, x, dim ? Dims{*dim} : Dims());
+  b.requireElements(x, dim ? Dims{*dim} : Dims());
   x = isBool(x.dtype()) ? b.to(x, b.i32()) : x;
   if (dim)
     return b.argReduce(isMax ? "max" : "min", x, *dim, keepdim);

@@ -44,6 +44,7 @@ static TList median(B &b, T x, int64_t dim, bool keepdim) {
 static TList nanMedian(B &b, T x, int64_t dim, bool keepdim) {
   if (!isFloat(x.dtype()) || !x.rank())
     return median(b, x, dim, keepdim);
+  b.requireElements(x, {dim});
   auto [values, places] = b.sort(x, dim, false); // NaN last
   T count = b.sum(b.to(b.logicalNot(b.isNan(x)), b.i64()), {dim}, true);
   T middle = b.maximum(b.floorDivide(count - 1, 2), 0), here = b.iota(x.sizes(), dim, b.i64()) == middle;
@@ -57,6 +58,7 @@ static TList mode(B &b, T x, int64_t dim, bool keepdim) {
   if (!x.rank())
     return {x, b.full({}, 0, b.i64())};
   dim = b.dim(x, dim);
+  b.requireElements(x, {dim});
   TList sorted = toList(b.sort(isBool(x.dtype()) ? b.to(x, b.i32()) : x, dim, false));
   T values = sorted[0], place = b.iota(x.sizes(), dim, b.i64());
   AffineExpr n = x.size(dim);
