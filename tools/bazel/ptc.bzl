@@ -89,3 +89,16 @@ def ptc_lit_test(name, srcs, tools = ["//tools/ptc-opt"], data = [], size = "sma
         size = size,
         **kwargs
     )
+
+def ptc_python_test(name, script, args = [], data = [], **kwargs):
+    """Runs a script of Python's with `args`: in the virtual environment of `tools/setup/install --tests` where there is one.
+
+    A script that cannot do without is tagged "torch".
+    """
+    native.sh_test(
+        name = name,
+        srcs = ["//tools/bazel:run_python.sh"],
+        args = ["$(rootpath %s)" % script] + args,
+        data = [script] + [other for other in data if other != script],
+        **kwargs
+    )
