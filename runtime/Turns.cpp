@@ -25,13 +25,13 @@ bool Turns::start(uint64_t most, uint64_t otherwise) {
 }
 
 void Turns::enter(int32_t processors) {
-  enough.store(processors, std::memory_order_relaxed);
   uint64_t most = kCallsPerProcessor * static_cast<uint64_t>(processors);
   if (start(most, 0))
     return;
   Waiter waiter = {nullptr, {0}};
   {
     Guard guard(mutex);
+    enough.store(processors, std::memory_order_relaxed);
     if (start(most, kWaiting))
       return;
     (first ? last->next : first) = &waiter;

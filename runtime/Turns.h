@@ -2,8 +2,8 @@
 //
 // Where more threads call than there are processors, the system runs each for a slice of some milliseconds: a call that
 // loses its processor waits for the slices of all the others, and every slice begins with caches that others have
-// filled. So a call begins only when few others run; those that wait sleep, and go on first come, first served. While one
-// of them is being woken the processors do not idle, since some calls more run than there are processors.
+// filled. So a call begins only when few others run; those that wait sleep, and go on first come, first served. While
+// one of them is being woken the processors do not idle, since some calls more run than there are processors.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -32,7 +32,7 @@ private:
   bool isForOthers(uint32_t running);
 
   std::atomic<uint64_t> counts; ///< calls that wait << 32 | calls that run
-  std::atomic<uint32_t> enough; ///< calls that keep the processors busy
+  std::atomic<uint32_t> enough; ///< calls that keep the processors busy, as the last one that waited said
   std::atomic<int64_t> lastLeft; ///< when a turn was left to one that waited
   Mutex mutex; ///< held while the queue and the number of those that wait change
   Waiter *first, *last;
