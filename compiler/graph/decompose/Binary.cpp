@@ -92,7 +92,7 @@ static void addBits(Table &t) {
 
 /// The exponents that PyTorch computes without pow, for the same rounding: in bf16 that of every product.
 static T power(B &b, T x, T y) {
-  auto product = [&](T u, T v) { return b.declaredType().isBF16() ? b.rounded(u * v, b.declaredType()) : u * v; };
+  auto product = [&](T u, T v) { return b.declaredType().isBF16() ? b.step(u * v) : u * v; };
   if (isNumber(y, 0))
     return x.isTensor() ? b.full(x.sizes(), 1, x.dtype()) : T(1.0);
   if (isNumber(y, 1))

@@ -108,6 +108,8 @@ public:
   T toOpmath(T x);
   /// What is left of x in a half type, as f32; in other types just x of that type.
   T rounded(T x, mlir::Type dtype);
+  /// As above, in the type of the result: PyTorch computes some operators step by step in half types.
+  T step(T x) { return rounded(x, declaredType()); }
   /// The tensor that a number stands for.
   T tensor(T x, mlir::Type dtype, ShapeRef sizes = {});
   mlir::Type promoted(llvm::ArrayRef<T> values) { return promote(values, context()); }

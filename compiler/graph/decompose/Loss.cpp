@@ -40,13 +40,11 @@ static void addBinaryClassification(Table &t) {
     return reduced(b, weight ? loss * *weight : loss, r);
   });
   t.pointwise("binary_cross_entropy_with_logits", [](B &b, T x, T y, OptT weight, OptT positive, int64_t r) {
-    // PyTorch computes step by step in half types.
-    auto step = [&](T value) { return b.rounded(value, b.declaredType()); };
-    T logSigmoid = step(b.minimum(x, 0.0) - b.log1p(b.exp(-b.abs(x))));
+    T logSigmoid = b.step(b.minimum(x, 0.0) - b.log1p(b.exp(-b.abs(x))));
     if (positive)
-      logSigmoid = step(step(step(step(*positive - 1.0) * y) + 1.0) * logSigmoid);
-    T loss = step(step(step(1.0 - y) * x) - logSigmoid);
-    return reduced(b, weight ? step(loss * *weight) : loss, r);
+      logSigmoid = b.step(b.step(b.step(b.step(*positive - 1.0) * y) + 1.0) * logSigmoid);
+    T loss = b.step(b.step(b.step(1.0 - y) * x) - logSigmoid);
+    return reduced(b, weight ? b.step(loss * *weight) : loss, r);
   });
   t.pointwise("kl_div", [](B &b, T x, T y, int64_t r, bool logTarget) {
     if (logTarget)
@@ -54,8 +52,7 @@ static void addBinaryClassification(Table &t) {
     return reduced(b, b.where(y == 0.0, 0.0, y * b.log(y)) - y * x, r);
   });
   t.pointwise("soft_margin_loss", [](B &b, T x, T y, int64_t r) {
-    auto step = [&](T value) { return b.rounded(value, b.declaredType()); }; // as PyTorch
-    return reduced(b, step(b.log1p(step(b.exp(step(-(y * x)))))), r);
+    return reduced(b, b.step(b.log1p(b.step(b.exp(b.step(-(y * x)))))), r);
   });
   t.pointwise("hinge_embedding_loss", [](B &b, T x, T y, double margin, int64_t r) {
     T apart = b.where(y == 1, 0.0, b.maximum(margin - x, 0.0)), together = b.where(y == -1, 0.0, x);

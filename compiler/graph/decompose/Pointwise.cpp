@@ -131,11 +131,9 @@ static void addOthers(Table &t) {
     return b.where(x == 0, 1.0, b.sin(y) / y);
   });
   t.floating("logit special_logit", [](B &b, T x, std::optional<double> eps) {
-    // PyTorch computes step by step in half types.
-    auto step = [&](T y) { return b.rounded(y, b.declaredType()); };
     if (eps)
-      x = b.clamp(x, step(*eps), step(1 - step(*eps).real()));
-    return b.log(step(x / step(1.0 - x)));
+      x = b.clamp(x, b.step(*eps), b.step(1 - b.step(*eps).real()));
+    return b.log(b.step(x / b.step(1.0 - x)));
   });
   t.floating("special_entr", [](B &b, T x) {
     T inside = b.where(x == 0, 0.0, -x * b.log(x));
@@ -146,16 +144,16 @@ static void addOthers(Table &t) {
   t.floating("xlogy.Tensor xlogy.Scalar_Self xlogy.Scalar_Other special_xlogy special_xlogy.self_scalar "
              "special_xlogy.other_scalar",
              [](B &b, T x, T y) {
-               x = b.rounded(x, b.declaredType()), y = b.rounded(y, b.declaredType());
-               T logarithm = b.rounded(y.isNumber() ? T(std::log(y.real())) : b.log(y), b.declaredType());
+               x = b.step(x), y = b.step(y);
+               T logarithm = b.step(y.isNumber() ? T(std::log(y.real())) : b.log(y));
                T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
                T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
                T product = b.where(zero, 0.0, x * logarithm);
                return b.where(nan, kNan, product);
              });
   t.floating("special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar", [](B &b, T x, T y) {
-    x = b.rounded(x, b.declaredType()), y = b.rounded(y, b.declaredType());
-    T logarithm = b.rounded(y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y), b.declaredType());
+    x = b.step(x), y = b.step(y);
+    T logarithm = b.step(y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y));
     T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
     T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
     return b.where(nan, kNan, b.where(zero, 0.0, x * logarithm));

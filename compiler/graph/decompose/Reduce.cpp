@@ -136,13 +136,8 @@ static void addMoments(Table &t) {
 
 /// In half types PyTorch rounds the sum and its logarithm where the dimension is the last.
 static T logSoftmaxAs(B &b, T x, int64_t dim) {
-  mlir::Type type = x.dtype();
-  if (!isHalf(type) || (x.rank() && B::wrapDim(dim, x.rank()) != x.rank() - 1))
-    return logSoftmax(b, b.toOpmath(x), dim);
-  x = b.toOpmath(x);
-  T shifted = x - b.max(x, {dim}, true);
-  T sum = b.rounded(b.sum(b.exp(shifted), {dim}, true), type);
-  return shifted - b.rounded(b.log(sum), type);
+  bool isLast = !x.rank() || B::wrapDim(dim, x.rank()) == x.rank() - 1;
+  return logSoftmax(b, b.toOpmath(x), dim, isHalf(x.dtype()) && isLast ? x.dtype() : mlir::Type());
 }
 
 static void addSoftmax(Table &t) {

@@ -30,9 +30,10 @@ T softmax(B &b, T x, int64_t dim) {
   return exponential / b.sum(exponential, {dim}, true);
 }
 
-T logSoftmax(B &b, T x, int64_t dim) {
+T logSoftmax(B &b, T x, int64_t dim, mlir::Type steps) {
+  auto step = [&](T value) { return steps ? b.rounded(value, steps) : value; };
   T shifted = x - b.max(x, {dim}, true);
-  return shifted - b.log(b.sum(b.exp(shifted), {dim}, true));
+  return shifted - step(b.log(step(b.sum(b.exp(shifted), {dim}, true))));
 }
 
 } // namespace ptc::decompose
