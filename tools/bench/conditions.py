@@ -11,6 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+import models
 from contest import SINGLE, Contest
 
 CONDITIONS = ["quiet", "one core taken", "pauses"]
@@ -39,7 +40,7 @@ def measure(network: str, contenders: Sequence[str], options: argparse.Namespace
                     times[name] += block
             found[condition] = {name: {"median_ms": statistics.median(values), "p90_ms": percentile(values, 0.9)}
                                 for name, values in times.items()}
-    print(row(network, found), file=sys.stderr)
+    print(row(models.title(network), found), file=sys.stderr)
     return found
 
 

@@ -20,7 +20,7 @@ class Worker:
     """A contender's process."""
 
     def __init__(self, name: str, network: str, folder: Path, options: argparse.Namespace) -> None:
-        self.name, self.log = name, folder / f"{name}.log"
+        self.log = folder / f"{name}.log"
         self.contender, threads = ("ptc", 1) if name == SINGLE else (name, options.threads)
         sizes = [str(threads), str(options.batch), str(options.image), str(options.tokens)]
         command = [sys.executable, Path(__file__).with_name("worker.py"), self.contender, network, folder, *sizes, options.ptc]
