@@ -66,20 +66,21 @@ Search findLoaded(bool (*isOne)(const char *, void *), bool (*use)(void *, const
 }
 
 bool findOwnPath(char *path, size_t size) {
-  struct Search {
+  struct Place {
     char *path;
     size_t size;
-  } search = {path, size};
+  } own = {path, size};
   auto isOwn = [](dl_phdr_info *info, size_t, void *opaque) {
-    auto place = reinterpret_cast<uintptr_t>(&findOwnPath) - info->dlpi_addr;
+    auto *own = static_cast<Place *>(opaque);
+    auto code = reinterpret_cast<uintptr_t>(&findOwnPath) - info->dlpi_addr;
     bool holds = false;
     for (int i = 0; i < info->dlpi_phnum; ++i)
-      holds |= info->dlpi_phdr[i].p_type == PT_LOAD && place - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
+      holds |= info->dlpi_phdr[i].p_type == PT_LOAD && code - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
     if (holds)
-      snprintf(static_cast<Search *>(opaque)->path, static_cast<Search *>(opaque)->size, "%s", info->dlpi_name);
+      snprintf(own->path, own->size, "%s", info->dlpi_name);
     return int(holds);
   };
-  return dl_iterate_phdr && dl_iterate_phdr(isOwn, &search);
+  return dl_iterate_phdr && dl_iterate_phdr(isOwn, &own);
 }
 
 } // namespace ptc::runtime

@@ -317,7 +317,6 @@ static llvm::LogicalResult lowerForLoop(ModuleOp module, WeightStore &weights, l
   return lowerForTargets(module, weights, Stage::Loop, targets, options, times, tune, variants);
 }
 
-/// Takes the model as far as it goes; what stops it is in the diagnostics.
 /// Random operators get their state when they are decomposed.
 static void describeRandomState(func::FuncOp forward, Report &report) {
   for (BlockArgument argument : forward.getArguments())
@@ -325,6 +324,7 @@ static void describeRandomState(func::FuncOp forward, Report &report) {
       report.states.push_back({runtime::kRandomState, describeType(argument.getType(), getSymbols(forward))});
 }
 
+/// Takes the model as far as it goes; what stops it is in the diagnostics.
 static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
                                 Diagnostics &diagnostics, Report &report) {
   llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);

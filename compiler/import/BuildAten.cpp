@@ -36,8 +36,8 @@ public:
   ModelBuilder(const ExportedProgram &program, const StoredTensors &tensors, WeightStore &weights, StringRef fileName,
                StringRef weightsName, FindTypes findTypes, MLIRContext &context)
       : program(program), tensors(tensors), weights(weights), fileName(fileName), weightsName(weightsName),
-        isWrittenInPlace(writesInPlace(program)), context(context), builder(&context), symbols(&context, program), nodes(builder, function, symbols, findTypes, fileName),
-        scope(program.graph) {}
+        isWrittenInPlace(writesInPlace(program)), context(context), builder(&context), symbols(&context, program),
+        nodes(builder, function, symbols, findTypes, fileName), scope(program.graph) {}
 
   llvm::Expected<OwningOpRef<ModuleOp>> build();
 

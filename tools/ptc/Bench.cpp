@@ -199,8 +199,8 @@ void print(const Measured &measured, const ptc_signature &model, const char *mac
     return;
   }
   outs() << format("%s: median %.4f ms, p10 %.4f, p90 %.4f, p99 %.4f over %zu calls on %d threads, code for %s\n",
-                   toPrintable(model.model).c_str(), percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9),
-                   percentile(times, 0.99), times.size(), measured.threading.threads, machine)
+                   toPrintable(model.model).c_str(), percentile(times, 0.5), percentile(times, 0.1),
+                   percentile(times, 0.9), percentile(times, 0.99), times.size(), measured.threading.threads, machine)
          << format("a call: %.4f ms of processors and %.4f after it, %.2f threads, %.2f woken; %.1f calls a second\n",
                    measured.cpu, measured.cpuBetween, measured.threads, measured.wakeups, rate)
          << format("memory: %.2f MiB weights, %.2f MiB states, %.2f MiB working memory\n",
