@@ -17,15 +17,21 @@ namespace {
 /// call.
 class Turn {
 public:
-  explicit Turn(const Program &program) : pool(program.externalCount || usesOpenMP() ? nullptr : Pool::get()) {
-    if (pool && !pool->turns.tryEnter())
-      pool->turns.enter(callsAtATime());
+  explicit Turn(const Program &program)
+      : begun(0), ended(0), pool(program.externalCount || usesOpenMP() ? nullptr : Pool::get()) {
+    if (!pool || pool->turns.tryEnter())
+      return;
+    begun = now();
+    pool->turns.enter(callsAtATime());
+    ended = now();
   }
   ~Turn() {
     if (pool)
       pool->turns.leave();
   }
   Turn(const Turn &) = delete;
+
+  int64_t begun, ended; ///< the wait for it; 0: there was none
 
 private:
   Pool *pool;
@@ -196,8 +202,32 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
   }
 }
 
+/// The launches, alone with the states.
+static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms &terms, const Turn &turn,
+                          Error &error) {
+  Recording *recording = context.profile.isOn() ? &frame.recording : nullptr;
+  if (recording && !recording->begin(*frame.program, frame.steps.count, terms.threads, frame.number))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the profile's events");
+  if (recording && turn.begun)
+    recording->addWait(0, Cause::Turn, turn.begun, turn.ended);
+  bool hasStates = frame.program->stateCount > 0;
+  if (hasStates) {
+    int64_t begun = recording ? now() : 0;
+    context.stateMutex.lock();
+    if (recording)
+      recording->addWait(0, Cause::States, begun, now());
+  }
+  ptc_status status = execute(frame, terms, context.functions.data, context.activity, recording, error);
+  if (hasStates)
+    context.stateMutex.unlock();
+  if (recording)
+    recording->end(context.profile);
+  return status;
+}
+
 /// The call itself, with inputs and outputs checked.
-static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, const Turn &turn,
+                      Error &error) {
   if (ptc_status status = checkFunctions(*frame.program, context.functions.data, error))
     return status;
   if (ptc_status status = checkSharing(frame, inputs, outputs, error))
@@ -213,12 +243,7 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
     return status;
   resolveAddresses(context, frame, inputs, outputs);
 
-  bool hasStates = frame.program->stateCount > 0;
-  if (hasStates)
-    context.stateMutex.lock();
-  ptc_status status = execute(frame, terms, context.functions.data, context.activity, context.profile, error);
-  if (hasStates)
-    context.stateMutex.unlock();
+  ptc_status status = execute(context, frame, terms, turn, error);
   if (status == PTC_OK && frame.program->settleCount)
     status = checkGuards(*frame.program, true, frame.symbols.data, frame.values.data, error);
   if (status != PTC_OK)
@@ -248,7 +273,7 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
     if (ptc_status status =
             checkTensor(program.outputs[i], "output", i, outputs[i], frame->values.data, error))
       return status;
-  return run(context, *frame, inputs, outputs, error);
+  return run(context, *frame, inputs, outputs, turn, error);
 }
 
 ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **outputs, int32_t outputCount,
@@ -274,7 +299,7 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
   }
   static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
   if (status == PTC_OK)
-    status = run(context, *frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), error);
+    status = run(context, *frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
   for (int32_t i = 0; i < outputCount && status != PTC_OK; ++i) {
     if (outputs[i])
       outputs[i]->deleter(outputs[i]);

@@ -16,7 +16,8 @@ struct Region {
   Crew &crew;
   /// (launch << 32 | code) of the first launch with an index out of range: the same one for any number of threads.
   std::atomic<uint64_t> fault;
-  bool isProfiled;
+  Recording *recording;
+  int64_t begun; ///< when, if it is recorded
   int32_t first, last; ///< the steps of the region
   void *const *arguments; ///< of the first of them
 
@@ -49,18 +50,11 @@ void Region::reportFault(int32_t launch, int32_t code) {
 }
 
 void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end) {
-  int64_t started = isProfiled ? now() : 0;
+  int64_t started = recording ? now() : 0;
   frame.program->launches[index].kernel(arguments, frame.symbols.data, &worker, begin, end);
-  if (isProfiled) {
+  if (recording) {
     const LaunchEntry &entry = frame.program->launches[index];
-    Event &event = frame.events[worker.thread * frame.program->launchCount + index];
-    event = {event.begin ? event.begin : started,
-             now(),
-             frame.values[entry.bytes],
-             frame.values[entry.flops],
-             index,
-             worker.thread,
-             frame.number};
+    recording->addLaunch(worker.thread, index, started, frame.values[entry.bytes], frame.values[entry.flops]);
   }
   if (*worker.fault) {
     reportFault(index, *worker.fault);
@@ -122,6 +116,10 @@ int64_t Region::run(Member &member) {
   if (member.step == kFirstStep) {
     member.step = first;
     member.arguments = arguments;
+    if (recording && member.team)
+      recording->addWait(member.thread, member.thread == 0 ? Cause::Calling : Cause::Arrival, begun, now());
+  } else if (recording) {
+    recording->stopWaiting(member.thread);
   }
   int32_t faultCode = 0;
   ptc_worker worker = {frame.scratch.data + member.thread * frame.scratchBytes, &faultCode, 0, member.thread};
@@ -134,8 +132,11 @@ int64_t Region::run(Member &member) {
         runTasks(i, member.arguments, worker, 0, plan.tasks);
     } else {
       if (plan.barrierBefore) {
-        if (team->done.load(std::memory_order_acquire) < plan.tasksBefore)
+        if (team->done.load(std::memory_order_acquire) < plan.tasksBefore) {
+          if (recording)
+            recording->startWaiting(member.thread, i);
           return plan.tasksBefore;
+        }
         if (member.thread == 0)
           crew.refill(*team, frame.workOf(i, last));
       }
@@ -147,31 +148,32 @@ int64_t Region::run(Member &member) {
     if (i < program.launchCount)
       member.arguments += program.launches[i].argCount;
   }
+  if (recording && team)
+    recording->startWaiting(member.thread, frame.steps.count);
   return kNothingLeft;
 }
 
 /// Runs steps first to last on the threads; the first fault among them.
-static uint64_t runRegion(Frame &frame, Crew &crew, bool isProfiled, int32_t first, int32_t last) {
+static uint64_t runRegion(Frame &frame, Crew &crew, Recording *recording, int32_t first, int32_t last) {
   frame.beginRegion();
   void *const *arguments = frame.arguments.data;
   for (int32_t i = 0; i < std::min(first, frame.program->launchCount); ++i)
     arguments += frame.program->launches[i].argCount;
-  Region region{frame, crew, {kNoFault}, isProfiled, first, last, arguments};
+  Region region{frame, crew, {kNoFault}, recording, recording ? now() : 0, first, last, arguments};
   auto run = [](void *opaque, Member &member) { return static_cast<Region *>(opaque)->run(member); };
   const StepPlan &end = frame.steps[last - 1];
   crew.run(run, &region, end.tasksBefore + end.tasks, frame.workOf(first, last), last == frame.steps.count);
+  if (recording)
+    recording->stopAllWaiting();
   return region.fault.load(std::memory_order_relaxed);
 }
 
-static ptc_status runExternal(Frame &frame, int32_t index, int32_t threads, const Function *functions, bool isProfiled,
+static ptc_status runExternal(Frame &frame, int32_t index, const Function *functions, Recording *recording,
                               Error &error) {
-  int64_t started = isProfiled ? now() : 0;
+  int64_t started = recording ? now() : 0;
   ptc_status status = callFunction(frame, index, functions[index], error);
-  if (isProfiled) {
-    int32_t launches = frame.program->launchCount;
-    Event &event = frame.events[launches * threads + index];
-    event = {event.begin ? event.begin : started, now(), 0, 0, launches + index, 0, frame.number};
-  }
+  if (recording)
+    recording->addExternal(index, started);
   return status;
 }
 
@@ -185,19 +187,9 @@ static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
 }
 
 ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *functions, Activity &activity,
-                   Profile &profile, Error &error) {
+                   Recording *recording, Error &error) {
   const Program &program = *frame.program;
-  int32_t threads = terms.threads;
   Crew crew(terms, frame.workOf(0, frame.steps.count), frame.pace, activity);
-  int64_t begin = 0;
-  bool isProfiled = profile.isOn();
-  if (isProfiled) {
-    // One event more for the call as a whole; events of launches without tasks stay zero.
-    frame.events.release();
-    if (!frame.events.allocate(static_cast<int64_t>(program.launchCount) * threads + program.externalCount + 1))
-      return error.set(PTC_OUT_OF_MEMORY, "no memory for the profile's events");
-    begin = now();
-  }
 
   // Sizes that data decide and controls end a region: all threads are done then with what came before.
   uint64_t fault = kNoFault;
@@ -211,7 +203,7 @@ ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *funct
     if (control < program.controlCount)
       last = std::min(last, program.controls[control].launch);
     if (first < last)
-      fault = runRegion(frame, crew, isProfiled, first, last);
+      fault = runRegion(frame, crew, recording, first, last);
     first = last;
     while (settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault &&
            status == PTC_OK)
@@ -220,7 +212,7 @@ ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *funct
         status == PTC_OK) {
       const ControlEntry &entry = program.controls[control++];
       if (entry.external >= 0)
-        status = runExternal(frame, entry.external, threads, functions, isProfiled, error);
+        status = runExternal(frame, entry.external, functions, recording, error);
       if (status == PTC_OK && isLeftBy(frame, entry)) {
         first = entry.targetLaunch;
         control = entry.targetControl;
@@ -228,14 +220,6 @@ ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *funct
     }
   }
 
-  if (isProfiled) {
-    int32_t kept = 0;
-    for (int32_t i = 0; i < frame.events.count; ++i)
-      if (frame.events[i].begin != 0)
-        frame.events[kept++] = frame.events[i];
-    frame.events[kept++] = {begin, now(), 0, 0, -1, 0, frame.number};
-    profile.add(frame.events.data, kept);
-  }
   if (fault == kNoFault)
     return status;
   const LaunchEntry &launch = program.launches[fault >> 32];

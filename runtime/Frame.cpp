@@ -75,7 +75,7 @@ void Frame::trim() {
   staging.release();
   scratch.release();
   claims.release();
-  events.release();
+  recording.release();
 }
 
 bool Frame::isPlannedFor(const int64_t *newSymbols) const {

@@ -8,8 +8,8 @@
 
 #include "runtime/Error.h"
 #include "runtime/Memory.h"
-#include "runtime/Profile.h"
 #include "runtime/Program.h"
+#include "runtime/Recording.h"
 #include "runtime/Strided.h"
 
 #include <atomic>
@@ -76,7 +76,7 @@ struct Frame {
   Array<DLTensor *> externalPointers;
   Array<int64_t> externalSizes; ///< and strides
 
-  Array<Event> events; ///< while profiling: each thread's launches (threads do not share lines), then external calls
+  Recording recording; ///< of a call that is profiled
 
   static Frame *create(const Program &program);
   static void destroy(Frame *frame);

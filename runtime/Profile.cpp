@@ -53,21 +53,49 @@ static void writeString(FILE *file, const char *text) {
   fputc('"', file);
 }
 
+static const char *textOf(Cause cause) {
+  switch (cause) {
+  case Cause::None:
+    return "";
+  case Cause::Turn:
+    return "waits for its turn";
+  case Cause::States:
+    return "waits for the states";
+  case Cause::Calling:
+    return "calls workers";
+  case Cause::Arrival:
+    return "is on its way";
+  case Cause::Tasks:
+    return "waits for tasks of others";
+  case Cause::End:
+    return "has no task left";
+  }
+  return "";
+}
+
 /// One "complete" event; times are microseconds since the first one.
 static void writeEvent(FILE *file, const Program &program, const Event &event, int64_t origin) {
+  bool isWait = event.cause != Cause::None;
   bool isLaunch = event.launch >= 0 && event.launch < program.launchCount;
   const LaunchEntry *launch = isLaunch ? &program.launches[event.launch] : nullptr;
   const ExternalEntry *external =
       event.launch >= program.launchCount ? &program.externals[event.launch - program.launchCount] : nullptr;
   fputs(",\n{\"ph\":\"X\",\"name\":", file);
-  writeString(file, launch ? launch->name : external ? external->name : program.name);
-  int64_t duration = event.end - event.begin;
+  writeString(file, isWait     ? textOf(event.cause)
+                    : launch   ? launch->name
+                    : external ? external->name
+                               : program.name);
   fprintf(file, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f",
-          launch     ? "kernel"
+          isWait     ? "wait"
+          : launch   ? "kernel"
           : external ? "external"
                      : "call",
-          getpid(), event.frame * 1000 + event.thread, (event.begin - origin) / 1e3, duration / 1e3);
-  if (launch) {
+          getpid(), event.frame * 1000 + event.thread, (event.begin - origin) / 1e3, event.took / 1e3);
+  if (isWait && launch) {
+    fputs(",\"args\":{\"before\":", file);
+    writeString(file, launch->name);
+    fputc('}', file);
+  } else if (launch) {
     fputs(",\"args\":{\"operators\":", file);
     writeString(file, launch->operators);
     fputs(",\"source\":", file);

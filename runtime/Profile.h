@@ -6,11 +6,24 @@
 
 namespace ptc::runtime {
 
-/// One launch (launch >= 0; behind the launches external calls) or a whole call (launch -1) on one thread.
+/// Why a thread does not work.
+enum class Cause : int32_t {
+  None,    ///< it works
+  Turn,    ///< before the call: enough other calls run (Turns.h)
+  States,  ///< another call has the model's states
+  Calling, ///< the caller, until it has called its workers
+  Arrival, ///< a worker, from then until it runs
+  Tasks,   ///< before a step, for what others are at
+  End      ///< it has found no task any more, and others are at the last ones
+};
+
+/// What one thread did, or what it waited for: a launch (launch >= 0; behind the launches external calls), or the call as
+/// a whole. Of what it did again and again: when first, and how long in all. Times are nanoseconds.
 struct Event {
-  int64_t begin, end;
+  int64_t begin, took;
   int64_t bytes, flops;
   int32_t launch, thread, frame;
+  Cause cause;
 };
 
 /// The events between start and stop.

@@ -1,4 +1,5 @@
 #include "compiler/Diagnostics.h"
+#include "compiler/Threads.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <ctime>
 #include <deque>
+#include <list>
 #include <thread>
 
 using namespace llvm;
@@ -137,12 +139,11 @@ Expected<Measured> measure(Library &library, const Tensors &inputs, const BenchO
     api.activity(library.context, &before);
   double cpu = processorTime();
   start = Clock::now();
-  std::vector<std::thread> threads;
+  std::list<Thread> threads;
   for (Caller &caller : drop_begin(callers))
     threads.emplace_back([&] { caller.run(repeat, options.pause); });
   callers[0].run(repeat, options.pause);
-  for (std::thread &thread : threads)
-    thread.join();
+  threads.clear(); // waits for them
   measured.seconds = millisecondsSince(start) / 1e3;
   cpu = processorTime() - cpu;
   for (Caller &caller : callers) {

@@ -141,7 +141,7 @@ static Expected<StringMap<double>> readProfile(StringRef path) {
       continue;
     if (event.getString("cat") == "call")
       calls.push_back(*begin);
-    else
+    else if (event.getString("cat") != "wait")
       kernels[event.getString("name")->str()].push_back({*begin, *begin + *duration});
   }
   llvm::sort(calls);
