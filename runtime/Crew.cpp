@@ -16,22 +16,42 @@ bool Crew::isWorthSharing(double workNs) const {
 }
 
 Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity)
-    : terms(terms), activity(activity), workNs(workNs), pace(pace), pool(nullptr), begun(0), most(1), haveLeft(0) {
-  activity.calls.fetch_add(1, std::memory_order_relaxed);
+    : terms(terms), activity(activity), workNs(workNs), pace(pace), pool(nullptr), begun(0), usesTeam(false), lost(0),
+      others(kNotWatched), most(1), haveLeft(0) {
+  constexpr int64_t kCallsBetweenLooks = 8; // at the clocks: they take a microsecond
+  int64_t calls = activity.calls.fetch_add(1, std::memory_order_relaxed);
   if (terms.threads <= 1 || !isWorthSharing(workNs))
     return;
-  pool = usesOpenMP() ? nullptr : Pool::get();
+  if (usesOpenMP()) {
+    usesTeam = OpenMP::get().path();
+    begun = now();
+    return;
+  }
+  pool = Pool::get();
   begun = pool ? pool->begin() : now();
+  if (!pool || terms.mode != WaitMode::Adaptive || !OpenMP::get().path() || !pool->isOnlyCall())
+    return;
+  usesTeam = pool->hostTeam.isBetter(begun);
+  if (!usesTeam && (pool->hasHeld(begun) || calls % kCallsBetweenLooks == 0))
+    others = processorTimeOfOthers();
 }
 
 Crew::~Crew() {
   activity.threads.fetch_add(most, std::memory_order_relaxed);
   if (begun == 0)
     return;
-  double measured = static_cast<double>(now() - begun) * most / workNs;
+  int64_t time = now(), wall = time - begun;
+  if (pool && usesTeam && pace > 0)
+    lost = std::max(lost, wall - static_cast<int64_t>(paced(workNs)));
+  double measured = static_cast<double>(wall) * most / workNs;
   pace = pace > 0 ? std::min(pace, measured) : measured;
-  if (pool)
-    pool->end(begun);
+  if (!pool)
+    return;
+  if (usesTeam)
+    pool->hostTeam.noteLoss(lost, time);
+  else if (others != kNotWatched && most == 1)
+    pool->hostTeam.noteOthers(wall, processorTimeOfOthers() - others);
+  pool->end(begun);
 }
 
 void Crew::refill(Team &team, double workNs) {
@@ -48,26 +68,33 @@ static void stay(Member &member, Body body, void *data) {
     member.await(tasks);
 }
 
-static void runWithOpenMP(Body body, void *data, const ThreadTerms &terms) {
+void Crew::runWithTeam(Body body, void *data, int64_t tasks) {
   Team team = {};
-  team.threads = terms.threads;
+  team.threads = most = terms.threads;
   team.callerPatience = 50'000;
   team.body = body;
   team.data = data;
+  struct Shared {
+    Team *team;
+    int64_t tasks, done; ///< when all of them were
+  } shared = {&team, tasks, 0};
   auto enter = [](void *opaque, int32_t thread) {
-    Team &team = *static_cast<Team *>(opaque);
-    Member member = {&team, thread, kFirstStep, nullptr};
-    stay(member, team.body, team.data);
+    auto &shared = *static_cast<Shared *>(opaque);
+    Member member = {shared.team, thread, kFirstStep, nullptr};
+    stay(member, shared.team->body, shared.team->data);
+    if (thread != 0)
+      return;
+    member.await(shared.tasks);
+    shared.done = now();
   };
-  OpenMP::get().parallel(terms.threads, enter, &team);
+  OpenMP::get().parallel(terms.threads, enter, &shared);
+  lost += now() - shared.done;
 }
 
 void Crew::run(Body body, void *data, int64_t tasks, double workNs, bool isLast) {
-  if (begun && usesOpenMP() && OpenMP::get().path()) {
-    most = terms.threads;
-    return runWithOpenMP(body, data, terms);
-  }
-  bool isShared = pool && isWorthSharing(workNs);
+  if (usesTeam && (!pool || isWorthSharing(workNs)))
+    return runWithTeam(body, data, tasks);
+  bool isShared = pool && !usesTeam && isWorthSharing(workNs);
   workNs = paced(workNs);
   Team *team = isShared ? pool->form(terms.threads, terms.processors, workNs, terms.mode) : nullptr;
   Member caller = {team, 0, kFirstStep, nullptr};

@@ -36,13 +36,18 @@ private:
   /// Nanoseconds here of so many estimated ones.
   double paced(double workNs) const { return pace > 0 ? workNs * pace : workNs; }
   bool isWorthSharing(double workNs) const;
+  void runWithTeam(Body body, void *data, int64_t tasks);
 
+  static constexpr int64_t kNotWatched = -1;
   const ThreadTerms &terms;
   Activity &activity;
   double workNs;
   double &pace;
-  Pool *pool;       ///< null: the caller works alone, or with an OpenMP runtime's threads
+  Pool *pool;       ///< null: the caller works alone, or PTC_THREADS says with an OpenMP runtime's threads
   int64_t begun;    ///< 0: the call is too small to be timed
+  bool usesTeam;    ///< of an OpenMP runtime
+  int64_t lost;     ///< by the team: nanoseconds that the caller waited for threads without a task
+  int64_t others;   ///< processor time of the process's other threads when the call began; kNotWatched
   int32_t most;     ///< threads of its largest region
   int32_t haveLeft; ///< workers that have left the region
 };

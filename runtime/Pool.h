@@ -17,6 +17,7 @@
 #pragma once
 
 #include "runtime/Duty.h"
+#include "runtime/HostTeam.h"
 #include "runtime/Turns.h"
 
 #include <pthread.h>
@@ -96,10 +97,15 @@ public:
   static Pool *get();
 
   Turns turns; ///< of all calls in the process
+  HostTeam hostTeam;
 
   /// Brackets of a call that may use workers. `begin` answers its time.
   int64_t begin();
   void end(int64_t begun);
+
+  /// Whether a worker has lost its processor lately; and whether one call runs alone.
+  bool hasHeld(int64_t time) const { return lastHeldUntil.load(std::memory_order_relaxed) > time; }
+  bool isOnlyCall() const { return callers.load(std::memory_order_relaxed) == 1; }
 
   /// A team of up to `threads` threads for a region of so many nanoseconds on one thread; null when the caller works
   /// alone. `processors`: that there are for calls of this kind.
@@ -140,6 +146,7 @@ private:
   Price waking; ///< until a worker that is called from sleep runs
   Price callingAwake; ///< of the caller, for each that it calls from sleep
   std::atomic<int64_t> aloneNs; ///< work of callers that woke nobody since somebody was woken
+  std::atomic<int64_t> lastHeldUntil; ///< of all workers
   std::atomic<int64_t> growAfter; ///< no thread could be started: not before this time again
   std::atomic<int64_t> lastEnd, lastDuration; ///< of a call
   std::atomic<int32_t> inRow; ///< calls that came before the one before them was long over

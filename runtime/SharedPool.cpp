@@ -21,7 +21,7 @@
 namespace ptc::runtime {
 
 /// Of the layout and the meaning of Pool: libraries that differ in it do not share.
-constexpr uint32_t kPoolVersion = 2;
+constexpr uint32_t kPoolVersion = 3;
 
 using GrowPool = void (*)(Pool *pool, int32_t size);
 
@@ -60,6 +60,7 @@ bool PoolStorage::make() {
     return isUnknown;
   }
   grow = [](Pool *pool, int32_t size) { pool->startWorkers(size); };
+  static_cast<Pool *>(memory)->hostTeam.allow();
   __atomic_store_n(&pool, static_cast<Pool *>(memory), __ATOMIC_RELEASE);
   return true;
 }

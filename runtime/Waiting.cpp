@@ -20,6 +20,7 @@ static int64_t read(clockid_t clock) {
 
 int64_t now() { return read(CLOCK_MONOTONIC); }
 int64_t processorTime() { return read(CLOCK_THREAD_CPUTIME_ID); }
+int64_t processorTimeOfOthers() { return read(CLOCK_PROCESS_CPUTIME_ID) - processorTime(); }
 
 void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest) {
   timespec time = {longest / kSecond, longest % kSecond};

@@ -15,8 +15,9 @@ namespace ptc::runtime {
 /// Nanoseconds of a clock that only goes forward.
 int64_t now();
 
-/// Nanoseconds for which the calling thread has had a processor.
+/// Nanoseconds for which the calling thread has had a processor; and all other threads of the process.
 int64_t processorTime();
+int64_t processorTimeOfOthers();
 
 /// Sleeps until woken or for so many nanoseconds, unless the word has changed from `seen`. May return early.
 void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest = INT64_MAX);

@@ -104,6 +104,7 @@ void Pool::hold(Worker &worker, int64_t time) {
   bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < kLeastHoldNs;
   worker.holdNs = isAgain ? std::min(2 * worker.holdNs, kMostHoldNs) : kLeastHoldNs;
   worker.heldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
+  lastHeldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
 }
 
 //===----------------------------------------------------------------------===//
