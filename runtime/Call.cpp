@@ -238,6 +238,8 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
   if (frame.usefulThreads > 1) {
     terms = context.threadTerms();
     terms.threads = std::min(terms.threads, frame.usefulThreads);
+    if (terms.mode == WaitMode::Adaptive)
+      terms.threads = frame.bestThreads(terms.threads);
   }
   if (ptc_status status = frame.reserve(terms.threads, error))
     return status;

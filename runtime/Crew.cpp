@@ -11,17 +11,21 @@ namespace ptc::runtime {
 /// Below this no second thread comes in time, not even one that is awake.
 constexpr double kLeastNs = 15'000;
 
+/// The part of the work that tells the pace of all of it.
+constexpr double kLeastTimed = 1.0 / 64;
+
 bool Crew::isWorthSharing(double workNs) const {
   return terms.mode == WaitMode::Active || paced(workNs) >= kLeastNs;
 }
 
 Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity)
     : terms(terms), activity(activity), workNs(workNs), pace(pace), pool(nullptr), begun(0), usesTeam(false), lost(0),
-      others(kNotWatched), most(1), haveLeft(0) {
+      others(kNotWatched), timesSteps(false), timedNs(0), timedWorkNs(0), most(1), haveLeft(0) {
   constexpr int64_t kCallsBetweenLooks = 8; // at the clocks: they take a microsecond
   int64_t calls = activity.calls.fetch_add(1, std::memory_order_relaxed);
   if (terms.threads <= 1 || !isWorthSharing(workNs))
     return;
+  timesSteps = pace == 0 || calls % kCallsBetweenLooks == 0;
   if (usesOpenMP()) {
     usesTeam = OpenMP::get().path();
     begun = now();
@@ -43,8 +47,14 @@ Crew::~Crew() {
   int64_t time = now(), wall = time - begun;
   if (pool && usesTeam && pace > 0)
     lost = std::max(lost, wall - static_cast<int64_t>(paced(workNs)));
-  double measured = static_cast<double>(wall) * most / workNs;
-  pace = pace > 0 ? std::min(pace, measured) : measured;
+  if (most == 1) {
+    timedNs = static_cast<double>(wall);
+    timedWorkNs = workNs;
+  }
+  if (timedWorkNs > kLeastTimed * workNs) {
+    double measured = timedNs / timedWorkNs;
+    pace = pace > 0 ? std::min(pace, measured) : measured;
+  }
   if (!pool)
     return;
   if (usesTeam)

@@ -18,7 +18,7 @@ struct Activity {
 };
 
 /// Work is estimated in nanoseconds of some core; the pace of a frame, what such a nanosecond takes here on one thread,
-/// is known from its calls: from above, as threads also wait. 0: none has been made.
+/// is what the caller has seen: from above, as it may lose its processor. 0: no call has been made.
 class Crew {
 public:
   Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity);
@@ -31,6 +31,13 @@ public:
 
   /// The caller, between two steps: workers that have fallen asleep are called again if what is left is worth it.
   void refill(Team &team, double workNs);
+
+  /// Whether the caller is to say how long it takes for its part of the work.
+  bool isTimed() const { return timesSteps; }
+  void noteWork(int64_t took, double workNs) {
+    timedNs += took;
+    timedWorkNs += workNs;
+  }
 
 private:
   /// Nanoseconds here of so many estimated ones.
@@ -48,6 +55,8 @@ private:
   bool usesTeam;    ///< of an OpenMP runtime
   int64_t lost;     ///< by the team: nanoseconds that the caller waited for threads without a task
   int64_t others;   ///< processor time of the process's other threads when the call began; kNotWatched
+  bool timesSteps;
+  double timedNs, timedWorkNs; ///< of the caller's part
   int32_t most;     ///< threads of its largest region
   int32_t haveLeft; ///< workers that have left the region
 };

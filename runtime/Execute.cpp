@@ -25,6 +25,7 @@ struct Region {
   int64_t run(Member &member);
   /// The thread's part of a step; how many tasks it has done.
   int64_t runStep(int32_t step, void *const *arguments, ptc_worker &worker, int32_t threads);
+  void takePart(int32_t step, void *const *arguments, ptc_worker &worker, Team &team);
   void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
   void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
   void runCopy(const CopyEntry &copy, int64_t begin, int64_t end);
@@ -111,6 +112,19 @@ int64_t Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker
   return done;
 }
 
+/// The thread's part of a step, counted.
+void Region::takePart(int32_t step, void *const *arguments, ptc_worker &worker, Team &team) {
+  const StepPlan &plan = frame.steps[step];
+  bool isTimed = worker.thread == 0 && crew.isTimed();
+  int64_t started = isTimed ? now() : 0;
+  int64_t done = runStep(step, arguments, worker, team.threads);
+  if (done == 0)
+    return;
+  if (isTimed)
+    crew.noteWork(now() - started, frame.workOf(step, step + 1) * done / plan.tasks);
+  team.add(done, plan.awaited);
+}
+
 int64_t Region::run(Member &member) {
   const Program &program = *frame.program;
   if (member.step == kFirstStep) {
@@ -142,8 +156,7 @@ int64_t Region::run(Member &member) {
       }
       // One that comes late goes on where the others are.
       if (team->done.load(std::memory_order_relaxed) < plan.awaited)
-        if (int64_t done = runStep(i, member.arguments, worker, team->threads))
-          team->add(done, plan.awaited);
+        takePart(i, member.arguments, worker, *team);
     }
     if (i < program.launchCount)
       member.arguments += program.launches[i].argCount;

@@ -226,9 +226,49 @@ void Frame::planSteps(int32_t first) {
   }
   for (; opened < steps.count; ++opened)
     steps[opened].awaited = before;
+  bestOf = 0;
   if (first == 0)
     usefulThreads =
         static_cast<int32_t>(std::clamp<double>(shared / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
+}
+
+/// Estimated nanoseconds of the call on so many threads: each step as long as its largest share, and what it takes until
+/// all have seen that it is done.
+double Frame::timeOn(int32_t threads, double stepPace) const {
+  constexpr double kHandOverNs = 100; // a cache line from one thread to the next
+  double time = 0, before = 0;
+  for (int32_t i = 0; i < steps.count; ++i) {
+    const StepPlan &step = steps[i];
+    double work = (step.workAfter - before) * stepPace;
+    before = step.workAfter;
+    int64_t shares = std::max<int64_t>(std::min<int64_t>({step.shares, threads, step.tasks}), 1);
+    int64_t largest = (step.tasks + shares - 1) / shares;
+    time += step.tasks > 0 ? work * largest / step.tasks : 0;
+    time += step.barrierBefore ? kHandOverNs * threads : 0;
+  }
+  return time;
+}
+
+int32_t Frame::bestThreads(int32_t most) {
+  constexpr double kLeastUse = 0.25; // of threads more: the part of their time in which they have something to do
+  constexpr double kSamePace = 0.8;
+  if (most <= 2 || pace == 0)
+    return most;
+  if (bestOf == most && pace > kSamePace * bestPace)
+    return bestFound;
+  bestOf = most;
+  bestPace = pace;
+  bestFound = 2;
+  double best = timeOn(2, pace);
+  for (int32_t threads = 2; threads < most;) {
+    threads = std::min(threads + std::max(threads / 4, 1), most);
+    double time = timeOn(threads, pace);
+    if (time >= best * (1 - kLeastUse * (1 - static_cast<double>(bestFound) / threads)))
+      continue;
+    best = time;
+    bestFound = threads;
+  }
+  return bestFound;
 }
 
 ptc_status Frame::reserve(int32_t threads, Error &error) {

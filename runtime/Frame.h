@@ -71,6 +71,10 @@ struct Frame {
 
   double pace; ///< what an estimated nanosecond takes on one thread (Crew.h); 0: not known
 
+  /// How many of so many threads the call is best cut for: fewer than would have something to do, where handing the work
+  /// over takes longer than they save.
+  int32_t bestThreads(int32_t most);
+
   /// For the call of a function of the caller's: as many as the largest has.
   Array<DLTensor> externalTensors;
   Array<DLTensor *> externalPointers;
@@ -107,6 +111,11 @@ struct Frame {
   void trim();
 
 private:
+  /// What bestThreads has found, and for what.
+  int32_t bestFound, bestOf;
+  double bestPace;
+
+  double timeOn(int32_t threads, double stepPace) const;
   bool isPlannedFor(const int64_t *newSymbols) const;
   ptc_status planArenaOffsets(Error &error);
   /// The steps from `first`, which a region begins with.

@@ -27,11 +27,11 @@ from ptc import _abi as abi  # noqa: E402
 FOLDER = Path(tempfile.mkdtemp())
 
 
-def load(name: str) -> ptc.Model:
+def load(name: str, **options: object) -> ptc.Model:
     path = FOLDER / f"{name}.so"
     if not path.exists():
         subprocess.run([MAKE_MODEL, name, path], check=True)
-    return ptc.load(path)
+    return ptc.load(path, **options)
 
 
 def affine(x: np.ndarray) -> np.ndarray:
@@ -252,6 +252,16 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(len({name for name in loaded if "libgomp" in name or "libomp" in name}), 1, loaded)
         torch.set_num_threads(1)
         self.assertEqual(self.model.threads, 1)
+
+    def test_beside_torchs_threads(self) -> None:
+        """Calls in turns with operators of torch, whose threads go on spinning for a while."""
+        model, x = load("neighbours"), np.arange(200_000)
+        expected, = load("neighbours", threads=1)(x)
+        matrix = torch.ones(256, 256)
+        torch.set_num_threads(2)
+        for _ in range(200):
+            self.assertEqual(torch.mm(matrix, matrix)[0, 0], 256)
+            np.testing.assert_array_equal(model(x)[0], expected)
 
     def test_waiting(self) -> None:
         model = ptc.load(FOLDER / "affine.so", threads=2, waiting="active")
