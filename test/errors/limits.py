@@ -33,9 +33,11 @@ def find_problem(command, limits, output, user=None):
     stderr = done.stderr.decode(errors="replace")
     if done.returncode == 0 and output.exists():
         return None
-    is_loader = done.returncode == 127 and "error while loading shared libraries" in stderr
     is_line = done.returncode == 1 and len(stderr.splitlines()) == 1 and stderr.startswith("ptc: error: ")
-    if is_loader or (is_line and not output.exists()):
+    if is_line and not output.exists():
+        return None
+    # Where nothing of ptc starts, the kernel or the loader has ended it.
+    if subprocess.run([command[0], "--version"], capture_output=True, preexec_fn=limit).returncode:
         return None
     return f"{where}: exit status {done.returncode}, output {'is there' if output.exists() else 'is not there'}: {stderr[:300]!r}"
 
