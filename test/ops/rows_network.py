@@ -57,6 +57,8 @@ normalization = [
     op("instance_norm.statistics", instance_norm_with_statistics, x(2, 4, 5), x(4), x(4, low=0.5)),
     op("instance_norm", lambda a, w: F.instance_norm(a, weight=w), x(2, 4, 5), x(4)),
     op("rms_norm", lambda a, w: F.rms_norm(a, (8,), w), x(3, 8), x(8)),
+    op("rms_norm.bf16", lambda a: F.rms_norm(a, (8,)), x(3, 8, dtype=torch.bfloat16, low=-0.01, high=0.01)),
+    op("rms_norm.half", lambda a: F.rms_norm(a, (8,)), x(3, 8, dtype=torch.float16, low=-0.01, high=0.01)),
     op("local_response_norm", lambda a: F.local_response_norm(a, 3), x(2, 5, 4, 4)),
 ]
 

@@ -40,7 +40,7 @@ static T repeatHeads(B &b, T keys, T queries) {
   return b.reshape(b.expand(b.unsqueeze(keys, heads + 1), grown), sizes);
 }
 
-/// With the weights written out: some are dropped, or there is no kernel for so many features as a call decides.
+/// With the weights written out: some are dropped, or there is no kernel for so many features as a call decides, or none.
 static T attendByParts(B &b, T q, T k, T v, OptT mask, T scale, const Options &options) {
   T scores = b.matmul(q, b.transpose(repeatHeads(b, k, q), -2, -1)) * scale;
   Shape sizes = scores.sizes();
@@ -59,10 +59,11 @@ static T attendByParts(B &b, T q, T k, T v, OptT mask, T scale, const Options &o
 }
 
 static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
-  auto features = getConstant(q.size(-1));
+  auto features = getConstant(q.size(-1)), valueFeatures = getConstant(v.size(-1));
+  // Scores of no features are 0, which no scale may make NaN.
   T scale = options.scale ? T(*options.scale)
-            : features    ? T(1 / std::sqrt(double(*features)))
-                          : b.rsqrt(b.tensor(T(q.size(-1)), b.f32()));
+            : features    ? T(1 / std::sqrt(std::max(1.0, double(*features))))
+                          : b.rsqrt(b.maximum(b.tensor(T(q.size(-1)), b.f32()), 1.0));
   while (q.rank() < std::max<int64_t>(std::max(k.rank(), v.rank()), 3))
     q = b.unsqueeze(q, 0);
   Shape sizes = q.sizes();
@@ -77,7 +78,7 @@ static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
   T result;
   if (options.dropout != 0)
     result = attendByParts(b, q, k, v, mask, scale, options);
-  else if (features && getConstant(v.size(-1)))
+  else if (features.value_or(0) && valueFeatures.value_or(0))
     result = b.attention(q, k, v, mask, scale.real(), options.isCausal);
   else // sums and scores of half types in float32, as the kernel has them
     result = b.to(attendByParts(b, b.toOpmath(q), b.toOpmath(k), b.toOpmath(v), mask, scale, options), q.dtype());

@@ -163,7 +163,7 @@ static TList groupNorm(B &b, T x, OptT weight, OptT bias, int64_t groups, double
 }
 
 static TList rmsNorm(B &b, T x, size_t normalised, OptT weight, std::optional<double> eps) {
-  double small = eps ? *eps : epsilon(b.declaredType());
+  double small = eps ? *eps : epsilon(x.dtype()); // of the type it is computed in: a half type's is float32's
   T scale = b.rsqrt(b.mean(b.square(x), lastDims(x, normalised), true) + small);
   T y = x * scale;
   return {weight ? y * *weight : y, scale};
