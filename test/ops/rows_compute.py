@@ -123,7 +123,10 @@ contractions = [
     op("tensordot.one", lambda a, b: torch.tensordot(a, b, ([0, 1], [2, 0])), x(1, 1, 1), x(2, 1, 3)),
     op("_trilinear", lambda a, b, c: torch.ops.aten._trilinear(a, b, c, [1, 3], [0], [1, 2], [2, 3]),
        x(4, 3), x(2, 3, 5), x(4, 5)),  # fmt: skip
+    op("_trilinear.bf16", lambda a, b, c: torch.ops.aten._trilinear(a, b, c, [1, 3], [0], [1, 2], [2, 3]),
+       *(x(*sizes, dtype=torch.bfloat16) for sizes in ((40, 8), (8, 8, 8), (40, 8)))),
     op("bilinear", F.bilinear, x(4, 3), x(4, 5), x(2, 3, 5), x(2)),
+    op("bilinear.bf16", F.bilinear, *(x(*sizes, dtype=torch.bfloat16) for sizes in ((40, 8), (40, 8), (8, 8, 8), (8,)))),
     op("matrix_power", lambda a: torch.linalg.matrix_power(a, 3), x(4, 4)),
     op("attention.written_out", written_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), first_row),
     op("attention.written_out.added", lambda q, k, v, m: torch.softmax(q @ k.mT * 0.3 + m, -1) @ v,

@@ -47,6 +47,11 @@ reads = [
          torch.segment_reduce(a, kind, lengths=torch.tensor([2, 0, 5])),
          torch.segment_reduce(a, kind, offsets=torch.tensor([0, 3, 7]), initial=1)), x(7, 3))
       for kind in ("sum", "mean", "prod", "max", "min")),
+    op("segment_reduce.bf16", lambda a: tuple(torch.segment_reduce(a, kind, lengths=torch.tensor([9, 0, 11])) for kind in ("sum", "mean", "prod")),
+       x(20, 30, dtype=torch.bfloat16)),
+    op("segment_reduce.axis", lambda a: (
+         torch.segment_reduce(a, "max", lengths=torch.tensor([[2, 0, 5], [3, 4, 0]]), axis=1),
+         torch.segment_reduce(a, "mean", offsets=torch.tensor([[1, 3, 6], [0, 0, 7]]), axis=1, initial=2)), x(2, 7, 3)),
     op("isin", lambda a, b: torch.isin(a, b), ints(9), ints(3)),
     op("masked_scatter", lambda a, m, s: a.masked_scatter(m, s), x(3, 4), bools(3, 4), x(12)),
 ]

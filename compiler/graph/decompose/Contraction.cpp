@@ -90,19 +90,26 @@ static void addGeneral(Table &t) {
     }
     return b.contract(x, y, {}, {}, xDims, yDims);
   });
-  t.def("_trilinear", [](B &b, T x, T y, T z, Dims xOnes, Dims yOnes, Dims zOnes, Dims summed, Any) {
+  t.opmath("_trilinear", [](B &b, T x, T y, T z, Dims xOnes, Dims yOnes, Dims zOnes, Dims summed, Any) {
     auto expanded = [&](T value, Dims ones) {
       llvm::sort(ones);
       for (int64_t dim : ones)
         value = b.unsqueeze(value, dim);
       return value;
     };
-    return b.sum(expanded(x, xOnes) * expanded(y, yOnes) * expanded(z, zOnes), summed);
+    // What z does not see is summed first, and rounded, as in PyTorch.
+    Dims unseen;
+    for (int64_t dim : summed)
+      if (llvm::is_contained(zOnes, dim))
+        unseen.push_back(dim);
+    T product = expanded(x, xOnes) * expanded(y, yOnes);
+    product = b.step(unseen.empty() ? product : b.sum(product, unseen, true));
+    return b.sum(product * expanded(z, zOnes), summed);
   });
   t.def("bilinear", [](B &b, T x, T y, T w, OptT bias) {
-    // [..., i] x [o, i, j] -> [..., o, j], then with y over j.
-    T rows = b.contract(x, w, {}, {}, {-1}, {1});
-    T product = b.sum(rows * b.unsqueeze(y, -2), {-1});
+    // [..., i] x [o, i, j] -> [..., o, j], then with y over j; PyTorch rounds what each of the two products gives.
+    T rows = b.step(b.contract(x, w, {}, {}, {-1}, {1}));
+    T product = b.step(b.sum(rows * b.unsqueeze(y, -2), {-1}));
     return bias ? product + *bias : product;
   });
   t.def("einsum", [](B &b, Str equation, TList operands, Any) { return einsum(b, equation, operands); });

@@ -1,5 +1,6 @@
 //===- Histogram.cpp - counting by bins, reducing by segments -------------===//
 
+#include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Table.h"
 
 #include <limits>
@@ -139,54 +140,45 @@ static void addHistograms(Table &t) {
 // Segments
 //===----------------------------------------------------------------------===//
 
-/// Reduces x along `axis` from offsets[s] to offsets[s + 1]. Dimensions before the
-/// axis number independent rows of offsets.
-static T reduceSegments(B &b, T x, Str reduce, T start, T end, int64_t axis, OptT initial) {
-  Shape domain = x.sizes(); // lead..., segments, n, rest...
-  domain.insert(domain.begin() + axis, start.size(axis));
-  Dims rows;
-  for (int64_t d = 0; d <= axis; ++d)
-    rows.push_back(d);
-  Shape window(domain.begin(), domain.begin() + axis + 2);
-  T place = b.iota(window, axis + 1, b.i64());
-  T inside = (place >= b.broadcastInDim(start, window, rows)) & (place < b.broadcastInDim(end, window, rows));
-  rows.push_back(axis + 1);
-  inside = b.broadcastInDim(inside, domain, rows);
-  T values = b.expand(b.unsqueeze(x, axis), domain);
+/// Reduces x along `axis` from bounds[s] to bounds[s + 1], one element after the other in x's type, as PyTorch does.
+/// Dimensions before the axis number independent rows of bounds.
+static T reduceSegments(B &b, T x, Str reduce, T bounds, int64_t axis, OptT initial) {
+  AffineExpr n = x.size(axis), count = bounds.size(axis) - 1;
+  // Segment 0 is what lies before the first bound, the last one what lies behind the last: neither is asked for.
+  Shape starts = bounds.sizes(), segments = x.sizes();
+  starts[axis] = n + 1;
+  segments[axis] = count + 2;
+  T counts = b.scatter(b.full(starts, 0, b.i64()), b.full(bounds.sizes(), 1, b.i64()),
+                       elementIndices(b, bounds, axis), b.dims(bounds, {}), "sum");
+  T segment = b.slice(b.scan("sum", counts, axis), axis, b.size(0), n);
   bool isMean = reduce == "mean";
   llvm::StringRef kind = reduce == "sum" || isMean ? "sum" : reduce;
-  T neutral = kind == "sum"    ? T(0.0)
-              : kind == "prod" ? T(1.0)
-              : kind == "max"  ? lowerLimit(x.dtype())
-                               : upperLimit(x.dtype());
-  T result = b.reduce(kind, b.where(inside, values, neutral), {axis + 1}, false);
-  if (initial)
-    result = kind == "sum"    ? result + *initial
-             : kind == "prod" ? result * *initial
-             : kind == "max"  ? b.maximum(result, *initial)
-                              : b.minimum(result, *initial);
+  T start = initial         ? *initial
+            : kind == "sum"  ? T(0.0)
+            : kind == "prod" ? T(1.0)
+            : kind == "max"  ? lowerLimit(x.dtype())
+                             : upperLimit(x.dtype());
+  T all = b.scatter(b.full(segments, start, x.dtype()), x, elementIndices(b, segment, axis), b.dims(segment, {}), kind);
+  T result = b.slice(all, axis, b.size(1), count + 1);
   if (!isMean)
     return result;
-  Dims lead(rows.begin(), rows.end() - 1);
-  T count = b.broadcastInDim(b.to(end - start, x.dtype()), result.sizes(), lead);
-  return initial ? b.where(count > 0.0, result / count, result) : result / count;
+  T ends = b.slice(bounds, axis, b.size(1), count + 1), lengths = ends - b.slice(bounds, axis, b.size(0), count);
+  T length = b.broadcastInDim(b.to(lengths, x.dtype()), result.sizes(), b.dims(lengths, {}));
+  return initial ? b.where(length > 0.0, result / length, result) : result / length;
 }
 
 static void addSegments(Table &t) {
-  t.opmath("segment_reduce", [](B &b, T x, Str reduce, OptT lengths, OptT indices, OptT offsets, int64_t axis, bool,
-                                OptT initial) {
+  t.def("segment_reduce", [](B &b, T x, Str reduce, OptT lengths, OptT indices, OptT offsets, int64_t axis, bool,
+                             OptT initial) {
     axis = b.dim(x, axis);
     if (lengths) {
-      T end = b.scan("sum", b.to(*lengths, b.i64()), axis);
-      return reduceSegments(b, x, reduce, end - b.to(*lengths, b.i64()), end, axis, initial);
+      T ends = b.scan("sum", b.to(*lengths, b.i64()), axis);
+      return reduceSegments(b, x, reduce, b.padDim(ends, axis, b.size(1), b.size(0), 0), axis, initial);
     }
     if (!offsets)
       return b.unsupported(indices ? "segments by 'indices' are not supported"
                                    : "'lengths' or 'offsets' must be given");
-    T bounds = b.to(*offsets, b.i64());
-    AffineExpr n = bounds.size(axis);
-    return reduceSegments(b, x, reduce, b.slice(bounds, axis, b.size(0), n - 1), b.slice(bounds, axis, b.size(1), n),
-                          axis, initial);
+    return reduceSegments(b, x, reduce, b.to(*offsets, b.i64()), axis, initial);
   });
 }
 

@@ -91,10 +91,13 @@ static std::optional<T> repeat(B &b, T x, const Axis &axis) {
   return b.reshape(b.expand(b.unsqueeze(x, axis.dim + 1), grown), joined);
 }
 
+/// PyTorch keeps the weights in x's type, but for the two-dimensional kernel that it has for last channels.
 static T linear(B &b, T x, const Axis &axis, T source) {
   T low = b.floor(source), index = b.to(low, b.i64());
-  T weight = alongAxis(b, x, axis, b.clamp(source - low, T(0.0), T(1.0)));
-  return readAt(b, x, axis, index) * (1.0 - weight) + readAt(b, x, axis, index + 1) * weight;
+  auto kept = [&](T weight) { return x.rank() == 4 ? weight : b.step(weight); };
+  T next = kept(b.clamp(source - low, T(0.0), T(1.0))), first = kept(1.0 - next);
+  return readAt(b, x, axis, index) * alongAxis(b, x, axis, first) +
+         readAt(b, x, axis, index + 1) * alongAxis(b, x, axis, next);
 }
 
 std::array<T, 4> cubicWeights(T t) {
@@ -110,8 +113,7 @@ static T cubic(B &b, T x, const Axis &axis, T source) {
   auto weights = cubicWeights(source - low);
   T sum;
   for (int k = 0; k < 4; ++k) {
-    T weight = isHalf(b.declaredType()) ? b.to(b.to(weights[k], b.declaredType()), x.dtype()) : weights[k];
-    T term = readAt(b, x, axis, index + (k - 1)) * alongAxis(b, x, axis, weight);
+    T term = readAt(b, x, axis, index + (k - 1)) * alongAxis(b, x, axis, b.step(weights[k]));
     sum = sum ? sum + term : term;
   }
   return sum;
