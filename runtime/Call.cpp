@@ -60,14 +60,14 @@ private:
 constexpr int32_t kMaxSymbols = 256;
 
 /// Takes a frame's plan from the inputs' sizes; all checks of inputs are here.
-static ptc_status bind(Frame &frame, InputList inputs, Error &error) {
+static ptc_status bind(Frame &frame, InputList inputs, int64_t room, Error &error) {
   const Program &program = *frame.program;
   int64_t symbols[kMaxSymbols] = {};
   if (program.symbolCount > kMaxSymbols)
     return error.set(PTC_UNSUPPORTED, "the model has more than %d symbols", kMaxSymbols);
   if (ptc_status status = bindSymbols(program, inputs.tensors, inputs.count, symbols, error))
     return status;
-  if (ptc_status status = frame.plan(symbols, error))
+  if (ptc_status status = frame.plan(symbols, room, error))
     return status;
   return checkSizes(program, inputs.tensors, frame.symbols.data, frame.values.data, error);
 }
@@ -255,6 +255,20 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
   return PTC_OK;
 }
 
+/// Calls `attempt(room)` until there is room for the sizes that data decide. Only calls that succeed are remembered: what
+/// does not fit into memory must not stand in the way of others.
+template <class Attempt> static ptc_status withRoom(ptc_context &context, Frame &frame, Attempt attempt) {
+  int64_t known = context.room(), room = known;
+  ptc_status status = attempt(room);
+  while (status != PTC_OK && frame.lacking > room) {
+    room = frame.lacking + std::min(frame.lacking / 4, INT64_MAX - frame.lacking); // the next may need a little more
+    status = attempt(room);
+  }
+  if (status == PTC_OK && room > known)
+    context.keepRoom(room);
+  return status;
+}
+
 static ptc_status checkOutputCount(const Program &program, const void *outputs, int32_t count, Error &error) {
   if (count == program.outputCount && (count == 0 || outputs))
     return PTC_OK;
@@ -269,13 +283,17 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
     return status;
-  if (ptc_status status = bind(*frame, inputs, error))
-    return status;
-  for (int32_t i = 0; i < outputCount; ++i)
-    if (ptc_status status =
-            checkTensor(program.outputs[i], "output", i, outputs[i], frame->values.data, error))
+  return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
+    if (ptc_status status = bind(*frame, inputs, room, error))
       return status;
-  return run(context, *frame, inputs, outputs, turn, error);
+    for (int32_t i = 0; i < outputCount; ++i)
+      if (ptc_status status =
+              checkTensor(program.outputs[i], "output", i, outputs[i], frame->values.data, error)) {
+        context.keepRoom(room); // which output_shape tells
+        return status;
+      }
+    return run(context, *frame, inputs, outputs, turn, error);
+  });
 }
 
 ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **outputs, int32_t outputCount,
@@ -289,25 +307,26 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
     return status;
-  if (ptc_status status = bind(*frame, inputs, error))
+  return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
+    if (ptc_status status = bind(*frame, inputs, room, error))
+      return status;
+    // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
+    ptc_status status = PTC_OK;
+    for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i) {
+      outputs[i] = createTensor(program.outputs[i], frame->values.data);
+      if (!outputs[i])
+        status = error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", program.outputs[i].name, i);
+    }
+    static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
+    if (status == PTC_OK)
+      status = run(context, *frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
+    for (int32_t i = 0; i < outputCount && status != PTC_OK; ++i) {
+      if (outputs[i])
+        outputs[i]->deleter(outputs[i]);
+      outputs[i] = nullptr;
+    }
     return status;
-
-  // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
-  ptc_status status = PTC_OK;
-  for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i) {
-    outputs[i] = createTensor(program.outputs[i], frame->values.data);
-    if (!outputs[i])
-      status = error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", program.outputs[i].name, i);
-  }
-  static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
-  if (status == PTC_OK)
-    status = run(context, *frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
-  for (int32_t i = 0; i < outputCount && status != PTC_OK; ++i) {
-    if (outputs[i])
-      outputs[i]->deleter(outputs[i]);
-    outputs[i] = nullptr;
-  }
-  return status;
+  });
 }
 
 ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, int64_t *shape, int32_t ndim,
@@ -322,7 +341,7 @@ ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, i
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
-  if (ptc_status status = bind(*frame, inputs, error))
+  if (ptc_status status = bind(*frame, inputs, context.room(), error))
     return status;
   for (int32_t d = 0; d < ndim; ++d)
     shape[d] = frame->values[entry.dims[d].size];

@@ -3,6 +3,8 @@
 
 #include "runtime/Execute.h"
 
+#include <algorithm>
+
 /// Zeroed memory is a valid one, but for what create() sets.
 struct ptc_context {
   using Program = ptc::runtime::Program;
@@ -39,7 +41,13 @@ struct ptc_context {
 
   ptc::runtime::Activity activity;
 
+  /// What symbols that data decide and nothing bounds may be, so that calls like those before need not start over.
+  int64_t room() const { return std::max(__atomic_load_n(&knownRoom, __ATOMIC_RELAXED), kFirstRoom); }
+  void keepRoom(int64_t room) { __atomic_store_n(&knownRoom, room, __ATOMIC_RELAXED); }
+
 private:
+  static constexpr int64_t kFirstRoom = 1024;
+  int64_t knownRoom;
   ptc::runtime::Mutex frameMutex; ///< guards the five below
   Frame *freeFrames;
   int32_t frameCount;

@@ -85,7 +85,8 @@ bool Frame::isPlannedFor(const int64_t *newSymbols) const {
   return isPlanned;
 }
 
-ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
+ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
+  lacking = 0;
   if (isPlannedFor(newSymbols))
     return PTC_OK;
   isPlanned = false;
@@ -94,8 +95,10 @@ ptc_status Frame::plan(const int64_t *newSymbols, Error &error) {
   for (int32_t i = 0; i <= program->settleCount; ++i) {
     if (!program->evaluate(symbols.data, values.data))
       return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
-    if (i < program->settleCount)
-      symbols[program->settles[i].symbol] = values[program->settles[i].most];
+    if (i < program->settleCount) {
+      const SettleEntry &settle = program->settles[i];
+      symbols[settle.symbol] = settle.most >= 0 ? values[settle.most] : std::max(room, program->symbols[settle.symbol].min);
+    }
   }
   if (program->settleCount)
     memcpy(planned.data, values.data, program->valueCount * sizeof(int64_t));
@@ -116,6 +119,11 @@ ptc_status Frame::settle(const SettleEntry &settle, Error &error) {
   if (!isOpen(symbol.min, symbol.max))
     most = std::min(most, symbol.max);
   memcpy(&value, addresses[settle.buffer], sizeof(value));
+  if (settle.most < 0 && value > most) {
+    lacking = value;
+    return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), for which there is no room",
+                     static_cast<long long>(value), symbol.name);
+  }
   if (value < symbol.min || value > most)
     return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), but the model allows %lld..%lld",
                      static_cast<long long>(value), symbol.name, static_cast<long long>(symbol.min),

@@ -53,6 +53,7 @@ struct Frame {
   Array<int64_t> offsets; ///< of arena buffers
   Array<StepPlan> steps; ///< launches, then copies
   int64_t arenaBytes, scratchBytes;
+  int64_t lacking; ///< how much room the symbol needs for lack of which `settle` has failed; else 0
 
   Block arena, staging;
   Block scratch; ///< one piece of scratchBytes for each thread
@@ -86,11 +87,11 @@ struct Frame {
   static void destroy(Frame *frame);
 
   /// Evaluates all sizes and plans the arena for the symbols' values, unless that is what the frame is
-  /// planned for already.
-  ptc_status plan(const int64_t *newSymbols, Error &error);
+  /// planned for already. A symbol that data decide and nothing bounds is `room`.
+  ptc_status plan(const int64_t *newSymbols, int64_t room, Error &error);
 
   /// Gives the symbol of `settle` the value that the launches so far have computed, and plans the steps behind anew.
-  /// PTC_MISMATCH when it is not in its range.
+  /// PTC_MISMATCH when it is not in its range, or larger than the room that it has.
   ptc_status settle(const SettleEntry &settle, Error &error);
 
   /// Makes the arena as large as planned, and scratch and claims for the threads.

@@ -111,7 +111,7 @@ struct GuardEntry {
 };
 
 /// A symbol that data decide: before launch `launch` it takes the value (an i64) that lies in `buffer`. Until then
-/// it is `most`, by which memory is planned.
+/// it is `most`, by which memory is planned, or, where that is -1, the frame's room (Frame::plan).
 struct SettleEntry {
   int32_t symbol, buffer, launch;
   ValueId most;

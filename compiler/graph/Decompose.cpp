@@ -165,22 +165,40 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       if (randomState)
         function.setResultAttr(results.size() - 1, "ptc.writes_state",
                                StringAttr::get(&getContext(), runtime::kRandomState));
-      returnSizes(function, scope.defined);
+      failed |= !returnSizes(function, scope.defined);
     }
     if (failed)
       signalPassFailure();
   }
 
   /// Sizes that data decide are results with a role of their own.
-  void returnSizes(func::FuncOp function, ArrayRef<decompose::DefinedSize> sizes) {
+  bool returnSizes(func::FuncOp function, ArrayRef<decompose::DefinedSize> sizes) {
     Operation *end = function.getBody().front().getTerminator();
+    auto isEndless = [](const decompose::DefinedSize &size) { return !size.most; };
+    if (auto endless = llvm::find_if(sizes, isEndless); endless != sizes.end() && !mayStartOver(function)) {
+      auto diagnostic = mlir::emitError(endless->where)
+                        << "the data decide a size that has no upper bound, and a call that lacks room for it cannot start "
+                           "over where states or inputs are written or functions of the caller's are called";
+      diagnostic.attachNote() << "give a bound by torch._check";
+      return false;
+    }
     for (const decompose::DefinedSize &size : sizes) {
       unsigned place = end->getNumOperands();
       end->insertOperands(place, size.value);
       function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), end->getOperandTypes()));
       function.setResultAttr(place, "ptc.defines", IntegerAttr::get(IntegerType::get(&getContext(), 64), size.symbol));
-      function.setResultAttr(place, "ptc.most", makeSizeAttr(size.most));
+      if (size.most)
+        function.setResultAttr(place, "ptc.most", makeSizeAttr(size.most));
     }
+    return true;
+  }
+
+  /// Whether what a call has done until it fails leaves no trace.
+  static bool mayStartOver(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, "ptc.writes_state") || function.getResultAttr(i, "ptc.writes_input"))
+        return false;
+    return !function.walk([](control::ExternalOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   Value addRandomArgument(func::FuncOp function) {

@@ -370,12 +370,32 @@ void Functionalizer::returnWrites() {
   }
 }
 
+/// Whether sizes elsewhere may follow from what the operation computes: it binds one, or has one that its operands lack.
+static bool mayDecideSizes(Operation &op) {
+  auto hasSize = [](ValueRange values, auto test) {
+    return llvm::any_of(values.getTypes(), [&](Type type) {
+      return llvm::isa<RankedTensorType>(type) && llvm::any_of(getShape(type), test);
+    });
+  };
+  auto isNew = [&](AffineExpr size) {
+    bool isFound = false;
+    size.walk([&](AffineExpr part) {
+      auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part);
+      isFound |= symbol && !hasSize(op.getOperands(), [&](AffineExpr known) {
+        return known.isFunctionOfSymbol(symbol.getPosition());
+      });
+    });
+    return isFound;
+  };
+  return op.hasAttr("ptc.binds") || op.hasAttr("ptc.equals") || hasSize(op.getResults(), isNew);
+}
+
 /// Views that only served writes, and what nobody reads.
 void Functionalizer::eraseDead() {
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (op.use_empty() && op.getNumResults() && AtenOp::isKnown(&op))
+    if (op.use_empty() && op.getNumResults() && AtenOp::isKnown(&op) && !mayDecideSizes(op))
       op.erase();
 }
 

@@ -17,6 +17,7 @@ from harness import Failed, compare, ptc
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.export import Dim
+from torch.utils._pytree import tree_leaves
 
 
 class Function(nn.Module):
@@ -85,6 +86,22 @@ def endless(n: Tensor) -> Tensor:
     return torch.ones(k) * 2
 
 
+def endless_update(x: Tensor, n: Tensor) -> Tensor:
+    x.add_(1)
+    return endless(n)
+
+
+def repeated(x: Tensor, n: Tensor) -> tuple[Tensor, ...]:
+    """Sizes that follow from two counts without a bound."""
+    return torch.repeat_interleave(x, n, 0) * 2, torch.bincount(n, minlength=3), torch.bincount(n, n), torch.bincount(n, x)
+
+
+def unread(x: Tensor) -> Tensor:
+    """Nobody reads the operation that decides a size."""
+    x.add_(1)
+    return torch.zeros(x.nonzero().shape[0]) + 2
+
+
 def vector(*numbers: float) -> Tensor:
     return torch.tensor(numbers)
 
@@ -107,8 +124,13 @@ ROWS = [
     Row("a-range", between, [(vector(0, 1, 2, 0, 0),), (vector(1, 1, 1, 1, 0),)],
         [(vector(1, 1, 1, 1, 1),), (vector(0, 0, 1, 0, 0),)], ["the data decide a size of ", "2..4"]),
     Row("not-one", squeezed, [(vector(1, 2, 0, 3),), (vector(0, 1, 0, 1),)], [(vector(0, 1, 0, 0),)], ["!= 1"]),
-    Row("without-a-bound", endless, [(integer(3),)], [], ["data_sizes.py:", "has no upper bound", "torch._check"],
-        compile=True),
+    Row("without-a-bound", endless, [(integer(3),), (integer(100_000),), (integer(0),)], [(integer(-1),)],
+        ["the data decide a size of -1"]),
+    Row("repeated", repeated, [(vector(1, 2, 3), torch.tensor([2, 0, 1])), (vector(4, 5, 6), torch.tensor([9, 3000, 7000]))],
+        [], []),
+    Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
+    Row("without-a-bound-and-with-an-update", endless_update, [(vector(1, 2), integer(3))], [],
+        ["data_sizes.py:", "no upper bound", "torch._check"], compile=True),
 ]  # fmt: skip
 
 
@@ -139,7 +161,9 @@ def check(program: Path, row: Row, folder: Path) -> None:
             expect(row.words, refused(program, "run", library, *files))
         else:
             ptc(program, "run", library, *files)
-            compare(0, load_file(folder / "out.safetensors")["0"], module(*args), 0)
+            answers = load_file(folder / "out.safetensors")
+            for i, expected in enumerate(tree_leaves(module(*args))):
+                compare(i, answers[str(i)], expected, 0)
 
 
 def main() -> int:

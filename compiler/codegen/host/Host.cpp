@@ -294,7 +294,7 @@ llvm::Expected<Constant *> TableWriter::write() {
   });
   Constant *settles = table(spec.settles, "settles", [&](const SettleSpec &settle) {
     return c.record<runtime::SettleEntry>(
-        {c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch), value(settle.most)});
+        {c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch), settle.most ? value(settle.most) : c.i32(-1)});
   });
   Constant *controls = table(spec.controls, "controls", [&](const ControlSpec &control) {
     std::vector<Constant *> buffers;

@@ -79,7 +79,8 @@ struct CopySpec {
 };
 
 /// A symbol whose value the launches before `launch` compute into a buffer (an i64). Until then it stands for `most`,
-/// which it must not exceed, so that all memory is planned when a call begins.
+/// which it must not exceed, so that all memory is planned when a call begins. Without `most` it has as much room as
+/// calls before needed, and one that needs more starts over.
 struct SettleSpec {
   int64_t symbol, buffer, launch;
   mlir::AffineExpr most;

@@ -67,10 +67,10 @@ Error verifySpec(const ProgramSpec &spec) {
     if (copy.from < 0 || copy.from >= buffers || copy.to < 0 || copy.to >= buffers)
       return fail("a copy has no buffer");
   for (const SettleSpec &settle : spec.settles)
-    if (settle.buffer < 0 || settle.buffer >= buffers || settle.launch < 0 || !settle.most ||
+    if (settle.buffer < 0 || settle.buffer >= buffers || settle.launch < 0 ||
         settle.launch > static_cast<int64_t>(spec.launches.size()) || settle.symbol < 0 ||
         settle.symbol >= static_cast<int64_t>(spec.symbols.size()))
-      return fail("a size that data decide has no symbol, buffer, bound or launch");
+      return fail("a size that data decide has no symbol, buffer or launch");
   int64_t controls = spec.controls.size(), launches = spec.launches.size(), before = 0;
   for (const ControlSpec &control : spec.controls) {
     bool isFine = control.launch >= before && control.launch <= launches && control.condition < buffers &&

@@ -37,6 +37,9 @@ bool B::hasDeclared(unsigned i) const {
   return i < op->getNumResults() && isa<RankedTensorType>(op->getResult(i).getType());
 }
 bool B::isUsed(unsigned i) const { return i < op->getNumResults() && !op->getResult(i).use_empty(); }
+bool B::isOnlyReturned(unsigned i) const {
+  return llvm::all_of(op->getResult(i).getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+}
 Type B::declaredType(unsigned i) const { return cast<RankedTensorType>(op->getResult(i).getType()).getElementType(); }
 
 static bool mayBeEqual(AffineExpr a, AffineExpr b) {

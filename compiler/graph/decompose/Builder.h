@@ -27,7 +27,8 @@ using DimsRef = llvm::ArrayRef<int64_t>;
 struct DefinedSize {
   unsigned symbol;
   mlir::Value value;
-  mlir::AffineExpr most; ///< What it never exceeds, from sizes known before.
+  mlir::AffineExpr most; ///< What it never exceeds, from sizes known before; null: there is no such bound.
+  mlir::Location where;  ///< The operation that decides it.
 };
 
 /// What the decompositions of one function share.
@@ -75,6 +76,8 @@ public:
   /// False also for a result that nobody uses, which may have no type.
   bool hasDeclared(unsigned i) const;
   bool isUsed(unsigned i) const;
+  /// Whether only the caller reads the i-th result.
+  bool isOnlyReturned(unsigned i) const;
   unsigned resultCount() const;
   /// PyTorch declares the i-th result with another element type than it gives: the row's is right.
   void keepType(unsigned i) { kept.insert(i); }

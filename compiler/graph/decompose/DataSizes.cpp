@@ -1,8 +1,8 @@
 //===- DataSizes.cpp - sizes that data decide, and what is said of them -----------===//
 //
 // Memory is planned by an upper bound: what the operator never exceeds, the
-// range of the exporter's symbol, or a condition on it (u0 <= s0). A size that
-// the graph says and only data know is made a symbol of its own, whose value a
+// range of the exporter's symbol, or a condition on it (u0 <= s0). Without any,
+// a call that needs more room than calls before it starts over. A size that the graph says and only data know is made a symbol of its own, whose value a
 // call compares with what the graph says.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +39,7 @@ void addGuard(ModuleOp module, AffineExpr value, StringRef relation, const llvm:
 class DataSizes {
 public:
   DataSizes(B &b, Operation *op, Scope &scope)
-      : b(b), scope(scope), function(op->getParentOfType<func::FuncOp>()), module(op->getParentOfType<ModuleOp>()) {}
+      : b(b), scope(scope), where(op->getLoc()), function(op->getParentOfType<func::FuncOp>()), module(op->getParentOfType<ModuleOp>()) {}
 
   /// The least that the symbol's range and the conditions on it allow for its largest value.
   AffineExpr upperBound(unsigned symbol);
@@ -56,6 +56,7 @@ private:
 
   B &b;
   Scope &scope;
+  Location where;
   func::FuncOp function;
   ModuleOp module;
 };
@@ -132,7 +133,7 @@ void DataSizes::expect(AffineExpr size, T value, AffineExpr most) {
   made.min = known.value_or(0);
   made.max = known.value_or(Symbol::kUnbounded);
   scope.symbols.push_back(made);
-  scope.defined.push_back({symbol, b.to(value, b.i64()).tensor(), size});
+  scope.defined.push_back({symbol, b.to(value, b.i64()).tensor(), size, where});
   if (!known)
     addGuard(module, self(symbol) - size, "eq", "the data decide a size of " + text(size));
 }
@@ -149,9 +150,8 @@ void B::define(AffineExpr size, T value, AffineExpr most) {
   if (getConstant(most).value_or(0) > kMost)
     most = sizes.upperBound(symbol.getPosition());
   if (getConstant(most).value_or(0) > kMost)
-    unsupported("the size of its result has no upper bound: give one by torch._check");
-  else
-    scope.defined.push_back({symbol.getPosition(), to(value, i64()).tensor(), most});
+    most = {};
+  scope.defined.push_back({symbol.getPosition(), to(value, i64()).tensor(), most, loc()});
 }
 
 bool B::isBranch() const { return op->getParentOfType<func::FuncOp>().isPrivate(); }
@@ -192,9 +192,8 @@ void B::defineBound(T value) {
   AffineExpr most = sizes.upperBound(symbol);
   // A number need not be a size.
   if (getConstant(most).value_or(0) > kMost && sizes.isEndless(symbol))
-    unsupported("its result is the size of a tensor and has no upper bound: give one by torch._check");
-  else
-    scope.defined.push_back({symbol, to(value, i64()).tensor(), most});
+    most = {};
+  scope.defined.push_back({symbol, to(value, i64()).tensor(), most, loc()});
 }
 
 } // namespace ptc::decompose

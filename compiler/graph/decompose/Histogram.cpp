@@ -105,11 +105,12 @@ static T points(B &b, T x) {
 static T binCount(B &b, T x, OptT weights, Int atLeast) {
   AffineExpr n = b.declared()[0];
   x = b.to(x, b.i64());
-  // PyTorch itself declares the sums of weights as integers, which they are not.
-  if (weights && isIntegral(b.declaredType()))
-    return b.unsupported("with weights: torch.export does not know the type of its result");
+  // PyTorch itself declares the sums of weights as integers, which they are not, and what reads them after that.
+  if (weights && !b.isOnlyReturned(0))
+    return b.unsupported("with weights: torch.export does not know the type of its result, which others read");
+  b.keepType(0);
   b.define(n, b.maximum(b.max(x, {0}) + 1, b.tensor(T(atLeast), b.i64())), b.size(b.range(n).max));
-  T ones = weights ? b.to(*weights, b.declaredType()) : b.full(x.sizes(), 1, b.i64());
+  T ones = weights ? b.to(*weights, weights->dtype().isF32() ? b.f32() : b.f64()) : b.full(x.sizes(), 1, b.i64());
   return b.scatter(b.full(n, 0, ones.dtype()), ones, {x}, {0}, "sum");
 }
 
