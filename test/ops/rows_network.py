@@ -52,6 +52,10 @@ normalization = [
                                 F.group_norm(a.view(4, 4, 16), 2)), x(4, 64, low=1e30, high=1e31)),
     op("layer_norm", lambda a, w, b: F.layer_norm(a, (4, 5), w, b), x(3, 4, 5), x(4, 5), x(4, 5)),
     op("layer_norm.offset", lambda a: F.layer_norm(a, (64,)), x(3, 64, low=1000, high=1001), tolerance=(1e-3, 1e-3)),
+    # Where the square of a mean overflows, the variance is no number: of the mean of a part of the row, or of all of it.
+    *(op(f"layer_norm.huge.{len(sizes)}.{dtype}", lambda a, sizes=sizes: F.layer_norm(a, sizes), x(90, *sizes, dtype=dtype, low=-3e20, high=3e20))
+      for sizes in ((5,), (6, 12), (4, 3, 10), (1, 1, 1, 64)) for dtype in (torch.float32, torch.bfloat16)),
+    op("group_norm.huge", lambda a: F.group_norm(a, 2), x(9, 4, 6, 6, low=-3e20, high=3e20), of_these_sizes=True),
     op("layer_norm.bf16", lambda a: F.layer_norm(a, (64,)), x(3, 64, dtype=torch.bfloat16)),
     op("group_norm", lambda a, w, b: F.group_norm(a, 2, w, b), x(2, 4, 3, 3), x(4), x(4)),
     op("instance_norm.statistics", instance_norm_with_statistics, x(2, 4, 5), x(4), x(4, low=0.5)),

@@ -127,14 +127,35 @@ static Dims lastDims(T x, size_t count) {
   return dims;
 }
 
-/// Of rows. PyTorch's running variance is no number where the square of the mean is infinite, if the row is whole
-/// vectors of 32 bytes or less than one (docs/precision.md).
+/// The elements of rows that begin a group of `lanes`, and zeros for the others. Rows are along the last dimensions.
+static T firstLane(B &b, T x, DimsRef dims, int64_t lanes) {
+  T place;
+  int64_t stride = 1;
+  for (int64_t d : llvm::reverse(dims)) {
+    Shape line(x.rank(), b.size(1));
+    line[d] = x.size(d);
+    if (stride % lanes) {
+      T part = b.iota(line, d, b.i32()) * (stride % lanes);
+      place = place ? place + part : part;
+    }
+    stride *= *getConstant(x.size(d));
+  }
+  return b.where(b.bitAnd(place, lanes - 1) == 0, x, 0.0);
+}
+
+/// Of rows. PyTorch's running variance is no number where the square of the mean is infinite: of the first of the lanes
+/// of 32 bytes that it adds up side by side, if the row is whole vectors; of all, if it is less than one
+/// (docs/precision.md).
 static T inverseDeviation(B &b, T x, DimsRef dims, const Moments &m, double eps) {
   auto count = getConstant(b.count(x, dims));
-  auto type = llvm::dyn_cast<mlir::FloatType>(b.declaredType());
-  int64_t lanes = 256 / (type ? type.getWidth() : 32); // other types are refused elsewhere
-  bool isTail = count && *count > lanes && *count % lanes != 0;
-  return b.rsqrt((isTail ? m.variance : m.variance + b.square(m.mean) * 0.0) + eps);
+  auto type = llvm::dyn_cast<mlir::FloatType>(b.declaredType()), sums = llvm::dyn_cast<mlir::FloatType>(x.dtype());
+  // Other types are refused elsewhere.
+  int64_t vector = 256 / (type ? type.getWidth() : 32), lanes = 256 / (sums ? sums.getWidth() : 32);
+  bool isWhole = count && *count >= vector && *count % vector == 0, isTail = count && *count > vector && !isWhole;
+  if (isTail)
+    return b.rsqrt(m.variance + eps);
+  T mean = isWhole ? b.sum(firstLane(b, x, dims, lanes), dims, true) * (double(lanes) / double(*count)) : m.mean;
+  return b.rsqrt(m.variance + b.square(mean) * 0.0 + eps);
 }
 
 static TList layerNorm(B &b, T x, size_t normalised, OptT weight, OptT bias, double eps) {
