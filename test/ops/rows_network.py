@@ -153,7 +153,7 @@ resizing = [
     op("interpolate.bicubic.bf16", lambda a: F.interpolate(a, (7, 10), mode="bicubic"), x(1, 2, 5, 6, dtype=torch.bfloat16)),
     op("interpolate.factor", lambda a: F.interpolate(a, scale_factor=2.5, mode="bilinear"), x(1, 2, 5, 6)),
     op("interpolate.linear", lambda a: F.interpolate(a, 9, mode="linear"), x(1, 2, 5)),
-    *(op(f"interpolate.{mode}.{dtype}", lambda a, mode=mode: F.interpolate(a, scale_factor=1.7, mode=mode), x(*sizes, dtype=dtype))
+    *(op(f"interpolate.{mode}.{dtype}", lambda a, mode=mode: F.interpolate(a, scale_factor=1.75, mode=mode), x(*sizes, dtype=dtype))
       for mode, sizes in (("linear", (2, 9, 20)), ("trilinear", (1, 3, 4, 6, 5))) for dtype in (torch.bfloat16, torch.float16)),
     op("interpolate.trilinear", lambda a: F.interpolate(a, (3, 5, 4), mode="trilinear"), x(1, 2, 4, 4, 4)),
     op("interpolate.dynamic", lambda a: F.interpolate(a, scale_factor=2, mode="bilinear"), x(1, 2, 8, 6),
