@@ -156,25 +156,6 @@ Value transposeLast(OpBuilder &b, Location loc, Value x) {
       ->getResult(0);
 }
 
-/// The rows [..., L, 1] that have no key: their softmax is NaN, where attention itself gives 0.
-Value emptyRows(OpBuilder &b, Location loc, const Attention &found) {
-  Value excluded = found.excluded;
-  if (!excluded)
-    excluded = aten::Call("eq.Scalar")
-                   .set("self", found.added)
-                   .set("other", Attribute(b.getF64FloatAttr(-HUGE_VAL)))
-                   .create(b, loc, {makeTensorType(getShape(found.added), b.getI1Type())})
-                   ->getResult(0);
-  Shape sizes = getShape(excluded);
-  sizes.back() = b.getAffineConstantExpr(1);
-  return aten::Call("all.dim")
-      .set("self", excluded)
-      .set("dim", b.getI64IntegerAttr(-1))
-      .set("keepdim", b.getBoolAttr(true))
-      .create(b, loc, {makeTensorType(sizes, b.getI1Type())})
-      ->getResult(0);
-}
-
 void replace(Operation *product, const Attention &found) {
   OpBuilder b(product);
   Location loc = b.getFusedLoc(llvm::to_vector(llvm::reverse(found.parts)));
@@ -189,12 +170,7 @@ void replace(Operation *product, const Attention &found) {
                              .set("attn_mask", mask)
                              .set("scale", Attribute(b.getF64FloatAttr(found.scale)))
                              .create(b, loc, product->getResultTypes());
-  if (mask)
-    attention = aten::Call("where.ScalarSelf")
-                    .set("condition", emptyRows(b, loc, found))
-                    .set("self", Attribute(b.getF64FloatAttr(NAN)))
-                    .set("other", attention->getResult(0))
-                    .create(b, loc, product->getResultTypes());
+  attention->setAttr(aten::kEmptyIsNanNote, b.getUnitAttr());
   product->replaceAllUsesWith(attention);
   product->erase();
 }

@@ -1,7 +1,8 @@
 //===- Patterns.h - operators that a model spells out ---------------------===//
 //
 // Before: attention as matmul, scale, mask, softmax, matmul.
-// After:  aten.scaled_dot_product_attention, which keeps no score matrix.
+// After:  aten.scaled_dot_product_attention, which keeps no score matrix, with a note
+//         that rows without a score above -inf stay NaN.
 //
 // Only where nothing else reads the scores or the probabilities.
 //

@@ -334,7 +334,8 @@ static Value lowerAttention(Builder &b, prims::AttentionOp op) {
       loop::AttentionOp::create(b, TypeRange(op.getResult().getType()), op.getQ(), op.getK(), op.getV(), op.getMask(),
                                 AffineMapAttr::get(identity), AffineMapAttr::get(identity),
                                 AffineMapAttr::get(identity), maskMap, op.getScaleAttr(), op.getCausalAttr(),
-                                makeSizeAttr(k[rank - 2]), makeSizeAttr(q[rank - 1]), b.getI64IntegerAttr(group));
+                                makeSizeAttr(k[rank - 2]), makeSizeAttr(q[rank - 1]), b.getI64IntegerAttr(group),
+                                op.getEmptyIsNanAttr());
   buildEpilogue(b, attention);
   return attention.getResult(0);
 }

@@ -96,6 +96,9 @@ private:
   const Schema *schema_;
 };
 
+/// A note at scaled_dot_product_attention: rows whose scores are all -inf are NaN, as softmax has them, and not 0.
+inline constexpr llvm::StringLiteral kEmptyIsNanNote = "ptc.empty_is_nan";
+
 /// Collects the arguments of an operation about to be created.
 class Call {
 public:

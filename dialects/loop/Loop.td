@@ -227,10 +227,12 @@ def AttentionOp : Template<"attention"> {
     The domain is (b..., h, i, e): the result's shape. The maps give the places in the tensors: q_map of
     (b..., h, i, e), k_map and v_map of (b..., h div group, j, e), mask_map of (b..., h, i, j).
     key_size: number of keys j; head_size: features e of q and k; group: query heads per key head.
+    empty_is_nan as in prims.attention.
   }];
   let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, AffineMapAttr:$q_map,
                        AffineMapAttr:$k_map, AffineMapAttr:$v_map, OptionalAttr<AffineMapAttr>:$mask_map,
-                       F64Attr:$scale, BoolAttr:$causal, SizeAttr:$key_size, SizeAttr:$head_size, I64Attr:$group);
+                       F64Attr:$scale, BoolAttr:$causal, SizeAttr:$key_size, SizeAttr:$head_size, I64Attr:$group,
+                       UnitAttr:$empty_is_nan);
   let assemblyFormat = [{
     $q `[` $q_map `]` `,` $k `[` $k_map `]` `,` $v `[` $v_map `]` (`mask` $mask^ `[` $mask_map `]` `:` type($mask))?
     $epilogue attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($results)

@@ -90,10 +90,10 @@ def AttentionOp : Plain<"attention"> {
     Hk (grouped queries: query head h uses h / (Hq/Hk)). mask is absent, or of a
     floating type (added) or i1 (false: excluded), with rank of q and each dimension
     of size 1 or that of [B..., Hq, Lq, Lk]. causal: key j <= query i only (top-left aligned).
-    A row with everything excluded gives 0 (PyTorch's safe softmax).
+    A row whose scores are all -inf gives 0 (PyTorch's safe softmax), with `empty_is_nan` NaN (plain softmax).
   }];
   let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, F64Attr:$scale,
-                       BoolAttr:$causal);
+                       BoolAttr:$causal, UnitAttr:$empty_is_nan);
 }
 def MatrixOp : Prim<"matrix"> {
   let summary = "an algorithm on every matrix of a batch: a factorization, a triangular solve, a spectrum, ...";

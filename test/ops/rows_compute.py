@@ -131,6 +131,8 @@ contractions = [
     op("attention.written_out", written_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), first_row),
     op("attention.written_out.added", lambda q, k, v, m: torch.softmax(q @ k.mT * 0.3 + m, -1) @ v,
        x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8), x(7, 9)),
+    op("attention.written_out.below_float32", lambda q, k, v: torch.softmax((q * -1e20) @ (k * 1e20).mT, -1) @ v,
+       x(2, 4, 7, 8, low=1), x(2, 4, 9, 8, low=1), x(2, 4, 9, 8)),
     # Weights are rounded to bf16, here and there; so that this does not count twice, values have one sign.
     *(op(f"attention.bf16.{name}", f, x(*q, dtype=torch.bfloat16), x(*k, dtype=torch.bfloat16), x(*v, dtype=torch.bfloat16, low=1))
       for name, f, q, k, v in [

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 using namespace ptc::prims;
 
 /// The first result of @f in `text` for f32 inputs.
@@ -126,4 +128,16 @@ TEST_CASE("a key behind the query is excluded whatever the mask says") {
   })",
       {reals({1, 1, 2, 1}, {3, 3}), reals({1, 1, 2, 2}, {0, std::numeric_limits<double>::infinity(), 0, 0})});
   CHECK(y.reals == std::vector<double>{3, 3});
+}
+
+TEST_CASE("a row without a score above -inf is NaN where it is asked for") {
+  Tensor y = run(
+      R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"}) -> tensor<1x1x2x1xf32> {
+    %0 = prims.attention %x, %x, %x, %m {causal = false, scale = 1.0 : f64, empty_is_nan}
+      : (tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32>
+    return %0 : tensor<1x1x2x1xf32>
+  })",
+      {reals({1, 1, 2, 1}, {3, 3}), reals({1, 1, 2, 2}, {-HUGE_VAL, -HUGE_VAL, 0, -HUGE_VAL})});
+  CHECK(std::isnan(y.reals[0]));
+  CHECK(y.reals[1] == 3);
 }

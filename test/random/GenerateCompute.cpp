@@ -227,7 +227,8 @@ bool Generator::attention() {
     mask = like(scores, r.chance(50) ? element : Type(b.getI1Type()));
   }
   return add(prims::AttentionOp::create(b, query, key, value, mask, b.getF64FloatAttr(r.pick({0.5, 0.25, 1.0})),
-                                        b.getBoolAttr(r.chance(40)))) != nullptr;
+                                        b.getBoolAttr(r.chance(40)),
+                                        r.chance(30) ? b.getUnitAttr() : UnitAttr())) != nullptr;
 }
 
 } // namespace ptc::test

@@ -474,8 +474,9 @@ void AttentionEmitter::emitOutput(const QueryBlock &block) {
   int64_t tail = plan.valueFeatureCount % plan.width, whole = plan.valueFeatureCount - tail;
   emitLoop(b, b.getInt64(0), block.count, 1, [&](Value *row) {
     Value *sum = b.CreateAlignedLoad(score, inScratch(plan.sumAt, row), align);
-    // Nothing seen: the output is 0 / 1.
-    Value *divisor = splat(b.CreateSelect(b.CreateFCmpOEQ(sum, constant(0)), constant(1), sum));
+    // Nothing seen: the output is 0 / 1, unless a key was there to be seen and its weight is 0 / 0.
+    Value *isEmpty = op.getEmptyIsNan() ? b.CreateICmpEQ(keys, b.getInt64(0)) : b.CreateFCmpOEQ(sum, constant(0));
+    Value *divisor = splat(b.CreateSelect(isEmpty, constant(1), sum));
     Value *output = inScratch(plan.outputAt, b.CreateMul(row, b.getInt64(plan.valueStride)));
     SmallVector<Value *> outer = block.outer;
     outer.push_back(b.CreateAdd(block.first, row));

@@ -79,7 +79,7 @@ static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
   if (options.dropout != 0)
     result = attendByParts(b, q, k, v, mask, scale, options);
   else if (features.value_or(0) && valueFeatures.value_or(0))
-    result = b.attention(q, k, v, mask, scale.real(), options.isCausal);
+    result = b.attention(q, k, v, mask, scale.real(), options.isCausal, b.hasNote(aten::kEmptyIsNanNote));
   else // sums and scores of half types in float32, as the kernel has them
     result = b.to(attendByParts(b, b.toOpmath(q), b.toOpmath(k), b.toOpmath(v), mask, scale, options), q.dtype());
   return b.reshape(result, b.declared());

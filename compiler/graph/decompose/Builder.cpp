@@ -36,6 +36,7 @@ unsigned B::resultCount() const { return op->getNumResults(); }
 bool B::hasDeclared(unsigned i) const {
   return i < op->getNumResults() && isa<RankedTensorType>(op->getResult(i).getType());
 }
+bool B::hasNote(StringRef name) const { return op->hasAttr(name); }
 bool B::isUsed(unsigned i) const { return i < op->getNumResults() && !op->getResult(i).use_empty(); }
 bool B::isOnlyReturned(unsigned i) const {
   return llvm::all_of(op->getResult(i).getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });

@@ -96,6 +96,8 @@ public:
   /// For what there is none of nothing, as extremes: that x has elements along `dims`, or all dimensions.
   void requireElements(T x, DimsRef dims);
   bool isNoMore(mlir::AffineExpr least, mlir::AffineExpr most) const;
+  /// Whether a pass left this note (`ptc.…`) at the operation.
+  bool hasNote(llvm::StringRef name) const;
   /// Whether the operation is in a function of control flow.
   bool isBranch() const;
   bool isOne(mlir::AffineExpr size) const { return getConstant(size) == 1; }
@@ -215,7 +217,7 @@ public:
                 int64_t groups);
   /// An algorithm of runtime/matrix on matrices of one batch.
   TList matrix(llvm::StringRef algorithm, llvm::ArrayRef<T> inputs);
-  T attention(T q, T k, T v, OptT mask, double scale, bool causal);
+  T attention(T q, T k, T v, OptT mask, double scale, bool causal, bool emptyIsNan);
 
   /// A dimension counted from 0.
   int64_t dim(T x, int64_t dim) const { return wrapDim(dim, x.rank()); }

@@ -160,8 +160,8 @@ Error ConvolutionOp::evaluate(Evaluation &e) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Softmax of a row; a row of -inf only becomes zeros.
-static void softmax(double *row, int64_t length) {
+/// Softmax of a row; a row of -inf only becomes `empty`.
+static void softmax(double *row, int64_t length, double empty) {
   double top = -std::numeric_limits<double>::infinity(), total = 0;
   for (int64_t j = 0; j < length; ++j)
     top = std::isnan(row[j]) || row[j] > top ? row[j] : top;
@@ -169,7 +169,7 @@ static void softmax(double *row, int64_t length) {
   for (int64_t j = 0; j < length; ++j)
     total += row[j] = excluded ? 0 : std::exp(row[j] - top);
   for (int64_t j = 0; j < length; ++j)
-    row[j] = excluded ? 0 : row[j] / total;
+    row[j] = excluded ? empty : row[j] / total;
 }
 
 Error AttentionOp::evaluate(Evaluation &e) {
@@ -204,7 +204,7 @@ Error AttentionOp::evaluate(Evaluation &e) {
       if (getCausal() && j > query) // whatever the mask says
         row[j] = minusInfinity;
     }
-    softmax(row.data(), keys);
+    softmax(row.data(), keys, getEmptyIsNan() ? std::numeric_limits<double>::quiet_NaN() : 0);
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t c = 0; row[j] != 0 && c < valueWidth; ++c)
         result.reals[i * valueWidth + c] += row[j] * v.reals[(pair * keys + j) * valueWidth + c];

@@ -1,8 +1,8 @@
-// Attention that a model spells out is the operator; its mask keeps the meaning of softmax for rows without a key.
+// Attention that a model spells out is the operator, but for rows without a score above -inf, where softmax is NaN.
 // RUN: ptc-opt %s --patterns | FileCheck %s
 
 // CHECK-LABEL: @plain
-// CHECK: %[[A:.*]] = aten.scaled_dot_product_attention.default %arg0, %arg1, %arg2 {{.*}}scale = 1.250000e-01
+// CHECK: %[[A:.*]] = aten.scaled_dot_product_attention.default %arg0, %arg1, %arg2 {ptc.empty_is_nan, scale = 1.250000e-01
 // CHECK: return %[[A]]
 func.func @plain(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x9x64xf32>, %v: tensor<2x4x9x64xf32>) -> tensor<2x4x8x64xf32> {
   %t = aten.transpose.int %k {dim0 = -2 : i64, dim1 = -1 : i64} : (tensor<2x4x9x64xf32>) -> tensor<2x4x64x9xf32>
@@ -16,8 +16,7 @@ func.func @plain(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x9x64xf32>, %v: tensor<
 // CHECK-LABEL: @masked
 // CHECK: %[[KEPT:.*]] = aten.logical_not.default %arg3
 // CHECK: %[[A:.*]] = aten.scaled_dot_product_attention.default %arg0, %{{.*}}, %arg2, %[[KEPT]]
-// CHECK: %[[EMPTY:.*]] = aten.all.dim %arg3 {{.*}} -> tensor<8x1xi1>
-// CHECK: aten.where.ScalarSelf %[[EMPTY]], %[[A]]
+// CHECK: return %[[A]]
 func.func @masked(%q: tensor<4x8x16xf32>, %k: tensor<4x16x9xf32>, %v: tensor<4x9x16xf32>, %m: tensor<8x9xi1>) -> tensor<4x8x16xf32> {
   %s = aten.bmm.default %q, %k : (tensor<4x8x16xf32>, tensor<4x16x9xf32>) -> tensor<4x8x9xf32>
   %f = aten.masked_fill.Scalar %s, %m {value = 0xFFF0000000000000 : f64} : (tensor<4x8x9xf32>, tensor<8x9xi1>) -> tensor<4x8x9xf32>
