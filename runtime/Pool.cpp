@@ -164,6 +164,7 @@ int32_t Pool::refill(Team &team, double workNs, WaitMode mode) {
 int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
   int32_t found = 0, thread = 1, count = size.load(std::memory_order_acquire);
   int64_t time = now();
+  int32_t processor = from == Duty::Asleep ? currentProcessor() : 0;
   for (int32_t i = 0; i < count && found < most; ++i) {
     Worker &worker = workers[i];
     uint32_t word = wordOf(from);
@@ -173,14 +174,18 @@ int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
       ++thread;
     if (thread == team.threads)
       break;
-    if (from == Duty::Asleep)
+    if (from == Duty::Asleep) {
+      worker.calledFrom.store(processor, std::memory_order_relaxed);
       worker.calledAt.store(time, std::memory_order_relaxed);
+    }
     if (!worker.word.compare_exchange_strong(word, wordOf(Duty::Called, makePlace(&team - teams, thread)),
                                              std::memory_order_release, std::memory_order_relaxed))
       continue;
     team.workers[thread] = static_cast<int16_t>(i + 1);
     ++found;
     if (from == Duty::Asleep) {
+      if (worker.isInTheWay.load(std::memory_order_relaxed))
+        keepFrom(worker, processor);
       wake(worker.word, 1);
       int64_t called = now();
       callingAwake.note(called - time);

@@ -21,6 +21,7 @@
 #include "runtime/Turns.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 namespace ptc::runtime {
 
@@ -69,6 +70,11 @@ struct Worker {
   alignas(64) std::atomic<uint32_t> word;
   std::atomic<int64_t> calledAt;  ///< when it was last called from sleep; 0 when it has seen that
   std::atomic<int64_t> heldUntil; ///< its processor is wanted by others: it is not called before
+  std::atomic<int32_t> calledFrom; ///< the processor of the caller that woke it
+  std::atomic<int32_t> isInTheWay; ///< has been woken onto that one, and is kept from it since
+  std::atomic<int32_t> avoids;     ///< the processor that it is kept from, plus 1
+  std::atomic<int32_t> thread;     ///< as the system numbers threads; 0: it does not run yet
+  cpu_set_t processors;            ///< that it may use
   pthread_t handle;
   int64_t holdNs;                 ///< how long it was last held
   int64_t wallReference, cpuReference; ///< since then it has wanted a processor all the time
@@ -127,6 +133,7 @@ private:
   void work(Worker &worker);
   void idle(Worker &worker);
   void sleep(Worker &worker);
+  static void keepFrom(Worker &worker, int32_t processor);
   void enter(Worker &worker, uint32_t word);
   bool wait(Worker &worker, Team &team, int64_t tasks);
   void hold(Worker &worker, int64_t time);

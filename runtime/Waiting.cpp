@@ -22,6 +22,12 @@ int64_t now() { return read(CLOCK_MONOTONIC); }
 int64_t processorTime() { return read(CLOCK_THREAD_CPUTIME_ID); }
 int64_t processorTimeOfOthers() { return read(CLOCK_PROCESS_CPUTIME_ID) - processorTime(); }
 
+int32_t currentProcessor() {
+  uint32_t processor = 0;
+  syscall(SYS_getcpu, &processor, nullptr, nullptr);
+  return static_cast<int32_t>(processor);
+}
+
 void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest) {
   timespec time = {longest / kSecond, longest % kSecond};
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, longest == INT64_MAX ? nullptr : &time, nullptr, 0);

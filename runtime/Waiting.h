@@ -19,6 +19,9 @@ int64_t now();
 int64_t processorTime();
 int64_t processorTimeOfOthers();
 
+/// The processor that the calling thread is on.
+int32_t currentProcessor();
+
 /// Sleeps until woken or for so many nanoseconds, unless the word has changed from `seen`. May return early.
 void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest = INT64_MAX);
 /// Wakes up to `count` of those that sleep on the word.

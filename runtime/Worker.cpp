@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // Older C libraries keep these in libpthread, which a model does not ask for: then callers work alone.
 extern "C" {
@@ -18,6 +20,8 @@ extern "C" {
 namespace ptc::runtime {
 
 void Pool::work(Worker &worker) {
+  sched_getaffinity(0, sizeof(worker.processors), &worker.processors);
+  worker.thread.store(static_cast<int32_t>(syscall(SYS_gettid)), std::memory_order_release);
   worker.wallReference = now();
   worker.cpuReference = processorTime();
   for (;;) {
@@ -56,8 +60,24 @@ void Pool::sleep(Worker &worker) {
   while (worker.word.load(std::memory_order_relaxed) == wordOf(Duty::Asleep))
     sleepWhile(worker.word, wordOf(Duty::Asleep));
   worker.wallReference = now();
-  if (int64_t called = worker.calledAt.exchange(0, std::memory_order_relaxed))
-    waking.note(worker.wallReference - called);
+  int64_t called = worker.calledAt.exchange(0, std::memory_order_relaxed);
+  if (called == 0)
+    return;
+  waking.note(worker.wallReference - called);
+  if (currentProcessor() == worker.calledFrom.load(std::memory_order_relaxed))
+    worker.isInTheWay.store(1, std::memory_order_relaxed);
+}
+
+/// Some systems, virtual machines above all, wake a thread on the processor of the one that wakes it although another is
+/// idle. The worker then works in its caller's place: the call takes as long as alone, and waking seems to take all of it.
+void Pool::keepFrom(Worker &worker, int32_t processor) {
+  int32_t thread = worker.thread.load(std::memory_order_acquire);
+  if (thread == 0 || processor >= CPU_SETSIZE || worker.avoids.load(std::memory_order_relaxed) == processor + 1)
+    return;
+  cpu_set_t others = worker.processors;
+  CPU_CLR(processor, &others);
+  if (CPU_COUNT(&others) > 0 && syscall(SYS_sched_setaffinity, thread, sizeof(others), &others) == 0)
+    worker.avoids.store(processor + 1, std::memory_order_relaxed);
 }
 
 void Pool::enter(Worker &worker, uint32_t word) {
