@@ -43,7 +43,9 @@ void Member::await(int64_t tasks) {
 
 void Price::note(int64_t took) {
   int64_t known = ns.load(std::memory_order_relaxed);
-  int64_t next = known ? known + std::clamp(took - known, -known, known) / 4 : std::min(took, kMostAtFirst);
+  int64_t next = known == 0      ? std::min(took, kMostAtFirst)
+                 : took <= known ? (known + took) / 2
+                                 : known + std::min(took - known, known) / 4;
   ns.store(next, std::memory_order_relaxed);
 }
 

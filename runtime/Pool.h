@@ -83,8 +83,9 @@ struct Worker {
 /// How a call wants its threads: ptc_waiting, less 1.
 enum class WaitMode : int32_t { Adaptive, Passive, Active };
 
-/// A time that is measured again and again. One that came late because its processor was taken says little: the price
-/// moves by a quarter at most, and the first, which may include the start of a thread, is no more than a bound.
+/// A time that is measured again and again. One that came late because its processor was taken says little, and one that
+/// came early says what may be had: the price rises by a quarter at most and falls by a half, and the first, which may
+/// include the start of a thread, is no more than a bound.
 class Price {
 public:
   /// Nanoseconds; 0: not measured yet.
