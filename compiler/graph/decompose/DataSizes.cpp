@@ -2,8 +2,9 @@
 //
 // Memory is planned by an upper bound: what the operator never exceeds, the
 // range of the exporter's symbol, or a condition on it (u0 <= s0). Without any,
-// a call that needs more room than calls before it starts over. A size that the graph says and only data know is made a symbol of its own, whose value a
-// call compares with what the graph says.
+// a call that needs more room than calls before it starts over. A size that the
+// graph says and only data know is made a symbol of its own, whose value a call
+// compares with what the graph says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,8 @@ void addGuard(ModuleOp module, AffineExpr value, StringRef relation, const llvm:
 class DataSizes {
 public:
   DataSizes(B &b, Operation *op, Scope &scope)
-      : b(b), scope(scope), where(op->getLoc()), function(op->getParentOfType<func::FuncOp>()), module(op->getParentOfType<ModuleOp>()) {}
+      : b(b), scope(scope), where(op->getLoc()), function(op->getParentOfType<func::FuncOp>()),
+        module(op->getParentOfType<ModuleOp>()) {}
 
   /// The least that the symbol's range and the conditions on it allow for its largest value.
   AffineExpr upperBound(unsigned symbol);

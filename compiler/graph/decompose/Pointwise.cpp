@@ -117,6 +117,14 @@ static std::pair<T, T> splitFloat(B &b, T x) {
   return {b.where(keeps, x, mantissa), b.to(b.where(keeps, 0, exponent), b.i32())};
 }
 
+/// x times a logarithm of y: 0 for x = 0 whatever y is, but for NaN. In half types PyTorch rounds the logarithm.
+static T timesLogarithm(B &b, T x, T y, T logarithm) {
+  x = b.step(x);
+  T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
+  T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
+  return b.where(nan, kNan, b.where(zero, 0.0, x * b.step(logarithm)));
+}
+
 static void addOthers(Table &t) {
   t.pointwise("frexp.Tensor", [](B &b, T x) { return splitFloat(b, x); });
   t.floating("angle", [](B &b, T x) {
@@ -140,23 +148,15 @@ static void addOthers(Table &t) {
     return b.where(b.isNan(x), x, b.where(x >= 0, inside, -kInfinity));
   });
   t.floating("special_ndtr", [](B &b, T x) { return b.erfc(x * -M_SQRT1_2) * 0.5; });
-  // xlogy(0, y) is 0 whatever y is, but for NaN. In half types PyTorch rounds the logarithm.
   t.floating("xlogy.Tensor xlogy.Scalar_Self xlogy.Scalar_Other special_xlogy special_xlogy.self_scalar "
              "special_xlogy.other_scalar",
              [](B &b, T x, T y) {
-               x = b.step(x), y = b.step(y);
-               T logarithm = b.step(y.isNumber() ? T(std::log(y.real())) : b.log(y));
-               T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
-               T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
-               T product = b.where(zero, 0.0, x * logarithm);
-               return b.where(nan, kNan, product);
+               y = b.step(y);
+               return timesLogarithm(b, x, y, y.isNumber() ? T(std::log(y.real())) : b.log(y));
              });
   t.floating("special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar", [](B &b, T x, T y) {
-    x = b.step(x), y = b.step(y);
-    T logarithm = b.step(y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y));
-    T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
-    T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
-    return b.where(nan, kNan, b.where(zero, 0.0, x * logarithm));
+    y = b.step(y);
+    return timesLogarithm(b, x, y, y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y));
   });
 }
 
