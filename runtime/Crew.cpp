@@ -65,8 +65,11 @@ Crew::~Crew() {
 }
 
 void Crew::refill(Team &team, double workNs) {
+  if (!pool)
+    return;
   int32_t left = team.left.load(std::memory_order_relaxed);
-  if (!pool || left == haveLeft)
+  bool isDue = team.refillAt != INT64_MAX && paced(workNs) > Slice::kWorthJoiningNs && now() >= team.refillAt;
+  if (left == haveLeft && !isDue)
     return;
   haveLeft = left;
   activity.wakeups.fetch_add(pool->refill(team, paced(workNs), terms.mode), std::memory_order_relaxed);

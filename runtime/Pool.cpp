@@ -82,8 +82,9 @@ bool Pool::wakesSleepers(double workNs, WaitMode mode) {
   return alone > kPricesBetweenTrials * price;
 }
 
-static bool isHeld(const Worker &worker, int64_t time, WaitMode mode) {
-  return mode != WaitMode::Active && worker.heldUntil.load(std::memory_order_relaxed) > time;
+int64_t Pool::availableFrom(const Worker &worker, int64_t time, WaitMode mode) const {
+  return mode == WaitMode::Active ? time
+                                  : worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed));
 }
 
 Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mode) {
@@ -94,9 +95,10 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   int64_t time = now();
   int32_t awake = 0, held = 0, count = size.load(std::memory_order_acquire);
   for (int32_t i = 0; i < count; ++i) {
-    if (isHeld(workers[i], time, mode))
+    int64_t from = availableFrom(workers[i], time, mode);
+    if (from > time && from + Slice::kWorthJoiningNs > time + static_cast<int64_t>(workNs))
       ++held;
-    else
+    else if (from <= time)
       awake += dutyOf(workers[i].word.load(std::memory_order_relaxed)) == Duty::Idle;
   }
   most = std::min(most, std::max(processors - 1 - held, 0));
@@ -144,6 +146,7 @@ int32_t Pool::open(Team &team, Body body, void *data, double workNs, WaitMode mo
 
 int32_t Pool::refill(Team &team, double workNs, WaitMode mode) {
   int32_t missing = 0;
+  team.refillAt = INT64_MAX;
   for (int32_t i = 1; i < team.threads; ++i) {
     if (int32_t worker = team.workers[i]) {
       uint32_t word = workers[worker - 1].word.load(std::memory_order_acquire);
@@ -163,20 +166,24 @@ int32_t Pool::refill(Team &team, double workNs, WaitMode mode) {
 }
 
 /// Calls workers of this duty to places of the team that are empty. How many were called.
-int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
+int32_t Pool::assign(Team &team, Duty duty, int32_t most, WaitMode mode) {
   int32_t found = 0, thread = 1, count = size.load(std::memory_order_acquire);
   int64_t time = now();
-  int32_t processor = from == Duty::Asleep ? currentProcessor() : 0;
+  int32_t processor = duty == Duty::Asleep ? currentProcessor() : 0;
   for (int32_t i = 0; i < count && found < most; ++i) {
     Worker &worker = workers[i];
-    uint32_t word = wordOf(from);
-    if (worker.word.load(std::memory_order_relaxed) != word || isHeld(worker, time, mode))
+    uint32_t word = wordOf(duty);
+    if (worker.word.load(std::memory_order_relaxed) != word)
       continue;
+    if (int64_t from = availableFrom(worker, time, mode); from > time) {
+      team.refillAt = std::min(team.refillAt, from);
+      continue;
+    }
     while (thread < team.threads && team.workers[thread])
       ++thread;
     if (thread == team.threads)
       break;
-    if (from == Duty::Asleep) {
+    if (duty == Duty::Asleep) {
       worker.calledFrom.store(processor, std::memory_order_relaxed);
       worker.calledAt.store(time, std::memory_order_relaxed);
     }
@@ -185,7 +192,7 @@ int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
       continue;
     team.workers[thread] = static_cast<int16_t>(i + 1);
     ++found;
-    if (from == Duty::Asleep) {
+    if (duty == Duty::Asleep) {
       if (worker.isInTheWay.load(std::memory_order_relaxed))
         keepFrom(worker, processor);
       wake(worker.word, 1);
@@ -194,7 +201,7 @@ int32_t Pool::assign(Team &team, Duty from, int32_t most, WaitMode mode) {
       time = called;
     }
   }
-  if (from == Duty::Asleep && found > 0)
+  if (duty == Duty::Asleep && found > 0)
     aloneNs.store(0, std::memory_order_relaxed);
   team.called += found;
   busy.fetch_add(found, std::memory_order_relaxed);

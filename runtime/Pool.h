@@ -18,6 +18,7 @@
 
 #include "runtime/Duty.h"
 #include "runtime/HostTeam.h"
+#include "runtime/Slice.h"
 #include "runtime/Turns.h"
 
 #include <pthread.h>
@@ -57,6 +58,7 @@ struct Team {
   alignas(64) std::atomic<int32_t> isTaken;
   int32_t threads;    ///< the caller's included
   int32_t called;     ///< workers that were called
+  int64_t refillAt;   ///< when one that rests may be called to a place that is empty
   int64_t callerPatience, workerPatience; ///< ns of a wait that are spent spinning
   Body body;
   void *data;
@@ -68,16 +70,14 @@ struct Team {
 
 struct Worker {
   alignas(64) std::atomic<uint32_t> word;
-  std::atomic<int64_t> calledAt;  ///< when it was last called from sleep; 0 when it has seen that
-  std::atomic<int64_t> heldUntil; ///< its processor is wanted by others: it is not called before
+  std::atomic<int64_t> calledAt;   ///< when it was last called from sleep; 0 when it has seen that
   std::atomic<int32_t> calledFrom; ///< the processor of the caller that woke it
   std::atomic<int32_t> isInTheWay; ///< has been woken onto that one, and is kept from it since
   std::atomic<int32_t> avoids;     ///< the processor that it is kept from, plus 1
   std::atomic<int32_t> thread;     ///< as the system numbers threads; 0: it does not run yet
   cpu_set_t processors;            ///< that it may use
   pthread_t handle;
-  int64_t holdNs;                 ///< how long it was last held
-  int64_t wallReference, cpuReference; ///< since then it has wanted a processor all the time
+  Slice slice;                     ///< of its processor
 };
 
 /// How a call wants its threads: ptc_waiting, less 1.
@@ -137,8 +137,9 @@ private:
   static void keepFrom(Worker &worker, int32_t processor);
   void enter(Worker &worker, uint32_t word);
   bool wait(Worker &worker, Team &team, int64_t tasks);
-  void hold(Worker &worker, int64_t time);
-  int32_t assign(Team &team, Duty from, int32_t most, WaitMode mode);
+  void noteDisplaced(const Worker &worker);
+  int64_t availableFrom(const Worker &worker, int64_t time, WaitMode mode) const;
+  int32_t assign(Team &team, Duty duty, int32_t most, WaitMode mode);
   void grow(int32_t size);
   bool wakesSleepers(double workNs, WaitMode mode);
 

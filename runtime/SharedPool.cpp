@@ -21,7 +21,7 @@
 namespace ptc::runtime {
 
 /// Of the layout and the meaning of Pool: libraries that differ in it do not share.
-constexpr uint32_t kPoolVersion = 3;
+constexpr uint32_t kPoolVersion = 4;
 
 using GrowPool = void (*)(Pool *pool, int32_t size);
 

@@ -50,7 +50,7 @@ bool Spinner::pause() {
   last = time;
   if (isDisplaced || time - begin > limit)
     return false;
-  if (time - begin > kAloneNs)
+  if (yields && time - begin > kAloneNs)
     sched_yield();
   return true;
 }

@@ -30,10 +30,11 @@ void wake(std::atomic<uint32_t> &word, int32_t count);
 /// What a thread may have lost without being called displaced: interrupts and short work of the system.
 constexpr int64_t kDisplacedNs = 150'000;
 
-/// Waits spinning, and lets others have the processor when they want it.
+/// Waits spinning, and lets others have the processor when they want it. One that sleeps soon anyway does not yield:
+/// the system would take its slice for used up.
 class Spinner {
 public:
-  explicit Spinner(int64_t limitNs) : begin(now()), last(begin), limit(limitNs) {}
+  explicit Spinner(int64_t limitNs, bool yields = true) : begin(now()), last(begin), limit(limitNs), yields(yields) {}
 
   /// Waits for a moment. False when it should not go on: the time is over, or others want the processor.
   bool pause();
@@ -41,6 +42,7 @@ public:
 
 private:
   int64_t begin, last, limit;
+  bool yields;
   uint32_t pauses = 0;
   bool isDisplaced = false;
 };

@@ -22,8 +22,7 @@ namespace ptc::runtime {
 void Pool::work(Worker &worker) {
   sched_getaffinity(0, sizeof(worker.processors), &worker.processors);
   worker.thread.store(static_cast<int32_t>(syscall(SYS_gettid)), std::memory_order_release);
-  worker.wallReference = now();
-  worker.cpuReference = processorTime();
+  worker.slice.start(now(), processorTime());
   for (;;) {
     uint32_t word = worker.word.load(std::memory_order_acquire);
     switch (dutyOf(word)) {
@@ -44,26 +43,35 @@ void Pool::work(Worker &worker) {
 
 /// Calls that follow each other find their workers awake.
 void Pool::idle(Worker &worker) {
-  Spinner spinner(spinNs.load(std::memory_order_relaxed));
   uint32_t idle = wordOf(Duty::Idle);
+  Slice &slice = worker.slice;
+  if (slice.isShared() && slice.isOverAfter(now(), lastDuration.load(std::memory_order_relaxed)) &&
+      slice.end(now(), processorTime())) {
+    noteDisplaced(worker);
+    worker.word.compare_exchange_strong(idle, wordOf(Duty::Asleep), std::memory_order_relaxed);
+    return;
+  }
+  Spinner spinner(spinNs.load(std::memory_order_relaxed), !slice.isShared());
   while (worker.word.load(std::memory_order_relaxed) == idle)
     if (!spinner.pause()) {
-      if (spinner.wasDisplaced())
-        hold(worker, now());
+      if (spinner.wasDisplaced() && !slice.isShared()) {
+        slice.hold(now());
+        noteDisplaced(worker);
+      }
       worker.word.compare_exchange_strong(idle, wordOf(Duty::Asleep), std::memory_order_relaxed);
       return;
     }
 }
 
 void Pool::sleep(Worker &worker) {
-  worker.cpuReference = processorTime();
+  worker.slice.sleep(processorTime());
   while (worker.word.load(std::memory_order_relaxed) == wordOf(Duty::Asleep))
     sleepWhile(worker.word, wordOf(Duty::Asleep));
-  worker.wallReference = now();
-  int64_t called = worker.calledAt.exchange(0, std::memory_order_relaxed);
+  int64_t time = now(), called = worker.calledAt.exchange(0, std::memory_order_relaxed);
+  worker.slice.wake(time, called ? time - called : 0);
   if (called == 0)
     return;
-  waking.note(worker.wallReference - called);
+  waking.note(time - called);
   if (currentProcessor() == worker.calledFrom.load(std::memory_order_relaxed))
     worker.isInTheWay.store(1, std::memory_order_relaxed);
 }
@@ -89,42 +97,37 @@ void Pool::enter(Worker &worker, uint32_t word) {
   Member member = {&team, threadOf(place), kFirstStep, nullptr};
   while (wait(worker, team, team.body(team.data, member))) {
   }
-  int64_t wall = now(), cpu = processorTime();
-  if (wall - worker.wallReference - (cpu - worker.cpuReference) > kDisplacedNs)
-    hold(worker, wall);
-  worker.wallReference = wall;
-  worker.cpuReference = cpu;
+  if (worker.slice.isShared()) // asking for the processor time would end a slice that is over for the system
+    return;
+  worker.slice.look(now(), processorTime());
+  noteDisplaced(worker);
+}
+
+void Pool::noteDisplaced(const Worker &worker) {
+  if (worker.slice.wantedUntil() > lastHeldUntil.load(std::memory_order_relaxed))
+    lastHeldUntil.store(worker.slice.wantedUntil(), std::memory_order_relaxed);
 }
 
 /// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's
 /// count is looked at.
 bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
-  if (team.done.load(std::memory_order_acquire) >= tasks)
+  bool leaves = worker.slice.isShared() && worker.slice.isOverIn(now(), lastDuration.load(std::memory_order_relaxed));
+  if (!leaves && team.done.load(std::memory_order_acquire) >= tasks)
     return true;
   uint32_t place = placeOf(worker.word.load(std::memory_order_relaxed));
   uint32_t waiting = wordOf(Duty::Waiting, place);
-  Spinner spinner(team.workerPatience);
+  Spinner spinner(team.workerPatience, !worker.slice.isShared());
   worker.word.store(waiting, std::memory_order_release);
-  do {
+  for (; !leaves; leaves = !spinner.pause()) {
     uint32_t word = worker.word.load(std::memory_order_relaxed);
     if (word != waiting)
       return false;
     if (team.done.load(std::memory_order_acquire) >= tasks)
       return worker.word.compare_exchange_strong(word, wordOf(Duty::Working, place), std::memory_order_acq_rel);
-  } while (spinner.pause());
+  }
   if (worker.word.compare_exchange_strong(waiting, wordOf(Duty::Idle), std::memory_order_relaxed))
     team.left.fetch_add(1, std::memory_order_relaxed);
   return false;
-}
-
-/// Somebody else runs where the worker did. A task that it has begun would wait there, and the caller for it; so it is
-/// left alone for a while, and longer where that happens again at once.
-void Pool::hold(Worker &worker, int64_t time) {
-  constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
-  bool isAgain = time - worker.heldUntil.load(std::memory_order_relaxed) < kLeastHoldNs;
-  worker.holdNs = isAgain ? std::min(2 * worker.holdNs, kMostHoldNs) : kLeastHoldNs;
-  worker.heldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
-  lastHeldUntil.store(time + worker.holdNs, std::memory_order_relaxed);
 }
 
 //===----------------------------------------------------------------------===//

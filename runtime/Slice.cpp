@@ -1,0 +1,77 @@
+//===- Slice.cpp ----------------------------------------------------------===//
+
+#include "runtime/Slice.h"
+
+namespace ptc::runtime {
+
+constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
+constexpr int64_t kTrialNs = 8'000'000;
+
+void Slice::sleep(int64_t ran) {
+  reference.ran = ran;
+  ends.store(0, std::memory_order_relaxed);
+}
+
+void Slice::wake(int64_t time, int64_t waking) {
+  reference.time = time;
+  if (!isShared())
+    return;
+  // One that has not rested for long enough waits until the other's slice is over: a few calls are worth less than
+  // that.
+  constexpr double kLeastRest = 0.75, kMostRest = 1.5;
+  restPerWork =
+      waking > kDisplacedNs ? std::min(restPerWork + 1. / 16, kMostRest) : std::max(restPerWork - 1. / 64, kLeastRest);
+  began = time;
+  isTrial = time > nextTrial;
+  ends.store(time + (isTrial ? kTrialNs : lengthNs), std::memory_order_relaxed);
+}
+
+bool Slice::end(int64_t time, int64_t ran) {
+  if (began == 0)
+    return true;
+  int64_t worked = time - began;
+  if (worked - (ran - reference.ran) > kDisplacedNs) {
+    hold(time);
+  } else if (isTrial) {
+    lengthNs = 0;
+    ends.store(0, std::memory_order_relaxed);
+    return false;
+  } else {
+    heldUntil.store(time + static_cast<int64_t>(worked * restPerWork), std::memory_order_relaxed);
+    lengthNs = std::min(lengthNs + lengthNs / 32, kMostNs);
+  }
+  began = 0;
+  return true;
+}
+
+void Slice::look(int64_t time, int64_t ran) {
+  if (time - reference.time - (ran - reference.ran) > kDisplacedNs)
+    hold(time);
+  reference = {time, ran};
+}
+
+void Slice::hold(int64_t time) {
+  bool isAgain = isShared() || time - heldUntil.load(std::memory_order_relaxed) < kLeastHoldNs;
+  bool isInSlice = isShared() && !isTrial;
+  int64_t rest;
+  if (isInSlice && lengthNs > kLeastNs) { // the system's slices are shorter
+    rest = lengthNs = std::max(lengthNs * 3 / 4, kLeastNs);
+  } else {
+    rest = holdNs = isAgain ? std::min(2 * holdNs, kMostHoldNs) : kLeastHoldNs;
+    if (isAgain && !isInSlice) {
+      if (!isShared()) {
+        lengthNs = kMostNs;
+        restPerWork = 1;
+      }
+      nextTrial = time + holdNs;
+      rest = lengthNs;
+    }
+  }
+  heldFrom = time;
+  heldUntil.store(time + rest, std::memory_order_relaxed);
+  ends.store(isShared() ? time : 0, std::memory_order_relaxed);
+  began = 0;
+  isTrial = false;
+}
+
+} // namespace ptc::runtime

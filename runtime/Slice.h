@@ -1,0 +1,90 @@
+//===- Slice.h - how a worker shares its processor with other programs ----===//
+//
+// Where somebody else wants a worker's processor, the system runs the two in turns, each for a slice of some
+// milliseconds, and ends a slice wherever the thread is: a task that the worker has begun waits for the other's slice
+// to end, and the call waits for the task. A worker that sleeps before its slice is over, for about as long as it has
+// worked, is never in that place, and the system gives it the processor at once when it is woken. So the other program
+// gets what is its own, calls get the rest, and few wait.
+//
+// Nobody says whether there is somebody else: a worker sees that it has been displaced, that it had no processor while
+// it wanted one. The first time it is held, left alone for a while; where that happens again at once it works in
+// slices. Now and then it is tried whether it can work for longer than any system's slice: then the processor is its
+// own again.
+//
+// All times are nanoseconds.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Waiting.h"
+
+#include <algorithm>
+
+namespace ptc::runtime {
+
+/// Zeroed memory is the slice of a worker whose processor is its own.
+class Slice {
+public:
+  /// What is left of a call has to take so long on one thread that a worker is worth being called to it when it has
+  /// rested.
+  static constexpr int64_t kLeastNs = 300'000, kWorthJoiningNs = 2 * kLeastNs;
+
+  /// For callers: the time from which the worker may be called. `callNs` is how long calls take here.
+  int64_t availableFrom(int64_t time, int64_t callNs) const {
+    int64_t from = heldUntil.load(std::memory_order_relaxed);
+    return isOverAfter(time, callNs) ? std::max(from, time + kLeastNs) : from;
+  }
+
+  // For the worker's thread. `ran` is its processor time.
+
+  void start(int64_t time, int64_t ran) { reference = {time, ran}; }
+  void sleep(int64_t ran);
+  /// It runs again, `waking` after it was called.
+  void wake(int64_t time, int64_t waking);
+
+  /// Whether others want the processor.
+  bool isShared() const { return lengthNs != 0; }
+
+  /// Whether the worker is to leave the call that it works in; to begin none.
+  bool isOverIn(int64_t time, int64_t callNs) const { return isOver(time - halfOf(callNs)); }
+  bool isOverAfter(int64_t time, int64_t callNs) const { return isOver(time + halfOf(callNs)); }
+
+  /// The slice is over: whether the worker is to sleep.
+  bool end(int64_t time, int64_t ran);
+
+  /// Looks whether a worker has been displaced that is not expected to be.
+  void look(int64_t time, int64_t ran);
+
+  /// The worker has been displaced.
+  void hold(int64_t time);
+
+  /// Until when a displaced worker's processor is taken to be wanted by others.
+  int64_t wantedUntil() const { return heldFrom + holdNs; }
+
+private:
+  static constexpr int64_t kMostNs = 1'200'000; ///< the shortest slices of Linux are 1.5 to 3 ms long
+
+  /// Slices end between calls where calls are short, a half of one sooner or later.
+  static int64_t halfOf(int64_t callNs) { return std::min(callNs, kMostNs) / 2; }
+
+  bool isOver(int64_t time) const {
+    int64_t end = ends.load(std::memory_order_relaxed);
+    return end && time >= end;
+  }
+
+  std::atomic<int64_t> heldUntil;
+  std::atomic<int64_t> ends; ///< 0: it is not limited
+
+  // The rest is the worker's thread's own.
+  struct {
+    int64_t time, ran;
+  } reference;        ///< since then the worker has wanted a processor all the time
+  int64_t lengthNs;   ///< 0: the processor is the worker's own
+  int64_t began;      ///< 0: it has ended
+  double restPerWork; ///< how long the worker sleeps after a slice
+  bool isTrial;       ///< whether the processor is wanted still
+  int64_t nextTrial;
+  int64_t heldFrom, holdNs;
+};
+
+} // namespace ptc::runtime
