@@ -65,7 +65,7 @@ Crew::~Crew() {
 }
 
 void Crew::refill(Team &team, double workNs) {
-  if (!pool)
+  if (!pool || usesTeam)
     return;
   int32_t left = team.left.load(std::memory_order_relaxed);
   bool isDue = team.refillAt != INT64_MAX && paced(workNs) > Slice::kWorthJoiningNs && now() >= team.refillAt;

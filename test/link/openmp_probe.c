@@ -1,10 +1,13 @@
-/* openmp_probe MODEL.so: runs `neighbours` on 2 threads, and prints the OpenMP runtime in use, a checksum, how many threads the
- * process has, and "idle" when nothing spins afterwards. */
+/* openmp_probe MODEL.so [BESIDE]: runs `neighbours` on 2 threads, while so many other threads compute, and prints the OpenMP
+ * runtime in use, a checksum, how many threads the process has, and "idle" when nothing spins afterwards. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <ptc/ptc.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +26,14 @@ static int count_threads(void) {
   return count - 2;
 }
 
+static atomic_int is_over;
+
+static void *compute(void *unused) {
+  while (!is_over) {
+  }
+  return unused;
+}
+
 int main(int argc, char **argv) {
   void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!library)
@@ -35,24 +46,33 @@ int main(int argc, char **argv) {
     return 1;
   ptc->set_threads(context, 2);
 
-  enum { kSize = 500 };
-  static int64_t in[kSize], out[kSize];
-  for (int i = 0; i < kSize; ++i)
+  int beside = argc > 2 ? atoi(argv[2]) : 0, calls = beside ? 3000 : 100;
+  enum { kMostSize = 20000 };
+  static int64_t in[kMostSize], out[kMostSize];
+  int64_t size = beside ? kMostSize : 500;
+  for (int64_t i = 0; i < size; ++i)
     in[i] = i * i;
-  int64_t shape[] = {kSize};
+  int64_t shape[] = {size};
   DLTensor x = {in, {kDLCPU, 0}, 1, {kDLInt, 64, 1}, shape, NULL, 0}, y = x;
   y.data = out;
   const DLTensor *inputs[] = {&x};
   DLTensor *outputs[] = {&y};
-  for (int i = 0; i < 100; ++i)
+  pthread_t threads[8];
+  for (int i = 0; i < beside; ++i)
+    if (pthread_create(&threads[i], NULL, compute, NULL))
+      return 1;
+  for (int i = 0; i < calls; ++i)
     if (ptc->call(context, inputs, 1, outputs, 1))
       return 1;
+  is_over = 1;
+  for (int i = 0; i < beside; ++i)
+    pthread_join(threads[i], NULL);
   double before = cpu_ms();
   usleep(300 * 1000);
   double spent = cpu_ms() - before;
 
   uint64_t sum = 0;
-  for (int i = 0; i < kSize; ++i)
+  for (int64_t i = 0; i < size; ++i)
     sum = sum * 31 + (uint64_t)out[i];
   ptc_threading threading;
   ptc->threading(context, &threading);

@@ -14,12 +14,14 @@ hide() {
   echo "$folder"
 }
 
+beside=0 # threads of the program that compute while the model is called
+
 # expect WHAT PATTERN ENVIRONMENT...
 expect() {
   local what=$1 pattern=$2
   shift 2
   local answer
-  answer=$(env "$@" "$probe" "$model")
+  answer=$(env "$@" "$probe" "$model" $beside)
   echo "$what: $answer"
   [[ $answer =~ $pattern ]] || { echo "expected: $pattern"; exit 1; }
   sums+=("$(grep -o 'sum=[0-9]*' <<<"$answer")")
@@ -37,4 +39,10 @@ expect "only libomp" "openmp=libomp.so.5 asked=2 .* idle" PTC_THREADS=openmp \
 expect "one that the process has" "openmp=$libomp asked=2 .* idle" PTC_THREADS=openmp LD_PRELOAD="$libomp"
 expect "none at all" "openmp=none asked=2 threads=1 .* idle" PTC_THREADS=openmp \
   LD_LIBRARY_PATH="$(hide libgomp.so.1 libomp.so.5 libomp.so libiomp5.so)"
+[[ $(printf '%s\n' "${sums[@]}" | sort -u | wc -l) == 1 ]]
+
+sums=()
+beside=1
+expect "the program's team, where its threads compute beside" "openmp=none asked=2 .* idle" LD_PRELOAD=libgomp.so.1
+expect "no team to use" "openmp=none asked=2 .* idle" LD_LIBRARY_PATH="$(hide libgomp.so.1 libomp.so.5 libomp.so libiomp5.so)"
 [[ $(printf '%s\n' "${sums[@]}" | sort -u | wc -l) == 1 ]]
