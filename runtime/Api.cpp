@@ -31,6 +31,7 @@ namespace {
 struct SignatureStorage {
   static ptc_signature signature;
   static Once once;
+  static const ptc_tensor *optional; ///< the inputs behind those of the signature
   static ptc_external *externals;
   static void *blocks[4];
   static bool build();
@@ -39,6 +40,7 @@ struct SignatureStorage {
 } // namespace
 ptc_signature SignatureStorage::signature;
 Once SignatureStorage::once;
+const ptc_tensor *SignatureStorage::optional;
 ptc_external *SignatureStorage::externals;
 void *SignatureStorage::blocks[4];
 
@@ -103,13 +105,31 @@ bool SignatureStorage::build() {
                     entry.outputCount};
     next += entry.tensorCount();
   }
-  signature = {program.name,        program.compiler,    program.target,     tensors, outputs, states, symbols,
-               program.inputCount, program.outputCount, program.stateCount, program.symbolCount};
+  optional = tensors + program.requiredCount;
+  signature = {program.name,
+               program.compiler,
+               program.target,
+               tensors,
+               outputs,
+               states,
+               symbols,
+               program.requiredCount,
+               program.outputCount,
+               program.stateCount,
+               program.symbolCount};
   return true;
 }
 
 const ptc_signature *ptc_get_signature(void) {
   return SignatureStorage::once.run(SignatureStorage::build) ? &SignatureStorage::signature : nullptr;
+}
+
+const ptc_tensor *ptc_get_optional_inputs(int32_t *count) {
+  const Program &program = ptc_programs.all[0];
+  int32_t found = ptc_get_signature() ? program.inputCount - program.requiredCount : 0;
+  if (count)
+    *count = found;
+  return found ? SignatureStorage::optional : nullptr;
 }
 
 const ptc_external *ptc_get_externals(int32_t *count) {
@@ -303,12 +323,12 @@ ptc_status ptc_profile_stop(ptc_context *context, const char *path) {
 }
 
 const ptc_api *ptc_get_api(uint32_t abi_version) {
-  static const ptc_api api = {PTC_ABI_VERSION,   sizeof(ptc_api),    ptc_get_signature,  ptc_status_string,
-                              ptc_context_create, ptc_context_destroy, ptc_last_error,   ptc_call,
-                              ptc_call_new,       ptc_output_shape,   ptc_state_get,     ptc_state_set,
-                              ptc_state_reset,    ptc_set_threads,    ptc_get_threading, ptc_get_memory,
-                              ptc_trim,           ptc_profile_start,  ptc_profile_stop,   ptc_set_seed,
-                              ptc_get_machine,    ptc_get_externals,   ptc_set_function,
-                              ptc_set_waiting,    ptc_get_activity,    ptc_context_create_with};
+  static const ptc_api api = {PTC_ABI_VERSION,    sizeof(ptc_api),         ptc_get_signature,      ptc_status_string,
+                              ptc_context_create, ptc_context_destroy,     ptc_last_error,         ptc_call,
+                              ptc_call_new,       ptc_output_shape,        ptc_state_get,          ptc_state_set,
+                              ptc_state_reset,    ptc_set_threads,         ptc_get_threading,      ptc_get_memory,
+                              ptc_trim,           ptc_profile_start,       ptc_profile_stop,       ptc_set_seed,
+                              ptc_get_machine,    ptc_get_externals,       ptc_set_function,       ptc_set_waiting,
+                              ptc_get_activity,   ptc_context_create_with, ptc_get_optional_inputs};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

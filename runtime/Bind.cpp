@@ -174,11 +174,8 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   return PTC_OK;
 }
 
-ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int32_t count, int64_t *symbols,
-                       Error &error) {
-  if (count != program.inputCount || (count > 0 && !inputs))
-    return error.set(PTC_INVALID_ARGUMENT, "%d inputs were given, but the model takes %d", count, program.inputCount);
-  for (int32_t i = 0; i < count; ++i)
+ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int64_t *symbols, Error &error) {
+  for (int32_t i = 0; i < program.inputCount; ++i)
     if (ptc_status status = checkForm(program.inputs[i], {"input", program.inputs[i].name, i}, inputs[i], error))
       return status;
   for (int32_t i = 0; i < program.symbolCount; ++i)

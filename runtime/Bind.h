@@ -19,9 +19,9 @@ inline bool isWithin(int64_t value, int64_t min, int64_t max) {
   return value >= min && (value <= max || isOpen(min, max));
 }
 
-/// Takes the symbols' values from the inputs. Checks all that does not need derived sizes.
-ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int32_t count, int64_t *symbols,
-                       Error &error);
+/// Takes the symbols' values from the inputs, of which there is one for each that the program has. Checks all that does
+/// not need derived sizes.
+ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int64_t *symbols, Error &error);
 
 /// Checks the guards that are late, or those that are not.
 ptc_status checkGuards(const Program &program, bool late, const int64_t *symbols, const int64_t *values, Error &error);

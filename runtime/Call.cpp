@@ -59,13 +59,32 @@ private:
 /// Up to this many symbols a call's new values are kept on the stack.
 constexpr int32_t kMaxSymbols = 256;
 
+/// Puts the defaults where the caller left inputs out: there is one for each then.
+static ptc_status complete(Frame &frame, InputList &inputs, Error &error) {
+  const Program &program = *frame.program;
+  int32_t least = program.requiredCount, most = program.inputCount;
+  if (inputs.count < least || inputs.count > most || (inputs.count > 0 && !inputs.tensors))
+    return least == most
+               ? error.set(PTC_INVALID_ARGUMENT, "%d inputs were given, but the model takes %d", inputs.count, most)
+               : error.set(PTC_INVALID_ARGUMENT, "%d inputs were given, but the model takes %d to %d", inputs.count,
+                           least, most);
+  if (least == most)
+    return PTC_OK;
+  for (int32_t i = 0; i < most; ++i) {
+    const DLTensor *given = i < inputs.count ? inputs.tensors[i] : nullptr;
+    frame.given[i] = given || i < least ? given : &frame.defaults[i - least];
+  }
+  inputs = {frame.given.data, most};
+  return PTC_OK;
+}
+
 /// Takes a frame's plan from the inputs' sizes; all checks of inputs are here.
 static ptc_status bind(Frame &frame, InputList inputs, int64_t room, Error &error) {
   const Program &program = *frame.program;
   int64_t symbols[kMaxSymbols] = {};
   if (program.symbolCount > kMaxSymbols)
     return error.set(PTC_UNSUPPORTED, "the model has more than %d symbols", kMaxSymbols);
-  if (ptc_status status = bindSymbols(program, inputs.tensors, inputs.count, symbols, error))
+  if (ptc_status status = bindSymbols(program, inputs.tensors, symbols, error))
     return status;
   if (ptc_status status = frame.plan(symbols, room, error))
     return status;
@@ -281,6 +300,8 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  if (ptc_status status = complete(*frame, inputs, error))
+    return status;
   if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
     return status;
   return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
@@ -305,6 +326,8 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  if (ptc_status status = complete(*frame, inputs, error))
+    return status;
   if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
     return status;
   return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
@@ -341,6 +364,8 @@ ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, i
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  if (ptc_status status = complete(*frame, inputs, error))
+    return status;
   if (ptc_status status = bind(*frame, inputs, context.room(), error))
     return status;
   for (int32_t d = 0; d < ndim; ++d)

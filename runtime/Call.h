@@ -5,7 +5,7 @@
 
 namespace ptc::runtime {
 
-/// Inputs as the caller gave them.
+/// Inputs as the caller gave them: where one is left out there is none, or null.
 struct InputList {
   const DLTensor *const *tensors;
   int32_t count;

@@ -22,6 +22,24 @@ constexpr double kShareNs = 1500;
 /// A piece of a share with less is not worth taking apart.
 constexpr double kPieceNs = 5000;
 
+bool Frame::describeDefaults() {
+  int32_t count = program->inputCount - program->requiredCount, rank = 0;
+  const TensorEntry *entries = program->inputs + program->requiredCount;
+  for (int32_t i = 0; i < count; ++i)
+    rank += entries[i].rank;
+  if (!defaults.allocate(count) || !defaultSizes.allocate(rank) || !given.allocate(count ? program->inputCount : 0))
+    return false;
+  int64_t *sizes = defaultSizes.data;
+  for (int32_t i = 0; i < count; ++i) {
+    const TensorEntry &entry = entries[i];
+    char *data = const_cast<char *>(program->weights) + entry.initial;
+    defaults[i] = {data, {kDLCPU, 0}, entry.rank, {entry.code, entry.bits, 1}, sizes, nullptr, 0};
+    for (int32_t d = 0; d < entry.rank; ++d)
+      *sizes++ = entry.dims[d].min;
+  }
+  return true;
+}
+
 Frame *Frame::create(const Program &program) {
   auto *frame = static_cast<Frame *>(calloc(1, sizeof(Frame)));
   if (!frame)
@@ -42,7 +60,7 @@ Frame *Frame::create(const Program &program) {
   bool isReady = frame->symbols.allocate(program.symbolCount) && frame->values.allocate(program.valueCount) &&
                  frame->planned.allocate(program.settleCount ? program.valueCount : 0) &&
                  frame->offsets.allocate(program.bufferCount) &&
-                 frame->steps.allocate(program.launchCount + program.copyCount) &&
+                 frame->steps.allocate(program.launchCount + program.copyCount) && frame->describeDefaults() &&
                  frame->inputs.allocate(program.inputCount) && frame->outputs.allocate(program.outputCount) &&
                  frame->addresses.allocate(program.bufferCount) && frame->arguments.allocate(arguments) &&
                  frame->externalTensors.allocate(externalTensors) &&
@@ -60,6 +78,9 @@ void Frame::destroy(Frame *frame) {
   frame->planned.release();
   frame->offsets.release();
   frame->steps.release();
+  frame->defaults.release();
+  frame->defaultSizes.release();
+  frame->given.release();
   frame->inputs.release();
   frame->outputs.release();
   frame->addresses.release();

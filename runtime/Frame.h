@@ -57,6 +57,10 @@ struct Frame {
 
   Block arena, staging;
   Block scratch; ///< one piece of scratchBytes for each thread
+  /// Of the last inputs, what they are when the caller leaves them out; and all inputs of a call.
+  Array<DLTensor> defaults;
+  Array<int64_t> defaultSizes;
+  Array<const DLTensor *> given;
   Array<Staging> inputs, outputs;
   Array<void *> addresses; ///< of buffers
   Array<void *> arguments; ///< of all launches, one after the other
@@ -112,6 +116,9 @@ struct Frame {
   void trim();
 
 private:
+  /// False when there is no memory for it.
+  bool describeDefaults();
+
   /// What bestThreads has found, and for what.
   int32_t bestFound, bestOf;
   double bestPace;

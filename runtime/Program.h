@@ -28,7 +28,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 5;
+constexpr uint32_t kTablesVersion = 6;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -62,7 +62,7 @@ struct DimEntry {
 struct TensorEntry {
   const char *name;
   const DimEntry *dims;
-  int64_t initial; ///< states: byte offset of the initial value in the weights
+  int64_t initial; ///< states, and inputs that a caller may leave out: byte offset of the value in the weights
   ValueId bytes;
   int32_t rank;
   uint8_t code, bits; ///< as in DLDataType
@@ -157,7 +157,9 @@ struct Program {
   const SettleEntry *settles; ///< in the order of launches
   const ControlEntry *controls; ///< in the order of launches
   const ExternalEntry *externals;
-  int32_t symbolCount, inputCount, outputCount, stateCount;
+  int32_t symbolCount, inputCount;
+  int32_t requiredCount; ///< inputs: those behind may be left out
+  int32_t outputCount, stateCount;
   int32_t bufferCount, launchCount, copyCount, guardCount, settleCount, controlCount;
   int32_t externalCount;
 };

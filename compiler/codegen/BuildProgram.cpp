@@ -70,7 +70,9 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
     buffer.storage = Storage::Input;
     buffer.index = spec.inputs.size();
     RankedTensorType seen = userType(type, function.getArgAttrDict(index));
-    spec.inputs.push_back({name.str(), seen, binds ? binds.getInt() : -1, false});
+    auto initial = role("ptc.default");
+    spec.inputs.push_back(
+        {name.str(), seen, binds ? binds.getInt() : -1, false, initial ? addWeight(argument, initial.getValue()) : -1});
     inputs[name] = spec.buffers.size();
   }
   buffers[argument] = addBuffer(buffer);

@@ -232,11 +232,25 @@ static llvm::Error checkGuards(ModuleOp module) {
 /// What arguments and results are for is said by names.
 static llvm::Error checkRoles(DictionaryAttr roles, const llvm::Twine &where) {
   for (NamedAttribute role : roles ? roles.getValue() : llvm::ArrayRef<NamedAttribute>())
-    if (llvm::is_contained(
-            {"ptc.input", "ptc.output", "ptc.weight", "ptc.state", "ptc.writes_input", "ptc.writes_state"},
-            role.getName().getValue()) &&
+    if (llvm::is_contained({"ptc.input", "ptc.default", "ptc.output", "ptc.weight", "ptc.state", "ptc.writes_input",
+                            "ptc.writes_state"},
+                           role.getName().getValue()) &&
         !llvm::isa<StringAttr>(role.getValue()))
       return fail(where + ": '" + role.getName().getValue() + "' is no name");
+  return llvm::Error::success();
+}
+
+/// Inputs with a default are those at the end: callers count on the others' places.
+static llvm::Error checkDefault(func::FuncOp function, unsigned i, const llvm::Twine &where) {
+  auto has = [&](unsigned argument, StringRef role) { return function.getArgAttr(argument, role) != nullptr; };
+  if (!has(i, "ptc.default"))
+    return llvm::Error::success();
+  if (!has(i, "ptc.input") || has(i, "ptc.binds") ||
+      !llvm::cast<RankedTensorType>(function.getArgumentTypes()[i]).hasStaticShape())
+    return fail(where + ": 'ptc.default' needs an input of static sizes");
+  for (unsigned behind = i + 1; behind < function.getNumArguments(); ++behind)
+    if (has(behind, "ptc.input") && !has(behind, "ptc.default"))
+      return fail(where + ": 'ptc.default' before an input without one");
   return llvm::Error::success();
 }
 
@@ -253,6 +267,8 @@ static llvm::Error checkFunction(func::FuncOp function) {
     auto scalar = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
     if (binds && (!number || number.getValue().uge(symbolCount) || function.getArgumentTypes()[i] != scalar))
       return fail(where + ": 'ptc.binds' needs the number of a symbol, on a tensor<i64>");
+    if (llvm::Error error = checkDefault(function, i, where))
+      return error;
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     if (!llvm::isa<RankedTensorType>(function.getResultTypes()[i]))

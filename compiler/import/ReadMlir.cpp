@@ -47,8 +47,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> readMlir(std::unique_ptr<llvm::MemoryBuffe
 llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringRef weightsName, WeightStore &weights) {
   auto function = module.lookupSymbol<func::FuncOp>("forward");
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.weight");
-    name = name ? name : function.getArgAttrOfType<StringAttr>(i, "ptc.state");
+    StringAttr name;
+    for (const char *role : {"ptc.weight", "ptc.state", "ptc.default"})
+      name = name ? name : function.getArgAttrOfType<StringAttr>(i, role);
     if (!name)
       continue;
     if (name == runtime::kRandomState) {

@@ -25,7 +25,7 @@ static constexpr StringLiteral kVersionScript = R"({
   global: ptc_abi_version; ptc_get_api; ptc_get_signature; ptc_status_string; ptc_context_create; ptc_context_destroy;
     ptc_last_error; ptc_call; ptc_call_new; ptc_output_shape; ptc_state_get; ptc_state_set; ptc_state_reset;
     ptc_set_threads; ptc_get_threading; ptc_get_memory; ptc_trim; ptc_profile_start; ptc_profile_stop; ptc_set_seed;
-    ptc_get_machine; ptc_get_externals; ptc_set_function; ptc_set_waiting; ptc_get_activity;
+    ptc_get_machine; ptc_get_externals; ptc_get_optional_inputs; ptc_set_function; ptc_set_waiting; ptc_get_activity;
     ptc_context_create_with; ptc_shared_workers;
   local: *;
 };

@@ -267,6 +267,18 @@ Model Models::external() {
   return model;
 }
 
+Model Models::optional() {
+  Model model = affine();
+  ProgramSpec &spec = model.spec;
+  spec.name = "optional";
+  auto row = type({constant(8)}, f32());
+  spec.inputs.push_back({"w", row, -1, false, 0});
+  spec.inputs.push_back({"b", row, -1, false, 1});
+  spec.buffers[1] = buffer(host::Storage::Input, 1);
+  spec.buffers[2] = buffer(host::Storage::Input, 2);
+  return model;
+}
+
 Model Models::large(int64_t bytes) {
   Model model = affine();
   model.spec.name = "large";

@@ -35,6 +35,7 @@ public:
   /// f32[s0, 8] -> f32[s0, 8]: `affine` of what the caller's "mylib::twice.default" makes of x; it is also called in
   /// the end, on that.
   Model external();
+  Model optional();                           ///< affine, whose w and b a call may give: f32[8] each
   Model large(int64_t bytes);                 ///< affine with a weight of so many bytes besides
   Model withMapped(llvm::ArrayRef<char> bytes); ///< affine with its weights after these
 

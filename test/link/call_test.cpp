@@ -66,6 +66,52 @@ TEST_CASE("new outputs have the sizes that the inputs ask for") {
   CHECK((shape[0] == 3 && shape[1] == 8));
 }
 
+TEST_CASE("inputs that are left out are as in the model's file") {
+  Loaded model(build(models().optional()));
+  Tensor<float> x({2, 8}, std::vector<float>(16, 1)), y({2, 8}), w({8}, std::vector<float>(8, 3)),
+      b({8}, std::vector<float>(8, 5));
+  auto answer = [&](std::vector<const DLTensor *> inputs) {
+    INFO(model.error());
+    REQUIRE(model.call(std::move(inputs), {&y.view}) == PTC_OK);
+    return y.values[9]; // of column 1, where w is 2 and b is 20
+  };
+  CHECK(answer({&x.view}) == 22);
+  CHECK(answer({&x.view, &w.view, &b.view}) == 8);
+  CHECK(answer({&x.view, &w.view}) == 23);
+  CHECK(answer({&x.view, nullptr, &b.view}) == 7);
+  CHECK(answer({&x.view, nullptr, nullptr}) == 22);
+  Tensor<float> wide({8}, std::vector<float>(16, 4));
+  wide.setStrides({2});
+  CHECK(answer({&x.view, &wide.view}) == 24);
+  DLTensor inOutput = w.view; // it is overwritten before it is read last
+  inOutput.data = y.values.data() + 8;
+  std::fill(y.values.begin(), y.values.end(), 6.0f);
+  CHECK(answer({&x.view, nullptr, &inOutput}) == 8);
+
+  int64_t shape[2];
+  const DLTensor *inputs[] = {&x.view, nullptr};
+  REQUIRE(model->output_shape(model.context, inputs, 2, 0, shape, 2) == PTC_OK);
+  CHECK((shape[0] == 2 && shape[1] == 8));
+  DLManagedTensor *made;
+  REQUIRE(model->call_new(model.context, inputs, 1, &made, 1) == PTC_OK);
+  CHECK(static_cast<float *>(made->dl_tensor.data)[9] == 22);
+  made->deleter(made);
+}
+
+TEST_CASE("a program that knows nothing of optional inputs sees none of them") {
+  Loaded model(build(models().optional()));
+  const ptc_signature &signature = *model->signature();
+  CHECK(signature.input_count == 1);
+  int32_t count = -1;
+  const ptc_tensor *optional = model->optional_inputs(&count);
+  REQUIRE(count == 2);
+  CHECK((std::string(optional[0].name) == "w" && std::string(optional[1].name) == "b"));
+  CHECK((optional[1].ndim == 1 && optional[1].dims[0].min == 8 && optional[1].dtype.bits == 32));
+  CHECK(std::string(signature.outputs[0].name) == "y");
+  Loaded none(build(models().affine()));
+  CHECK((!none->optional_inputs(&count) && count == 0));
+}
+
 TEST_CASE("new outputs get the memory of deleted ones, and never that of another") {
   Loaded model(build(models().affine()));
   Tensor<float> x({1024, 8}), small({600, 8});

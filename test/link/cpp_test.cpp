@@ -40,6 +40,19 @@ TEST_CASE("results are tensors of the model's own, and outlive it") {
   CHECK_THROWS_WITH(results[0].values<double>(), Contains("with 32 bits, read as 2 with 64"));
 }
 
+TEST_CASE("inputs may be left out where the model has a value for them") {
+  ptc::Model model(ptc::test::build(models().optional()));
+  REQUIRE((model.inputs().size() == 1 && model.optionalInputs().size() == 2));
+  CHECK(model.optionalInputs()[1].name == std::string("b"));
+  std::vector<float> b(8, 5);
+  ptc::View x = view(kInput, {2, 8});
+  CHECK(model({x})[0].values<float>()[1] == affine(1));
+  CHECK(model({x, ptc::View(), view(b)})[0].values<float>()[1] == kInput[1] * 2 + 5);
+  CHECK(model.outputShape({x, ptc::View()}, 0) == std::vector<int64_t>{2, 8});
+  CHECK_THROWS_WITH(model({ptc::View()}), Contains("input 'x' (0): no tensor"));
+  CHECK(ptc::Model(ptc::test::build(models().affine())).optionalInputs().empty());
+}
+
 TEST_CASE("a model runs into the caller's memory, strided or not") {
   ptc::Model model(ptc::test::build(models().affine()));
   std::array<float, 32> wide{};

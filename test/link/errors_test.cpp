@@ -41,6 +41,24 @@ TEST_CASE_METHOD(Fixture, "other ranks, types and devices") {
   refuses(PTC_MISMATCH, "input 'x' (0): is on DLPack device 2, but the model runs on the CPU");
 }
 
+TEST_CASE_METHOD(Fixture, "inputs that may be left out must fit as well") {
+  Loaded optional(build(models.optional()));
+  auto refuses = [&](std::vector<const DLTensor *> inputs, ptc_status status, const std::string &message) {
+    CHECK(optional.call(std::move(inputs), {&y.view}) == status);
+    CHECK(optional.error() == message);
+  };
+  Tensor<float> wide({9}), row({8});
+  Tensor<double> doubles({8});
+  refuses({&x.view, &wide.view}, PTC_MISMATCH,
+          "input 'w' (1): dimension 0 has size 9, but the model was compiled for 8");
+  refuses({&x.view, nullptr, &doubles.view}, PTC_MISMATCH,
+          "input 'b' (2): has type float64, but the model was compiled for float32");
+  refuses({nullptr, &row.view}, PTC_INVALID_ARGUMENT, "input 'x' (0): no tensor");
+  refuses({}, PTC_INVALID_ARGUMENT, "0 inputs were given, but the model takes 1 to 3");
+  refuses({&x.view, &row.view, &row.view, &row.view}, PTC_INVALID_ARGUMENT,
+          "4 inputs were given, but the model takes 1 to 3");
+}
+
 TEST_CASE_METHOD(Fixture, "broken tensors") {
   refuses(nullptr, &y.view, PTC_INVALID_ARGUMENT, "input 'x' (0): no tensor");
   refuses(&x.view, nullptr, PTC_INVALID_ARGUMENT, "output 'y' (0): no tensor");

@@ -148,6 +148,27 @@ class LoaderTest(unittest.TestCase):
         with self.assertRaisesRegex(BufferError, "conj"):
             self.model(torch.zeros(5, 8, dtype=torch.complex64).conj())
 
+    def test_optional_inputs(self) -> None:
+        model = load("optional")
+        self.assertEqual([info.name for info in model.inputs], ["x"])
+        self.assertEqual([str(info) for info in model.optional_inputs], ["w: float32[8]", "b: float32[8]"])
+        self.assertIn("b: float32[8] = ...) ->", repr(model))
+        w, b = np.full(8, 3, np.float32), torch.full((8,), 5.0)
+        steps = np.arange(1, 9, dtype=np.float32)
+        for given, named, expected in (
+            ((), {}, affine(self.x)),
+            ((w, b), {}, self.x * w + 5),
+            ((None, b), {}, self.x * steps + 5),
+            ((), {"b": b}, self.x * steps + 5),
+            ((w,), {"b": None}, self.x * w + 10 * steps),
+        ):
+            np.testing.assert_array_equal(model(self.x, *given, **named)[0].numpy(), expected)
+        with self.assertRaisesRegex(ptc.MismatchError, r"input 'b' \(2\): dimension 0 has size 9"):
+            model(self.x, b=np.zeros(9, np.float32))
+        with self.assertRaisesRegex(TypeError, r"the model takes \['x'\], and may take \['w', 'b'\]"):
+            model(self.x, v=w)
+        self.assertEqual(self.model.optional_inputs, [])
+
     def test_out(self) -> None:
         out = np.zeros((5, 16), np.float32)
         self.model(self.x, out=[out[:, ::2]])

@@ -8,10 +8,14 @@ using namespace ptc::test;
 
 int main(int argc, char **argv) try {
   Models models;
-  const std::map<std::string, Model> all = {{"affine", models.affine(1 << 20)}, {"running", models.running()},
-                                            {"look_up", models.lookUp()},       {"digits", models.digits()},
-                                            {"increment", models.increment()},  {"scalar", models.scalar()},
+  const std::map<std::string, Model> all = {{"affine", models.affine(1 << 20)},
+                                            {"running", models.running()},
+                                            {"look_up", models.lookUp()},
+                                            {"digits", models.digits()},
+                                            {"increment", models.increment()},
+                                            {"scalar", models.scalar()},
                                             {"external", models.external()},
+                                            {"optional", models.optional()},
                                             {"neighbours", models.neighbours(40, 1 << 20)}};
   if (argc != 3 || !all.count(argv[1]))
     return fprintf(stderr, "usage: make_model NAME OUT.so\n"), 2;

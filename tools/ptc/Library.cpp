@@ -35,7 +35,7 @@ void OwnedTensor::assign(DLDataType dtype, std::vector<int64_t> sizes, StringRef
 std::vector<const DLTensor *> getPointers(const Tensors &tensors) {
   std::vector<const DLTensor *> pointers;
   for (const auto &owned : tensors)
-    pointers.push_back(&owned->tensor);
+    pointers.push_back(owned ? &owned->tensor : nullptr);
   return pointers;
 }
 
@@ -90,17 +90,26 @@ Error Library::check(ptc_status status) const {
   return createStringError(path + ": " + api->last_error(context) + " (" + api->status_string(status) + ")");
 }
 
+ArrayRef<ptc_tensor> Library::optionalInputs() const {
+  int32_t count = 0;
+  const ptc_tensor *first = has(&ptc_api::optional_inputs) ? api->optional_inputs(&count) : nullptr;
+  return {first, static_cast<size_t>(count)};
+}
+
 Expected<Tensors> Library::bind(const TensorFile &file) const {
+  ArrayRef required(signature().inputs, signature().input_count);
   std::vector<std::string> names;
-  for (const ptc_tensor &input : ArrayRef(signature().inputs, signature().input_count))
-    names.push_back(input.name);
-  Expected<std::vector<const FileTensor *>> found = file.match(names);
+  for (ArrayRef<ptc_tensor> inputs : {required, optionalInputs()})
+    for (const ptc_tensor &input : inputs)
+      names.push_back(input.name);
+  Expected<std::vector<const FileTensor *>> found = file.match(names, required.size());
   if (!found)
     return createStringError(path + ": " + toString(found.takeError()));
   Tensors inputs;
   for (const FileTensor *tensor : *found) {
-    inputs.push_back(std::make_unique<OwnedTensor>());
-    inputs.back()->assign(tensor->dtype, tensor->shape, tensor->bytes);
+    inputs.push_back(tensor ? std::make_unique<OwnedTensor>() : nullptr);
+    if (tensor)
+      inputs.back()->assign(tensor->dtype, tensor->shape, tensor->bytes);
   }
   return inputs;
 }

@@ -4,6 +4,8 @@
 #include <ptc/ptc.h>
 #include "tools/ptc/TensorFile.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -23,6 +25,7 @@ struct OwnedTensor {
   void assign(DLDataType dtype, std::vector<int64_t> sizes, llvm::StringRef content);
 };
 
+/// Null: an input that is left out.
 using Tensors = std::vector<std::unique_ptr<OwnedTensor>>;
 std::vector<const DLTensor *> getPointers(const Tensors &tensors);
 
@@ -33,9 +36,11 @@ public:
   ~Library();
 
   const ptc_signature &signature() const { return *api->signature(); }
+  /// Libraries of earlier versions have none.
+  llvm::ArrayRef<ptc_tensor> optionalInputs() const;
   /// The tensors of a file as this model's inputs, by name or position.
   llvm::Expected<Tensors> bind(const TensorFile &file) const;
-  /// Random values in the smallest sizes that the model takes.
+  /// Random values in the smallest sizes that the model takes, for what a call must give.
   Tensors makeInputs() const;
   /// Those of a file; made up where `path` is empty.
   llvm::Expected<Tensors> readOrMakeInputs(const std::string &path) const;

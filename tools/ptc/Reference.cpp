@@ -46,13 +46,18 @@ static DLDataType getDType(Type element, DictionaryAttr role) {
   return getDType(float8 ? float8.getValue() : element);
 }
 
-/// The tensors of the file as the user inputs of the function, by name or position.
-static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forward, const TensorFile &file) {
+/// The tensors of the file as the user inputs of the function, by name or position; defaults for those that are not
+/// there.
+static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forward, const TensorFile &file,
+                                                             prims::WeightReader readWeight) {
   std::vector<std::string> names;
+  size_t required = 0;
   for (unsigned i = 0; i < forward.getNumArguments(); ++i)
-    if (auto name = forward.getArgAttrOfType<StringAttr>(i, "ptc.input"))
+    if (auto name = forward.getArgAttrOfType<StringAttr>(i, "ptc.input")) {
       names.push_back(name.str());
-  llvm::Expected<std::vector<const FileTensor *>> tensors = file.match(names);
+      required += !forward.getArgAttr(i, "ptc.default");
+    }
+  llvm::Expected<std::vector<const FileTensor *>> tensors = file.match(names, required);
   if (!tensors)
     return tensors.takeError();
   std::vector<prims::Tensor> inputs;
@@ -61,7 +66,16 @@ static llvm::Expected<std::vector<prims::Tensor>> readInputs(func::FuncOp forwar
     if (!name)
       continue;
     const FileTensor *found = (*tensors)[inputs.size()];
-    Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
+    auto type = llvm::cast<RankedTensorType>(argument.getType());
+    Type element = type.getElementType();
+    if (!found) {
+      auto key = forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptc.default");
+      llvm::Expected<prims::Tensor> tensor = readWeight(key.getValue(), type);
+      if (!tensor)
+        return tensor.takeError();
+      inputs.push_back(std::move(*tensor));
+      continue;
+    }
     // A last dimension of 2 holds what the file knows as complex.
     bool isComplex = forward.getArgAttr(argument.getArgNumber(), "ptc.complex") != nullptr;
     DLDataType dtype = getDType(element, forward.getArgAttrDict(argument.getArgNumber()));
@@ -105,18 +119,18 @@ static llvm::Error evaluateModel(const RunOptions &options, ImportedModel &model
   llvm::Expected<TensorFile> file = TensorFile::open(options.inputs);
   if (!file)
     return file.takeError();
-  llvm::Expected<std::vector<prims::Tensor>> inputs = readInputs(forward, *file);
-  if (!inputs)
-    return inputs.takeError();
-  llvm::Expected<std::vector<int64_t>> symbols = prims::bindSymbols(forward, *inputs);
-  if (!symbols)
-    return symbols.takeError();
   auto readWeight = [&](llvm::StringRef key, RankedTensorType type) -> llvm::Expected<prims::Tensor> {
     const Weight *weight = model.weights.find(key);
     if (!weight)
       return llvm::createStringError("weight '" + key + "' is missing");
     return prims::Tensor::fromBytes(type.getElementType(), type.getShape(), weight->bytes);
   };
+  llvm::Expected<std::vector<prims::Tensor>> inputs = readInputs(forward, *file, readWeight);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::Expected<std::vector<int64_t>> symbols = prims::bindSymbols(forward, *inputs);
+  if (!symbols)
+    return symbols.takeError();
   llvm::Expected<std::vector<prims::Tensor>> results = prims::evaluate(forward, *inputs, readWeight, *symbols);
   if (!results)
     return results.takeError();

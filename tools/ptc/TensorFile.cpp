@@ -96,7 +96,7 @@ std::vector<std::string> TensorFile::names() const {
   return names;
 }
 
-Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string> inputs) const {
+Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string> inputs, size_t required) const {
   std::vector<const FileTensor *> found;
   StringSet<> used;
   for (auto [i, name] : enumerate(inputs)) {
@@ -106,17 +106,17 @@ Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string
     const FileTensor *byPosition = is_contained(inputs, position) ? nullptr : find(position);
     if (byName && byPosition)
       return createStringError("input '" + name + "' is given twice, by its name and as '" + position + "'");
-    if (!byName && !byPosition)
+    if (!byName && !byPosition && i < required)
       return createStringError("input '" + name + "' is missing (name it '" + name + "' or '" + position +
                                "'; the file has " + join(names(), ", ") + ")");
-    used.insert(byName ? name : position);
+    if (byName || byPosition)
+      used.insert(byName ? name : position);
     found.push_back(byName ? byName : byPosition);
   }
   for (const std::string &name : names())
     if (!used.contains(name))
       return createStringError("tensor '" + name + "' is no input of the model, which has " +
-                               (inputs.empty() ? "none" : join(inputs, ", ")) +
-                               " (values that the model's file gives are constants of the library)");
+                               (inputs.empty() ? "none" : join(inputs, ", ")) + " (constants cannot be given)");
   return found;
 }
 

@@ -32,8 +32,9 @@ public:
   /// Null when there is none.
   const FileTensor *find(llvm::StringRef name) const;
   std::vector<std::string> names() const;
-  /// The tensors of a model's inputs, each by its name or its position. None may be missing, given twice, or be no input.
-  llvm::Expected<std::vector<const FileTensor *>> match(llvm::ArrayRef<std::string> inputs) const;
+  /// The tensors of a model's inputs, each by its name or its position. None may be given twice, or be no input; of
+  /// those from `required` on, one that is missing is null.
+  llvm::Expected<std::vector<const FileTensor *>> match(llvm::ArrayRef<std::string> inputs, size_t required) const;
 
 private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;

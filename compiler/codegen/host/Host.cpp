@@ -157,6 +157,7 @@ private:
   Constant *external(const ExternalSpec &external);
   Constant *symbols(llvm::ArrayRef<Binding> bindings);
   Constant *value(AffineExpr expr) { return c.i32(sizes.add(expr)); }
+  int64_t weightOffset(int64_t weight) const { return layout.offsetOf.lookup(spec.weights[weight].key); }
 
   template <typename Range, typename Make> Constant *table(const Range &items, llvm::StringRef name, Make make) {
     std::vector<Constant *> records;
@@ -218,7 +219,7 @@ Constant *TableWriter::buffers() {
   for (auto [index, buffer] : llvm::enumerate(spec.buffers)) {
     int64_t offset = 0;
     if (buffer.storage == Storage::Weight)
-      offset = layout.offsetOf.lookup(spec.weights[buffer.index].key);
+      offset = weightOffset(buffer.index);
     else if (buffer.storage == Storage::Arena && items)
       offset = (*items)[rootOf(spec, index)].offset;
     // An alias without a lifetime of its own must not widen its owner's.
@@ -274,16 +275,17 @@ Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
 }
 
 llvm::Expected<Constant *> TableWriter::write() {
+  auto isRequired = [](const InputSpec &input) { return input.initial < 0; };
   auto copies = orderCopies(spec);
   if (!copies)
     return copies.takeError();
   Constant *inputs = table(spec.inputs, "inputs", [&](const InputSpec &input) {
-    return tensor(input.name, input.type, 0, input.isWritten);
+    return tensor(input.name, input.type, input.initial < 0 ? -1 : weightOffset(input.initial), input.isWritten);
   });
   Constant *outputs = table(spec.outputs, "outputs",
                             [&](const OutputSpec &output) { return tensor(output.name, output.type, 0, false); });
   Constant *states = table(spec.states, "states", [&](const StateSpec &state) {
-    return tensor(state.name, state.type, layout.offsetOf.lookup(spec.weights[state.initial].key), false);
+    return tensor(state.name, state.type, weightOffset(state.initial), false);
   });
   Constant *bufferTable = buffers();
   Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
@@ -338,6 +340,7 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      externals,
                                      c.i32(spec.symbols.size()),
                                      c.i32(spec.inputs.size()),
+                                     c.i32(llvm::count_if(spec.inputs, isRequired)),
                                      c.i32(spec.outputs.size()),
                                      c.i32(spec.states.size()),
                                      c.i32(spec.buffers.size()),

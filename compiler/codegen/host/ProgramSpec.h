@@ -20,6 +20,7 @@ struct InputSpec {
   mlir::RankedTensorType type;
   int64_t bindsSymbol = -1; ///< a 0-d i64 input whose value defines this symbol
   bool isWritten = false;   ///< the model updates the caller's tensor
+  int64_t initial = -1; ///< which weight it is when the caller leaves it out, as only the last inputs can be; -1: none
 };
 
 struct OutputSpec {

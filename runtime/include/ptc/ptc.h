@@ -73,7 +73,8 @@ typedef struct ptc_symbol {
   int64_t min, max; /**< max is -1 when unbounded; INT64_MAX where min is negative */
 } ptc_symbol;
 
-/** What the model takes, answers and keeps. Lives as long as the library. */
+/** What the model takes, answers and keeps. Lives as long as the library. `inputs` are those that every call must give:
+ * behind them a call may give more (ptc_get_optional_inputs). */
 typedef struct ptc_signature {
   const char *model, *compiler, *target;
   const ptc_tensor *inputs, *outputs, *states;
@@ -159,6 +160,7 @@ typedef struct ptc_api {
   ptc_status (*set_waiting)(ptc_context *context, ptc_waiting waiting);
   ptc_status (*activity)(ptc_context *context, ptc_activity *activity);
   ptc_status (*context_create_with)(uint32_t flags, ptc_context **context);
+  const ptc_tensor *(*optional_inputs)(int32_t *count);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -166,6 +168,11 @@ PTC_EXPORT const ptc_api *ptc_get_api(uint32_t abi_version);
 
 PTC_EXPORT uint32_t ptc_abi_version(void);
 PTC_EXPORT const ptc_signature *ptc_get_signature(void);
+
+/** Inputs that a call may give, by their place behind the signature's; `count` gets how many. One that it leaves out,
+ * by fewer inputs or by a null pointer, has the value that the model's file gives. Null when there is none. */
+PTC_EXPORT const ptc_tensor *ptc_get_optional_inputs(int32_t *count);
+
 PTC_EXPORT const char *ptc_status_string(ptc_status status);
 
 /** The machine ("x86-64-v4") whose code runs here, of those that the model was compiled for; null when the processor

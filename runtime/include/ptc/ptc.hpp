@@ -84,6 +84,8 @@ inline int64_t elements(Span<const int64_t> shape) {
 class View {
 public:
   /// Of const memory: a model may read it, and refuses to write to it.
+  /// No tensor: an input that a call leaves out.
+  View() : isGiven_(false), tensor_() {}
   View(const void *data, DLDataType type, std::vector<int64_t> shape, std::vector<int64_t> strides = {})
       : View(const_cast<void *>(data), type, std::move(shape), std::move(strides)) {
     isReadOnly_ = true;
@@ -95,9 +97,11 @@ public:
       throw std::invalid_argument("ptc: a view needs as many strides as sizes");
   }
 
-  /// Points into this object: valid as long as it is.
+  /// Points into this object: valid as long as it is. Null where there is none.
   const DLTensor *tensor() const { return const_cast<View *>(this)->tensor(); }
   DLTensor *tensor() {
+    if (!isGiven_)
+      return nullptr;
     tensor_.ndim = int32_t(shape_.size());
     tensor_.shape = shape_.data();
     tensor_.strides = strides_.empty() ? nullptr : strides_.data();
@@ -108,7 +112,7 @@ public:
 
 private:
   std::vector<int64_t> shape_, strides_;
-  bool isReadOnly_ = false;
+  bool isReadOnly_ = false, isGiven_ = true;
   DLTensor tensor_;
 };
 
@@ -208,6 +212,12 @@ public:
 
   const ptc_signature &signature() const { return *api_->signature(); }
   Span<const ptc_tensor> inputs() const { return {signature().inputs, size_t(signature().input_count)}; }
+  /// Inputs that a call may give behind the others, or leave out; none in libraries of earlier versions.
+  Span<const ptc_tensor> optionalInputs() const {
+    int32_t count = 0;
+    const ptc_tensor *first = api_->size > offsetof(ptc_api, optional_inputs) ? api_->optional_inputs(&count) : nullptr;
+    return {first, size_t(count)};
+  }
   Span<const ptc_tensor> outputs() const { return {signature().outputs, size_t(signature().output_count)}; }
   Span<const ptc_tensor> states() const { return {signature().states, size_t(signature().state_count)}; }
   /// Whose code runs here, as "x86-64-v4"; null in libraries of earlier versions.

@@ -161,6 +161,7 @@ class Api(ctypes.Structure):
         ("set_waiting", _function(c_void_p, c_int32)),
         ("activity", _function(c_void_p, POINTER(Activity))),
         ("context_create_with", _function(c_uint32, POINTER(c_void_p))),
+        ("optional_inputs", _function(POINTER(c_int32), result=POINTER(TensorInfo))),
     ]
 
 

@@ -103,10 +103,12 @@ def _describe_external(place: abi.External) -> External:
     )
 
 
-def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any) -> list[Any]:
-    """Points to the values; what is answered keeps them valid."""
+def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any, required: int) -> list[Any]:
+    """Points to the values, but behind the required ones not to None; what is answered keeps them valid."""
     owners = []
     for index, (value, (dtype, written)) in enumerate(zip(values, kinds)):
+        if value is None and index >= required:
+            continue
         pointers[index], owner = borrow(value, dtype, written)
         owners.append(owner)
     return owners
@@ -164,6 +166,10 @@ class Model:
         # Whose code runs here, as "x86-64-v4"; libraries of earlier versions do not say.
         self.machine = self._api.machine().decode() if self._has("machine") else None
         self.inputs = _describe(signature.inputs, signature.input_count)
+        # Behind the inputs, what a call may give or leave out; libraries of earlier versions have none.
+        count = ctypes.c_int32()
+        optional = self._api.optional_inputs(ctypes.byref(count)) if self._has("optional_inputs") else None
+        self.optional_inputs = _describe(optional, count.value) if optional else []
         self.outputs = _describe(signature.outputs, signature.output_count)
         self.states = _describe(signature.states, signature.state_count)
         self.symbols = [
@@ -173,22 +179,22 @@ class Model:
         # What calls need: for each tensor the arguments of borrow(), and lists of addresses.
         self._takes = [
             (info.dtype, f"input '{info.name}' ({index})" if info.is_written else "")
-            for index, info in enumerate(self.inputs)
+            for index, info in enumerate(self.inputs + self.optional_inputs)
         ]
         self._gives = [(info.dtype, f"output '{info.name}' ({index})") for index, info in enumerate(self.outputs)]
-        self._Inputs, self._Outputs = (ctypes.c_void_p * len(tensors) for tensors in (self.inputs, self.outputs))
+        self._Inputs, self._Outputs = (ctypes.c_void_p * len(tensors) for tensors in (self._takes, self.outputs))
         self.threads = threads
         self._waiting = None
         if waiting is not None:
             self.waiting = waiting
         self._functions = Functions()
-        count = ctypes.c_int32()
         # Libraries of earlier versions call no functions.
         places = self._api.externals(ctypes.byref(count)) if self._has("externals") else None
         self.externals = [_describe_external(places[i]) for i in range(count.value)]
 
     def __repr__(self) -> str:
-        inputs, outputs = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
+        inputs = ", ".join([*map(str, self.inputs), *(f"{info} = ..." for info in self.optional_inputs)])
+        outputs = ", ".join(map(str, self.outputs))
         return f"ptc.Model({self.name}: ({inputs}) -> ({outputs}))"
 
     def __del__(self) -> None:
@@ -228,27 +234,33 @@ class Model:
         self._check(self._api.set_function(self._context, name.encode(), callback, None))
 
     def _arrange(self, positional: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
-        """The inputs in the model's order."""
+        """The inputs in the model's order; None for what is left out."""
         values = list(positional)
         for info in self.inputs[len(values) :]:
             if info.name not in named:
                 raise TypeError(f"input '{info.name}' is missing")
             values.append(named.pop(info.name))
-        if named or len(values) > len(self.inputs):
-            raise TypeError(f"the model takes {[info.name for info in self.inputs]}")
+        for info in self.optional_inputs[len(values) - len(self.inputs) :]:
+            values.append(named.pop(info.name, None))
+        if named or len(values) > len(self._takes):
+            raise TypeError(
+                f"the model takes {[info.name for info in self.inputs]}"
+                + (f", and may take {[info.name for info in self.optional_inputs]}" if self.optional_inputs else "")
+            )
         return values
 
     def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
-        """Runs the model. `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
+        """Runs the model on `inputs`, by position or by name, and those of `optional_inputs` that are given and not None.
+        `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
         if named or len(inputs) != len(self.inputs):
             inputs = self._arrange(inputs, named)
         pointers = self._Inputs()
-        lent = _lend(inputs, self._takes, pointers)
+        lent = _lend(inputs, self._takes, pointers, len(self.inputs))
         if out is not None:
             if len(out) != len(self.outputs):
                 raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
             targets = self._Outputs()
-            lent += _lend(out, self._gives, targets)
+            lent += _lend(out, self._gives, targets, len(targets))
             self._check(self._api.call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         made = self._Outputs()
