@@ -29,15 +29,20 @@ namespace ptc {
 static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &context, Times &times) {
   Times::Span span(times, "import");
   setActivity("the import");
-  return importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
+  auto model = importModel(options.model,
+                           {options.weights, findResultTypes, options.graph, options.constantInitializers}, context);
+  if (model)
+    llvm::for_each(model->warnings, [](const std::string &warning) { printWarning(warning); });
+  return model;
 }
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs. Every
 /// option is named here: a new one has to say whether it makes another library. `inputs` are the model's files as they were.
 static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times,
                            std::vector<InputFile> &inputs) {
-  const auto &[model, output, weights, march, cache, opt, mode, tuningFile, tuningInputs, emit, graph, progress, time,
-               fallback, amp, quantization, winograd, verifyEach, saveTemps, name, sourcePaths, dumpDir] = options;
+  const auto &[model, output, weights, march, cache, constantInitializers, opt, mode, tuningFile, tuningInputs, emit,
+               graph, progress, time, fallback, amp, quantization, winograd, verifyEach, saveTemps, name, sourcePaths,
+               dumpDir] = options;
   // `targets` are what march means here. The others decide where things go, and what is said and checked on the way.
   (void)march, (void)output, (void)cache, (void)progress, (void)time, (void)verifyEach;
   if (emit != Stage::So || saveTemps || !dumpDir.empty())
@@ -69,9 +74,9 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
     machines += cpu::describe(target) + "\n";
   texts.push_back(machines);
   // Full paths may name the model.
-  std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9}", opt, int(mode), fallback, amp,
-                                      int(quantization), winograd, graph ? int64_t(*graph) : -1, int(sourcePaths), name,
-                                      sourcePaths == SourcePaths::Full ? model : "");
+  std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10}", opt, int(mode), fallback, amp,
+                                      int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
+                                      int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
   for (const std::string *path : {&tuningFile, &tuningInputs}) {
     bool isThere = !path->empty() && llvm::sys::fs::exists(*path);

@@ -29,6 +29,7 @@ struct Options {
   std::string weights; ///< A safetensors file beside the model; empty: by the model's name.
   std::string march = "native";
   std::string cache;   ///< A folder of what was compiled before (Cache.h); empty: none.
+  bool constantInitializers = false; ///< Of ONNX, also those that the model lists as inputs.
   unsigned opt = 1;    ///< 0: no rewrites and no fusion, a kernel for each prim; to compare with.
   Mode mode = Mode::Default;
   std::string tuningFile;   ///< What was measured before (tune/TuningFile.h); MaxAutotune adds to it. Empty: none.

@@ -15,8 +15,12 @@ static json::Array toJson(ArrayRef<std::string> strings) { return json::Array(st
 
 static json::Array toJson(ArrayRef<Report::Tensor> tensors) {
   json::Array array;
-  for (const Report::Tensor &tensor : tensors)
-    array.push_back(json::Object{{"name", tensor.name}, {"type", tensor.type}});
+  for (const Report::Tensor &tensor : tensors) {
+    json::Object object{{"name", tensor.name}, {"type", tensor.type}};
+    if (tensor.isOptional)
+      object["optional"] = true;
+    array.push_back(std::move(object));
+  }
   return array;
 }
 
@@ -91,6 +95,7 @@ json::Value toJson(const Report &report) {
                       {"ops", std::move(ops)},
                       {"bfloat16_ops", std::move(lowered)},
                       {"unsupported", std::move(unsupported)},
+                      {"warnings", toJson(report.warnings)},
                       {"inputs", toJson(report.inputs)},
                       {"outputs", toJson(report.outputs)},
                       {"states", toJson(report.states)},
@@ -124,7 +129,8 @@ std::string describeBytes(const Quantity &bytes) {
 
 static void printTensors(StringRef title, ArrayRef<Report::Tensor> tensors, raw_ostream &out) {
   for (auto [index, tensor] : enumerate(tensors))
-    out << (index ? std::string(title.size(), ' ') : title.str()) << "  " << tensor.name << ": " << tensor.type << '\n';
+    out << (index ? std::string(title.size(), ' ') : title.str()) << "  " << tensor.name << ": " << tensor.type
+        << (tensor.isOptional ? ", or as in the file\n" : "\n");
 }
 
 static void printOperators(StringRef title, const std::map<std::string, int64_t> &ops, raw_ostream &out) {
@@ -186,6 +192,8 @@ static void printKernels(const Report &report, raw_ostream &out) {
 
 void print(const Report &report, raw_ostream &out) {
   out << report.model << ": " << report.graphs << (report.graphs == 1 ? " graph" : " graphs") << '\n';
+  for (const std::string &warning : report.warnings)
+    out << "warning:  " << warning << '\n';
   printTensors("inputs: ", report.inputs, out);
   printTensors("outputs:", report.outputs, out);
   printTensors("states: ", report.states, out);

@@ -46,6 +46,7 @@ static void describeSignature(func::FuncOp forward, const WeightStore &weights, 
     Report::Tensor tensor{"", describeType(argument.getType(), symbols)};
     if (llvm::StringRef name = getRole(roles, "ptc.input"); !name.empty()) {
       tensor.name = name.str();
+      tensor.isOptional = roles.contains("ptc.default");
       report.guards.push_back(tensor.name + " is " + tensor.type);
       report.inputs.push_back(tensor);
     } else if (llvm::StringRef name = getRole(roles, "ptc.state"); !name.empty()) {
@@ -56,7 +57,7 @@ static void describeSignature(func::FuncOp forward, const WeightStore &weights, 
   for (auto [index, type] : llvm::enumerate(forward.getResultTypes())) {
     DictionaryAttr roles = forward.getResultAttrDict(index);
     if (llvm::StringRef name = getRole(roles, "ptc.output"); !name.empty())
-      report.outputs.push_back({name.str(), describeType(type, symbols)});
+      report.outputs.push_back({name.str(), describeType(type, symbols), false});
   }
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
     int64_t most = getRange(getAffineSymbolExpr(position, forward.getContext()), symbols).max;
@@ -321,7 +322,7 @@ static llvm::LogicalResult lowerForLoop(ModuleOp module, WeightStore &weights, l
 static void describeRandomState(func::FuncOp forward, Report &report) {
   for (BlockArgument argument : forward.getArguments())
     if (getRole(forward.getArgAttrDict(argument.getArgNumber()), "ptc.state") == runtime::kRandomState)
-      report.states.push_back({runtime::kRandomState, describeType(argument.getType(), getSymbols(forward))});
+      report.states.push_back({runtime::kRandomState, describeType(argument.getType(), getSymbols(forward)), false});
 }
 
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
@@ -356,6 +357,7 @@ Report explainImported(ImportedModel model, const Options &options, MLIRContext 
   ModuleOp module = *model.module;
   Report report;
   report.model = options.model;
+  report.warnings = model.warnings;
   countOperators(module, report);
   describeSignature(module.lookupSymbol<func::FuncOp>("forward"), model.weights, report);
   describeGuards(module, report);
@@ -369,8 +371,8 @@ Report explainImported(ImportedModel model, const Options &options, MLIRContext 
 }
 
 llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
-  llvm::Expected<ImportedModel> model =
-      importModel(options.model, {options.weights, findResultTypes, options.graph}, context);
+  llvm::Expected<ImportedModel> model = importModel(
+      options.model, {options.weights, findResultTypes, options.graph, options.constantInitializers}, context);
   if (!model)
     return model.takeError();
   return explainImported(std::move(*model), options, context);

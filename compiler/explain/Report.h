@@ -63,6 +63,7 @@ struct Report {
   };
   struct Tensor {
     std::string name, type;
+    bool isOptional = false; ///< an input that a call may leave out
   };
 
   struct Quantized {
@@ -80,6 +81,7 @@ struct Report {
   std::string model;
   int64_t graphs = 1;
   std::vector<Tensor> inputs, outputs, states;
+  std::vector<std::string> warnings;  ///< of the import
   std::vector<std::string> mutations; ///< inputs and states that a call updates
   int64_t weightCount = 0, weightBytes = 0;
   std::map<std::string, int64_t> ops;

@@ -36,11 +36,14 @@ struct ImportOptions {
   FindTypes findTypes = nullptr;
   /// Which of a capture's graphs. Without it a capture is a model only if it is one graph without breaks.
   std::optional<unsigned> graph = std::nullopt;
+  /// Of ONNX, also those that the model lists as inputs.
+  bool constantInitializers = false;
 };
 
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   WeightStore weights;
+  std::vector<std::string> warnings; ///< what users may not expect of it
 };
 
 enum class ModelKind { Pt2, GraphText, Capture, Mlir, Onnx, Unknown };

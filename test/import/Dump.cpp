@@ -1,6 +1,6 @@
 //===- Dump.cpp - imports models, prints them or the time that it took ------===//
 //
-//   dump MODEL [--weights FILE] [--locations]   the module on stdout
+//   dump MODEL [--weights FILE] [--constant-initializers] [--locations]   the module on stdout
 //   dump --time MODEL...                        one line each
 //
 // Exit status 1 and one line on stderr for a model that cannot be imported.
@@ -62,6 +62,8 @@ int main(int argc, char **argv) {
       timeOnly = true;
     else if (argument == "--locations")
       locations = true;
+    else if (argument == "--constant-initializers")
+      options.constantInitializers = true;
     else if (argument == "--weights" && i + 1 < argc)
       options.weights = argv[++i];
     else

@@ -22,7 +22,7 @@ from safetensors.numpy import load_file, save_file
 sys.path.insert(0, str(Path(__file__).parent))
 
 from evaluator import MaxRoiPool  # noqa: E402
-from rows import ERRORS, ROWS, Row  # noqa: E402
+from rows import ERRORS, OVERRIDABLE, OVERRIDDEN_SIZES, ROWS, X, Row  # noqa: E402
 
 
 def call(ptc: str, *arguments: object) -> str:
@@ -38,7 +38,7 @@ def check(ptc: str, row: Row, folder: Path) -> str:
         return problem
     evaluator = ReferenceEvaluator(str(path), new_ops=[MaxRoiPool])
     for call_number, feed in enumerate(row.feeds):
-        save_file({name: np.ascontiguousarray(array) for name, array in feed.items()}, folder / "in.safetensors")
+        save_file({name: np.asarray(array, order="C") for name, array in feed.items()}, folder / "in.safetensors")
         if problem := call(ptc, "run", library, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors"):
             return problem
         results = load_file(folder / "out.safetensors")
@@ -99,6 +99,43 @@ def check_external_files(ptc: str, folder: Path) -> str:
     return call(ptc, "compile", path, "-o", library)
 
 
+def check_constants(ptc: str, folder: Path) -> str:
+    """Initializers that no call can give, and how that is said: in files of an old form, by an option, where one must be known."""
+    old = copy.deepcopy(OVERRIDABLE)
+    old.ir_version = 3
+    for model, options, warning, gives in (
+        (old, [], "", "w"),
+        (OVERRIDABLE, ["--initializers", "constant"], "", "w"),
+        (OVERRIDABLE, [], "3 initializer(s) of 52 bytes that the model lists as inputs", ""),
+        (OVERRIDDEN_SIZES, [], "must know them: 'first' (node 'turn' (Reshape)), 'rest' (node 'turn' (Reshape))", "rest"),
+    ):
+        onnx.save(model, folder / "model.onnx")
+        command = [ptc, "compile", folder / "model.onnx", "-o", folder / "model.so", *options]
+        said = subprocess.run(command, capture_output=True, text=True).stderr
+        if warning not in said or bool(warning) != bool(said):
+            return f"'{warning}' is not what is said: {said}"
+        given = {name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer if (name := tensor.name) == gives}
+        save_file({"x": X, **given}, folder / "in.safetensors")
+        problem = call(ptc, "run", folder / "model.so", "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors")
+        if ("'" + gives + "' is no input of the model" in problem) != bool(gives):
+            return f"{gives or 'nothing'} is given: {problem}"
+    return ""
+
+
+def check_reference(ptc: str, folder: Path) -> str:
+    """The reference evaluator takes initializers as a library does."""
+    onnx.save(OVERRIDABLE, folder / "model.onnx")
+    for feed in ({"x": X}, {"x": X, "w": X[0]}):
+        save_file(feed, folder / "in.safetensors")
+        if problem := call(ptc, "run", "--reference", folder / "model.onnx", "--inputs", folder / "in.safetensors",
+                           "--outputs", folder / "out.safetensors"):
+            return problem
+        (expected,) = ReferenceEvaluator(OVERRIDABLE).run(None, feed)
+        if not np.allclose(load_file(folder / "out.safetensors")["0"], expected, rtol=1e-4, atol=1e-5):
+            return f"differs with {list(feed)}"
+    return ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
@@ -107,7 +144,9 @@ def main() -> int:
     checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in ROWS]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder)) for name, model, words in ERRORS]
     checks += [("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
-               ("external-files", lambda folder: check_external_files(args.ptc, folder))]
+               ("external-files", lambda folder: check_external_files(args.ptc, folder)),
+               ("initializers-that-are-constants", lambda folder: check_constants(args.ptc, folder)),
+               ("initializers-of-the-reference", lambda folder: check_reference(args.ptc, folder))]
     failed = passed = 0
     for name, run in checks:
         if args.patterns and not any(pattern in name for pattern in args.patterns):

@@ -120,7 +120,46 @@ SIZE_CONSTANTS = {
     "zero": int64(0), "one": int64(1), "two": int64(2), "minus": int64(-1), "start": np.int64(0), "step": np.int64(1),
 }
 
+# Constants that are listed as inputs too: a call may give them.
+X = numbers(4, 6)
+OVERRIDABLE = model(
+    [node("Mul", ["x", "w"], ["p"]), node("Clip", ["p", "low"], ["c"]), node("Add", ["c", "b"], ["y"])],
+    {"x": ["n", 6], "w": [6], "low": [], "b": [1, 6]}, ["y"], {"w": numbers(6), "low": np.float32(-0.5), "b": numbers(1, 6)},
+)
+OVERRIDDEN_SIZES = model(
+    [node("Shape", ["x"], ["s"]), node("Gather", ["s", "first"], ["n"]), node("Concat", ["n", "rest"], ["t"], axis=0),
+     node("Reshape", ["x", "t"], ["r"], name="turn"), node("Mul", ["r", "w"], ["y"])],
+    {"x": ["n", 6], "w": [2, 3], "first": (INT64, [1]), "rest": (INT64, [2])}, ["y"],
+    {"w": numbers(2, 3), "first": int64(0), "rest": int64(2, 3)},
+)
+
+
+def overridden_branches() -> onnx.ModelProto:
+    """One takes a size from around it; which one runs, and by what it multiplies, a call may say."""
+    branches = [helper.make_graph(nodes, "branch", [], [value("z", FLOAT, None)]) for nodes in (
+        [node("Reshape", ["x", "sizes"], ["r"]), node("Mul", ["r", "w"], ["z"])],
+        [node("Reshape", ["x", "sizes"], ["r"]), node("Neg", ["r"], ["z"])])]
+    return model([node("If", ["flag"], ["z"], then_branch=branches[0], else_branch=branches[1]), node("Gather", ["z", "at"], ["y"])],
+                 {"x": [4, 6], "flag": (BOOL, []), "sizes": (INT64, [2]), "w": [12], "at": (INT64, [])}, ["y"],
+                 {"flag": np.array(True), "sizes": int64(2, -1), "w": numbers(12), "at": np.int64(1)})
+
+
 ROWS = [
+    Row("overridden", OVERRIDABLE,
+        [{"x": X}, {"x": X, "w": numbers(6)}, {"x": X, "b": numbers(1, 6), "low": np.float32(1)}, {"x": X[:2]}],
+        violates={"x": X, "w": numbers(5)}),
+    Row("overridden-by-another-type", OVERRIDABLE, [], violates={"x": X, "b": numbers(1, 6).astype(np.float64)}),
+    Row("overridden-sizes", OVERRIDDEN_SIZES, [{"x": X}, {"x": X[:1], "w": numbers(2, 3)}],
+        violates={"x": X, "rest": int64(3, 2)}),
+    Row("overridden-branches", overridden_branches(),
+        [{"x": X}, {"x": X, "flag": np.array(False)}, {"x": X, "w": numbers(12), "at": np.int64(-2)}]),
+    Row("overridden-weights",
+        model([node("Conv", ["x", "k", "b"], ["c"], pads=[1, 1, 1, 1]), node("BatchNormalization", ["c", "s", "o", "m", "v"], ["n"]),
+               node("GlobalAveragePool", ["n"], ["g"]), node("Flatten", ["g"], ["f"]), node("Gemm", ["f", "w"], ["y"], transB=1)],
+              {"x": ["n", 3, 8, 8], "k": [16, 3, 3, 3], "b": [16], **dict.fromkeys("somv", [16]), "w": [5, 16]}, ["y"],
+              {"k": numbers(16, 3, 3, 3), "b": numbers(16), "s": numbers(16), "o": numbers(16), "m": numbers(16),
+               "v": np.abs(numbers(16)) + 1, "w": numbers(5, 16)}),
+        [{"x": numbers(2, 3, 8, 8)}, {"x": numbers(1, 3, 8, 8), "k": numbers(16, 3, 3, 3), "m": numbers(16)}]),
     Row("sample", sample.make(), [{"x": numbers(n, 4), "image": numbers(1, 1, h, 6)} for n, h in ((2, 5), (5, 8))]),
     Row("external-data", model([node("MatMul", ["x", "w"], ["y"])], {"x": ["n", 64]}, ["y"], {"w": numbers(64, 32)}),
         [{"x": numbers(3, 64)}], external=True),

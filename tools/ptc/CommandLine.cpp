@@ -45,6 +45,14 @@ void addModelOptions(CLI::App &command, Options &options) {
                   "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
       ->type_name("native|x86-64-v3|x86-64-v4")
       ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--initializers", [&options](const std::string &name) { options.constantInitializers = name == "constant"; },
+          "ONNX initializers that the model lists as inputs: given by a call or as in the file, or constant, which "
+          "is faster where they are weights")
+      ->check(CLI::IsMember(std::vector<std::string>{"overridable", "constant"}))
+      ->type_name("overridable|constant")
+      ->default_str("overridable");
   CLI::Option *amp = command.add_option_function<std::string>(
       "--amp", [&options](const std::string &) { options.amp = true; },
       "Mixed precision as torch.autocast's on the CPU: products in bf16; inputs and outputs keep their types");

@@ -40,6 +40,23 @@ wrote it), IR versions since 3, data inside the file or beside it, functions, `I
   large as the square of the number of boxes; how many are chosen is a size that data decide.
 - Random operators draw ptc's own numbers: their `seed` is of no consequence.
 
+## Initializers that are inputs
+
+A model may list an initializer among its graph's inputs. Up to IR version 3 it has to, and ptc makes constants of all
+initializers there. Since version 4 it says that a call may give another value, and the initializer is the value otherwise (ONNX
+Runtime's `get_overridable_initializers`). ptc keeps to that: the initializer is an [optional input](c-abi.md#the-signature), of
+the initializer's type and sizes, behind the inputs that a call must give.
+
+- What can change between calls is no constant: nothing is folded with it, and as a weight it is not packed for the kernels, no
+  scale is moved into it, and no convolution is computed by minimal filtering. Exporters that listed all initializers out of
+  habit (`keep_initializers_as_inputs=True`) cost speed that way, as they do with ONNX Runtime. `ptc compile` therefore warns
+  with the number and the bytes of such initializers, and `--initializers constant` makes constants of them.
+- An initializer that ptc must know when it compiles stays a constant: a shape, axes, a number of repeats. Which those are
+  follows from the nodes and from no list: each is built without knowing the value, and only where that fails, or leaves a
+  size to the data, with the value, also where that has gone through nodes such as `Concat` or `Gather` before. A warning
+  names the initializer and the node, and a call that gives it is refused.
+- Tensors of less than eight bits, which no caller has, are constants too.
+
 ## Outside
 
 The error names the node, its operator and the file.

@@ -73,6 +73,7 @@ public:
 
   // What is known of a value.
   mlir::Value tensor(const Value &x); ///< In the graph; null after a failure.
+  mlir::Value weight(Stored &stored); ///< Its argument of the function.
   mlir::RankedTensorType type(const Value &x);
   mlir::Type element(const Value &x) { return type(x).getElementType(); }
   int64_t rank(const Value &x) { return type(x).getRank(); }
@@ -82,7 +83,11 @@ public:
   int64_t staticSize(const Value &x, int64_t dim);
   bool isFloat(const Value &x) { return llvm::isa<mlir::FloatType>(element(x)); }
   bool isBool(const Value &x) { return element(x).isInteger(1); }
-  /// The elements where they are known while importing: numbers, or expressions over sizes.
+  /// The elements where they are known while importing. Of a value that would be known but for initializers that the
+  /// caller may give, it is remembered that somebody asked.
+  const Literal *known(const Value &x);
+  llvm::SmallVector<std::shared_ptr<const Usual>> asked;
+  /// As numbers, or expressions over sizes.
   std::optional<Shape> knownSizes(const Value &x);
   std::optional<Ints> knownInts(const Value &x);
   std::optional<llvm::SmallVector<double>> knownReals(const Value &x);
@@ -96,8 +101,8 @@ public:
   Ints dims(IntsRef dims, int64_t rank);
 
   // Making values.
-  Value wrap(mlir::Value tensor) { return Value{this, tensor, nullptr, nullptr, nullptr}; }
-  Value none() { return Value{this, {}, nullptr, nullptr, nullptr}; }
+  Value wrap(mlir::Value tensor) { return Value{this, tensor, nullptr, nullptr, nullptr, nullptr}; }
+  Value none() { return wrap({}); }
   Value literal(Literal literal);
   Value literal(IntsRef numbers); ///< int64, one dimension
   Value number(double value, mlir::Type element, ShapeRef sizes = {});
@@ -109,7 +114,8 @@ public:
   mlir::AffineExpr constant(int64_t value) { return mlir::getAffineConstantExpr(value, context); }
   Shape staticShape(IntsRef sizes) { return makeShape(sizes, context); }
   mlir::AffineExpr affine(const Expression &expression);
-  /// A symbol for a size that data decide; the operation that makes it has it in its result's type.
+  /// A symbol for a size that data decide; the operation that makes it has it in its result's type. Fails where
+  /// somebody asked for what is `usual`: with it, the size may be known.
   mlir::AffineExpr freshSize();
 
   /// Both sizes are one: proved, or a condition that a call must meet. Fails where they differ.
@@ -155,7 +161,6 @@ public:
 private:
   mlir::Attribute attribute(const aten::Argument &argument, const Arg &arg);
   mlir::Value materialise(const Value &x);
-  mlir::Value weight(Stored &stored);
   bool isMadeByData(mlir::AffineExpr size) const;
 
   FindTypes findTypes;

@@ -62,6 +62,10 @@ AffineExpr Builder::affine(const Expression &expression) {
 }
 
 AffineExpr Builder::freshSize() {
+  if (!asked.empty()) {
+    fail("a size that data decide");
+    return constant(1);
+  }
   sizesMade.push_back(affine(Expression::makeSymbol("data." + std::to_string(sizesMade.size()))));
   symbols.publish(module);
   return sizesMade.back();

@@ -16,7 +16,7 @@ bool GraphImporter::fail(const llvm::Twine &where, const llvm::Twine &what) {
   return false;
 }
 
-static std::string describe(const proto::NodeProto &node) {
+std::string describe(const proto::NodeProto &node) {
   std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
   return "node '" + name + "' (" + node.op_type() + ")";
 }
@@ -40,6 +40,8 @@ bool GraphImporter::buildInitializers(const proto::GraphProto &graph, Scope &sco
   if (graph.sparse_initializer_size())
     return fail("the graph", "sparse tensors are not supported");
   for (const proto::TensorProto &tensor : graph.initializer()) {
+    if (scope.binds(tensor.name())) // given
+      continue;
     Value value = valueOf(tensor, tensor.name());
     if (b.hasFailed())
       return fail("the graph", b.takeError());
@@ -146,7 +148,7 @@ bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const 
   std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
   Location before = b.location;
   b.location = NameLoc::get(b.builder.getStringAttr(name.empty() ? node.op_type() : name));
-  auto results = buildResults(node, std::move(inputs), scope, frame);
+  auto results = buildKnowingLittle(node, std::move(inputs), scope, frame);
   b.location = before;
   if (b.hasFailed())
     return fail(describe(node), b.takeError());
@@ -163,11 +165,11 @@ bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const 
   return true;
 }
 
-std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &message, Values inputs, Scope &scope,
-                                                  const Frame &frame) {
+std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &message, Values inputs, bool believes,
+                                                  Scope &scope, const Frame &frame) {
   Node node(b, message, std::move(inputs), frame.opset, frame.attributes);
   for (const std::string &output : message.output()) {
-    auto found = declared.find(output);
+    auto found = believes ? declared.find(output) : declared.end();
     node.declared.push_back(found == declared.end() ? std::nullopt : std::optional(found->second));
   }
   node.constant = [&](const proto::TensorProto &tensor) {

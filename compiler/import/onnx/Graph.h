@@ -16,6 +16,8 @@ public:
     auto found = values.find(name);
     return found != values.end() ? &found->second : outer ? outer->find(name) : nullptr;
   }
+  /// Whether this graph, and not one around it, has the name.
+  bool binds(llvm::StringRef name) const { return values.contains(name); }
   void bind(llvm::StringRef name, Value value) {
     if (!name.empty())
       values[name] = std::move(value);
@@ -41,6 +43,8 @@ public:
   bool build(const proto::GraphProto &graph, Scope &scope, const Frame &frame);
   /// One input that the caller gives; nothing after a failure.
   std::optional<mlir::RankedTensorType> inputType(const proto::ValueInfoProto &input);
+  /// A tensor of the file; after a failure nothing.
+  Value valueOf(const proto::TensorProto &tensor, llvm::StringRef name);
   bool fail(const llvm::Twine &where, const llvm::Twine &what);
   /// "FILE: node 'x' (Conv): WHAT".
   const std::string &message() const { return text; }
@@ -48,10 +52,16 @@ public:
 private:
   bool buildInitializers(const proto::GraphProto &graph, Scope &scope);
   bool buildNode(const proto::NodeProto &node, Scope &scope, const Frame &frame);
-  std::optional<Values> buildResults(const proto::NodeProto &node, Values inputs, Scope &scope, const Frame &frame);
+  /// `believes`: what the model declares of sizes that nobody knows.
+  std::optional<Values> buildResults(const proto::NodeProto &node, Values inputs, bool believes, Scope &scope,
+                                     const Frame &frame);
   Values callFunction(const proto::FunctionProto &function, const Node &node, const Frame &frame);
   Value constantOf(const Node &node);
-  Value valueOf(const proto::TensorProto &tensor, llvm::StringRef name);
+
+  // Initializers that the caller may give (Overridable.cpp).
+  std::optional<Values> buildKnowingLittle(const proto::NodeProto &node, Values inputs, Scope &scope,
+                                           const Frame &frame);
+  std::shared_ptr<const Usual> foldUsual(const proto::NodeProto &node, Values inputs, const Frame &frame);
 
   // Operators that take graphs (ControlFlow.cpp).
   Values buildIf(const Node &node, Scope &scope, const Frame &frame);
@@ -73,5 +83,8 @@ private:
   size_t nodeCount = 0;
   llvm::StringMap<Ints> declared;
 };
+
+/// "node 'x' (Conv)".
+std::string describe(const proto::NodeProto &node);
 
 } // namespace ptc::import::onnx

@@ -5,7 +5,11 @@
 #include "compiler/import/onnx/Graph.h"
 #include "compiler/import/onnx/Table.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <deque>
 
 using namespace mlir;
 using llvm::StringRef;
@@ -16,18 +20,30 @@ namespace {
 
 class ModelImporter {
 public:
-  ModelImporter(Model &model, StringRef path, WeightStore &weights, FindTypes findTypes, MLIRContext &context)
-      : model(model), module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
-        function(makeFunction(*module)), b(*module, function, symbols, weights, findTypes), graph(model, b, path) {}
+  ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
+      : model(model), path(path), result(result),
+        isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers),
+        module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
+        function(makeFunction(*module)), b(*module, function, symbols, result.weights, options.findTypes),
+        graph(model, b, path) {}
 
-  llvm::Expected<OwningOpRef<ModuleOp>> run();
+  llvm::Error run();
 
 private:
+  /// Of the file's form: before it, all initializers had to be among the inputs.
+  static constexpr int64_t kFirstWithDefaults = 4;
+
   static func::FuncOp makeFunction(ModuleOp module);
   bool buildInputs(Scope &scope);
+  bool buildOverridable(const proto::TensorProto &tensor, Scope &scope);
   bool buildOutputs(const Scope &scope);
+  void assignRoles();
 
   Model &model;
+  StringRef path;
+  ImportedModel &result;
+  const bool isOverridable; ///< initializers that are listed as inputs
+  std::deque<Overridable> overridable;
   OwningOpRef<ModuleOp> module;
   SymbolTable symbols;
   func::FuncOp function;
@@ -44,15 +60,19 @@ func::FuncOp ModelImporter::makeFunction(ModuleOp module) {
 }
 
 bool ModelImporter::buildInputs(Scope &scope) {
-  llvm::StringSet<> given;
+  llvm::StringMap<const proto::TensorProto *> initializers;
   for (const proto::TensorProto &tensor : model.graph().initializer())
-    given.insert(tensor.name());
+    initializers[tensor.name()] = &tensor;
   llvm::StringSet<> names;
+  llvm::SmallVector<const proto::TensorProto *> defaults;
   for (const proto::ValueInfoProto &input : model.graph().input()) {
-    if (given.contains(input.name()))
-      continue;
     if (input.name().empty() || !names.insert(input.name()).second)
       return graph.fail("input '" + input.name() + "'", "occurs twice, or has no name");
+    if (const proto::TensorProto *initializer = initializers.lookup(input.name())) {
+      if (isOverridable)
+        defaults.push_back(initializer);
+      continue;
+    }
     auto type = graph.inputType(input);
     if (!type)
       return false;
@@ -65,6 +85,23 @@ bool ModelImporter::buildInputs(Scope &scope) {
     scope.bind(input.name(), b.wrap(function.getArguments().back()));
   }
   symbols.publish(*module);
+  // Behind the others, which thus have their places whatever else may be given.
+  return llvm::all_of(defaults, [&](const auto *tensor) { return buildOverridable(*tensor, scope); });
+}
+
+/// An initializer that the caller may give. One of a type that no caller has is a constant.
+bool ModelImporter::buildOverridable(const proto::TensorProto &tensor, Scope &scope) {
+  Value value = graph.valueOf(tensor, tensor.name());
+  if (!b.hasFailed() && value.stored->tensor.dtype && !value.isNarrow()) {
+    overridable.push_back({tensor.name(), b.weight(*value.stored), {}});
+    Value argument = b.wrap(overridable.back().argument);
+    if (value.literal)
+      argument.usual = std::make_shared<const Usual>(Usual{value.literal, {&overridable.back()}});
+    value = argument;
+  }
+  if (b.hasFailed())
+    return graph.fail("the graph", b.takeError());
+  scope.bind(tensor.name(), value);
   return true;
 }
 
@@ -91,6 +128,52 @@ bool ModelImporter::buildOutputs(const Scope &scope) {
   return true;
 }
 
+/// What was made of constants before a node had to know them.
+void eraseUnused(Block &block) {
+  Operation *before = nullptr;
+  for (Operation *op = block.getTerminator()->getPrevNode(); op; op = before) {
+    before = op->getPrevNode();
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
+/// Now that it is known which initializers are constants.
+void ModelImporter::assignRoles() {
+  bool areConstants = llvm::any_of(overridable, [](const Overridable &one) { return !one.knownTo.empty(); });
+  if (areConstants)
+    eraseUnused(function.front());
+  uint64_t bytes = 0, inputs = 0;
+  std::vector<std::string> constants;
+  for (const Overridable &one : overridable) {
+    unsigned index = llvm::cast<BlockArgument>(one.argument).getArgNumber();
+    if (one.knownTo.empty()) {
+      StringAttr name = b.builder.getStringAttr(one.name);
+      function.setArgAttrs(index, b.builder.getDictionaryAttr({b.builder.getNamedAttr("ptc.input", name),
+                                                               b.builder.getNamedAttr("ptc.default", name)}));
+      bytes += result.weights.find(one.name)->size();
+      ++inputs;
+      continue;
+    }
+    constants.push_back("'" + one.name + "' (" + one.knownTo + ")");
+    if (one.argument.use_empty())
+      (void)function.eraseArgument(index);
+  }
+  if (inputs)
+    result.warnings.push_back(
+        llvm::formatv("{0}: a call may give {1} initializer(s) of {2} bytes that the model lists as "
+                      "inputs: where these are weights, the model is slower (--initializers "
+                      "constant makes them constants)",
+                      path, inputs, bytes));
+  constexpr size_t kNamed = 4;
+  size_t others = constants.size() - std::min(constants.size(), kNamed);
+  constants.resize(constants.size() - others);
+  if (!constants.empty())
+    result.warnings.push_back(llvm::formatv("{0}: no call can give these initializers, as ptc must know them: {1}{2}",
+                                            path, llvm::join(constants, ", "),
+                                            others ? " and " + std::to_string(others) + " more" : ""));
+}
+
 /// Names in a file may be anything.
 std::string inOneLine(std::string text) {
   for (char &c : text)
@@ -99,14 +182,16 @@ std::string inOneLine(std::string text) {
   return text;
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> ModelImporter::run() {
+llvm::Error ModelImporter::run() {
   b.builder.setInsertionPointToEnd(&function.getBody().front());
   Scope scope;
   Frame frame{model.opset(), {}};
   if (!buildInputs(scope) || !graph.build(model.graph(), scope, frame) || !buildOutputs(scope))
     return llvm::createStringError(inOneLine(graph.message()));
+  assignRoles();
   symbols.annotate(*module);
-  return std::move(module);
+  result.module = std::move(module);
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -122,10 +207,8 @@ llvm::Expected<ImportedModel> importOnnx(std::unique_ptr<llvm::MemoryBuffer> fil
   auto model = onnx::Model::open(content, path);
   if (!model)
     return llvm::createStringError(path + ": " + llvm::toString(model.takeError()));
-  auto module = onnx::ModelImporter(**model, path, result.weights, options.findTypes, context).run();
-  if (!module)
-    return module.takeError();
-  result.module = std::move(*module);
+  if (llvm::Error error = onnx::ModelImporter(**model, path, options, result, context).run())
+    return error;
   return result;
 }
 

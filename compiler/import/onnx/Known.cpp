@@ -95,11 +95,18 @@ int64_t Builder::staticSize(const Value &x, int64_t d) {
   return known.value_or(1);
 }
 
+const Literal *Builder::known(const Value &x) {
+  if (!x.literal && x.usual)
+    asked.push_back(x.usual);
+  return x.literal.get();
+}
+
 std::optional<Shape> Builder::knownSizes(const Value &x) {
-  if (!x.literal || isa<FloatType>(x.literal->element))
+  const Literal *literal = known(x);
+  if (!literal || isa<FloatType>(literal->element))
     return std::nullopt;
   Shape result;
-  for (const Expression &element : x.literal->elements) {
+  for (const Expression &element : literal->elements) {
     auto expr = symbols.toAffine(element);
     if (!expr) {
       llvm::consumeError(expr.takeError());
@@ -123,10 +130,11 @@ std::optional<Ints> Builder::knownInts(const Value &x) {
 }
 
 std::optional<llvm::SmallVector<double>> Builder::knownReals(const Value &x) {
-  if (!x.literal)
+  const Literal *literal = known(x);
+  if (!literal)
     return std::nullopt;
   llvm::SmallVector<double> result;
-  for (const Expression &element : x.literal->elements) {
+  for (const Expression &element : literal->elements) {
     auto value = symbols.toConstant(element);
     if (!value)
       return std::nullopt;
@@ -136,9 +144,10 @@ std::optional<llvm::SmallVector<double>> Builder::knownReals(const Value &x) {
 }
 
 std::optional<bool> Builder::knownBool(const Value &x) {
-  if (!x.literal || x.literal->elements.size() != 1)
+  const Literal *literal = known(x);
+  if (!literal || literal->elements.size() != 1)
     return std::nullopt;
-  const Expression &element = x.literal->elements.front();
+  const Expression &element = literal->elements.front();
   if (element.kind == Expression::Integer || element.kind == Expression::Boolean)
     return element.integer != 0;
   return symbols.prove(element);

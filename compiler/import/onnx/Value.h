@@ -27,6 +27,19 @@ struct Stored {
   mlir::Value argument;
 };
 
+/// An initializer that the caller may give another value for, unless a node must know it.
+struct Overridable {
+  std::string name;
+  mlir::Value argument;
+  std::string knownTo; ///< the first such node; empty: none
+};
+
+/// What a tensor is while the caller leaves these initializers, which it is computed from, as they are.
+struct Usual {
+  std::shared_ptr<const Literal> literal;
+  llvm::SmallVector<Overridable *, 1> of;
+};
+
 /// A tensor (known in one or several of these forms), a sequence of tensors, or nothing.
 struct Value {
   Builder *b = nullptr;
@@ -34,6 +47,7 @@ struct Value {
   std::shared_ptr<const Literal> literal;
   std::shared_ptr<Stored> stored;
   std::shared_ptr<const std::vector<Value>> sequence;
+  std::shared_ptr<const Usual> usual; ///< of a tensor without a literal
 
   explicit operator bool() const { return tensor || literal || stored || sequence; }
   bool isTensor() const { return tensor || literal || stored; }
