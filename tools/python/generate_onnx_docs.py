@@ -48,9 +48,10 @@ Runtime's `get_overridable_initializers`). ptc keeps to that: the initializer is
 the initializer's type and sizes, behind the inputs that a call must give.
 
 - What can change between calls is no constant: nothing is folded with it, and as a weight it is not packed for the kernels, no
-  scale is moved into it, and no convolution is computed by minimal filtering. Exporters that listed all initializers out of
-  habit (`keep_initializers_as_inputs=True`) cost speed that way, as they do with ONNX Runtime. `ptc compile` therefore warns
-  with the number and the bytes of such initializers, and `--initializers constant` makes constants of them.
+  scale is moved into it, and no convolution is computed by minimal filtering: eight convolutions with batch norms and ReLUs
+  took 5.5 ms instead of 2.4. Exporters that listed all initializers out of habit (`keep_initializers_as_inputs=True`) cost
+  speed that way, as they do with ONNX Runtime. `ptc compile` therefore warns with the number and the bytes of such
+  initializers, and `--initializers constant` makes constants of them.
 - An initializer that ptc must know when it compiles stays a constant: a shape, axes, a number of repeats. Which those are
   follows from the nodes and from no list: each is built without knowing the value, and only where that fails, or leaves a
   size to the data, with the value, also where that has gone through nodes such as `Concat` or `Gather` before. A warning

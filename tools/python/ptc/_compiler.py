@@ -45,12 +45,13 @@ def compile(
     march: str = "native",
     cache: str | os.PathLike[str] | None = None,
     fallback: bool = False,
+    initializers: str = "overridable",
 ) -> Path:
     """Compiles a .pt2, .graph, .onnx or .mlir file to a library; the arguments are those of `ptc compile`.
 
     Raises CompileError with ptc's message when the model cannot be compiled; then nothing is written.
     """
-    options: list[str | os.PathLike[str]] = ["--march", march]
+    options: list[str | os.PathLike[str]] = ["--march", march, "--initializers", initializers]
     for name, value in (("--weights", weights), ("--cache", cache)):
         if value is not None:
             options += [name, value]
