@@ -116,7 +116,8 @@ Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string
   for (const std::string &name : names())
     if (!used.contains(name))
       return createStringError("tensor '" + name + "' is no input of the model, which has " +
-                               (inputs.empty() ? "none" : join(inputs, ", ")) + " (a constant of the library cannot be given)");
+                               (inputs.empty() ? "none" : join(inputs, ", ")) +
+                               " (a constant of the library cannot be given)");
   return found;
 }
 

@@ -66,11 +66,13 @@ bool ModelImporter::buildInputs(Scope &scope) {
   llvm::StringSet<> names;
   llvm::SmallVector<const proto::TensorProto *> defaults;
   for (const proto::ValueInfoProto &input : model.graph().input()) {
+    const proto::TensorProto *initializer = initializers.lookup(input.name());
+    if (initializer && !isOverridable)
+      continue;
     if (input.name().empty() || !names.insert(input.name()).second)
       return graph.fail("input '" + input.name() + "'", "occurs twice, or has no name");
-    if (const proto::TensorProto *initializer = initializers.lookup(input.name())) {
-      if (isOverridable)
-        defaults.push_back(initializer);
+    if (initializer) {
+      defaults.push_back(initializer);
       continue;
     }
     auto type = graph.inputType(input);
