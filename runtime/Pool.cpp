@@ -82,9 +82,10 @@ bool Pool::wakesSleepers(double workNs, WaitMode mode) {
   return alone > kPricesBetweenTrials * price;
 }
 
-int64_t Pool::availableFrom(const Worker &worker, int64_t time, WaitMode mode) const {
-  return mode == WaitMode::Active ? time
-                                  : worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed));
+int64_t Pool::availableFrom(const Worker &worker, int64_t time, bool isLong, WaitMode mode) const {
+  if (mode == WaitMode::Active)
+    return time;
+  return worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed), isLong);
 }
 
 Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mode) {
@@ -93,9 +94,10 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   if (most <= 0 || isClosing.load(std::memory_order_relaxed))
     return nullptr;
   int64_t time = now();
+  bool isLong = workNs > Slice::kLongNs;
   int32_t awake = 0, held = 0, count = size.load(std::memory_order_acquire);
   for (int32_t i = 0; i < count; ++i) {
-    int64_t from = availableFrom(workers[i], time, mode);
+    int64_t from = availableFrom(workers[i], time, isLong, mode);
     if (from > time && from + Slice::kWorthJoiningNs > time + static_cast<int64_t>(workNs))
       ++held;
     else if (from <= time)
@@ -119,6 +121,7 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
         !team.isTaken.compare_exchange_strong(isTaken, 1, std::memory_order_acquire))
       continue;
     team.threads = most + 1;
+    team.isLong = isLong;
     return &team;
   }
   return nullptr;
@@ -175,7 +178,7 @@ int32_t Pool::assign(Team &team, Duty duty, int32_t most, WaitMode mode) {
     uint32_t word = wordOf(duty);
     if (worker.word.load(std::memory_order_relaxed) != word)
       continue;
-    if (int64_t from = availableFrom(worker, time, mode); from > time) {
+    if (int64_t from = availableFrom(worker, time, team.isLong, mode); from > time) {
       team.refillAt = std::min(team.refillAt, from);
       continue;
     }

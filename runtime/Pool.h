@@ -58,6 +58,7 @@ struct Team {
   alignas(64) std::atomic<int32_t> isTaken;
   int32_t threads;    ///< the caller's included
   int32_t called;     ///< workers that were called
+  bool isLong;        ///< the region: Slice::kLongNs
   int64_t refillAt;   ///< when one that rests may be called to a place that is empty
   int64_t callerPatience, workerPatience; ///< ns of a wait that are spent spinning
   Body body;
@@ -138,7 +139,7 @@ private:
   void enter(Worker &worker, uint32_t word);
   bool wait(Worker &worker, Team &team, int64_t tasks);
   void noteDisplaced(const Worker &worker);
-  int64_t availableFrom(const Worker &worker, int64_t time, WaitMode mode) const;
+  int64_t availableFrom(const Worker &worker, int64_t time, bool isLong, WaitMode mode) const;
   int32_t assign(Team &team, Duty duty, int32_t most, WaitMode mode);
   void grow(int32_t size);
   bool wakesSleepers(double workNs, WaitMode mode);

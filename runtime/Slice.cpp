@@ -22,7 +22,7 @@ void Slice::wake(int64_t time, int64_t waking) {
   restPerWork =
       waking > kDisplacedNs ? std::min(restPerWork + 1. / 16, kMostRest) : std::max(restPerWork - 1. / 64, kLeastRest);
   began = time;
-  isTrial = time > nextTrial;
+  isTrial = time > nextTrial.load(std::memory_order_relaxed);
   ends.store(time + (isTrial ? kTrialNs : lengthNs), std::memory_order_relaxed);
 }
 
@@ -63,7 +63,7 @@ void Slice::hold(int64_t time) {
         lengthNs = kMostNs;
         restPerWork = 1;
       }
-      nextTrial = time + holdNs;
+      nextTrial.store(time + holdNs, std::memory_order_relaxed);
       rest = lengthNs;
     }
   }

@@ -29,9 +29,16 @@ public:
   /// rested.
   static constexpr int64_t kLeastNs = 300'000, kWorthJoiningNs = 2 * kLeastNs;
 
-  /// For callers: the time from which the worker may be called. `callNs` is how long calls take here.
-  int64_t availableFrom(int64_t time, int64_t callNs) const {
+  /// A call that takes longer on one thread is not worth sharing a processor for: somewhere in it one of its threads would
+  /// be displaced, as three that compute on two processors are again and again whatever they do.
+  static constexpr int64_t kLongNs = 4'000'000;
+
+  /// For callers: the time from which the worker may be called, for a long call or a short one. `callNs` is how long calls
+  /// take here.
+  int64_t availableFrom(int64_t time, int64_t callNs, bool isLong) const {
     int64_t from = heldUntil.load(std::memory_order_relaxed);
+    if (isLong)
+      from = std::max(from, nextTrial.load(std::memory_order_relaxed));
     return isOverAfter(time, callNs) ? std::max(from, time + kLeastNs) : from;
   }
 
@@ -62,10 +69,10 @@ public:
   int64_t wantedUntil() const { return heldFrom + holdNs; }
 
 private:
-  static constexpr int64_t kMostNs = 1'200'000; ///< the shortest slices of Linux are 1.5 to 3 ms long
+  static constexpr int64_t kMostNs = 1'100'000; ///< the shortest slices of Linux are 1.5 to 3 ms long
 
-  /// Slices end between calls where calls are short, a half of one sooner or later.
-  static int64_t halfOf(int64_t callNs) { return std::min(callNs, kMostNs) / 2; }
+  /// Slices end between calls where calls are short, a little sooner or later.
+  static int64_t halfOf(int64_t callNs) { return std::min(callNs / 2, kMostNs / 4); }
 
   bool isOver(int64_t time) const {
     int64_t end = ends.load(std::memory_order_relaxed);
@@ -74,6 +81,7 @@ private:
 
   std::atomic<int64_t> heldUntil;
   std::atomic<int64_t> ends; ///< 0: it is not limited
+  std::atomic<int64_t> nextTrial; ///< of whether the processor is still wanted
 
   // The rest is the worker's thread's own.
   struct {
@@ -82,8 +90,7 @@ private:
   int64_t lengthNs;   ///< 0: the processor is the worker's own
   int64_t began;      ///< 0: it has ended
   double restPerWork; ///< how long the worker sleeps after a slice
-  bool isTrial;       ///< whether the processor is wanted still
-  int64_t nextTrial;
+  bool isTrial;
   int64_t heldFrom, holdNs;
 };
 

@@ -23,7 +23,7 @@ struct TestWorker {
   void beDisplaced(double ms) { time += static_cast<int64_t>(ms * kMillisecond); }
   double restMs(double callMs = 0) const {
     auto call = static_cast<int64_t>(callMs * kMillisecond);
-    return static_cast<double>(std::max<int64_t>(slice->availableFrom(time, call) - time, 0)) / kMillisecond;
+    return static_cast<double>(std::max<int64_t>(slice->availableFrom(time, call, false) - time, 0)) / kMillisecond;
   }
   bool isOverIn(double callMs) const { return slice->isOverIn(time, static_cast<int64_t>(callMs * kMillisecond)); }
   bool isOverAfter(double callMs) const {
@@ -37,7 +37,7 @@ struct TestWorker {
   /// Sleeps until it may be called again, and is woken.
   void sleepAndWake(int64_t waking = 0) {
     slice->sleep(ran);
-    time = std::max(time, slice->availableFrom(time, 0)) + waking;
+    time = std::max(time, slice->availableFrom(time, 0, false)) + waking;
     slice->wake(time, waking);
   }
   void share() {
@@ -108,12 +108,12 @@ TEST_CASE("nobody calls a worker whose slice is over") {
   CHECK(worker.restMs() > 0); // it has not yet seen that itself
 }
 
-TEST_CASE("short calls are whole: a slice ends between them, half of one sooner or later") {
+TEST_CASE("short calls are whole: a slice ends between them, a little sooner or later") {
   TestWorker worker;
   worker.share();
   worker.sleepAndWake();
-  worker.work(0.8);
-  CHECK(!worker.isOverAfter(0.5));
+  worker.work(0.85);
+  CHECK(!worker.isOverAfter(0.1));
   CHECK(worker.isOverAfter(1)); // too little is left for another call
   CHECK(worker.restMs(1) > 0);
   worker.work(0.5);
@@ -167,6 +167,23 @@ TEST_CASE("where nobody wants the processor any more it is the worker's own") {
   }
   CHECK(worked < 50);
   CHECK(worker.restMs() == 0);
+}
+
+TEST_CASE("a long call gets a worker whose processor is shared only for a trial") {
+  TestWorker worker;
+  CHECK(worker.slice->availableFrom(worker.time, 0, true) <= worker.time);
+  worker.share();
+  worker.sleepAndWake();
+  worker.workSlice();
+  CHECK(worker.slice->availableFrom(worker.time, 0, true) > worker.time + 10 * kMillisecond);
+  worker.slice->sleep(worker.ran);
+  worker.time = worker.slice->availableFrom(worker.time, 0, true) + 1;
+  worker.slice->wake(worker.time, 0);
+  worker.work(7);
+  CHECK(!worker.isOverIn(0));
+  worker.work(2);
+  CHECK(!worker.slice->end(worker.time, worker.ran));
+  CHECK(worker.slice->availableFrom(worker.time, 0, true) <= worker.time);
 }
 
 TEST_CASE("trials cost little where others go on") {
