@@ -20,7 +20,7 @@ bool Crew::isWorthSharing(double workNs) const {
 
 Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity)
     : terms(terms), activity(activity), workNs(workNs), pace(pace), pool(nullptr), begun(0), usesTeam(false), lost(0),
-      others(kNotWatched), timesSteps(false), timedNs(0), timedWorkNs(0), most(1), haveLeft(0) {
+      ran(kNotWatched), others(kNotWatched), timesSteps(false), timedNs(0), timedWorkNs(0), most(1), haveLeft(0) {
   constexpr int64_t kCallsBetweenLooks = 8; // at the clocks: they take a microsecond
   int64_t calls = activity.calls.fetch_add(1, std::memory_order_relaxed);
   if (terms.threads <= 1 || !isWorthSharing(workNs))
@@ -33,6 +33,9 @@ Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &acti
   }
   pool = Pool::get();
   begun = pool ? pool->begin() : now();
+  constexpr double kLooksPayNs = 300'000;
+  if (pool && pool->hasHeld(begun) && (paced(workNs) > kLooksPayNs || calls % kCallsBetweenLooks == 0))
+    ran = processorTime();
   if (!pool || terms.mode != WaitMode::Adaptive || !OpenMP::get().path() || !pool->isOnlyCall())
     return;
   usesTeam = pool->hostTeam.isBetter(begun);
@@ -57,6 +60,8 @@ Crew::~Crew() {
   }
   if (!pool)
     return;
+  if (ran != kNotWatched)
+    pool->noteCaller(wall - (processorTime() - ran), wall, time);
   if (usesTeam)
     pool->hostTeam.noteLoss(lost, time);
   else if (others != kNotWatched && most == 1)

@@ -50,8 +50,11 @@ void Price::note(int64_t took) {
 }
 
 int64_t Pool::begin() {
-  callers.fetch_add(1, std::memory_order_relaxed);
+  constexpr int64_t kCrowdNs = 20'000'000, kSameNs = 1'000'000; // saves writing
+  bool isCrowd = callers.fetch_add(1, std::memory_order_relaxed) > 0;
   int64_t time = now();
+  if (isCrowd && time + kCrowdNs - crowdedUntil.load(std::memory_order_relaxed) > kSameNs)
+    crowdedUntil.store(time + kCrowdNs, std::memory_order_relaxed);
   int64_t most = std::min(lastDuration.load(std::memory_order_relaxed), kMostPatienceNs);
   bool follows = time - lastEnd.load(std::memory_order_relaxed) <= most;
   inRow.store(follows ? std::min(inRow.load(std::memory_order_relaxed) + 1, 1000) : 0, std::memory_order_relaxed);
@@ -63,6 +66,25 @@ void Pool::end(int64_t begun) {
   lastDuration.store(time - begun, std::memory_order_relaxed);
   lastEnd.store(time, std::memory_order_relaxed);
   callers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Pool::noteCaller(int64_t lost, int64_t wall, int64_t time) {
+  constexpr int64_t kWindowNs = 100'000'000, kLeastCrowdNs = 100'000'000, kMostCrowdNs = 1'600'000'000;
+  if (time < crowdedUntil.load(std::memory_order_relaxed))
+    return;
+  int64_t allLost = lostNs.fetch_add(lost, std::memory_order_relaxed) + lost;
+  int64_t watched = watchedNs.fetch_add(wall, std::memory_order_relaxed) + wall;
+  if (watched < kWindowNs)
+    return;
+  lostNs.store(0, std::memory_order_relaxed);
+  watchedNs.store(0, std::memory_order_relaxed);
+  if (allLost < watched / 5) {
+    crowdNs.store(0, std::memory_order_relaxed);
+    return;
+  }
+  int64_t crowd = std::clamp(2 * crowdNs.load(std::memory_order_relaxed), kLeastCrowdNs, kMostCrowdNs);
+  crowdNs.store(crowd, std::memory_order_relaxed);
+  crowdedUntil.store(time + crowd, std::memory_order_relaxed);
 }
 
 /// Calls in a row: from the third on.
@@ -82,10 +104,10 @@ bool Pool::wakesSleepers(double workNs, WaitMode mode) {
   return alone > kPricesBetweenTrials * price;
 }
 
-int64_t Pool::availableFrom(const Worker &worker, int64_t time, bool isLong, WaitMode mode) const {
+int64_t Pool::availableFrom(const Worker &worker, int64_t time, bool inSlices, WaitMode mode) const {
   if (mode == WaitMode::Active)
     return time;
-  return worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed), isLong);
+  return worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed), inSlices);
 }
 
 Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mode) {
@@ -94,10 +116,10 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   if (most <= 0 || isClosing.load(std::memory_order_relaxed))
     return nullptr;
   int64_t time = now();
-  bool isLong = workNs > Slice::kLongNs;
+  bool inSlices = Slice::isWorth(workNs) && time > crowdedUntil.load(std::memory_order_relaxed);
   int32_t awake = 0, held = 0, count = size.load(std::memory_order_acquire);
   for (int32_t i = 0; i < count; ++i) {
-    int64_t from = availableFrom(workers[i], time, isLong, mode);
+    int64_t from = availableFrom(workers[i], time, inSlices, mode);
     if (from > time && from + Slice::kWorthJoiningNs > time + static_cast<int64_t>(workNs))
       ++held;
     else if (from <= time)
@@ -121,7 +143,7 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
         !team.isTaken.compare_exchange_strong(isTaken, 1, std::memory_order_acquire))
       continue;
     team.threads = most + 1;
-    team.isLong = isLong;
+    team.inSlices = inSlices;
     return &team;
   }
   return nullptr;
@@ -178,7 +200,7 @@ int32_t Pool::assign(Team &team, Duty duty, int32_t most, WaitMode mode) {
     uint32_t word = wordOf(duty);
     if (worker.word.load(std::memory_order_relaxed) != word)
       continue;
-    if (int64_t from = availableFrom(worker, time, team.isLong, mode); from > time) {
+    if (int64_t from = availableFrom(worker, time, team.inSlices, mode); from > time) {
       team.refillAt = std::min(team.refillAt, from);
       continue;
     }

@@ -58,7 +58,7 @@ struct Team {
   alignas(64) std::atomic<int32_t> isTaken;
   int32_t threads;    ///< the caller's included
   int32_t called;     ///< workers that were called
-  bool isLong;        ///< the region: Slice::kLongNs
+  bool inSlices;      ///< workers may be called that share their processors
   int64_t refillAt;   ///< when one that rests may be called to a place that is empty
   int64_t callerPatience, workerPatience; ///< ns of a wait that are spent spinning
   Body body;
@@ -111,6 +111,11 @@ public:
   int64_t begin();
   void end(int64_t begun);
 
+  /// A call's caller has been without a processor for so long of the call. One that often is shares the processors with
+  /// as many threads as there are, or more, as where each processor has a process that calls: workers that work in slices
+  /// would only take from the callers.
+  void noteCaller(int64_t lost, int64_t wall, int64_t time);
+
   /// Whether a worker has lost its processor lately; and whether one call runs alone.
   bool hasHeld(int64_t time) const { return lastHeldUntil.load(std::memory_order_relaxed) > time; }
   bool isOnlyCall() const { return callers.load(std::memory_order_relaxed) == 1; }
@@ -139,7 +144,7 @@ private:
   void enter(Worker &worker, uint32_t word);
   bool wait(Worker &worker, Team &team, int64_t tasks);
   void noteDisplaced(const Worker &worker);
-  int64_t availableFrom(const Worker &worker, int64_t time, bool isLong, WaitMode mode) const;
+  int64_t availableFrom(const Worker &worker, int64_t time, bool inSlices, WaitMode mode) const;
   int32_t assign(Team &team, Duty duty, int32_t most, WaitMode mode);
   void grow(int32_t size);
   bool wakesSleepers(double workNs, WaitMode mode);
@@ -157,6 +162,9 @@ private:
   Price callingAwake; ///< of the caller, for each that it calls from sleep
   std::atomic<int64_t> aloneNs; ///< work of callers that woke nobody since somebody was woken
   std::atomic<int64_t> lastHeldUntil; ///< of all workers
+  std::atomic<int64_t> crowdedUntil; ///< several calls run, or callers lose their processors
+  std::atomic<int64_t> crowdNs;      ///< how long, in the second case
+  std::atomic<int64_t> lostNs, watchedNs; ///< of callers
   std::atomic<int64_t> growAfter; ///< no thread could be started: not before this time again
   std::atomic<int64_t> lastEnd, lastDuration; ///< of a call
   std::atomic<int32_t> inRow; ///< calls that came before the one before them was long over

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #ifndef MADV_WIPEONFORK
@@ -21,7 +22,7 @@
 namespace ptc::runtime {
 
 /// Of the layout and the meaning of Pool: libraries that differ in it do not share.
-constexpr uint32_t kPoolVersion = 4;
+constexpr uint32_t kPoolVersion = 5;
 
 using GrowPool = void (*)(Pool *pool, int32_t size);
 
@@ -76,7 +77,7 @@ bool PoolStorage::find() {
     __atomic_store_n(&pool, found, __ATOMIC_RELEASE);
     return true;
   };
-  Search search = findLoaded([](const char *path, void *) { return path[0] == '/'; }, use, nullptr);
+  Search search = findLoaded([](const char *path, void *) { return strrchr(path, '/') != nullptr; }, use, nullptr);
   return search == Search::Found || (search == Search::NotThere && make());
 }
 

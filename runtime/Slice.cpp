@@ -29,15 +29,14 @@ void Slice::wake(int64_t time, int64_t waking) {
 bool Slice::end(int64_t time, int64_t ran) {
   if (began == 0)
     return true;
-  int64_t worked = time - began;
-  if (worked - (ran - reference.ran) > kDisplacedNs) {
+  if (isDisplaced(time, ran)) {
     hold(time);
   } else if (isTrial) {
     lengthNs = 0;
     ends.store(0, std::memory_order_relaxed);
     return false;
   } else {
-    heldUntil.store(time + static_cast<int64_t>(worked * restPerWork), std::memory_order_relaxed);
+    heldUntil.store(time + static_cast<int64_t>((time - began) * restPerWork), std::memory_order_relaxed);
     lengthNs = std::min(lengthNs + lengthNs / 32, kMostNs);
   }
   began = 0;
@@ -45,7 +44,7 @@ bool Slice::end(int64_t time, int64_t ran) {
 }
 
 void Slice::look(int64_t time, int64_t ran) {
-  if (time - reference.time - (ran - reference.ran) > kDisplacedNs)
+  if (isDisplaced(time, ran))
     hold(time);
   reference = {time, ran};
 }

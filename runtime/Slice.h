@@ -29,15 +29,16 @@ public:
   /// rested.
   static constexpr int64_t kLeastNs = 300'000, kWorthJoiningNs = 2 * kLeastNs;
 
-  /// A call that takes longer on one thread is not worth sharing a processor for: somewhere in it one of its threads would
-  /// be displaced, as three that compute on two processors are again and again whatever they do.
-  static constexpr int64_t kLongNs = 4'000'000;
+  /// Whether a call that takes so long on one thread is worth sharing a processor for. A shorter one gains less than caches
+  /// lose that somebody else fills in turns. Somewhere in a longer one a thread would be displaced, as three that compute
+  /// on two processors are again and again whatever they do.
+  static bool isWorth(double callNs) { return callNs > 80'000 && callNs < 4'000'000; }
 
-  /// For callers: the time from which the worker may be called, for a long call or a short one. `callNs` is how long calls
-  /// take here.
-  int64_t availableFrom(int64_t time, int64_t callNs, bool isLong) const {
+  /// For callers: the time from which the worker may be called, in a slice or only where its processor is its own.
+  /// `callNs` is how long calls take here.
+  int64_t availableFrom(int64_t time, int64_t callNs, bool inSlices) const {
     int64_t from = heldUntil.load(std::memory_order_relaxed);
-    if (isLong)
+    if (!inSlices)
       from = std::max(from, nextTrial.load(std::memory_order_relaxed));
     return isOverAfter(time, callNs) ? std::max(from, time + kLeastNs) : from;
   }
@@ -49,8 +50,9 @@ public:
   /// It runs again, `waking` after it was called.
   void wake(int64_t time, int64_t waking);
 
-  /// Whether others want the processor.
+  /// Whether others want the processor; and have it after a slice, as they do but for trials.
   bool isShared() const { return lengthNs != 0; }
+  bool isShort() const { return isShared() && !isTrial; }
 
   /// Whether the worker is to leave the call that it works in; to begin none.
   bool isOverIn(int64_t time, int64_t callNs) const { return isOver(time - halfOf(callNs)); }
@@ -73,6 +75,10 @@ private:
 
   /// Slices end between calls where calls are short, a little sooner or later.
   static int64_t halfOf(int64_t callNs) { return std::min(callNs / 2, kMostNs / 4); }
+
+  bool isDisplaced(int64_t time, int64_t ran) const {
+    return time - reference.time - (ran - reference.ran) > kDisplacedNs;
+  }
 
   bool isOver(int64_t time) const {
     int64_t end = ends.load(std::memory_order_relaxed);

@@ -97,7 +97,7 @@ void Pool::enter(Worker &worker, uint32_t word) {
   Member member = {&team, threadOf(place), kFirstStep, nullptr};
   while (wait(worker, team, team.body(team.data, member))) {
   }
-  if (worker.slice.isShared()) // asking for the processor time would end a slice that is over for the system
+  if (worker.slice.isShort()) // asking for the processor time would end a slice that is over for the system
     return;
   worker.slice.look(now(), processorTime());
   noteDisplaced(worker);
