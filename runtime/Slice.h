@@ -50,7 +50,7 @@ public:
   /// It runs again, `waking` after it was called.
   void wake(int64_t time, int64_t waking);
 
-  /// Whether others want the processor; and have it after a slice, as they do but for trials.
+  /// Whether others want the processor; and whether this slice is for them, and no trial.
   bool isShared() const { return lengthNs != 0; }
   bool isShort() const { return isShared() && !isTrial; }
 
