@@ -22,8 +22,11 @@ public:
   void allow() { isAllowed = true; }
 
   bool isBetter(int64_t time) const {
-    return isAwake.load(std::memory_order_relaxed) && time >= heldUntil.load(std::memory_order_relaxed);
+    return isAwake.load(std::memory_order_relaxed) && !isHeld(time);
   }
+
+  /// Whether the team has lately been used, and lost.
+  bool isHeld(int64_t time) const { return time < heldUntil.load(std::memory_order_relaxed); }
 
   /// While a call ran alone for so long, other threads of the process had processors for so long.
   void noteOthers(int64_t wall, int64_t others);
