@@ -4,7 +4,7 @@
 
 namespace ptc::runtime {
 
-constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 160'000'000;
+constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 320'000'000;
 constexpr int64_t kTrialNs = 8'000'000;
 
 void Slice::sleep(int64_t ran) {

@@ -153,7 +153,7 @@ TEST_CASE("a worker that is displaced in a slice works in shorter ones; in the s
   }
   CHECK(first > 1);
   CHECK((last < 0.35 || last > 7.9)); // or a trial
-  CHECK(rest == Approx(160));
+  CHECK(rest == Approx(320));
 }
 
 TEST_CASE("where nobody wants the processor any more it is the worker's own") {
