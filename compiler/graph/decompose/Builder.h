@@ -95,6 +95,8 @@ public:
   void require(mlir::AffineExpr least, mlir::AffineExpr most);
   /// For what there is none of nothing, as extremes: that x has elements along `dims`, or all dimensions.
   void requireElements(T x, DimsRef dims);
+  /// As above, along the last `count` dimensions.
+  void requireElementsOfLast(T x, int64_t count);
   bool isNoMore(mlir::AffineExpr least, mlir::AffineExpr most) const;
   /// Whether a pass left this note (`ptc.…`) at the operation.
   bool hasNote(llvm::StringRef name) const;

@@ -49,10 +49,19 @@ static T transposedWeight(B &b, T w, int64_t groups) {
   return b.reshape(swapped, result);
 }
 
+/// Where there are pictures, they have pixels.
+static void requirePixels(B &b, T x) {
+  AffineExpr one = b.size(1), count = getConstant(x.size(0)).value_or(0) ? one : x.size(0);
+  for (int64_t d = 2; d < x.rank(); ++d)
+    if (!b.isNoMore(one, x.size(d)))
+      b.require(count, count * x.size(d));
+}
+
 static T convolve(B &b, T x, T w, OptT bias, Window window) {
   int64_t spatial = w.rank() - 2;
   bool isBatched = x.rank() == w.rank();
   x = isBatched ? x : b.unsqueeze(x, 0);
+  requirePixels(b, x);
   Dims stride = perDimension(window.stride, spatial, 1), dilation = perDimension(window.dilation, spatial, 1);
   Dims padding = perDimension(window.padding, spatial, 0), one(spatial, 1);
   Shape low;
@@ -81,6 +90,7 @@ static T convolvePadded(B &b, T x, T w, OptT bias, Dims stride, Str padding, Dim
     return convolve(b, x, w, bias, {stride, {}, dilation, {}, groups, false});
   bool isBatched = x.rank() == w.rank();
   x = isBatched ? x : b.unsqueeze(x, 0);
+  requirePixels(b, x);
   dilation = perDimension(dilation, spatial, 1);
   Dims one(spatial, 1);
   Shape low, high;
@@ -124,6 +134,7 @@ static void addConvolutions(Table &t) {
 /// The windows of x as columns: [N, C * kernel, places].
 static T im2col(B &b, T x, Dims kernel, Dims dilation, Dims padding, Dims stride) {
   bool isBatched = x.rank() == 4;
+  b.requireElementsOfLast(x, 3);
   x = isBatched ? x : b.unsqueeze(x, 0);
   AffineExpr zero = b.size(0), rows = b.size(padding[0]), columns = b.size(padding[1]);
   x = b.pad(x, {zero, zero, rows, columns}, {zero, zero, rows, columns}, 0);
@@ -145,6 +156,7 @@ static T im2col(B &b, T x, Dims kernel, Dims dilation, Dims padding, Dims stride
 /// The sum of columns into the places that im2col read.
 static T col2im(B &b, T x, Ints output, Dims kernel, Dims dilation, Dims padding, Dims stride) {
   bool isBatched = x.rank() == 3;
+  b.requireElementsOfLast(x, 2);
   x = isBatched ? x : b.unsqueeze(x, 0);
   int64_t taps = kernel[0] * kernel[1];
   auto places = [&](int64_t d) {

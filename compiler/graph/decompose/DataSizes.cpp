@@ -180,6 +180,11 @@ void B::requireElements(T x, DimsRef dims) {
       require(size(1), x.size(d));
 }
 
+void B::requireElementsOfLast(T x, int64_t count) {
+  for (int64_t d = x.rank() - count; d < x.rank(); ++d)
+    require(size(1), x.size(d));
+}
+
 void B::defineBound(T value) {
   DataSizes sizes(*this, op, scope);
   if (AffineExpr known = getSizeFromAttr(op->getAttr("ptc.equals")))

@@ -34,6 +34,7 @@ static T asComplex(B &b, T x) {
 
 /// Along one dimension, not scaled; of complex numbers or of real ones.
 static T transform(B &b, T x, int64_t dim, bool isForward) {
+  b.requireElements(x, {dim});
   x = b.moveDim(x, dim, -1);
   std::optional<int64_t> n = getConstant(x.size(-1));
   auto factors = n ? getFourierFactors(*n) : std::nullopt;

@@ -107,6 +107,7 @@ static T sampleBicubic(B &b, Sampler &sampler, T y, T x) {
 static T gridSample(B &b, T image, T grid, int64_t mode, int64_t padding, bool alignCorners) {
   Sampler sampler(b, image, Padding(padding), alignCorners);
   int64_t spatial = sampler.spatial();
+  b.requireElementsOfLast(image, spatial);
   TList places; // the grid has x first
   for (int64_t d = 0; d < spatial; ++d)
     places.push_back(sampler.unnormalise(b.select(grid, -1, b.size(spatial - 1 - d)), sampler.size(d)));

@@ -7,7 +7,11 @@
 namespace ptc::decompose {
 
 /// One sample is a batch of one.
-static T asBatch(B &b, T x) { return x.rank() == 2 ? x : b.reshape(x, {b.size(1), x.rank() ? x.size(0) : b.size(1)}); }
+static T asBatch(B &b, T x) {
+  T batch = x.rank() == 2 ? x : b.reshape(x, {b.size(1), x.rank() ? x.size(0) : b.size(1)});
+  b.requireElements(batch, {1});
+  return batch;
+}
 
 /// The mean over classes j other than the target's of max(0, margin - x[target] + x[j])^p.
 static T multiMargin(B &b, T x, T target, int64_t p, double margin, OptT weight, int64_t reduction) {

@@ -16,6 +16,11 @@ static T constantPad(B &b, T x, ShapeRef padding, T value) {
     low[x.rank() - 1 - i / 2] = padding[i];
     high[x.rank() - 1 - i / 2] = padding[i + 1];
   }
+  // What is cut away is there, at both ends.
+  AffineExpr none = b.size(0);
+  for (int64_t d = 0; d < x.rank(); ++d)
+    for (AffineExpr left : {x.size(d) + low[d], x.size(d) + high[d], x.size(d) + low[d] + high[d]})
+      b.require(none, left);
   return b.pad(x, low, high, value);
 }
 
@@ -36,6 +41,8 @@ static T source(B &b, AffineExpr padded, AffineExpr low, AffineExpr n, Border bo
 }
 
 static T borderPad(B &b, T x, ShapeRef padding, Border border) {
+  if (border != Border::Wrap) // of no pictures, but not of ones without channels or pixels
+    b.requireElementsOfLast(x, padding.size() / 2 + 1);
   for (size_t i = 0; i + 1 < padding.size(); i += 2) {
     int64_t dim = x.rank() - 1 - i / 2;
     AffineExpr low = padding[i], high = padding[i + 1], n = x.size(dim);

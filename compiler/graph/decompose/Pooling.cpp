@@ -1,4 +1,8 @@
 //===- Pooling.cpp - maxima and averages of windows -----------------------===//
+//
+// There may be no pictures, as in PyTorch, but none without channels or pixels.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Table.h"
@@ -32,6 +36,7 @@ static Windows makeWindows(B &b, T x, int64_t spatial, Dims kernel, Dims stride,
   padding = perDimension(padding, spatial, {0});
   dilation = perDimension(dilation, spatial, {1});
   int64_t lead = x.rank() - spatial;
+  b.requireElementsOfLast(x, spatial + 1);
   Windows w{Shape(lead, b.size(1)), Dims(lead, 1), Dims(lead, 1), Dims(lead, 0), Dims(lead, 0), ceilMode};
   for (int64_t d = 0; d < spatial; ++d) {
     int64_t high = padding[d];
@@ -98,6 +103,9 @@ static T divisor(B &b, T x, Windows w, int64_t spatial, bool countPadding) {
 static T averagePool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims padding, bool ceilMode,
                      bool countPadding, std::optional<int64_t> fixedDivisor) {
   auto w = makeWindows(b, x, spatial, kernel, stride, padding, {}, ceilMode);
+  // PyTorch asks for as much as a window in three dimensions, whatever the padding is.
+  for (int64_t d = x.rank() - spatial; spatial == 3 && d < x.rank(); ++d)
+    b.require(w.size[d], x.size(d));
   T sum = trim(b, reduce(b, "sum", x, w), w, spatial);
   if (fixedDivisor)
     return sum / *fixedDivisor;
@@ -180,6 +188,7 @@ static T adaptUnevenly(B &b, T x, int64_t dim, AffineExpr out, bool isMax) {
 }
 
 static T adapt(B &b, T x, Ints target, bool isMax) {
+  b.requireElementsOfLast(x, isMax ? x.rank() - 1 : target.size()); // averages may have no channels
   for (size_t i = 0; i < target.size(); ++i) {
     int64_t dim = x.rank() - target.size() + i;
     AffineExpr n = x.size(dim), out = target[i];
@@ -253,6 +262,7 @@ static TList adaptiveMax(B &b, T x, Ints target) {
   if (!b.hasDeclared(1))
     return {adapt(b, x, target, true)};
   int64_t lead = x.rank() - target.size();
+  b.requireElementsOfLast(x, x.rank() - 1);
   TList indices;
   bool isEven = true;
   Windows w{Shape(lead, b.size(1)), Dims(lead, 1), Dims(x.rank(), 1), Dims(x.rank(), 0), Dims(x.rank(), 0)};
@@ -275,6 +285,7 @@ static TList adaptiveMax(B &b, T x, Ints target) {
 /// last one at the end.
 static TList fractionalMaxPool(B &b, T x, Dims kernel, Ints target, T samples) {
   int64_t spatial = target.size(), lead = x.rank() - spatial;
+  b.requireElementsOfLast(x, spatial + 1);
   kernel = perDimension(kernel, spatial, {});
   TList indices;
   for (int64_t d = 0; d < spatial; ++d) {
@@ -295,6 +306,7 @@ static TList fractionalMaxPool(B &b, T x, Dims kernel, Ints target, T samples) {
 /// Each value to the place that is numbered within the last dimensions of the
 /// declared result; `combine` as prims.scatter.
 static T unpool(B &b, T values, T places, int64_t spatial, llvm::StringRef combine) {
+  b.requireElementsOfLast(values, spatial + 1);
   Shape sizes = b.declared(), flat(sizes.begin(), sizes.end() - spatial);
   flat.push_back(product(ShapeRef(sizes).take_back(spatial), b.context()));
   T zeros = b.full(flat, 0, values.dtype());

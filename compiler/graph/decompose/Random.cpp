@@ -148,6 +148,7 @@ static void addIntegers(Table &t) {
 
 /// The places of the k largest of p / (a number of exponential distribution): k draws without replacement.
 static T chooseWithout(B &b, T p, mlir::AffineExpr k) {
+  b.require(k, p.size(-1));
   return b.topK(p / exponential(b, p.sizes(), p.dtype()), k, -1, true).second;
 }
 

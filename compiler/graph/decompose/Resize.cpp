@@ -132,9 +132,18 @@ static T resizeAxis(B &b, T x, const Axis &axis, Filter filter) {
   return filter == Filter::Linear ? linear(b, x, axis, source) : cubic(b, x, axis, source);
 }
 
+/// The sizes of the result. As in PyTorch there may be no pictures, but none without channels or pixels, before or after.
+static Shape resized(B &b, T x) {
+  Shape target = b.declared();
+  b.requireElementsOfLast(x, x.rank() - 1);
+  for (int64_t d = 2; d < x.rank(); ++d)
+    b.require(b.size(1), target[d]);
+  return target;
+}
+
 /// The innermost dimension first, which is PyTorch's order of additions.
 static T resize(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std::optional<double>> factors) {
-  Shape target = b.declared();
+  Shape target = resized(b, x);
   int64_t spatial = x.rank() - 2;
   for (int64_t d = spatial - 1; d >= 0; --d) {
     auto factor = d < int64_t(factors.size()) ? factors[d] : std::nullopt;
@@ -169,7 +178,7 @@ static T antialiasedWeights(B &b, const Axis &axis, Filter filter) {
 }
 
 static T resizeAntialiased(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std::optional<double>> factors) {
-  Shape target = b.declared();
+  Shape target = resized(b, x);
   for (int64_t dim = x.rank() - 1; dim >= 2; --dim) {
     T weights = antialiasedWeights(b, axisOf(b, x, dim, target[dim], factors[dim - 2], alignCorners), filter);
     x = b.moveDim(b.contract(x, b.to(weights, x.dtype()), {}, {}, {dim}, {1}), -1, dim);

@@ -161,6 +161,13 @@ T B::gather(T x, ArrayRef<T> indices, DimsRef dims) {
 }
 
 T B::scatter(T x, T updates, ArrayRef<T> indices, DimsRef dims, StringRef combine) {
+  // The exporter does not compare sizes of updates.
+  Shape wanted = indices.front().sizes();
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (!llvm::is_contained(dims, d))
+      wanted.push_back(x.size(d));
+  for (auto [size, given] : llvm::zip(wanted, updates.sizes()))
+    require(size, given), require(given, size);
   auto op = create<prims::ScatterOp>(x.tensor(), to(updates, x.dtype()).tensor(), values(indices),
                                      builder.getDenseI64ArrayAttr(dims), builder.getStringAttr(combine));
   return T(*this, op.getResult());

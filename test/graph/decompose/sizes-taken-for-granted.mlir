@@ -25,6 +25,49 @@ module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}]} 
 
 // -----
 
+// Of pictures there may be none, of channels and pixels not.
+// CHECK: ptc.guards = [{relation = "ge", text = "1 <= s1", value = #{{.*}}}], ptc.symbols
+#sizes = affine_map<()[s0, s1] -> (s0, 2, s1, 6)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}, {name = "s1", min = 0 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<?x2x?x6xf32, #sizes> {ptc.input = "x"})
+      -> (tensor<?x2x?x7xf32, affine_map<()[s0, s1] -> (s0, 2, s1 + 1, 7)>>, tensor<?x2x?x12xf32, affine_map<()[s0, s1] -> (s0, 2, s1 * 2, 12)>>) {
+    %0 = aten.avg_pool2d.default %x {kernel_size = array<i64: 2>, stride = array<i64: 1>, padding = array<i64: 1>}
+      : (tensor<?x2x?x6xf32, #sizes>) -> tensor<?x2x?x7xf32, affine_map<()[s0, s1] -> (s0, 2, s1 + 1, 7)>>
+    %1 = aten.upsample_nearest2d.vec %x {scale_factors = array<f64: 2.0, 2.0>}
+      : (tensor<?x2x?x6xf32, #sizes>) -> tensor<?x2x?x12xf32, affine_map<()[s0, s1] -> (s0, 2, s1 * 2, 12)>>
+    return %0, %1 : tensor<?x2x?x7xf32, affine_map<()[s0, s1] -> (s0, 2, s1 + 1, 7)>>, tensor<?x2x?x12xf32, affine_map<()[s0, s1] -> (s0, 2, s1 * 2, 12)>>
+  }
+}
+
+// -----
+
+// A convolution of no pictures does not ask for pixels.
+// CHECK: ptc.guards = [{relation = "ge", text = "s0 <= s1*s0", value = #{{.*}}}], ptc.symbols
+#sizes = affine_map<()[s0, s1] -> (s0, 2, s1)>
+#result = affine_map<()[s0, s1] -> (s0, 4, s1 + 1)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}, {name = "s1", min = 0 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<?x2x?xf32, #sizes> {ptc.input = "x"}, %w: tensor<4x2x2xf32> {ptc.input = "w"}) -> tensor<?x4x?xf32, #result> {
+    %0 = aten.conv1d.default %x, %w {padding = array<i64: 1>} : (tensor<?x2x?xf32, #sizes>, tensor<4x2x2xf32>) -> tensor<?x4x?xf32, #result>
+    return %0 : tensor<?x4x?xf32, #result>
+  }
+}
+
+// -----
+
+// CHECK: text = "s0 <= 3"
+// CHECK-SAME: text = "3 <= s0"
+#sizes = affine_map<()[s0] -> (4, s0)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<4x?xf32, #sizes> {ptc.input = "x"}, %i: tensor<2xi64> {ptc.input = "i"}, %y: tensor<2x3xf32> {ptc.input = "y"})
+      -> tensor<4x?xf32, #sizes> {
+    %0 = aten.index_add.default %x, %i, %y {dim = 0 : i64}
+      : (tensor<4x?xf32, #sizes>, tensor<2xi64>, tensor<2x3xf32>) -> tensor<4x?xf32, #sizes>
+    return %0 : tensor<4x?xf32, #sizes>
+  }
+}
+
+// -----
+
 // CHECK-NOT: ptc.guards
 // CHECK: prims.gather
 #sizes = affine_map<()[s0] -> (s0, 2)>
