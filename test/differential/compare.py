@@ -1,18 +1,22 @@
 """What eager mode may answer: its own results, and what runs with other roundings span.
 
 A result is right when it is eager mode's up to a few units in the last place. Else eager mode runs again in its own types and
-in float64, each time with the values that rounding reaches changed by about a rounding; what these runs span, and three
-times that around them, is right as well. Where runs differ in kind (NaN, an infinity, a finite number, an integer), rounding
-decides and anything is.
+in float64, each time with the values that rounding reaches changed by about a rounding, and once with exact functions in place
+of those that its vector code has with larger errors; what these runs span, and three times that around them, is right as well.
+Where runs differ in kind (NaN, an infinity, a finite number, an integer), rounding decides and anything is.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
 
+import mpmath
 import torch
+from torch.overrides import TorchFunctionMode
 
 from program import Program, Tensors, run
 
@@ -24,8 +28,25 @@ FEW = 16
 BEYOND = {torch.float32: 1e17, torch.bfloat16: 1e17, torch.float64: 1e150, torch.float16: 1e4}
 
 
+class Products(TorchFunctionMode):
+    """Notes in `found` whether factors could pass the limits of their type on the way to their product."""
+
+    def __init__(self, found: list[bool]) -> None:
+        super().__init__()
+        self.found = found
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function.__name__ in ("prod", "cumprod") and args[0].is_floating_point():
+            info, factors = torch.finfo(args[0].dtype), args[0].double().abs()
+            powers = torch.where(factors.isfinite() & (factors != 0), factors.log2(), 0)
+            large, small = (powers.clamp(*limits).sum(*args[1:2]) for limits in ((0, None), (None, 0)))
+            self.found.append(bool(((large > math.log2(info.max)) | (small < math.log2(info.smallest_normal))).any()))
+        return function(*args, **(kwargs or {}))
+
+
 def sums_beyond(program: Program, inputs: Tensors) -> bool:
-    """Whether something is summed whose squares the type does not hold: the order of the sum decides what comes of it."""
+    """Whether something is summed whose squares the type does not hold, or multiplied beyond it: the order of the terms decides
+    what comes of it."""
     found = []
 
     def look(value: torch.Tensor, least: float) -> torch.Tensor:
@@ -38,9 +59,38 @@ def sums_beyond(program: Program, inputs: Tensors) -> bool:
     module.see = lambda value, *_: value
     module.near = lambda value: look(value, 0)
     module.wide = lambda value: look(value, 1 / BEYOND[value.dtype] if value.is_floating_point() else 0)
-    with torch.no_grad():
+    with torch.no_grad(), Products(found):
         module(**inputs)
     return any(found)
+
+
+def log_gamma(x: float) -> float:
+    if x <= 0 and x == math.floor(x):
+        return math.inf
+    with mpmath.workdps(40):  # near a root most digits cancel
+        return float(mpmath.loggamma(x).real)
+
+
+# Near its roots PyTorch's lgamma loses digits, and large quotients leave its fmod nothing, or NaN.
+EXACT: dict[str, Callable[..., float]] = {
+    "lgamma": log_gamma, "fmod": math.fmod, "remainder": operator.mod, "__rmod__": lambda x, y: y % x,
+    "floor_divide": operator.floordiv, "__floordiv__": operator.floordiv, "__rfloordiv__": lambda x, y: y // x,
+}  # fmt: skip
+
+
+class Exactly(TorchFunctionMode):
+    """Functions of EXACT element by element, where they have a value."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result, exact = function(*args, **(kwargs or {})), EXACT.get(function.__name__)
+        if exact is None or not result.is_floating_point():
+            return result
+        operands = torch.broadcast_tensors(*(torch.as_tensor(x).double() for x in args))
+        values = result.double().flatten()
+        for i, numbers in enumerate(zip(*(x.flatten().tolist() for x in operands))):
+            with contextlib.suppress(ArithmeticError, ValueError):
+                values[i] = exact(*numbers)
+        return values.to(result.dtype).reshape(result.shape)
 
 
 class Noise:
@@ -105,13 +155,17 @@ def is_near(want: torch.Tensor, have: torch.Tensor) -> torch.Tensor:
 
 
 def other_runs(program: Program, inputs: Tensors) -> Iterator[Sequence[torch.Tensor]]:
-    """What runs answer that eager mode might as well have made: the first in float64, the others with ever larger changes."""
+    """What runs answer that eager mode might as well have made: the first with exact functions, the second in float64, the
+    others with ever larger changes."""
     module = program.module(observed=True)
     doubles = {name: t.double() if t.is_floating_point() else t for name, t in inputs.items()}
     wide = program.module(observed=True)
     for name, weight in program.weights.items():
         setattr(wide, name, weight.double() if weight.is_floating_point() else weight)
     narrow = any(t.dtype == torch.float32 for t in [*inputs.values(), *program.weights.values()])
+    with Exactly():
+        exact = run(program.module(), inputs)
+    yield exact
     for seed in range(1, RUNS[-1]):
         scale = 0 if seed == 1 else 1 if seed < 8 else 3 if seed < 40 else 4
         noise = Noise(seed, scale, narrow and seed % 2 == 1, flush=seed == 2)
