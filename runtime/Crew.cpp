@@ -39,8 +39,8 @@ Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &acti
   if (!pool || terms.mode != WaitMode::Adaptive || !OpenMP::get().path() || !pool->isOnlyCall())
     return;
   usesTeam = pool->hostTeam.isBetter(begun);
-  if (!usesTeam && (pool->hasHeld(begun) || calls % kCallsBetweenLooks == 0))
-    others = processorTimeOfOthers();
+  if (!usesTeam && (pool->hasHeld(begun) || calls % kCallsBetweenLooks == 0) && pool->isAsleep())
+    others = pool->processorTimeBeside();
 }
 
 Crew::~Crew() {
@@ -65,7 +65,7 @@ Crew::~Crew() {
   if (usesTeam)
     pool->hostTeam.noteLoss(lost, time);
   else if (others != kNotWatched && most == 1)
-    pool->hostTeam.noteOthers(wall, processorTimeOfOthers() - others);
+    pool->hostTeam.noteOthers(wall, pool->processorTimeBeside() - others);
   pool->end(begun);
 }
 

@@ -68,6 +68,15 @@ void Pool::end(int64_t begun) {
   callers.fetch_sub(1, std::memory_order_relaxed);
 }
 
+int64_t Pool::processorTimeBeside() const {
+  int64_t time = processorTimeOfOthers();
+  int32_t count = size.load(std::memory_order_acquire);
+  for (int32_t i = 0; i < count; ++i)
+    if (int32_t thread = workers[i].thread.load(std::memory_order_acquire))
+      time -= processorTimeOf(thread);
+  return time;
+}
+
 void Pool::noteCaller(int64_t lost, int64_t wall, int64_t time) {
   constexpr int64_t kWindowNs = 100'000'000, kLeastCrowdNs = 100'000'000, kMostCrowdNs = 1'600'000'000;
   if (time < crowdedUntil.load(std::memory_order_relaxed))
@@ -108,6 +117,13 @@ int64_t Pool::availableFrom(const Worker &worker, int64_t time, bool inSlices, W
   if (mode == WaitMode::Active)
     return time;
   return worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed), inSlices);
+}
+
+bool Pool::isAsleep() const {
+  int32_t count = size.load(std::memory_order_acquire);
+  return std::all_of(workers, workers + count, [](const Worker &worker) {
+    return dutyOf(worker.word.load(std::memory_order_relaxed)) == Duty::Asleep;
+  });
 }
 
 Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mode) {

@@ -116,8 +116,13 @@ public:
   /// would only take from the callers.
   void noteCaller(int64_t lost, int64_t wall, int64_t time);
 
-  /// Whether a worker has lost its processor lately; and whether one call runs alone.
+  /// Processor time of the process's threads but for the calling one and workers. Asking for it would end a worker's slice
+  /// that is over for the system (Slice.h).
+  int64_t processorTimeBeside() const;
+
+  /// Whether a worker has lost its processor lately; whether all workers sleep; and whether one call runs alone.
   bool hasHeld(int64_t time) const { return lastHeldUntil.load(std::memory_order_relaxed) > time; }
+  bool isAsleep() const;
   bool isOnlyCall() const { return callers.load(std::memory_order_relaxed) == 1; }
 
   /// A team of up to `threads` threads for a region of so many nanoseconds on one thread; null when the caller works

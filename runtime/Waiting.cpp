@@ -13,7 +13,7 @@ namespace ptc::runtime {
 constexpr int64_t kSecond = 1'000'000'000;
 
 static int64_t read(clockid_t clock) {
-  timespec time;
+  timespec time = {};
   clock_gettime(clock, &time);
   return time.tv_sec * kSecond + time.tv_nsec;
 }
@@ -21,6 +21,11 @@ static int64_t read(clockid_t clock) {
 int64_t now() { return read(CLOCK_MONOTONIC); }
 int64_t processorTime() { return read(CLOCK_THREAD_CPUTIME_ID); }
 int64_t processorTimeOfOthers() { return read(CLOCK_PROCESS_CPUTIME_ID) - processorTime(); }
+
+int64_t processorTimeOf(int32_t thread) {
+  constexpr clockid_t kSchedulersOfThread = 6; // as pthread_getcpuclockid makes it
+  return read(static_cast<clockid_t>(~static_cast<uint32_t>(thread) << 3 | kSchedulersOfThread));
+}
 
 int32_t currentProcessor() {
   uint32_t processor = 0;

@@ -15,9 +15,10 @@ namespace ptc::runtime {
 /// Nanoseconds of a clock that only goes forward.
 int64_t now();
 
-/// Nanoseconds for which the calling thread has had a processor; and all other threads of the process.
+/// Nanoseconds for which the calling thread has had a processor; all other threads of the process; and a thread of it.
 int64_t processorTime();
 int64_t processorTimeOfOthers();
+int64_t processorTimeOf(int32_t thread);
 
 /// The processor that the calling thread is on.
 int32_t currentProcessor();
