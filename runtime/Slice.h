@@ -32,7 +32,7 @@ public:
   /// Whether a call that takes so long on one thread is worth sharing a processor for. A shorter one gains less than caches
   /// lose that somebody else fills in turns. Somewhere in a longer one a thread would be displaced, as three that compute
   /// on two processors are again and again whatever they do.
-  static bool isWorth(double callNs) { return callNs > 80'000 && callNs < 4'000'000; }
+  static bool isWorth(double callNs) { return callNs > 80'000 && callNs < 3'000'000; }
 
   /// For callers: the time from which the worker may be called, in a slice or only where its processor is its own.
   /// `callNs` is how long calls take here.
