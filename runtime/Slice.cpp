@@ -7,7 +7,15 @@ namespace ptc::runtime {
 constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 320'000'000;
 constexpr int64_t kTrialNs = 8'000'000;
 
-void Slice::sleep(int64_t ran) {
+void Slice::sleep(int64_t time, int64_t ran) {
+  // Calls with pauses between them make a trial of several.
+  if (isTrial && began) {
+    if (isDisplaced(time, ran))
+      hold(time);
+    else if ((tried += time - began) > kTrialNs)
+      lengthNs = 0;
+  }
+  began = 0;
   reference.ran = ran;
   ends.store(0, std::memory_order_relaxed);
 }
@@ -66,6 +74,7 @@ void Slice::hold(int64_t time) {
       rest = lengthNs;
     }
   }
+  tried = 0;
   heldFrom = time;
   heldUntil.store(time + rest, std::memory_order_relaxed);
   ends.store(isShared() ? time : 0, std::memory_order_relaxed);

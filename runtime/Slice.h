@@ -46,7 +46,7 @@ public:
   // For the worker's thread. `ran` is its processor time.
 
   void start(int64_t time, int64_t ran) { reference = {time, ran}; }
-  void sleep(int64_t ran);
+  void sleep(int64_t time, int64_t ran);
   /// It runs again, `waking` after it was called.
   void wake(int64_t time, int64_t waking);
 
@@ -97,6 +97,7 @@ private:
   int64_t began;      ///< 0: it has ended
   double restPerWork; ///< how long the worker sleeps after a slice
   bool isTrial;
+  int64_t tried; ///< how long it has gone well
   int64_t heldFrom, holdNs;
 };
 

@@ -64,7 +64,7 @@ void Pool::idle(Worker &worker) {
 }
 
 void Pool::sleep(Worker &worker) {
-  worker.slice.sleep(processorTime());
+  worker.slice.sleep(now(), processorTime());
   while (worker.word.load(std::memory_order_relaxed) == wordOf(Duty::Asleep))
     sleepWhile(worker.word, wordOf(Duty::Asleep));
   int64_t time = now(), called = worker.calledAt.exchange(0, std::memory_order_relaxed);

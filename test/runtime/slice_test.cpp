@@ -36,7 +36,7 @@ struct TestWorker {
   }
   /// Sleeps until it may be called again, and is woken.
   void sleepAndWake(int64_t waking = 0) {
-    slice->sleep(ran);
+    slice->sleep(time, ran);
     time = std::max(time, slice->availableFrom(time, 0, true)) + waking;
     slice->wake(time, waking);
   }
@@ -176,7 +176,7 @@ TEST_CASE("a call that wants no slices gets a worker whose processor is shared o
   worker.sleepAndWake();
   worker.workSlice();
   CHECK(worker.slice->availableFrom(worker.time, 0, false) > worker.time + 10 * kMillisecond);
-  worker.slice->sleep(worker.ran);
+  worker.slice->sleep(worker.time, worker.ran);
   worker.time = worker.slice->availableFrom(worker.time, 0, false) + 1;
   worker.slice->wake(worker.time, 0);
   worker.work(7);
@@ -184,6 +184,19 @@ TEST_CASE("a call that wants no slices gets a worker whose processor is shared o
   worker.work(2);
   CHECK(!worker.slice->end(worker.time, worker.ran));
   CHECK(worker.slice->availableFrom(worker.time, 0, false) <= worker.time);
+}
+
+TEST_CASE("calls with pauses between them make a trial, too") {
+  TestWorker worker;
+  worker.share();
+  int calls = 0;
+  for (; worker.slice->isShared() && calls < 100; ++calls) {
+    worker.slice->sleep(worker.time, worker.ran);
+    worker.beDisplaced(20); // it sleeps
+    worker.slice->wake(worker.time, 0);
+    worker.work(0.5);
+  }
+  CHECK(calls < 30);
 }
 
 TEST_CASE("trials cost little where others go on") {
