@@ -34,12 +34,14 @@ Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &acti
   pool = Pool::get();
   begun = pool ? pool->begin() : now();
   constexpr double kLooksPayNs = 300'000;
-  if (pool && pool->hasHeld(begun) && (paced(workNs) > kLooksPayNs || calls % kCallsBetweenLooks == 0))
+  bool hasHeld = pool && pool->hasHeld(begun);
+  bool looks = calls % kCallsBetweenLooks == 0 || (hasHeld && paced(workNs) > kLooksPayNs);
+  if (hasHeld && looks)
     ran = processorTime();
   if (!pool || terms.mode != WaitMode::Adaptive || !OpenMP::get().path() || !pool->isOnlyCall())
     return;
   usesTeam = pool->hostTeam.isBetter(begun);
-  if (!usesTeam && (pool->hasHeld(begun) || calls % kCallsBetweenLooks == 0) && pool->isAsleep())
+  if (!usesTeam && looks && pool->isAsleep())
     others = pool->processorTimeBeside();
 }
 
