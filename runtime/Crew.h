@@ -55,7 +55,7 @@ private:
   bool usesTeam;    ///< of an OpenMP runtime
   int64_t lost;     ///< by the team: nanoseconds that the caller waited for threads without a task
   int64_t ran;      ///< the caller's processor time when the call began; kNotWatched
-  int64_t others;   ///< processor time of the process's other threads when the call began; kNotWatched
+  int64_t others;   ///< processor time of the program's other threads when the call began; kNotWatched
   bool timesSteps;
   double timedNs, timedWorkNs; ///< of the caller's part
   int32_t most;     ///< threads of its largest region

@@ -116,7 +116,7 @@ bool Pool::wakesSleepers(double workNs, WaitMode mode) {
 int64_t Pool::availableFrom(const Worker &worker, int64_t time, bool inSlices, WaitMode mode) const {
   if (mode == WaitMode::Active)
     return time;
-  return worker.slice.availableFrom(time, lastDuration.load(std::memory_order_relaxed), inSlices);
+  return worker.slice.availableFrom(time, callNs(), inSlices);
 }
 
 bool Pool::isAsleep() const {

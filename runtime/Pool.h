@@ -148,6 +148,7 @@ private:
   static void keepFrom(Worker &worker, int32_t processor);
   void enter(Worker &worker, uint32_t word);
   bool wait(Worker &worker, Team &team, int64_t tasks);
+  int64_t callNs() const { return lastDuration.load(std::memory_order_relaxed); }
   void noteDisplaced(const Worker &worker);
   int64_t availableFrom(const Worker &worker, int64_t time, bool inSlices, WaitMode mode) const;
   int32_t assign(Team &team, Duty duty, int32_t most, WaitMode mode);

@@ -59,13 +59,12 @@ void Slice::look(int64_t time, int64_t ran) {
 
 void Slice::hold(int64_t time) {
   bool isAgain = isShared() || time - heldUntil.load(std::memory_order_relaxed) < kLeastHoldNs;
-  bool isInSlice = isShared() && !isTrial;
   int64_t rest;
-  if (isInSlice && lengthNs > kLeastNs) { // the system's slices are shorter
+  if (isLimited() && lengthNs > kLeastNs) { // the system's slices are shorter
     rest = lengthNs = std::max(lengthNs * 3 / 4, kLeastNs);
   } else {
     rest = holdNs = isAgain ? std::min(2 * holdNs, kMostHoldNs) : kLeastHoldNs;
-    if (isAgain && !isInSlice) {
+    if (isAgain && !isLimited()) {
       if (!isShared()) {
         lengthNs = kMostNs;
         restPerWork = 1;

@@ -25,9 +25,10 @@ namespace ptc::runtime {
 /// Zeroed memory is the slice of a worker whose processor is its own.
 class Slice {
 public:
-  /// What is left of a call has to take so long on one thread that a worker is worth being called to it when it has
-  /// rested.
-  static constexpr int64_t kLeastNs = 300'000, kWorthJoiningNs = 2 * kLeastNs;
+  /// Of the shortest slice, and of the shortest rest.
+  static constexpr int64_t kLeastNs = 300'000;
+  /// A worker that has rested is worth being called to a call of which so much is left on one thread.
+  static constexpr int64_t kWorthJoiningNs = 2 * kLeastNs;
 
   /// Whether a call that takes so long on one thread is worth sharing a processor for. A shorter one gains less than caches
   /// lose that somebody else fills in turns. Somewhere in a longer one a thread would be displaced, as three that compute
@@ -50,9 +51,9 @@ public:
   /// It runs again, `waking` after it was called.
   void wake(int64_t time, int64_t waking);
 
-  /// Whether others want the processor; and whether this slice is for them, and no trial.
+  /// Whether others want the processor; and whether the worker leaves it to them in time, as it does but in a trial.
   bool isShared() const { return lengthNs != 0; }
-  bool isShort() const { return isShared() && !isTrial; }
+  bool isLimited() const { return isShared() && !isTrial; }
 
   /// Whether the worker is to leave the call that it works in; to begin none.
   bool isOverIn(int64_t time, int64_t callNs) const { return isOver(time - halfOf(callNs)); }

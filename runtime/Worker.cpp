@@ -45,19 +45,13 @@ void Pool::work(Worker &worker) {
 void Pool::idle(Worker &worker) {
   uint32_t idle = wordOf(Duty::Idle);
   Slice &slice = worker.slice;
-  if (slice.isShared() && slice.isOverAfter(now(), lastDuration.load(std::memory_order_relaxed)) &&
-      slice.end(now(), processorTime())) {
-    noteDisplaced(worker);
-    worker.word.compare_exchange_strong(idle, wordOf(Duty::Asleep), std::memory_order_relaxed);
-    return;
-  }
+  bool rests = slice.isShared() && slice.isOverAfter(now(), callNs()) && slice.end(now(), processorTime());
   Spinner spinner(spinNs.load(std::memory_order_relaxed), !slice.isShared());
   while (worker.word.load(std::memory_order_relaxed) == idle)
-    if (!spinner.pause()) {
-      if (spinner.wasDisplaced() && !slice.isShared()) {
+    if (rests || !spinner.pause()) {
+      if (spinner.wasDisplaced() && !slice.isShared())
         slice.hold(now());
-        noteDisplaced(worker);
-      }
+      noteDisplaced(worker);
       worker.word.compare_exchange_strong(idle, wordOf(Duty::Asleep), std::memory_order_relaxed);
       return;
     }
@@ -97,7 +91,7 @@ void Pool::enter(Worker &worker, uint32_t word) {
   Member member = {&team, threadOf(place), kFirstStep, nullptr};
   while (wait(worker, team, team.body(team.data, member))) {
   }
-  if (worker.slice.isShort()) // asking for the processor time would end a slice that is over for the system
+  if (worker.slice.isLimited()) // asking for the processor time would end a slice that is over for the system
     return;
   worker.slice.look(now(), processorTime());
   noteDisplaced(worker);
@@ -111,7 +105,7 @@ void Pool::noteDisplaced(const Worker &worker) {
 /// Whether the worker may go on. While it is Waiting the caller may dismiss it and end the region: only the team's
 /// count is looked at.
 bool Pool::wait(Worker &worker, Team &team, int64_t tasks) {
-  bool leaves = worker.slice.isShared() && worker.slice.isOverIn(now(), lastDuration.load(std::memory_order_relaxed));
+  bool leaves = worker.slice.isShared() && worker.slice.isOverIn(now(), callNs());
   if (!leaves && team.done.load(std::memory_order_acquire) >= tasks)
     return true;
   uint32_t place = placeOf(worker.word.load(std::memory_order_relaxed));

@@ -12,6 +12,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <optional>
+
 using namespace mlir;
 using llvm::StringRef;
 
@@ -240,22 +242,24 @@ static llvm::Error checkRoles(DictionaryAttr roles, const llvm::Twine &where) {
   return llvm::Error::success();
 }
 
-/// Inputs with a default are those at the end: callers count on the others' places.
-static llvm::Error checkDefault(func::FuncOp function, unsigned i, const llvm::Twine &where) {
-  auto has = [&](unsigned argument, StringRef role) { return function.getArgAttr(argument, role) != nullptr; };
-  if (!has(i, "ptc.default"))
+/// Inputs with a default are those at the end: callers count on the others' places. `last` is the one before, if any.
+static llvm::Error checkDefault(func::FuncOp function, unsigned i, std::optional<unsigned> &last) {
+  auto has = [&](StringRef role) { return function.getArgAttr(i, role) != nullptr; };
+  if (!has("ptc.default")) {
+    if (last && has("ptc.input"))
+      return fail("argument " + llvm::Twine(*last) + ": 'ptc.default' before an input without one");
     return llvm::Error::success();
-  if (!has(i, "ptc.input") || has(i, "ptc.binds") ||
+  }
+  if (!has("ptc.input") || has("ptc.binds") ||
       !llvm::cast<RankedTensorType>(function.getArgumentTypes()[i]).hasStaticShape())
-    return fail(where + ": 'ptc.default' needs an input of static sizes");
-  for (unsigned behind = i + 1; behind < function.getNumArguments(); ++behind)
-    if (has(behind, "ptc.input") && !has(behind, "ptc.default"))
-      return fail(where + ": 'ptc.default' before an input without one");
+    return fail("argument " + llvm::Twine(i) + ": 'ptc.default' needs an input of static sizes");
+  last = i;
   return llvm::Error::success();
 }
 
 static llvm::Error checkFunction(func::FuncOp function) {
   unsigned symbolCount = getSymbols(function).size();
+  std::optional<unsigned> lastDefault;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     std::string where = "argument " + std::to_string(i);
     if (!llvm::isa<RankedTensorType>(function.getArgumentTypes()[i]))
@@ -267,7 +271,7 @@ static llvm::Error checkFunction(func::FuncOp function) {
     auto scalar = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
     if (binds && (!number || number.getValue().uge(symbolCount) || function.getArgumentTypes()[i] != scalar))
       return fail(where + ": 'ptc.binds' needs the number of a symbol, on a tensor<i64>");
-    if (llvm::Error error = checkDefault(function, i, where))
+    if (llvm::Error error = checkDefault(function, i, lastDefault))
       return error;
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {

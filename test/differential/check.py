@@ -22,7 +22,8 @@ from compare import FEW, difference, sums_beyond
 from generate import EXAMPLE
 from program import Program, Spec, Step, Tensors, run
 
-SECONDS = 600  # of processors that a program may take with all its calls; ten times as many by the clock, in which it may be stopped
+# Of processors, that a program may take with all its calls; by the clock ten times as many, as it may be stopped meanwhile.
+SECONDS = 600
 
 
 @dataclass

@@ -275,12 +275,12 @@ Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
 }
 
 llvm::Expected<Constant *> TableWriter::write() {
-  auto isRequired = [](const InputSpec &input) { return input.initial < 0; };
+  auto isRequired = [](const InputSpec &input) { return !input.isOptional(); };
   auto copies = orderCopies(spec);
   if (!copies)
     return copies.takeError();
   Constant *inputs = table(spec.inputs, "inputs", [&](const InputSpec &input) {
-    return tensor(input.name, input.type, input.initial < 0 ? -1 : weightOffset(input.initial), input.isWritten);
+    return tensor(input.name, input.type, input.isOptional() ? weightOffset(input.initial) : -1, input.isWritten);
   });
   Constant *outputs = table(spec.outputs, "outputs",
                             [&](const OutputSpec &output) { return tensor(output.name, output.type, 0, false); });

@@ -21,6 +21,8 @@ struct InputSpec {
   int64_t bindsSymbol = -1; ///< a 0-d i64 input whose value defines this symbol
   bool isWritten = false;   ///< the model updates the caller's tensor
   int64_t initial = -1; ///< which weight it is when the caller leaves it out, as only the last inputs can be; -1: none
+
+  bool isOptional() const { return initial >= 0; }
 };
 
 struct OutputSpec {

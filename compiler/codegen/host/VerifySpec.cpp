@@ -95,12 +95,12 @@ Error verifySpec(const ProgramSpec &spec) {
     if (state.initial < 0 || state.initial >= static_cast<int64_t>(spec.weights.size()))
       return fail("state '" + state.name + "' has no first value");
   }
-  bool isOptional = false;
+  bool isBehind = false;
   for (const InputSpec &input : spec.inputs) {
-    if (isOptional && input.initial < 0)
+    if (isBehind && !input.isOptional())
       return fail("input '" + input.name + "' is behind one that may be left out");
-    isOptional = input.initial >= 0;
-    if (isOptional && (!input.type.hasStaticShape() || input.isWritten || input.bindsSymbol >= 0 ||
+    isBehind = input.isOptional();
+    if (input.isOptional() && (!input.type.hasStaticShape() || input.isWritten || input.bindsSymbol >= 0 ||
                        input.initial >= static_cast<int64_t>(spec.weights.size())))
       return fail("input '" + input.name + "' cannot be left out");
     if (input.bindsSymbol >= static_cast<int64_t>(spec.symbols.size()) ||
