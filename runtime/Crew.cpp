@@ -18,9 +18,15 @@ bool Crew::isWorthSharing(double workNs) const {
   return terms.mode == WaitMode::Active || paced(workNs) >= kLeastNs;
 }
 
-Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity)
-    : terms(terms), activity(activity), workNs(workNs), pace(pace), pool(nullptr), begun(0), usesTeam(false), lost(0),
-      ran(kNotWatched), others(kNotWatched), timesSteps(false), timedNs(0), timedWorkNs(0), most(1), haveLeft(0) {
+bool Crew::isCompared() const {
+  constexpr double kMostNs = 200'000; // more has few steps for its work
+  return terms.mode == WaitMode::Adaptive && pace > 0 && paced(workNs) < kMostNs;
+}
+
+Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Gain &gain, Activity &activity)
+    : terms(terms), activity(activity), workNs(workNs), pace(pace), gain(gain), pool(nullptr), begun(0),
+      usesTeam(false), lost(0), ran(kNotWatched), others(kNotWatched), isAlone(false), hasWoken(false),
+      timesSteps(false), timedNs(0), timedWorkNs(0), most(1), haveLeft(0) {
   constexpr int64_t kCallsBetweenLooks = 8; // at the clocks: they take a microsecond
   int64_t calls = activity.calls.fetch_add(1, std::memory_order_relaxed);
   if (terms.threads <= 1 || !isWorthSharing(workNs))
@@ -28,6 +34,11 @@ Crew::Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &acti
   timesSteps = pace == 0 || calls % kCallsBetweenLooks == 0;
   if (usesOpenMP()) {
     usesTeam = OpenMP::get().path();
+    begun = now();
+    return;
+  }
+  if (gain.isAlone() && isCompared()) {
+    isAlone = true;
     begun = now();
     return;
   }
@@ -60,6 +71,7 @@ Crew::~Crew() {
     double measured = timedNs / timedWorkNs;
     pace = pace > 0 ? std::min(pace, measured) : measured;
   }
+  noteGain(wall, time);
   if (!pool)
     return;
   if (ran != kNotWatched)
@@ -71,6 +83,18 @@ Crew::~Crew() {
   pool->end(begun);
 }
 
+void Crew::noteGain(int64_t wall, int64_t time) {
+  if (isAlone)
+    gain.noteAlone(wall / workNs, pace);
+  else if (pool && !usesTeam && most > 1 && !hasWoken && isCompared() && pool->isOnlyCall() && !pool->hasHeld(time))
+    gain.noteShared(wall / workNs, pace);
+}
+
+void Crew::noteWoken(int32_t count) {
+  hasWoken = hasWoken || count > 0;
+  activity.wakeups.fetch_add(count, std::memory_order_relaxed);
+}
+
 void Crew::refill(Team &team, double workNs) {
   if (!pool || usesTeam)
     return;
@@ -79,7 +103,7 @@ void Crew::refill(Team &team, double workNs) {
   if (left == haveLeft && !isDue)
     return;
   haveLeft = left;
-  activity.wakeups.fetch_add(pool->refill(team, paced(workNs), terms.mode), std::memory_order_relaxed);
+  noteWoken(pool->refill(team, paced(workNs), terms.mode));
 }
 
 /// For a thread that stays until the region ends.
@@ -121,7 +145,7 @@ void Crew::run(Body body, void *data, int64_t tasks, double workNs, bool isLast)
   if (!team)
     return stay(caller, body, data);
   haveLeft = 0;
-  activity.wakeups.fetch_add(pool->open(*team, body, data, workNs, terms.mode), std::memory_order_relaxed);
+  noteWoken(pool->open(*team, body, data, workNs, terms.mode));
   stay(caller, body, data);
   caller.await(tasks);
   most = std::max(most, std::min(1 + team->arrived.load(std::memory_order_relaxed), team->threads));

@@ -1,6 +1,7 @@
 //===- Crew.h - the threads that one call gets ----------------------------===//
 #pragma once
 
+#include "runtime/Gain.h"
 #include "runtime/Pool.h"
 
 namespace ptc::runtime {
@@ -21,7 +22,7 @@ struct Activity {
 /// is what the caller has seen: from above, as it may lose its processor. 0: no call has been made.
 class Crew {
 public:
-  Crew(const ThreadTerms &terms, double workNs, double &pace, Activity &activity);
+  Crew(const ThreadTerms &terms, double workNs, double &pace, Gain &gain, Activity &activity);
   ~Crew();
   Crew(const Crew &) = delete;
 
@@ -43,6 +44,10 @@ private:
   /// Nanoseconds here of so many estimated ones.
   double paced(double workNs) const { return pace > 0 ? workNs * pace : workNs; }
   bool isWorthSharing(double workNs) const;
+  /// Whether threads that are awake may take longer for the call than one.
+  bool isCompared() const;
+  void noteGain(int64_t wall, int64_t time);
+  void noteWoken(int32_t count);
   void runWithTeam(Body body, void *data, int64_t tasks);
 
   static constexpr int64_t kNotWatched = -1;
@@ -50,12 +55,15 @@ private:
   Activity &activity;
   double workNs;
   double &pace;
+  Gain &gain;
   Pool *pool;       ///< null: the caller works alone, or PTC_THREADS says with an OpenMP runtime's threads
   int64_t begun;    ///< 0: the call is too small to be timed
   bool usesTeam;    ///< of an OpenMP runtime
   int64_t lost;     ///< by the team: nanoseconds that the caller waited for threads without a task
   int64_t ran;      ///< the caller's processor time when the call began; kNotWatched
   int64_t others;   ///< processor time of the program's other threads when the call began; kNotWatched
+  bool isAlone;     ///< because it is faster so
+  bool hasWoken;
   bool timesSteps;
   double timedNs, timedWorkNs; ///< of the caller's part
   int32_t most;     ///< threads of its largest region

@@ -202,7 +202,7 @@ static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
 ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *functions, Activity &activity,
                    Recording *recording, Error &error) {
   const Program &program = *frame.program;
-  Crew crew(terms, frame.workOf(0, frame.steps.count), frame.pace, activity);
+  Crew crew(terms, frame.workOf(0, frame.steps.count), frame.pace, frame.gain, activity);
 
   // Sizes that data decide and controls end a region: all threads are done then with what came before.
   uint64_t fault = kNoFault;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/Error.h"
+#include "runtime/Gain.h"
 #include "runtime/Memory.h"
 #include "runtime/Program.h"
 #include "runtime/Recording.h"
@@ -75,6 +76,7 @@ struct Frame {
   }
 
   double pace; ///< what an estimated nanosecond takes on one thread (Crew.h); 0: not known
+  Gain gain;
 
   /// How many of so many threads the call is best cut for: fewer than would have something to do, where handing the work
   /// over takes longer than they save.

@@ -1,0 +1,52 @@
+//===- Gain.cpp -----------------------------------------------------------===//
+
+#include "runtime/Gain.h"
+
+#include <algorithm>
+
+namespace ptc::runtime {
+
+constexpr int32_t kSample = 16; // calls
+
+bool Gain::add(double pace, double best) {
+  sum += std::min(pace, 2 * best); // a call that lost its processor counts as a slow one
+  if (++sampled < kSample)
+    return false;
+  sampled = 0;
+  return true;
+}
+
+void Gain::keep(bool isAlone) {
+  constexpr int32_t kFirst = 16 * kSample, kMost = 1024 * kSample;
+  kept = kept > 0 && keptAlone == isAlone ? std::min(2 * kept, kMost) : kFirst;
+  alone = keptAlone = isAlone;
+  left = kept;
+  sum = 0;
+}
+
+void Gain::noteShared(double pace, double best) {
+  constexpr double kClear = 0.9;
+  if (left > 0) {
+    --left;
+    return;
+  }
+  if (!add(pace, best))
+    return;
+  sharedPace = sum / kSample;
+  sum = 0;
+  if (sharedPace < kClear * best)
+    keep(false);
+  else
+    alone = true;
+}
+
+void Gain::noteAlone(double pace, double best) {
+  if (left > 0) {
+    if (--left == 0)
+      alone = false;
+  } else if (add(pace, best)) {
+    keep(sum / kSample < sharedPace);
+  }
+}
+
+} // namespace ptc::runtime
