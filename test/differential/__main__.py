@@ -148,6 +148,7 @@ def main() -> int:
     parser.add_argument("--log", action="store_true", help="the totals every minute")
     parser.add_argument("--replay", type=Path, metavar="FOLDER/seed-N", help="one failing module again")
     args = parser.parse_args()
+    args.keep.mkdir(parents=True, exist_ok=True)
     args.seed = random.SystemRandom().randrange(10**9) if args.seed == "random" else int(args.seed)
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)  # the exporter's, of what it refuses

@@ -122,7 +122,7 @@ class Generator:
 
     # Steps
 
-    def step(self, text: str, *operands: str, **errors: bool) -> str:
+    def step(self, text: str, *operands: str, **errors: bool | str) -> str:
         """Adds a step with its kind of `errors`, if eager mode takes it and its result is no larger than it should be."""
         step = Step(f"v{len(self.program.steps)}", text, operands, **errors)
         alone = Program(

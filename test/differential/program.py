@@ -22,6 +22,7 @@ class Step:
     sums: bool = False  # rounding errors are as large as the operands', not as the result's
     wide: bool = False  # and eager mode may sum in float64 (docs/precision.md)
     logarithm: bool = False  # of a sum: rounding errors are as large as those of 1
+    terms: str = ""  # text of a tensor as the result is: rounding errors are as large as those of its elements
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Program:
             lines.append(f"        {text}" if "{out}" in step.text else f"        {step.name} = {text}")
             if observed and not step.exact:
                 terms = [*(step.operands if step.sums else ()), *([f"torch.ones_like({step.name})"] if step.logarithm else ())]
+                terms += [step.terms.format(*step.operands)] if step.terms else []
                 lines.append(f"        {step.name} = self.see({', '.join([step.name, *terms])})")
         return "\n".join([*lines, f"        return ({', '.join(self.outputs)},)", ""])
 

@@ -319,7 +319,9 @@ def resize(g: Generator) -> None:
     mode = g.r.choice(("nearest", "bilinear", "bicubic", "nearest-exact", "area"))
     aligned = ", align_corners=True" if mode in ("bilinear", "bicubic") and g.r.random() < 0.5 else ""
     how = g.r.choice((f"scale_factor={g.r.choice((2, 0.5, 1.5))}", f"size=({g.r.randint(1, 9)}, {g.r.randint(1, 9)})"))
-    g.step(f"F.interpolate({{0}}, {how}, mode='{mode}'{aligned})", x, wide=True)
+    # Places and weights are rounded, which tells where neighbours are far larger than the result.
+    terms = f"F.interpolate({{0}}.abs(), {how}, mode='bilinear'{aligned})" if mode.startswith("bi") else ""
+    g.step(f"F.interpolate({{0}}, {how}, mode='{mode}'{aligned})", x, wide=True, terms=terms)
 
 
 def other(g: Generator) -> None:

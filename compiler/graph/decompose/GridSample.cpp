@@ -1,7 +1,8 @@
 //===- GridSample.cpp - reading an image at places of a grid --------------===//
 
-#include "compiler/graph/decompose/Resize.h"
 #include "compiler/graph/decompose/Table.h"
+
+#include <array>
 
 namespace ptc::decompose {
 
@@ -86,6 +87,15 @@ static T sampleLinear(B &b, Sampler &sampler, llvm::ArrayRef<T> places) {
     sum = sum ? sum + term : term;
   }
   return sum;
+}
+
+/// Weights of the four neighbours of a place at distance t from the second, as PyTorch computes them: in 16 bits each rounding
+/// tells.
+static std::array<T, 4> cubicWeights(T t) {
+  constexpr double a = -0.75;
+  auto near = [&](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };
+  auto far = [&](T d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
 }
 
 static T sampleBicubic(B &b, Sampler &sampler, T y, T x) {

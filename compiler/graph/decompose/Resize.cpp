@@ -1,4 +1,4 @@
-//===- Resize.cpp - upsampling and sampling at a grid ---------------------===//
+//===- Resize.cpp - upsampling ---------------------------------------------===//
 //
 // Each dimension is resized by itself: what is read for place i of the result
 // does not depend on the other dimensions. Places are computed as PyTorch does,
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/graph/decompose/Resize.h"
 #include "compiler/graph/decompose/Table.h"
 
+#include <array>
 #include <cmath>
 
 namespace ptc::decompose {
@@ -100,11 +100,14 @@ static T linear(B &b, T x, const Axis &axis, T source) {
          readAt(b, x, axis, index + 1) * alongAxis(b, x, axis, next);
 }
 
-std::array<T, 4> cubicWeights(T t) {
+/// Weights of the four neighbours of a place at distance t from the second: Keys' polynomials as products, since the sums of
+/// powers that PyTorch computes cancel, and lose digits where values are large.
+static std::array<T, 4> cubicWeights(T t) {
   constexpr double a = -0.75;
-  auto near = [&](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };
-  auto far = [&](T d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
+  T rest = 1.0 - t;
+  auto near = [&](T d, T rest) { return rest * (1.0 + d - (a + 2) * d * d); };
+  auto far = [&](T d, T rest) { return a * d * rest * rest; };
+  return {far(t, rest), near(t, rest), near(rest, t), far(rest, t)};
 }
 
 /// PyTorch keeps these weights in x's type.
@@ -245,7 +248,6 @@ void addResize(Table &t) {
   addSmooth(t);
   addAntialiased(t, "_upsample_bilinear2d_aa", Filter::Linear);
   addAntialiased(t, "_upsample_bicubic2d_aa", Filter::Cubic);
-  addGridSample(t);
 }
 
 } // namespace ptc::decompose

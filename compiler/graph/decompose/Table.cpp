@@ -61,6 +61,7 @@ const Table &table() {
     addEmbedding(*table);
     addFactorization(*table);
     addFourier(*table);
+    addGridSample(*table);
     addHistogram(*table);
     addIndexing(*table);
     addLinalg(*table);

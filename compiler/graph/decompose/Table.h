@@ -100,6 +100,7 @@ void addDifferences(Table &table);
 void addEmbedding(Table &table);
 void addFactorization(Table &table);
 void addFourier(Table &table);
+void addGridSample(Table &table);
 void addHistogram(Table &table);
 void addIndexing(Table &table);
 void addLinalg(Table &table);
