@@ -7,6 +7,10 @@ namespace ptc::runtime {
 constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 320'000'000;
 constexpr int64_t kTrialNs = 8'000'000;
 
+/// How long a worker sleeps after a slice of 1. One that has not slept for long enough waits until the other's slice is over,
+/// three or four milliseconds: that takes more than its share gives.
+constexpr double kLeastRest = 1.2, kMostRest = 2;
+
 void Slice::sleep(int64_t time, int64_t ran) {
   // Calls with pauses between them make a trial of several.
   if (isTrial && began) {
@@ -24,9 +28,6 @@ void Slice::wake(int64_t time, int64_t waking) {
   reference.time = time;
   if (!isShared())
     return;
-  // One that has not rested for long enough waits until the other's slice is over: a few calls are worth less than
-  // that.
-  constexpr double kLeastRest = 0.75, kMostRest = 1.5;
   restPerWork =
       waking > kDisplacedNs ? std::min(restPerWork + 1. / 16, kMostRest) : std::max(restPerWork - 1. / 64, kLeastRest);
   began = time;
@@ -67,7 +68,7 @@ void Slice::hold(int64_t time) {
     if (isAgain && !isLimited()) {
       if (!isShared()) {
         lengthNs = kMostNs;
-        restPerWork = 1;
+        restPerWork = kLeastRest;
       }
       nextTrial.store(time + holdNs, std::memory_order_relaxed);
       rest = lengthNs;

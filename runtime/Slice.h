@@ -2,7 +2,7 @@
 //
 // Where somebody else wants a worker's processor, the system runs the two in turns, each for a slice of some
 // milliseconds, and ends a slice wherever the thread is: a task that the worker has begun waits for the other's slice
-// to end, and the call waits for the task. A worker that sleeps before its slice is over, for about as long as it has
+// to end, and the call waits for the task. A worker that sleeps before its slice is over, for a little longer than it has
 // worked, is never in that place, and the system gives it the processor at once when it is woken. So the other program
 // gets what is its own, calls get the rest, and few wait.
 //
