@@ -1,13 +1,13 @@
 #include "compiler/Backend.h"
 
-#include "compiler/Diagnostics.h"
-#include "compiler/OutputFile.h"
-#include "compiler/Threads.h"
-#include "compiler/Times.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/OutputFile.h"
+#include "compiler/support/Threads.h"
+#include "compiler/support/Times.h"
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Object.h"
 #include "compiler/codegen/host/Host.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 #include "compiler/link/Link.h"
 #include "compiler/link/WeightSegment.h"
 

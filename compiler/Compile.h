@@ -1,7 +1,7 @@
 //===- Compile.h - a model's file => the file that the user asked for ------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 #include "compiler/tune/Measure.h"
 
 #include "llvm/Support/LogicalResult.h"

@@ -1,7 +1,7 @@
 #include "compiler/PassTrace.h"
 
-#include "compiler/Diagnostics.h"
-#include "compiler/Times.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/Times.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Operation.h"

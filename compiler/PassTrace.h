@@ -1,7 +1,7 @@
 //===- PassTrace.h - what is seen of the passes while they run -------------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 
 namespace mlir {
 class PassManager;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 #include "compiler/codegen/cpu/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,7 +1,7 @@
 #include "compiler/TuningSession.h"
 
 #include "compiler/Backend.h"
-#include "compiler/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -1,7 +1,7 @@
 //===- TuningSession.h - one compilation's tuning --------------------------===//
 #pragma once
 
-#include "compiler/Cache.h"
+#include "compiler/support/Cache.h"
 #include "compiler/Pipeline.h"
 #include "compiler/tune/Tune.h"
 

@@ -3,6 +3,7 @@
 #include "runtime/Call.h"
 #include "runtime/Bind.h"
 #include "runtime/Execute.h"
+#include "runtime/RandomState.h"
 #include "runtime/Strided.h"
 #include "runtime/Tensor.h"
 #include "runtime/Threading.h"

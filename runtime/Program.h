@@ -34,11 +34,6 @@ constexpr uint32_t kTablesVersion = 6;
 /// only to their element's size (anything less is copied).
 constexpr int64_t kAlignment = 64;
 
-/// The state that random operators read and advance, [key, draws so far] in i64, and the key that it starts with
-/// (PyTorch's own).
-constexpr const char *kRandomState = "ptc.random";
-constexpr int64_t kDefaultSeed = 67280421310721;
-
 using ValueId = int32_t;
 
 /// s_i. `input`, `dim` say where a call takes its value from: size = value * scale + offset;

@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/ProgramBuilder.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "dialects/loop/KernelCost.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -1,12 +1,12 @@
 #include "compiler/explain/Operators.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/explain/OperatorExample.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/graph/FunctionalizeTwins.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,8 +1,8 @@
 #include "compiler/explain/Report.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
-#include "compiler/Times.h"
+#include "compiler/support/Times.h"
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/host/Host.h"
@@ -16,6 +16,7 @@
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "runtime/Program.h"
+#include "runtime/RandomState.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 #include "compiler/import/Import.h"
 
 #include "llvm/Support/Error.h"

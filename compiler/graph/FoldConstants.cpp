@@ -4,7 +4,7 @@
 
 #include "compiler/graph/ConstantValues.h"
 #include "compiler/graph/ConstantView.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 #include "dialects/prims/Compute.h"
 #include "dialects/prims/Structure.h"
 

@@ -4,7 +4,7 @@
 
 #include "compiler/graph/ConstantValues.h"
 #include "compiler/graph/decompose/Builder.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

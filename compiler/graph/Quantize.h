@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 
 #include <memory>
 

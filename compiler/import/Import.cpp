@@ -2,7 +2,7 @@
 
 #include "compiler/import/Import.h"
 
-#include "compiler/InputFile.h"
+#include "compiler/support/InputFile.h"
 #include "compiler/import/BuildAten.h"
 #include "compiler/import/Capture.h"
 #include "compiler/import/GraphText.h"

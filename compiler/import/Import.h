@@ -13,7 +13,7 @@
 #pragma once
 
 #include "compiler/import/Capture.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

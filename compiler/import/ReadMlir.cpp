@@ -4,7 +4,7 @@
 
 #include "compiler/import/CheckMlir.h"
 #include "compiler/import/LoadWeight.h"
-#include "runtime/Program.h"
+#include "runtime/RandomState.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/import/ExportedProgram.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -9,7 +9,7 @@
 
 #include "compiler/link/WeightSegment.h"
 
-#include "compiler/ByteSource.h"
+#include "compiler/weights/ByteSource.h"
 #include "compiler/link/WeightWriter.h"
 #include "runtime/Seal.h"
 

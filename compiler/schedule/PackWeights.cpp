@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/PackWeights.h"
 
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 #include "compiler/schedule/WeightPanels.h"
 #include "compiler/schedule/WeightPieces.h"
 #include "compiler/schedule/Winograd.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/ToLoop.h"
 
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 #include "compiler/schedule/Lowering.h"
 #include "compiler/schedule/Scalars.h"
 #include "dialects/prims/PrimsDialect.h"

@@ -1,7 +1,7 @@
 //===- WeightPanels.h - weights in panels of columns ----------------------===//
 #pragma once
 
-#include "compiler/ByteSource.h"
+#include "compiler/weights/ByteSource.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

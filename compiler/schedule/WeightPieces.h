@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/ByteSource.h"
+#include "compiler/weights/ByteSource.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

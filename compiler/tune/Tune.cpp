@@ -2,8 +2,8 @@
 
 #include "compiler/tune/Tune.h"
 
-#include "compiler/Cache.h"
-#include "compiler/Times.h"
+#include "compiler/support/Cache.h"
+#include "compiler/support/Times.h"
 #include "dialects/loop/Loop.h"
 
 #include "llvm/ADT/STLExtras.h"

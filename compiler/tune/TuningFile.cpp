@@ -1,8 +1,8 @@
 #include "compiler/tune/TuningFile.h"
 
-#include "compiler/InputFile.h"
-#include "compiler/OutputFile.h"
-#include "compiler/ParseJson.h"
+#include "compiler/support/InputFile.h"
+#include "compiler/support/OutputFile.h"
+#include "compiler/support/ParseJson.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

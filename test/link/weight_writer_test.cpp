@@ -1,6 +1,6 @@
 #include "compiler/link/WeightWriter.h"
 
-#include "compiler/ByteSource.h"
+#include "compiler/weights/ByteSource.h"
 #include "runtime/Seal.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -1,8 +1,8 @@
 // What users see of a defect of ptc: one line, status 3, and a file with which ptc-opt repeats it.
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/PassTrace.h"
 #include "compiler/Pipeline.h"
-#include "compiler/Times.h"
+#include "compiler/support/Times.h"
 #include "tools/ptc-opt/TestFail.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,6 +1,6 @@
 // Files that others write over, or cut, while they are read.
-#include "compiler/Diagnostics.h"
-#include "compiler/InputFile.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/InputFile.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -3,7 +3,7 @@
 #include "test/random/Check.h"
 
 #include "compiler/Compile.h"
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "test/random/DLTensors.h"
 #include "test/random/Expect.h"
 #include "tools/ptc/Library.h"

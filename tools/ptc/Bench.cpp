@@ -1,5 +1,5 @@
-#include "compiler/Diagnostics.h"
-#include "compiler/Threads.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/Threads.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 

@@ -1,6 +1,6 @@
 // The capture itself is Python's to do: the program carries the package, as a zip archive, and becomes the Python that
 // runs it.
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Outputs.h"
 

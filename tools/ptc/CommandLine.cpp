@@ -1,5 +1,5 @@
 // The only file that knows CLI11, and so the only one with exceptions.
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "tools/ptc/CommandText.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Version.h"

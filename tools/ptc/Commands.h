@@ -1,7 +1,7 @@
 //===- Commands.h - the subcommands of ptc, a file each -------------------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "compiler/Compile.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
 #include "tools/ptc/Commands.h"

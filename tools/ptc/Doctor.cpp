@@ -1,6 +1,6 @@
 // Whether this machine has what ptc and its libraries use, and what to do where it has not.
 #include "compiler/Compile.h"
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "tools/ptc/Commands.h"

@@ -1,5 +1,5 @@
-#include "compiler/Diagnostics.h"
-#include "compiler/OutputFile.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/OutputFile.h"
 #include "compiler/Pipeline.h"
 #include "compiler/explain/Html.h"
 #include "tools/ptc/Commands.h"

@@ -1,7 +1,7 @@
 // What this machine can do at best, for the roofline of `ptc explain --html`.
 #include "tools/ptc/Limits.h"
 
-#include "compiler/Threads.h"
+#include "compiler/support/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,6 +1,6 @@
 #include "tools/ptc/Measure.h"
 
-#include "compiler/ParseJson.h"
+#include "compiler/support/ParseJson.h"
 #include "tools/ptc/Library.h"
 
 #include "llvm/ADT/ScopeExit.h"

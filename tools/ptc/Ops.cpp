@@ -1,4 +1,4 @@
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/explain/Operators.h"
 #include "compiler/import/onnx/ImportOnnx.h"

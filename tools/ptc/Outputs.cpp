@@ -1,7 +1,7 @@
 #include "tools/ptc/Outputs.h"
 
-#include "compiler/Cache.h"
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Cache.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/import/Import.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,7 @@
 //===- Outputs.h - outputs that would harm what a command reads -------------===//
 #pragma once
 
-#include "compiler/Options.h"
+#include "compiler/support/Options.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,6 +1,6 @@
 // `ptc run --reference MODEL`: the model's prims, evaluated one by one in double precision, for comparison with what
 // was compiled.
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"

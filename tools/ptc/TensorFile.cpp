@@ -1,6 +1,6 @@
 #include "tools/ptc/TensorFile.h"
 
-#include "compiler/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "compiler/import/Safetensors.h"
 
 #include "llvm/ADT/STLExtras.h"

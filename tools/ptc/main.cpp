@@ -1,4 +1,4 @@
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 
 #include "llvm/Support/raw_ostream.h"

@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/cpu/Cpu.h"
 
-#include "compiler/Cache.h"
-#include "compiler/Threads.h"
+#include "compiler/support/Cache.h"
+#include "compiler/support/Threads.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
 

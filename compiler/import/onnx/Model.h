@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/import/ExportedProgram.h"
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 #include "compiler/import/onnx/Proto.h"
 
 #include "llvm/ADT/StringMap.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/Stage.h"
+#include "compiler/support/Stage.h"
 
 #include <optional>
 #include <string>

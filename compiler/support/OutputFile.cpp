@@ -1,4 +1,4 @@
-#include "compiler/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,4 @@
-#include "compiler/Stage.h"
+#include "compiler/support/Stage.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
-#include "compiler/InputFile.h"
+#include "compiler/support/InputFile.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 
 #include "llvm/Support/FileSystem.h"
 

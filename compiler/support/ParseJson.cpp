@@ -1,4 +1,4 @@
-#include "compiler/ParseJson.h"
+#include "compiler/support/ParseJson.h"
 
 using namespace llvm;
 

@@ -1,4 +1,4 @@
-#include "compiler/Times.h"
+#include "compiler/support/Times.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"

@@ -1,8 +1,8 @@
-//===- Weights.cpp --------------------------------------------------------===//
+//===- WeightStore.cpp ----------------------------------------------------===//
 
-#include "compiler/import/Weights.h"
+#include "compiler/weights/WeightStore.h"
 
-#include "runtime/Program.h"
+#include "runtime/RandomState.h"
 
 namespace ptc {
 

@@ -1,8 +1,8 @@
 //===- Progress.h - what a long compilation is at --------------------------===//
 #pragma once
 
-#include "compiler/Threads.h"
-#include "compiler/Times.h"
+#include "compiler/support/Threads.h"
+#include "compiler/support/Times.h"
 
 #include <condition_variable>
 #include <mutex>

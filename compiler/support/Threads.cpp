@@ -1,6 +1,6 @@
 //===- Threads.cpp --------------------------------------------------------===//
 
-#include "compiler/Threads.h"
+#include "compiler/support/Threads.h"
 
 #include "llvm/Support/Threading.h"
 

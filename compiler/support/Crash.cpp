@@ -1,6 +1,6 @@
 // What happens when ptc itself fails: one line, a file that repeats it, status 3. Runs inside a signal handler, on a
 // process whose heap may be broken: everything that can be prepared before is, and what cannot runs in a child process.
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Process.h"

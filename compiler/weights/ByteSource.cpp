@@ -1,6 +1,6 @@
 //===- ByteSource.cpp -----------------------------------------------------===//
 
-#include "compiler/ByteSource.h"
+#include "compiler/weights/ByteSource.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -1,4 +1,4 @@
-//===- Weights.h - the bytes of parameters, buffers and constants ----------===//
+//===- WeightStore.h - the bytes of parameters, buffers and constants ------===//
 //
 // A model's weights are found by name, as `ptc.weight` and `ptc.state` spell
 // it. Bytes of a file stay where they are mapped; nothing is copied unless a
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/ByteSource.h"
-#include "compiler/InputFile.h"
+#include "compiler/weights/ByteSource.h"
+#include "compiler/support/InputFile.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -1,10 +1,10 @@
 //===- Cache.cpp ----------------------------------------------------------===//
 
-#include "compiler/Cache.h"
+#include "compiler/support/Cache.h"
 
-#include "compiler/Diagnostics.h"
-#include "compiler/OutputFile.h"
-#include "compiler/Threads.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/OutputFile.h"
+#include "compiler/support/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"

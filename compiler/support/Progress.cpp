@@ -1,6 +1,6 @@
-#include "compiler/Progress.h"
+#include "compiler/support/Progress.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/support/Diagnostics.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
