@@ -99,7 +99,7 @@ void Crew::refill(Team &team, double workNs) {
   if (!pool || usesTeam)
     return;
   int32_t left = team.left.load(std::memory_order_relaxed);
-  bool isDue = team.refillAt != INT64_MAX && paced(workNs) > Slice::kWorthJoiningNs && now() >= team.refillAt;
+  bool isDue = team.refillAt != INT64_MAX && paced(workNs) > Slice::kLeastNs && now() >= team.refillAt;
   if (left == haveLeft && !isDue)
     return;
   haveLeft = left;

@@ -136,7 +136,7 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   int32_t awake = 0, held = 0, count = size.load(std::memory_order_acquire);
   for (int32_t i = 0; i < count; ++i) {
     int64_t from = availableFrom(workers[i], time, inSlices, mode);
-    if (from > time && from + Slice::kWorthJoiningNs > time + static_cast<int64_t>(workNs))
+    if (from > time && from + Slice::kLeastNs > time + static_cast<int64_t>(workNs))
       ++held;
     else if (from <= time)
       awake += dutyOf(workers[i].word.load(std::memory_order_relaxed)) == Duty::Idle;

@@ -9,7 +9,7 @@ constexpr int64_t kTrialNs = 8'000'000;
 
 /// How long a worker sleeps after a slice of 1. One that has not slept for long enough waits until the other's slice is over,
 /// three or four milliseconds: that takes more than its share gives.
-constexpr double kLeastRest = 1.2, kMostRest = 2;
+constexpr double kLeastRest = 1.1, kMostRest = 2;
 
 void Slice::sleep(int64_t time, int64_t ran) {
   // Calls with pauses between them make a trial of several.

@@ -25,10 +25,9 @@ namespace ptc::runtime {
 /// Zeroed memory is the slice of a worker whose processor is its own.
 class Slice {
 public:
-  /// Of the shortest slice, and of the shortest rest.
+  /// Of the shortest slice and the shortest rest; and what has to be left of a call on one thread for a worker to be called to
+  /// it that has rested.
   static constexpr int64_t kLeastNs = 300'000;
-  /// A worker that has rested is worth being called to a call of which so much is left on one thread.
-  static constexpr int64_t kWorthJoiningNs = 2 * kLeastNs;
 
   /// Whether a call that takes so long on one thread is worth sharing a processor for. A shorter one gains less than caches
   /// lose that somebody else fills in turns. Somewhere in a longer one a thread would be displaced, as three that compute
