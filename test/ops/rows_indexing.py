@@ -73,6 +73,9 @@ writes = [
     op("scatter", lambda a, i, s: a.scatter(0, i, s), x(5, 3), lambda r: torch.randperm(5, generator=r)[:, None].expand(5, 3), x(5, 3)),
     op("scatter.value", lambda a, i: a.scatter(1, i, 4.0), x(3, 5), ints(3, 2, low=0)),
     op("scatter_add", lambda a, i, s: a.scatter_add(0, i, s), x(5, 3), ints(7, 3, low=0), x(7, 3)),
+    op("scatter.scalar", lambda a, i, s: (a.scatter(0, i, s), a.scatter(0, i, 4.0), a.scatter_add(0, i, s.reshape(1))), x(5), ints(low=0), x()),
+    op("scatter_reduce.scalar", lambda a, i, s: (a.scatter_reduce(0, i, s, "amax"), a.scatter_reduce(0, i.reshape(1), s, "mean", include_self=False)),
+       x(5), ints(low=0), x()),
     op("scatter_reduce.uint8", lambda a, i, s: a.scatter_reduce(0, i, s, "amax"), ints(5, 3, low=0, high=256, dtype=torch.uint8),
        ints(7, 3, low=0), ints(7, 3, low=0, high=256, dtype=torch.uint8)),
     *(op(f"scatter_reduce.{kind}.{own}", lambda a, i, s, kind=kind, own=own:

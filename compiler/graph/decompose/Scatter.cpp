@@ -55,12 +55,14 @@ static T sourceFor(B &b, T source, T x, T index) {
   return source;
 }
 
+/// A scalar as a tensor of one element, other tensors as they are.
+static T atLeastOne(B &b, T x) { return x.isNumber() || x.rank() ? x : b.unsqueeze(x, 0); }
+
 static T scatterElements(B &b, T x, int64_t dim, T index, T source, Str reduce, bool includeSelf) {
-  if (!x.rank()) {
-    T flat = scatterElements(b, b.unsqueeze(x, 0), 0, b.reshape(index, b.size(1)),
-                             source.isNumber() ? source : b.reshape(source, b.size(1)), reduce, includeSelf);
-    return b.reshape(flat, {});
-  }
+  index = atLeastOne(b, index);
+  source = atLeastOne(b, source);
+  if (!x.rank())
+    return b.reshape(scatterElements(b, b.unsqueeze(x, 0), 0, index, source, reduce, includeSelf), {});
   T updates = sourceFor(b, source, x, index);
   Target target;
   if (auto row = rowIndex(b, x, dim, index)) {
@@ -94,11 +96,9 @@ static void addScatters(Table &t) {
 //===----------------------------------------------------------------------===//
 
 static T scatterSlices(B &b, T x, int64_t dim, T index, T source, Str reduce, bool includeSelf = true) {
-  if (!x.rank()) {
-    T one = source.rank() ? source : b.unsqueeze(source, 0);
-    return b.reshape(scatterSlices(b, b.unsqueeze(x, 0), 0, index, one, reduce, includeSelf), {});
-  }
-  index = index.rank() ? index : b.unsqueeze(index, 0);
+  if (!x.rank())
+    return b.reshape(scatterSlices(b, b.unsqueeze(x, 0), 0, index, atLeastOne(b, source), reduce, includeSelf), {});
+  index = atLeastOne(b, index);
   source = source.rank() < x.rank() ? b.unsqueeze(source, dim) : source;
   Target target{{index}, {b.dim(x, dim)}};
   T updates = b.moveDim(source, dim, 0);
@@ -108,8 +108,8 @@ static T scatterSlices(B &b, T x, int64_t dim, T index, T source, Str reduce, bo
 }
 
 static T fillSlices(B &b, T x, int64_t dim, T index, T value) {
-  T flat = x.rank() ? x : b.unsqueeze(x, 0);
-  index = index.rank() ? index : b.unsqueeze(index, 0);
+  T flat = atLeastOne(b, x);
+  index = atLeastOne(b, index);
   Shape sizes = flat.sizes();
   sizes[b.dim(flat, dim)] = index.size(0);
   T filled = scatterSlices(b, flat, dim, b.wrap(index, flat.size(dim)), b.full(sizes, value, x.dtype()), "");
