@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/ChainKernels.h"
 
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/LoopBuilder.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/Tuning.h"
@@ -71,9 +71,9 @@ void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convo
   for (auto [i, input] : llvm::enumerate(second.getInputs()))
     if (i != x)
       inputs.push_back(input);
-  schedule::Builder b(FusedLoc::get(product.getContext(), {first.getLoc(), second.getLoc()}), second);
+  loop::Builder b(FusedLoc::get(product.getContext(), {first.getLoc(), second.getLoc()}), second);
   std::string name = (first.getName() + "_" + loop::getPlainName(second)).str();
-  loop::KernelOp kernel = schedule::createKernel(b, name, /*shared=*/0, second.getResultTypes(), inputs);
+  loop::KernelOp kernel = loop::createKernel(b, name, /*shared=*/0, second.getResultTypes(), inputs);
   if (Attribute tuning = first->getAttr(loop::kTuning))
     kernel->setAttr(loop::kTuning, tuning);
   Block *body = b.getBlock();

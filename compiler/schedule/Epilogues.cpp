@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/Epilogues.h"
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "dialects/loop/StridedAccess.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -11,6 +11,8 @@
 using namespace mlir;
 
 namespace ptc::schedule {
+
+using namespace loop;
 
 // Each result is a stream to memory; beyond these a tile's registers run out.
 static constexpr unsigned kMostResults = 4;

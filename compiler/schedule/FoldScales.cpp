@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/FoldScales.h"
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/StridedAccess.h"
 
@@ -58,7 +58,7 @@ static std::optional<ScaledTensor> findScale(loop::KernelOp kernel) {
   }
   auto isWhole = [&](loop::ReadOp read) {
     bool isSame = read.getTensor().getType() == map.getResult(0).getType();
-    return isSame && schedule::isIdentityRead(read, body.getNumArguments());
+    return isSame && loop::isIdentityRead(read, body.getNumArguments());
   };
   if (!isWhole(reads[0]))
     std::swap(reads[0], reads[1]);
@@ -76,7 +76,7 @@ static std::optional<Shape> findPlaceInWeights(loop::ContractOp op, AffineMap sc
   // Packed weights have k last but one, others where the map says.
   AffineExpr k = getAffineDimExpr(first, op.getContext());
   ArrayRef<AffineExpr> places = op.getRhsMap().getResults();
-  unsigned place = op.getRhsPanel() > 0 ? schedule::tensorType(op.getRhs()).getRank() - 2
+  unsigned place = op.getRhsPanel() > 0 ? loop::tensorType(op.getRhs()).getRank() - 2
                                         : llvm::find(places, k) - places.begin();
   if (scale.getNumDims() != first + 1 || (op.getRhsPanel() == 0 && place == places.size()))
     return std::nullopt;
@@ -95,16 +95,16 @@ static bool scaleWeights(loop::ContractOp op, loop::KernelOp kernel, Value tenso
   auto weights = getConstant(ptc::product(getShape(rhs), op.getContext()));
   auto place = findPlaceInWeights(op, map);
   if (!place || !rows || !weights || kFewer * *weights > *rows || !rhs.hasOneUse() ||
-      !schedule::elementType(rhs).isF32() || !schedule::elementType(tensor).isF32())
+      !loop::elementType(rhs).isF32() || !loop::elementType(tensor).isF32())
     return false;
-  schedule::Builder b(kernel.getLoc(), product); // behind what makes the weights, if something does
-  RankedTensorType type = schedule::tensorType(rhs);
+  loop::Builder b(kernel.getLoc(), product); // behind what makes the weights, if something does
+  RankedTensorType type = loop::tensorType(rhs);
   SmallVector<Value> inputs = {product.getInputs()[rhs.getArgNumber()], scale};
-  loop::KernelOp scaled = schedule::createKernel(b, kernel.getName(), type.getRank(), type, inputs);
+  loop::KernelOp scaled = loop::createKernel(b, kernel.getName(), type.getRank(), type, inputs);
   Block *body = b.getBlock();
-  Value result = schedule::createMap(b, type, [&](ValueRange ids) -> Value {
-    Value factor = schedule::read(b, body->getArgument(1), *place, ids);
-    return arith::MulFOp::create(b, schedule::read(b, body->getArgument(0), ids), factor);
+  Value result = loop::createMap(b, type, [&](ValueRange ids) -> Value {
+    Value factor = loop::read(b, body->getArgument(1), *place, ids);
+    return arith::MulFOp::create(b, loop::read(b, body->getArgument(0), ids), factor);
   });
   loop::YieldOp::create(b, result);
   product.getInputsMutable()[rhs.getArgNumber()].set(scaled.getResult(0));
@@ -129,7 +129,7 @@ void FoldScalesPass::fold(loop::ContractOp op) {
   AffineMap map = found->scale.getMap().compose(op.getLhsMap());
   Value tensor = input(found->tensor), scale = input(found->scale);
   Location loc = FusedLoc::get(op.getContext(), {kernel.getLoc(), product.getLoc()});
-  if (op.getRhsPieces() && schedule::elementType(lhs).isF32()) {
+  if (op.getRhsPieces() && loop::elementType(lhs).isF32()) {
     // It is read in vectors, as lhs is.
     if (!loop::isContiguousAlongK(op, map, found->scale.getTensor()))
       return;

@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/GatheredContractions.h"
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Work.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -10,6 +10,8 @@
 using namespace mlir;
 
 namespace ptc::schedule {
+
+using namespace loop;
 
 /// A map that moves elements from places that data tells, and does nothing else.
 static bool isGather(Value value) {

@@ -8,13 +8,15 @@
 
 #include "compiler/schedule/Groups.h"
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/Work.h"
 
 using namespace mlir;
 
 namespace ptc::schedule {
+
+using namespace loop;
 
 // Iterations of the shared dimensions that are enough to keep threads and vectors busy.
 static constexpr double kEnoughShared = 16;

@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/Inline.h"
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Work.h"
 #include "dialects/loop/StridedAccess.h"
 
@@ -11,6 +11,8 @@
 using namespace mlir;
 
 namespace ptc::schedule {
+
+using namespace loop;
 
 // A body that grows beyond this compiles slowly and runs out of registers.
 static constexpr int64_t kMostOps = 320;

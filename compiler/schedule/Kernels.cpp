@@ -1,6 +1,6 @@
 //===- Kernels.cpp - groups become loop.kernel ----------------------------===//
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Groups.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -8,6 +8,8 @@
 using namespace mlir;
 
 namespace ptc::schedule {
+
+using namespace loop;
 
 //===----------------------------------------------------------------------===//
 // Names

@@ -1,14 +1,14 @@
 //===- Lowering.h - what the families of ToLoop share ---------------------===//
 #pragma once
 
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/LoopBuilder.h"
 
 #include <functional>
 
 namespace ptc::schedule {
 
 struct Lowering {
-  Builder &b;
+  loop::Builder &b;
   /// A tensor that the artifact holds as a weight, given element by element.
   std::function<mlir::Value(mlir::ElementsAttr)> embed;
 };
@@ -25,6 +25,6 @@ Lowered lowerTemplate(Lowering &lowering, mlir::Operation *op);
 /// The index map of a row-major reshape from the result's dimensions to the operand's places.
 Shape reshapePlaces(ShapeRef operand, ShapeRef result, mlir::MLIRContext *context);
 
-mlir::Value lowerRandomBits(Builder &b, mlir::Value seed, int64_t stream, mlir::RankedTensorType type);
+mlir::Value lowerRandomBits(loop::Builder &b, mlir::Value seed, int64_t stream, mlir::RankedTensorType type);
 
 } // namespace ptc::schedule

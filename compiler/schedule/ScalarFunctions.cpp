@@ -8,6 +8,8 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
+using namespace loop;
+
 namespace {
 /// Arithmetic that reads as formulas. All numbers have one floating type.
 struct Number {

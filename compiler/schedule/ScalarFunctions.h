@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/LoopBuilder.h"
 
 namespace ptc::schedule {
 
-mlir::Value emitErfinv(Builder &b, llvm::ArrayRef<mlir::Value> x, bool);
-mlir::Value emitNextAfter(Builder &b, mlir::Value x, mlir::Value y);
+mlir::Value emitErfinv(loop::Builder &b, llvm::ArrayRef<mlir::Value> x, bool);
+mlir::Value emitNextAfter(loop::Builder &b, mlir::Value x, mlir::Value y);
 
 } // namespace ptc::schedule

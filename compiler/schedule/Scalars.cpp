@@ -15,6 +15,8 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
+using namespace loop;
+
 namespace {
 using Operands = ArrayRef<Value>;
 /// `isUnsigned`: ui8 and i1, whose bits are a magnitude.

@@ -1,15 +1,15 @@
 //===- Scalars.h - an elementwise prim as scalar code ---------------------===//
 #pragma once
 
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/LoopBuilder.h"
 
 namespace ptc::schedule {
 
 /// The result's element from the operands' elements, all of scalar types (bf16
 /// and f16 are computed in f32). Null where the CPU has no code for it.
-mlir::Value emitScalar(Builder &b, mlir::Operation *prim, mlir::ValueRange elements);
+mlir::Value emitScalar(loop::Builder &b, mlir::Operation *prim, mlir::ValueRange elements);
 
 /// PyTorch's conversion between element types.
-mlir::Value convertScalar(Builder &b, mlir::Value value, mlir::Type from, mlir::Type to);
+mlir::Value convertScalar(loop::Builder &b, mlir::Value value, mlir::Type from, mlir::Type to);
 
 } // namespace ptc::schedule

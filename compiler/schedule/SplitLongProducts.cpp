@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/SplitLongProducts.h"
 
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/LoopBuilder.h"
 #include "compiler/schedule/WeightPieces.h"
 
 #include "mlir/Pass/Pass.h"
@@ -45,7 +45,7 @@ private:
 /// How long a part of k is; 0: all of it is one.
 int64_t SplitLongProductsPass::lengthOfParts(loop::ContractOp op) {
   Shape domain = loop::getDomain(op), sizes = *getSizesFromAttr(op.getKSizes());
-  auto isF32 = [](Value value) { return schedule::elementType(value).isF32(); };
+  auto isF32 = [](Value value) { return loop::elementType(value).isF32(); };
   if (sizes.size() != 1 || !isF32(op.getLhs()) || !isF32(op.getRhs()) || op.getBatchRank() > 0)
     return 0;
   auto rows = getConstant(product(ShapeRef(domain).take_front(op.getMRank()), op.getContext()));
@@ -66,7 +66,7 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
   unsigned rank = getShape(op.getResult(0)).size();
   AffineMap lhsMap = op.getLhsMap(), rhsMap = op.getRhsMap();
   auto from = [&](AffineMap map, int64_t first) {
-    Shape places = schedule::makeDims(rank + 1, context);
+    Shape places = loop::makeDims(rank + 1, context);
     places.back() = places.back() + first;
     return map.replaceDimsAndSymbols(places, {}, rank + 1, map.getNumSymbols());
   };
@@ -76,7 +76,7 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
   auto input = [&](Value inner) { return kernel.getInputs()[llvm::cast<BlockArgument>(inner).getArgNumber()]; };
 
   // All but the last part: sums as they are, in f32.
-  schedule::Builder b(op.getLoc(), kernel);
+  loop::Builder b(op.getLoc(), kernel);
   Type type = makeTensorType(getShape(op.getResult(0)), b.getF32Type());
   Value sum;
   int64_t first = 0;
@@ -86,15 +86,15 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
       inputs.push_back(sum);
     std::string name = (kernel.getName() + "_part" + llvm::Twine(first / length)).str();
     OpBuilder::InsertionGuard guard(b);
-    loop::KernelOp part = schedule::createKernel(b, name, /*shared=*/0, type, inputs);
+    loop::KernelOp part = loop::createKernel(b, name, /*shared=*/0, type, inputs);
     Block &body = *b.getBlock();
     auto product = loop::ContractOp::create(b, TypeRange(type), body.getArgument(0), body.getArgument(1),
                                             from(lhsMap, first), from(rhsMap, first), op.getBatchRank(), op.getMRank(),
                                             op.getNRank(), sizeOf(first));
-    schedule::buildRegion(b, product.getEpilogue(), rank, b.getF32Type(), [&](ValueRange args) {
+    loop::buildRegion(b, product.getEpilogue(), rank, b.getF32Type(), [&](ValueRange args) {
       Value value = args.back();
       if (sum)
-        value = arith::AddFOp::create(b, schedule::read(b, body.getArgument(2), args.drop_back()), value);
+        value = arith::AddFOp::create(b, loop::read(b, body.getArgument(2), args.drop_back()), value);
       return SmallVector<Value>{value};
     });
     loop::YieldOp::create(b, product.getResults());
@@ -107,7 +107,7 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
   Block &epilogue = op.getEpilogue().front();
   Value accumulated = epilogue.getArguments().back();
   b.setInsertionPointToStart(&epilogue);
-  Value read = schedule::read(b, before, epilogue.getArguments().drop_back());
+  Value read = loop::read(b, before, epilogue.getArguments().drop_back());
   Value added = arith::AddFOp::create(b, read, accumulated);
   accumulated.replaceAllUsesExcept(added, added.getDefiningOp());
   op.setLhsMap(from(lhsMap, first));

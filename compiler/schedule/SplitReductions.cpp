@@ -2,13 +2,15 @@
 
 #include "compiler/schedule/SplitReductions.h"
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Work.h"
 #include "dialects/loop/StridedAccess.h"
 
 using namespace mlir;
 
 namespace ptc::schedule {
+
+using namespace loop;
 
 // As many results as this keep enough threads busy.
 static constexpr double kEnoughResults = 32;

@@ -16,6 +16,8 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
+using namespace loop;
+
 static InFlightDiagnostic reportUnsupported(Operation *op) {
   return op->emitError() << op->getName() << " on " << op->getOperandTypes()
                          << " has no code for the CPU (complex numbers, for one, are not supported)";

@@ -10,6 +10,8 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
+using namespace loop;
+
 using Predicate = arith::CmpIPredicate;
 
 static bool isUnsigned(Value tensor) {

@@ -9,6 +9,8 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
+using namespace loop;
+
 using Predicate = arith::CmpIPredicate;
 
 static Type accumulatorOf(Builder &b, Value operand) {

@@ -1,10 +1,10 @@
 //===- Bodies.h - copying and tidying scalar bodies -----------------------===//
 #pragma once
 
-#include "compiler/schedule/IndexSimplify.h"
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/IndexSimplify.h"
+#include "dialects/loop/LoopBuilder.h"
 
-namespace ptc::schedule {
+namespace ptc::loop {
 
 /// Copies the block's operations to the builder's place and answers what it yields. With `guard`, memory is touched
 /// only where it holds (what is yielded elsewhere is of no matter).
@@ -21,6 +21,6 @@ void tidyMember(mlir::Operation *member, llvm::ArrayRef<Symbol> symbols);
 unsigned countIndices(mlir::Block &block);
 
 /// Whether the read is of the element at the block's first `rank` indices (places of size 1 do not count).
-bool isIdentityRead(loop::ReadOp read, unsigned rank);
+bool isIdentityRead(ReadOp read, unsigned rank);
 
-} // namespace ptc::schedule
+} // namespace ptc::loop

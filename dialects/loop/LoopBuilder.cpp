@@ -1,12 +1,12 @@
 //===- LoopBuilder.cpp ----------------------------------------------------===//
 
-#include "compiler/schedule/LoopBuilder.h"
+#include "dialects/loop/LoopBuilder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
-namespace ptc::schedule {
+namespace ptc::loop {
 
 AffineMap makeIndexMap(unsigned dims, ShapeRef exprs, MLIRContext *context) {
   unsigned symbols = 0;
@@ -27,7 +27,7 @@ Shape makeDims(unsigned count, MLIRContext *context, unsigned first) {
 
 Value readWhere(Builder &b, Value tensor, ShapeRef exprs, ValueRange ids, Value where, Value otherwise) {
   AffineMap map = makeIndexMap(ids.size(), exprs, b.getContext());
-  return loop::ReadOp::create(b, loop::getScalarType(tensor), tensor, ids, where, otherwise, map);
+  return ReadOp::create(b, getScalarType(tensor), tensor, ids, where, otherwise, map);
 }
 
 Value read(Builder &b, Value tensor, ShapeRef exprs, ValueRange ids) {
@@ -39,7 +39,7 @@ Value read(Builder &b, Value tensor, ValueRange ids) {
 }
 
 Value index(Builder &b, AffineExpr expr, ValueRange ids) {
-  return b.createOrFold<loop::IndexOp>(b.getIndexType(), ids, makeIndexMap(ids.size(), expr, b.getContext()));
+  return b.createOrFold<IndexOp>(b.getIndexType(), ids, makeIndexMap(ids.size(), expr, b.getContext()));
 }
 
 Value compare(Builder &b, arith::CmpIPredicate predicate, AffineExpr expr, AffineExpr bound, ValueRange ids) {
@@ -114,11 +114,11 @@ void buildRegion(Builder &b, Region &region, unsigned rank, TypeRange values, Bo
   llvm::append_range(types, values);
   SmallVector<Location> locations(types.size(), b.getLoc());
   Block *block = b.createBlock(&region, region.end(), types, locations);
-  loop::YieldOp::create(b, body(block->getArguments()));
+  YieldOp::create(b, body(block->getArguments()));
 }
 
-loop::KernelOp createKernel(Builder &b, StringRef name, unsigned shared, TypeRange results, ValueRange inputs) {
-  auto kernel = loop::KernelOp::create(b, results, inputs, name, static_cast<uint64_t>(shared),
+KernelOp createKernel(Builder &b, StringRef name, unsigned shared, TypeRange results, ValueRange inputs) {
+  auto kernel = KernelOp::create(b, results, inputs, name, static_cast<uint64_t>(shared),
                                        b.getDenseI64ArrayAttr({}));
   Block *body = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
@@ -127,14 +127,14 @@ loop::KernelOp createKernel(Builder &b, StringRef name, unsigned shared, TypeRan
 }
 
 Value createMap(Builder &b, RankedTensorType type, ScalarBody body) {
-  auto map = loop::MapOp::create(b, TypeRange(type));
+  auto map = MapOp::create(b, TypeRange(type));
   buildRegion(b, map.getBody(), type.getRank(), {}, [&](ValueRange ids) { return SmallVector<Value>{body(ids)}; });
   return map.getResult(0);
 }
 
 Value createReduce(Builder &b, RankedTensorType type, StringRef kind, ShapeRef sizes, ScalarBody body,
                    ScalarBody finish) {
-  auto reduce = loop::ReduceOp::create(b, TypeRange(type), b.getStrArrayAttr({kind}),
+  auto reduce = ReduceOp::create(b, TypeRange(type), b.getStrArrayAttr({kind}),
                                        makeSizesAttr(sizes, b.getContext()));
   Type combined;
   buildRegion(b, reduce.getBody(), type.getRank() + sizes.size(), {}, [&](ValueRange ids) {
@@ -142,7 +142,7 @@ Value createReduce(Builder &b, RankedTensorType type, StringRef kind, ShapeRef s
     combined = kind.starts_with("arg") ? b.getI64Type() : value.getType();
     return SmallVector<Value>{value};
   });
-  Type element = loop::getScalarType(type.getElementType());
+  Type element = getScalarType(type.getElementType());
   if (finish || combined != element)
     buildRegion(b, reduce.getFinish(), type.getRank(), combined, [&](ValueRange args) {
       return SmallVector<Value>{finish ? finish(args) : narrow(b, args.back(), element)};
@@ -150,4 +150,4 @@ Value createReduce(Builder &b, RankedTensorType type, StringRef kind, ShapeRef s
   return reduce.getResult(0);
 }
 
-} // namespace ptc::schedule
+} // namespace ptc::loop

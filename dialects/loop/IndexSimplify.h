@@ -9,7 +9,7 @@
 #include "dialects/core/SymbolicShape.h"
 #include "mlir/IR/AffineMap.h"
 
-namespace ptc::schedule {
+namespace ptc::loop {
 
 /// What holds for the dimensions of an expression: 0 <= d_i < sizes[i] (null: any value).
 struct IndexBounds {
@@ -22,4 +22,4 @@ mlir::AffineExpr simplifyIndex(mlir::AffineExpr expr, const IndexBounds &bounds)
 /// Whether expr >= 0 for all indices; nullopt when it depends or is not known.
 std::optional<bool> isNonNegative(mlir::AffineExpr expr, const IndexBounds &bounds);
 
-} // namespace ptc::schedule
+} // namespace ptc::loop

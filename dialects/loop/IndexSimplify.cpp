@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/schedule/IndexSimplify.h"
+#include "dialects/loop/IndexSimplify.h"
 
 #include "dialects/core/Polynomial.h"
 
 using namespace mlir;
 
-namespace ptc::schedule {
+namespace ptc::loop {
 
 namespace {
 
@@ -236,4 +236,4 @@ std::optional<bool> isNonNegative(AffineExpr expr, const IndexBounds &bounds) {
   return std::nullopt;
 }
 
-} // namespace ptc::schedule
+} // namespace ptc::loop

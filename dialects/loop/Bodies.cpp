@@ -1,19 +1,19 @@
 //===- Bodies.cpp ---------------------------------------------------------===//
 
-#include "compiler/schedule/Bodies.h"
+#include "dialects/loop/Bodies.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 
-namespace ptc::schedule {
+namespace ptc::loop {
 
 //===----------------------------------------------------------------------===//
 // Copying
 //===----------------------------------------------------------------------===//
 
-static void cloneRead(Builder &b, loop::ReadOp read, IRMapping &mapping, Value guard) {
+static void cloneRead(Builder &b, ReadOp read, IRMapping &mapping, Value guard) {
   SmallVector<Value> ids;
   for (Value id : read.getIndices())
     ids.push_back(mapping.lookupOrDefault(id));
@@ -22,7 +22,7 @@ static void cloneRead(Builder &b, loop::ReadOp read, IRMapping &mapping, Value g
   where = logicalAnd(b, where, guard);
   if (where && !otherwise)
     otherwise = constantInt(b, read.getType(), 0);
-  Value copy = loop::ReadOp::create(b, read.getType(), read.getTensor(), ids, where, otherwise, read.getMap());
+  Value copy = ReadOp::create(b, read.getType(), read.getTensor(), ids, where, otherwise, read.getMap());
   mapping.map(read.getValue(), copy);
 }
 
@@ -30,16 +30,16 @@ SmallVector<Value> cloneBody(Builder &b, Block &block, ValueRange arguments, Val
   IRMapping mapping;
   mapping.map(block.getArguments(), arguments);
   for (Operation &op : block.without_terminator()) {
-    if (auto read = llvm::dyn_cast<loop::ReadOp>(op)) {
+    if (auto read = llvm::dyn_cast<ReadOp>(op)) {
       cloneRead(b, read, mapping, guard);
       continue;
     }
-    auto checked = llvm::dyn_cast<loop::CheckedIndexOp>(op);
+    auto checked = llvm::dyn_cast<CheckedIndexOp>(op);
     if (checked && guard) {
       Value value = mapping.lookupOrDefault(checked.getValue());
       Value safe = arith::SelectOp::create(b, guard, value, constantInt(b, value.getType(), 0));
       mapping.map(checked.getResult(),
-                  loop::CheckedIndexOp::create(b, b.getIndexType(), safe, checked.getSize()).getResult());
+                  CheckedIndexOp::create(b, b.getIndexType(), safe, checked.getSize()).getResult());
       continue;
     }
     b.clone(op, mapping);
@@ -82,7 +82,7 @@ private:
   void visit(Operation &op);
   void composeIndices(MutableOperandRange operands, AffineMap map, Operation &op);
   bool decideComparison(arith::CmpIOp op);
-  bool decideRead(loop::ReadOp op);
+  bool decideRead(ReadOp op);
   bool fold(Operation &op);
   void deduplicate(Operation &op);
 
@@ -109,7 +109,7 @@ AffineExpr Tidier::expressionOf(Value value) {
   MLIRContext *context = value.getContext();
   if (auto argument = llvm::dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &block)
     return getAffineDimExpr(argument.getArgNumber(), context);
-  if (auto index = value.getDefiningOp<loop::IndexOp>()) {
+  if (auto index = value.getDefiningOp<IndexOp>()) {
     SmallVector<AffineExpr> inner;
     for (Value operand : index.getIndices())
       inner.push_back(expressionOf(operand));
@@ -121,7 +121,7 @@ AffineExpr Tidier::expressionOf(Value value) {
   unsigned place = found - extra.begin();
   if (found == extra.end()) {
     extra.push_back(value);
-    auto checked = value.getDefiningOp<loop::CheckedIndexOp>();
+    auto checked = value.getDefiningOp<CheckedIndexOp>();
     sizes.push_back(checked ? getSizeFromAttr(checked.getSize()) : AffineExpr());
   }
   return getAffineDimExpr(indices.size() + place, context);
@@ -179,7 +179,7 @@ static std::optional<bool> constantBool(Value value) {
   return !llvm::cast<IntegerAttr>(constant.getValue()).getValue().isZero();
 }
 
-bool Tidier::decideRead(loop::ReadOp op) {
+bool Tidier::decideRead(ReadOp op) {
   auto where = constantBool(op.getWhere());
   if (!where)
     return false;
@@ -223,11 +223,11 @@ void Tidier::deduplicate(Operation &op) {
 void Tidier::visit(Operation &op) {
   if (auto compare = llvm::dyn_cast<arith::CmpIOp>(op); compare && decideComparison(compare))
     return;
-  if (auto read = llvm::dyn_cast<loop::ReadOp>(op)) {
+  if (auto read = llvm::dyn_cast<ReadOp>(op)) {
     if (decideRead(read))
       return;
     composeIndices(read.getIndicesMutable(), read.getMap(), op);
-  } else if (auto index = llvm::dyn_cast<loop::IndexOp>(op)) {
+  } else if (auto index = llvm::dyn_cast<IndexOp>(op)) {
     composeIndices(index.getIndicesMutable(), index.getMap(), op);
   }
   if (!fold(op))
@@ -240,12 +240,12 @@ void tidyBody(Region &region, ShapeRef domain, ArrayRef<Symbol> symbols) {
 }
 
 void tidyMember(Operation *member, ArrayRef<Symbol> symbols) {
-  Shape domain = loop::getDomain(member);
+  Shape domain = getDomain(member);
   for (Region &region : member->getRegions())
     tidyBody(region, domain, symbols);
 }
 
-bool isIdentityRead(loop::ReadOp read, unsigned rank) {
+bool isIdentityRead(ReadOp read, unsigned rank) {
   Shape sizes = getShape(read.getTensor());
   if (read.getWhere() || sizes.size() != rank || read.getIndices().size() < rank)
     return false;
@@ -261,4 +261,4 @@ bool isIdentityRead(loop::ReadOp read, unsigned rank) {
   return true;
 }
 
-} // namespace ptc::schedule
+} // namespace ptc::loop
