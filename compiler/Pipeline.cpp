@@ -19,13 +19,13 @@
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/weights/WeightStore.h"
-#include "compiler/schedule/ChainKernels.h"
-#include "compiler/schedule/FoldScales.h"
+#include "compiler/codegen/cpu/pack/ChainKernels.h"
+#include "compiler/codegen/cpu/pack/FoldScales.h"
 #include "compiler/schedule/Fuse.h"
-#include "compiler/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/pack/PackWeights.h"
 #include "compiler/schedule/PlanMemory.h"
 #include "compiler/schedule/SettleSizes.h"
-#include "compiler/schedule/SplitLongProducts.h"
+#include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 #include "compiler/schedule/ToLoop.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/control/Control.h"
@@ -48,7 +48,7 @@ namespace {
 struct Pipe {
   WeightStore &weights;
   const Options &options;
-  PackingRules packing; ///< of the target; no vectors while there is none
+  const cpu::Target *target = nullptr; ///< for steps that need one
 };
 
 struct Step {
@@ -103,17 +103,17 @@ static constexpr Step kSteps[] = {
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
     {Stage::Loop, [](Pipe &p) { return createFusePass(!isOptimized(p.options)); }},
     // Rows of a product for the matrix unit fit L2.
-    {Stage::Loop, [](Pipe &p) { return createSplitLongProductsPass(p.packing.matrixUnit); }, true, isOptimized},
+    {Stage::Loop, [](Pipe &p) { return cpu::createSplitLongProductsPass(*p.target); }, true, isOptimized},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
     {Stage::Loop,
      [](Pipe &p) {
-       return createPackWeightsPass(p.weights, p.packing, p.options.winograd && isOptimized(p.options));
+       return cpu::createPackWeightsPass(p.weights, *p.target, p.options.winograd && isOptimized(p.options));
      },
      true},
     // What only scales the rows of a product is a part of it.
-    {Stage::Loop, [](Pipe &) { return createFoldScalesPass(); }, true, isOptimized},
+    {Stage::Loop, [](Pipe &) { return cpu::createFoldScalesPass(); }, true, isOptimized},
     // What a convolution of narrow groups reads is multiplied in its kernel.
-    {Stage::Loop, [](Pipe &) { return createChainKernelsPass(); }, true, isOptimized},
+    {Stage::Loop, [](Pipe &) { return cpu::createChainKernelsPass(); }, true, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
 };
@@ -126,10 +126,10 @@ void registerDialects(DialectRegistry &registry) {
 void registerPasses() {
   static WeightStore weights;
   static const Options options;
-  static constexpr PackingRules kAvx2{32};
+  static const cpu::Target target = llvm::cantFail(cpu::getTarget("x86-64-v3"));
   for (const Step &step : kSteps)
     registerPass([&step] {
-      Pipe pipe{weights, options, kAvx2};
+      Pipe pipe{weights, options, &target};
       return step.create(pipe);
     });
 }
@@ -148,16 +148,12 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
   return error ? LogicalResult(module.emitError(llvm::toString(std::move(error)))) : success();
 }
 
-static PackingRules packingOf(const cpu::Target &target) {
-  return {target.vectorBytes, target.hasBf16Dot() ? 2u : 1u, target.hasInt8Dot() ? 4u : 1u, target.hasMatrixUnit()};
-}
-
 namespace {
 /// The passes of one compilation.
 class Pipeline {
 public:
   Pipeline(WeightStore &weights, const Options &options, Times &times)
-      : pipe{weights, options, {0}}, options(options), times(times) {}
+      : pipe{weights, options}, options(options), times(times) {}
 
   /// To the end of stage `to`, but for what needs a target.
   LogicalResult lowerForAll(ModuleOp module, Stage to);
@@ -196,7 +192,7 @@ LogicalResult Pipeline::lowerForAll(ModuleOp module, Stage to) {
 }
 
 LogicalResult Pipeline::lowerForTarget(ModuleOp module, const cpu::Target &target) {
-  pipe.packing = packingOf(target);
+  pipe.target = &target;
   return failure(failed(run(module, Stage::Loop, true)) || failed(verifyStage(module, Stage::Loop)) ||
                  failed(saveIr(module, Stage::Loop, options)));
 }
@@ -218,7 +214,7 @@ LogicalResult lowerForTargets(ModuleOp module, WeightStore &weights, Stage to, l
   if (to < Stage::Loop)
     return success();
   for (const cpu::Target &target : targets) {
-    auto isAlike = [&](const Variant &v) { return !tune && packingOf(v.target) == packingOf(target); };
+    auto isAlike = [&](const Variant &v) { return !tune && cpu::packAlike(v.target, target); };
     auto alike = llvm::find_if(variants, isAlike);
     if (alike != variants.end()) {
       variants.push_back({target, alike->module, nullptr});

@@ -181,7 +181,7 @@ def ContractOp : Template<"contract"> {
     `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
-    With `rhs_pieces` rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/schedule/WeightPieces.h says: three of f32,
+    With `rhs_pieces` rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/codegen/cpu/pack/WeightPieces.h says: three of f32,
     one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first: scale_map is as
     lhs_map is.
   }];
@@ -210,7 +210,7 @@ def ConvolutionOp : Template<"convolution"> {
     `w_group` g > 1 as [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. Narrow groups (C/groups ==
     O/groups, a power of two below a vector's lanes; 1 is depthwise) are packed as one:
     [1, ceil(O/p), kernel..., C/groups, p]. `winograd` m > 0: w is packed as [ceil(O/p) * ((m + 2) (m + 2) + 9),
-    C, p]: transformed for tiles of m x m outputs, and as it was (compiler/schedule/Winograd.h).
+    C, p]: transformed for tiles of m x m outputs, and as it was (compiler/codegen/cpu/pack/Winograd.h).
     With `x_channels_first` x is [N, C, spatial...] (one group only).
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,

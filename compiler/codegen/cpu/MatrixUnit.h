@@ -20,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/schedule/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/WeightPieces.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -126,7 +126,7 @@ struct RowProducts {
 constexpr int64_t kProductRowBytes = kColumns * sizeof(float);
 void emitRowProducts(Ir &b, const RowProducts &operands);
 
-/// Puts the pieces of a panel (compiler/schedule/WeightPieces.h) together again, exactly: [k][16] of f32.
+/// Puts the pieces of a panel (compiler/codegen/cpu/pack/WeightPieces.h) together again, exactly: [k][16] of f32.
 void emitJoin(Ir &b, llvm::Value *panel, llvm::Value *to, int64_t steps);
 
 /// `taint` (a vector, zeros at first) becomes NaN in the lanes where a value is not finite.

@@ -1,6 +1,6 @@
 //===- PieceContraction.h - weights in pieces on the matrix unit ----------===//
 //
-// Weights of bf16, and those of f32 that meet few rows, lie in pieces (compiler/schedule/WeightPieces.h). A block of
+// Weights of bf16, and those of f32 that meet few rows, lie in pieces (compiler/codegen/cpu/pack/WeightPieces.h). A block of
 // products takes all of k in the unit's registers; while the unit multiplies one block, the vector units run the
 // epilogue of the one before.
 //

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/schedule/Winograd.h"
+#include "compiler/codegen/cpu/pack/Winograd.h"
 
 namespace ptc::cpu {
 

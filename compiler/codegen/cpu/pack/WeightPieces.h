@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-namespace ptc::pieces {
+namespace ptc::cpu::pieces {
 
 constexpr int64_t kPieces = 3;    ///< of a float
 constexpr int64_t kStep = 32;     ///< k
@@ -49,4 +49,4 @@ bool pays(int64_t rows, int64_t k, int64_t columns);
 /// The same of bf16, against instructions that multiply vectors of pairs.
 bool paysInBf16(int64_t rows, int64_t k, int64_t columns);
 
-} // namespace ptc::pieces
+} // namespace ptc::cpu::pieces

@@ -1,12 +1,12 @@
 // Minimal filtering against the direct form, tile by tile.
 
-#include "compiler/schedule/Winograd.h"
+#include "compiler/codegen/cpu/pack/Winograd.h"
 
 #include <catch2/catch.hpp>
 
 #include <random>
 
-using namespace ptc;
+using namespace ptc::cpu;
 
 /// left [rows][n] * values [n][columns] * right^T, right [columns' ][columns].
 static std::vector<double> sandwich(llvm::ArrayRef<double> left, int64_t rows, const std::vector<double> &values,

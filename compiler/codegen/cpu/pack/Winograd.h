@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ptc {
+namespace ptc::cpu {
 
 /// The sum of squares of a tile's inputs is at most so many times that of what each of its outputs sees, and below this:
 /// sums in between do not overflow.
@@ -53,4 +53,4 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
 int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs, int64_t lanes,
                        bool matrixUnit = false);
 
-} // namespace ptc
+} // namespace ptc::cpu

@@ -1,6 +1,6 @@
 //===- FoldScales.cpp -----------------------------------------------------===//
 
-#include "compiler/schedule/FoldScales.h"
+#include "compiler/codegen/cpu/pack/FoldScales.h"
 
 #include "dialects/loop/Bodies.h"
 #include "dialects/loop/Loop.h"
@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace ptc {
+namespace ptc::cpu {
 
 namespace {
 
@@ -147,4 +147,4 @@ void FoldScalesPass::fold(loop::ContractOp op) {
 
 std::unique_ptr<Pass> createFoldScalesPass() { return std::make_unique<FoldScalesPass>(); }
 
-} // namespace ptc
+} // namespace ptc::cpu

@@ -1,6 +1,6 @@
 //===- ChainKernels.cpp ---------------------------------------------------===//
 
-#include "compiler/schedule/ChainKernels.h"
+#include "compiler/codegen/cpu/pack/ChainKernels.h"
 
 #include "dialects/loop/LoopBuilder.h"
 #include "dialects/loop/KernelCost.h"
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace ptc {
+namespace ptc::cpu {
 
 namespace {
 
@@ -96,4 +96,4 @@ void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convo
 
 std::unique_ptr<Pass> createChainKernelsPass() { return std::make_unique<ChainKernelsPass>(); }
 
-} // namespace ptc
+} // namespace ptc::cpu

@@ -14,7 +14,7 @@ namespace mlir {
 class Pass;
 }
 
-namespace ptc {
+namespace ptc::cpu {
 /// After PackWeights, which decides what the matrix unit multiplies, and FoldScales.
 std::unique_ptr<mlir::Pass> createChainKernelsPass();
-} // namespace ptc
+} // namespace ptc::cpu

@@ -1,11 +1,12 @@
 //===- PackWeights.cpp ----------------------------------------------------===//
 
-#include "compiler/schedule/PackWeights.h"
+#include "compiler/codegen/cpu/pack/PackWeights.h"
 
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cpu/pack/WeightPanels.h"
+#include "compiler/codegen/cpu/pack/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/Winograd.h"
 #include "compiler/weights/WeightStore.h"
-#include "compiler/schedule/WeightPanels.h"
-#include "compiler/schedule/WeightPieces.h"
-#include "compiler/schedule/Winograd.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/StridedAccess.h"
@@ -19,10 +20,11 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
+#include <tuple>
 
 using namespace mlir;
 
-namespace ptc {
+namespace ptc::cpu {
 
 static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
 
@@ -38,15 +40,15 @@ class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<Module
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
 
-  PackWeightsPass(WeightStore &weights, PackingRules rules, bool usesWinograd)
-      : weights(weights), rules(rules), usesWinograd(usesWinograd) {}
+  PackWeightsPass(WeightStore &weights, const Target &target, bool usesWinograd)
+      : weights(weights), target(target), usesWinograd(usesWinograd) {}
   PackWeightsPass(const PackWeightsPass &) = default;
 
   StringRef getArgument() const override { return "pack-weights"; }
   StringRef getDescription() const override { return "weights in the order that kernels read them"; }
 
   void runOnOperation() override {
-    usesPieces = rules.matrixUnit && matrixUnitPays(getOperation());
+    usesPieces = target.hasMatrixUnit() && matrixUnitPays(getOperation());
     getOperation().walk([&](loop::ContractOp op) { packContract(op); });
     getOperation().walk([&](loop::ConvolutionOp op) { packConvolution(op); });
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -75,19 +77,22 @@ private:
     int64_t vectors = loop::getTuning(op, loop::Knob::Vectors).value_or(vectorsByRule);
     return vectors * lanesOf(element);
   }
-  int64_t lanesOf(Type element) const { return rules.vectorBytes / (element.isF64() ? 8 : 4); }
+  int64_t lanesOf(Type element) const { return target.vectorBytes / (element.isF64() ? 8 : 4); }
   int64_t panelOfContract(loop::ContractOp op, int64_t columns, Type element) const;
   int64_t panelOfDirect(loop::ConvolutionOp op, int64_t outputs, Type element) const;
   /// A single k has no neighbour. `slowPairs`: pairs of bf16 pay where instructions for them are slow, beside a matrix
   /// unit (Target::hasFastBf16Dot).
   int64_t groupOf(Type lhs, Type rhs, int64_t innerSize, bool slowPairs) const {
     bool isBytes = lhs.isInteger(8) && rhs.isInteger(8);
-    int64_t bf16Group = rules.matrixUnit && !slowPairs ? 1 : rules.bf16Group;
-    return innerSize == 1 ? 1 : rhs.isBF16() ? bf16Group : isBytes ? rules.int8Group : 1;
+    bool usesPairs = target.hasBf16Dot() && (slowPairs || target.hasFastBf16Dot());
+    return innerSize == 1                        ? 1
+           : rhs.isBF16() && usesPairs           ? 2
+           : isBytes && target.hasInt8Dot()      ? 4
+                                                 : 1;
   }
 
   WeightStore &weights;
-  PackingRules rules;
+  const Target &target;
   bool usesWinograd, usesPieces = false;
 };
 
@@ -180,7 +185,7 @@ static bool staticPart(const loop::StridedAccess &access, ShapeRef sizes, unsign
 int64_t PackWeightsPass::panelOfContract(loop::ContractOp op, int64_t columns, Type element) const {
   constexpr unsigned kAvx2Bytes = 32;
   constexpr int64_t kManyPanels = 8, kShort = 64, kMostVectors = 4;
-  if (rules.vectorBytes == kAvx2Bytes)
+  if (target.vectorBytes == kAvx2Bytes)
     return panelOf(op, element, columns >= kManyPanels * panelOf(op, element, 3) ? 3 : 2);
   auto k = getConstant(product(*getSizesFromAttr(op.getKSizes()), op.getContext()));
   if (!k || *k > kShort)
@@ -335,7 +340,7 @@ int64_t PackWeightsPass::panelOfDirect(loop::ConvolutionOp op, int64_t outputs, 
   constexpr unsigned kAvx512Bytes = 64;
   constexpr int64_t kMostVectors = 4, kManyPixels = 1024;
   auto y = llvm::cast<RankedTensorType>(op.getResult(0).getType());
-  if (rules.vectorBytes != kAvx512Bytes || rules.matrixUnit || !y.hasStaticShape() || op.getKernel().size() != 2)
+  if (target.vectorBytes != kAvx512Bytes || target.hasMatrixUnit() || !y.hasStaticShape() || op.getKernel().size() != 2)
     return panelOf(op, element);
   int64_t pixels = y.getDimSize(1) * y.getDimSize(2), vectors = llvm::divideCeil(outputs, panelOf(op, element, 1));
   bool takesAll = pixels >= kManyPixels && vectors > 2 && vectors <= kMostVectors;
@@ -395,7 +400,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   int64_t frames = rank == 3 ? op.getKernel()[0] : 1, images = y.getDimSize(0) * (rank == 3 ? y.getDimSize(1) : 1);
   int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = lanesOf(type.getElementType());
   int64_t byRule = chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
-                                  rules.matrixUnit);
+                                  target.hasMatrixUnit());
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
   // An output that sees nothing but padding would see its neighbours' errors; larger weights might overflow in between.
@@ -475,8 +480,15 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t groups,
   op.setWGroup(group);
 }
 
-std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, PackingRules rules, bool winograd) {
-  return std::make_unique<PackWeightsPass>(weights, rules, winograd);
+std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, const Target &target, bool winograd) {
+  return std::make_unique<PackWeightsPass>(weights, target, winograd);
 }
 
-} // namespace ptc
+bool packAlike(const Target &a, const Target &b) {
+  auto read = [](const Target &t) {
+    return std::make_tuple(t.vectorBytes, t.hasBf16Dot(), t.hasInt8Dot(), t.hasMatrixUnit());
+  };
+  return read(a) == read(b);
+}
+
+} // namespace ptc::cpu

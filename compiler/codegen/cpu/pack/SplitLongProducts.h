@@ -14,7 +14,9 @@ namespace mlir {
 class Pass;
 }
 
-namespace ptc {
-/// `matrixUnit`: whether the target has one; without it nothing changes.
-std::unique_ptr<mlir::Pass> createSplitLongProductsPass(bool matrixUnit);
-} // namespace ptc
+namespace ptc::cpu {
+struct Target;
+
+/// Nothing changes for a target without a matrix unit.
+std::unique_ptr<mlir::Pass> createSplitLongProductsPass(const Target &target);
+} // namespace ptc::cpu

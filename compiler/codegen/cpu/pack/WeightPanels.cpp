@@ -1,6 +1,6 @@
 //===- WeightPanels.cpp ---------------------------------------------------===//
 
-#include "compiler/schedule/WeightPanels.h"
+#include "compiler/codegen/cpu/pack/WeightPanels.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-namespace ptc {
+namespace ptc::cpu {
 
 /// The place of a row-major index over these sizes and strides.
 static int64_t placeOf(int64_t index, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
@@ -119,4 +119,4 @@ std::string getPackedName(const WeightView &view, int64_t panel) {
   return suffix;
 }
 
-} // namespace ptc
+} // namespace ptc::cpu

@@ -13,7 +13,7 @@ namespace mlir {
 class Pass;
 }
 
-namespace ptc {
+namespace ptc::cpu {
 /// After PackWeights, which decides what is in pieces.
 std::unique_ptr<mlir::Pass> createFoldScalesPass();
-} // namespace ptc
+} // namespace ptc::cpu

@@ -1,4 +1,4 @@
-#include "compiler/schedule/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/WeightPieces.h"
 
 #include <catch2/catch.hpp>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-using namespace ptc;
+using namespace ptc::cpu;
 
 namespace {
 
@@ -37,7 +37,7 @@ TEST_CASE("pieces add up to the numbers they are of, exactly") {
   auto read = [&](uint64_t first, llvm::MutableArrayRef<char> to) {
     std::memcpy(to.data(), reinterpret_cast<const char *>(weights.data()) + first * kRowBytes, to.size());
   };
-  ByteSource source = pieces::split({weights.size() * sizeof(float), kRowBytes, read}, kRows);
+  ptc::ByteSource source = pieces::split({weights.size() * sizeof(float), kRowBytes, read}, kRows);
   std::vector<uint16_t> split(kPanels * kSteps * pieces::kStepElements);
   REQUIRE(source.size == split.size() * sizeof(uint16_t));
   source.read(0, {reinterpret_cast<char *>(split.data()), source.size});
@@ -62,7 +62,7 @@ TEST_CASE("weights of bf16 fill whole steps, with zeros beyond the last k") {
   auto read = [&](uint64_t first, llvm::MutableArrayRef<char> to) {
     std::memcpy(to.data(), reinterpret_cast<const char *>(packed.data()) + first * kRowBytes, to.size());
   };
-  ByteSource source = pieces::padSteps({packed.size() * sizeof(uint16_t), kRowBytes, read}, kRows);
+  ptc::ByteSource source = pieces::padSteps({packed.size() * sizeof(uint16_t), kRowBytes, read}, kRows);
   std::vector<uint16_t> padded(kPanels * kSteps * pieces::kPieceElements);
   REQUIRE(source.size == padded.size() * sizeof(uint16_t));
   source.read(0, {reinterpret_cast<char *>(padded.data()), source.size});

@@ -1,6 +1,6 @@
 //===- WeightPieces.cpp ---------------------------------------------------===//
 
-#include "compiler/schedule/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/WeightPieces.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace ptc::pieces {
+namespace ptc::cpu::pieces {
 
 /// The pieces of a row of columns; `place` is 0 or 1 in a pair. Cut off, not rounded, as MatrixUnit.cpp does.
 static void splitRow(const float *from, uint16_t *to, int64_t place) {
@@ -86,4 +86,4 @@ bool paysInBf16(int64_t rows, int64_t k, int64_t columns) {
   return rows >= kLeastRows && k >= kLeastK && columns >= kLeastColumns && 2 * rows * k * columns >= kLeastFlops;
 }
 
-} // namespace ptc::pieces
+} // namespace ptc::cpu::pieces

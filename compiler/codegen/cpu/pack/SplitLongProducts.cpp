@@ -1,16 +1,17 @@
 //===- SplitLongProducts.cpp ----------------------------------------------===//
 
-#include "compiler/schedule/SplitLongProducts.h"
+#include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 
 #include "dialects/loop/LoopBuilder.h"
-#include "compiler/schedule/WeightPieces.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cpu/pack/WeightPieces.h"
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace ptc {
+namespace ptc::cpu {
 
 namespace {
 
@@ -18,13 +19,13 @@ class SplitLongProductsPass : public PassWrapper<SplitLongProductsPass, Operatio
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitLongProductsPass)
 
-  explicit SplitLongProductsPass(bool matrixUnit) : matrixUnit(matrixUnit) {}
+  explicit SplitLongProductsPass(const Target &target) : target(target) {}
 
   StringRef getArgument() const override { return "split-long-products"; }
   StringRef getDescription() const override { return "contractions of a long k, part by part"; }
 
   void runOnOperation() override {
-    if (!matrixUnit)
+    if (!target.hasMatrixUnit())
       return;
     SmallVector<loop::ContractOp> all;
     getOperation().walk([&](loop::ContractOp op) { all.push_back(op); });
@@ -37,7 +38,7 @@ private:
   static int64_t lengthOfParts(loop::ContractOp op);
   static void split(loop::ContractOp op, int64_t length);
 
-  bool matrixUnit;
+  const Target &target;
 };
 
 } // namespace
@@ -115,8 +116,8 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
   op.setKSizesAttr(sizeOf(first));
 }
 
-std::unique_ptr<Pass> createSplitLongProductsPass(bool matrixUnit) {
-  return std::make_unique<SplitLongProductsPass>(matrixUnit);
+std::unique_ptr<Pass> createSplitLongProductsPass(const Target &target) {
+  return std::make_unique<SplitLongProductsPass>(target);
 }
 
-} // namespace ptc
+} // namespace ptc::cpu

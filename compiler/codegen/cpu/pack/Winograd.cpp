@@ -1,11 +1,11 @@
 //===- Winograd.cpp -------------------------------------------------------===//
 
-#include "compiler/schedule/Winograd.h"
+#include "compiler/codegen/cpu/pack/Winograd.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace ptc {
+namespace ptc::cpu {
 
 // Interpolation at 0, 1, -1 and infinity.
 static const double kBt2[] = {1, 0, -1, 0, /**/ 0, 1, 1, 0, /**/ 0, -1, 1, 0, /**/ 0, 1, 0, -1};
@@ -90,4 +90,4 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
   return cost(best) * kClearly < direct ? best : 0;
 }
 
-} // namespace ptc
+} // namespace ptc::cpu

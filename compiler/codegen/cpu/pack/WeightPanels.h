@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace ptc {
+namespace ptc::cpu {
 
 /// A weight seen as [batch][column][k...] with a stride (in elements) for each:
 /// what packing reads.
@@ -37,4 +37,4 @@ ByteSource pack(const WeightView &view, int64_t panelWidth);
 /// Says what pack answers: equal names, equal bytes of the same weight.
 std::string getPackedName(const WeightView &view, int64_t panelWidth);
 
-} // namespace ptc
+} // namespace ptc::cpu

@@ -1,4 +1,4 @@
-#include "compiler/schedule/WeightPanels.h"
+#include "compiler/codegen/cpu/pack/WeightPanels.h"
 
 #include <catch2/catch.hpp>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-using namespace ptc;
+using namespace ptc::cpu;
 
 namespace {
 
@@ -44,7 +44,7 @@ std::vector<char> randomBytes(size_t count) {
 }
 
 void check(const WeightView &view, int64_t width) {
-  ByteSource source = pack(view, width);
+  ptc::ByteSource source = pack(view, width);
   std::vector<char> expected = packSlowly(view, width);
   REQUIRE(source.size == expected.size());
   REQUIRE(source.size % source.unit == 0);
