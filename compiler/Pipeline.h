@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/support/Options.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/support/Options.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,8 +1,8 @@
 //===- TuningSession.h - one compilation's tuning --------------------------===//
 #pragma once
 
-#include "compiler/support/Cache.h"
 #include "compiler/Pipeline.h"
+#include "compiler/support/Cache.h"
 #include "compiler/tune/Tune.h"
 
 namespace ptc {

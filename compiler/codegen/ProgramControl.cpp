@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/support/Diagnostics.h"
 #include "compiler/codegen/ProgramBuilder.h"
+#include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
 

@@ -1,11 +1,11 @@
 #include "compiler/explain/Operators.h"
 
-#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/explain/OperatorExample.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/graph/FunctionalizeTwins.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/weights/WeightStore.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

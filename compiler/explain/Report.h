@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/support/Options.h"
 #include "compiler/import/Import.h"
+#include "compiler/support/Options.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"

@@ -8,8 +8,8 @@
 #include "compiler/graph/decompose/ViewShapes.h"
 #include "compiler/weights/WeightStore.h"
 #include "dialects/control/Control.h"
-#include "dialects/prims/PrimsDialect.h"
 #include "dialects/prims/Elementwise.h"
+#include "dialects/prims/PrimsDialect.h"
 #include "dialects/prims/Structure.h"
 #include "runtime/RandomState.h"
 

@@ -2,7 +2,6 @@
 
 #include "compiler/import/Import.h"
 
-#include "compiler/support/InputFile.h"
 #include "compiler/import/BuildAten.h"
 #include "compiler/import/Capture.h"
 #include "compiler/import/GraphText.h"
@@ -11,6 +10,7 @@
 #include "compiler/import/ReadMlir.h"
 #include "compiler/import/Safetensors.h"
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/support/InputFile.h"
 #include "dialects/aten/AtenDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -9,8 +9,8 @@
 
 #include "compiler/link/WeightSegment.h"
 
-#include "compiler/weights/ByteSource.h"
 #include "compiler/link/WeightWriter.h"
+#include "compiler/weights/ByteSource.h"
 #include "runtime/Seal.h"
 
 #include "llvm/ADT/STLExtras.h"

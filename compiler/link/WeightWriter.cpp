@@ -7,8 +7,8 @@
 
 #include "compiler/link/WeightWriter.h"
 
-#include "compiler/weights/ByteSource.h"
 #include "compiler/support/Threads.h"
+#include "compiler/weights/ByteSource.h"
 #include "runtime/Seal.h"
 
 #include "llvm/ADT/STLExtras.h"

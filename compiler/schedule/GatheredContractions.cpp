@@ -2,8 +2,8 @@
 
 #include "compiler/schedule/GatheredContractions.h"
 
-#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/loop/Bodies.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -8,9 +8,9 @@
 
 #include "compiler/schedule/Groups.h"
 
-#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/loop/Bodies.h"
 
 using namespace mlir;
 

@@ -2,8 +2,8 @@
 
 #include "compiler/schedule/Inline.h"
 
-#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/loop/Bodies.h"
 #include "dialects/loop/StridedAccess.h"
 
 #include "llvm/ADT/SetVector.h"

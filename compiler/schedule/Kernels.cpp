@@ -1,7 +1,7 @@
 //===- Kernels.cpp - groups become loop.kernel ----------------------------===//
 
-#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Groups.h"
+#include "dialects/loop/Bodies.h"
 
 #include "llvm/ADT/SetVector.h"
 

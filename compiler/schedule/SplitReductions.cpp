@@ -2,8 +2,8 @@
 
 #include "compiler/schedule/SplitReductions.h"
 
-#include "dialects/loop/Bodies.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/loop/Bodies.h"
 #include "dialects/loop/StridedAccess.h"
 
 using namespace mlir;

@@ -2,9 +2,9 @@
 
 #include "compiler/schedule/ToLoop.h"
 
-#include "compiler/weights/WeightStore.h"
 #include "compiler/schedule/Lowering.h"
 #include "compiler/schedule/Scalars.h"
+#include "compiler/weights/WeightStore.h"
 #include "dialects/prims/PrimsDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

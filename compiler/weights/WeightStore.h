@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/weights/ByteSource.h"
 #include "compiler/support/InputFile.h"
+#include "compiler/weights/ByteSource.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"

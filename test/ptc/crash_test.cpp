@@ -1,7 +1,7 @@
 // What users see of a defect of ptc: one line, status 3, and a file with which ptc-opt repeats it.
-#include "compiler/support/Diagnostics.h"
 #include "compiler/PassTrace.h"
 #include "compiler/Pipeline.h"
+#include "compiler/support/Diagnostics.h"
 #include "compiler/support/Times.h"
 #include "tools/ptc-opt/TestFail.h"
 

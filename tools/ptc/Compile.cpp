@@ -1,8 +1,8 @@
 #include "compiler/Compile.h"
 
-#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
+#include "compiler/support/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Measure.h"
 #include "tools/ptc/Outputs.h"

@@ -1,8 +1,8 @@
 // Whether this machine has what ptc and its libraries use, and what to do where it has not.
 #include "compiler/Compile.h"
-#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/support/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 #include "tools/ptc/Version.h"

@@ -1,7 +1,7 @@
-#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/explain/Operators.h"
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/support/Diagnostics.h"
 #include "tools/ptc/Commands.h"
 
 #include "mlir/IR/DialectRegistry.h"

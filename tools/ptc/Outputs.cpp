@@ -1,8 +1,8 @@
 #include "tools/ptc/Outputs.h"
 
+#include "compiler/import/Import.h"
 #include "compiler/support/Cache.h"
 #include "compiler/support/Diagnostics.h"
-#include "compiler/import/Import.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,10 +1,10 @@
 // `ptc run --reference MODEL`: the model's prims, evaluated one by one in double precision, for comparison with what
 // was compiled.
-#include "compiler/support/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
+#include "compiler/support/Diagnostics.h"
 #include "dialects/prims/reference/Evaluate.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/TensorFile.h"

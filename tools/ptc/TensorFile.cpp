@@ -1,7 +1,7 @@
 #include "tools/ptc/TensorFile.h"
 
-#include "compiler/support/OutputFile.h"
 #include "compiler/import/Safetensors.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,11 +2,12 @@
 
 #include "compiler/codegen/cpu/Attention.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
+#include "compiler/codegen/kernel/VectorMath.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -25,7 +26,7 @@ struct QueryBlock {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(KernelFrame &frame, loop::AttentionOp op, const AttentionPlan &plan)
+  AttentionEmitter(CpuFrame &frame, loop::AttentionOp op, const AttentionPlan &plan)
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getQ().getType());
     score = accumulatorType(element);
@@ -79,7 +80,7 @@ private:
     return b.CreateAdd(b.CreateStepVector(type), b.CreateVectorSplat(plan.width, first));
   }
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   loop::AttentionOp op;
   const AttentionPlan &plan;
@@ -491,7 +492,7 @@ void AttentionEmitter::emitOutput(const QueryBlock &block) {
   });
 }
 
-void emitAttention(KernelFrame &frame, loop::AttentionOp op, const AttentionPlan &plan) {
+void emitAttention(CpuFrame &frame, loop::AttentionOp op, const AttentionPlan &plan) {
   AttentionEmitter(frame, op, plan).emit();
 }
 

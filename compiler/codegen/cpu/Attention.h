@@ -2,11 +2,11 @@
 #pragma once
 
 #include "compiler/codegen/cpu/AttentionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 
 /// Emits the tasks frame.begin ... frame.end of the plan.
-void emitAttention(KernelFrame &frame, loop::AttentionOp op, const AttentionPlan &plan);
+void emitAttention(CpuFrame &frame, loop::AttentionOp op, const AttentionPlan &plan);
 
 } // namespace ptc::cpu

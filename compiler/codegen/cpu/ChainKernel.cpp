@@ -4,8 +4,8 @@
 
 #include "compiler/codegen/cpu/Contraction.h"
 #include "compiler/codegen/cpu/Convolution.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -54,7 +54,7 @@ namespace {
 
 class ChainEmitter {
 public:
-  ChainEmitter(KernelFrame &frame, const loop::Chain &chain, const ChainPlan &plan)
+  ChainEmitter(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan)
       : f(frame), b(frame.b), chain(chain), plan(plan), convolution(plan.convolution),
         height(*getConstant(convolution.input[1])), rows(*getConstant(convolution.rows)) {}
 
@@ -80,7 +80,7 @@ private:
     return inImage(plus(times(plus(end, -1), convolution.strides[0]), spanOf(convolution) + 1 - convolution.low[0]));
   }
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const loop::Chain &chain;
   const ChainPlan &plan;
@@ -123,7 +123,7 @@ void ChainEmitter::emitTask(const ConvolutionTask &task) {
   emitNarrowTask(f, chain.convolution, convolution, task);
 }
 
-void emitChain(KernelFrame &frame, const loop::Chain &chain, const ChainPlan &plan) {
+void emitChain(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan) {
   ChainEmitter(frame, chain, plan).emit();
 }
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ConvolutionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 
@@ -25,6 +25,6 @@ struct ChainPlan {
 
 llvm::Expected<ChainPlan> planChain(const loop::Chain &chain, RegisterFile registers);
 
-void emitChain(KernelFrame &frame, const loop::Chain &chain, const ChainPlan &plan);
+void emitChain(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan);
 
 } // namespace ptc::cpu

@@ -2,15 +2,15 @@
 
 #include "compiler/codegen/cpu/Contraction.h"
 
-#include "compiler/codegen/cpu/IndexExpr.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/PackPanels.h"
 #include "compiler/codegen/cpu/PieceContraction.h"
-#include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/SplitContraction.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 
 using namespace llvm;
 
@@ -30,7 +30,7 @@ struct Block {
 
 class ContractionEmitter {
 public:
-  ContractionEmitter(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
+  ContractionEmitter(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
     element = memoryType(b.getContext(), op.getLhs().getType());
     rhsElement = op.getRhsPieces() ? element : memoryType(b.getContext(), op.getRhs().getType());
@@ -83,7 +83,7 @@ private:
     return emitLanesBelow(b, plan.width, b.CreateSub(limit, b.getInt64(vector * plan.width)));
   }
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   loop::ContractOp op;
   const ContractionPlan &plan;
@@ -426,11 +426,11 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
   return {emitAddress(b, rhsElement, rhs, place), across, nullptr, plan.group > 1};
 }
 
-void emitContraction(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
+void emitContraction(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
   ContractionEmitter(frame, op, plan).emit();
 }
 
-void emitContractionRows(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first,
+void emitContractionRows(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first,
                          Value *last, int64_t width) {
   ContractionEmitter(frame, op, plan).emitPixelRows(first, last, width);
 }

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 
 /// Emits the tasks frame.begin ... frame.end of the plan.
-void emitContraction(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan);
+void emitContraction(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan);
 
 /// Emits rows [first, last) of `width` pixels of a plan that cutPixelRows has cut. They are counted over all images.
-void emitContractionRows(KernelFrame &frame, loop::ContractOp op, const ContractionPlan &plan, llvm::Value *first,
+void emitContractionRows(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan, llvm::Value *first,
                          llvm::Value *last, int64_t width);
 
 } // namespace ptc::cpu

@@ -3,11 +3,12 @@
 #include "compiler/codegen/cpu/Convolution.h"
 
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 
 using namespace llvm;
 
@@ -17,7 +18,7 @@ namespace {
 
 class ConvolutionEmitter {
 public:
-  ConvolutionEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+  ConvolutionEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                      const std::optional<SplitConvolutionPlan> &split)
       : f(frame), b(frame.b), plan(plan), split(split), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
@@ -42,7 +43,7 @@ private:
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel, unsigned vectors,
                 ArrayRef<Value *> masks);
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const ConvolutionPlan &plan;
   const std::optional<SplitConvolutionPlan> &split;
@@ -216,7 +217,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   epilogue.storeTile(tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
-void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+void emitConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                      const std::optional<SplitConvolutionPlan> &split) {
   ConvolutionEmitter(frame, op, plan, split).emit();
 }

@@ -3,24 +3,24 @@
 
 #include "compiler/codegen/cpu/ConvolutionPlan.h"
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 #include "compiler/codegen/cpu/SplitConvolution.h"
 
 namespace ptc::cpu {
 
 /// Emits the tasks frame.begin ... frame.end of the plan: products of pixels
 /// and panels of output channels; on the matrix unit by `split`, if there is one.
-void emitConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+void emitConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                      const std::optional<SplitConvolutionPlan> &split);
 
 /// The same for one channel a group: vectors lie along the channels.
-void emitNarrowConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+void emitNarrowConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
 
 /// One task of it.
-void emitNarrowTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+void emitNarrowTask(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                     const ConvolutionTask &task);
 
 /// The same for a few outputs (plan.isDot): vectors lie along the input channels.
-void emitDotConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+void emitDotConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
 
 } // namespace ptc::cpu

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 
 using namespace llvm;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ConvolutionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 
@@ -36,7 +36,7 @@ struct PixelTile {
 
 class ConvolutionWalk {
 public:
-  ConvolutionWalk(KernelFrame &frame, const ConvolutionPlan &plan) : f(frame), plan(plan) {}
+  ConvolutionWalk(CpuFrame &frame, const ConvolutionPlan &plan) : f(frame), plan(plan) {}
 
   /// The frame's tasks.
   void forEachTask(llvm::function_ref<void(const ConvolutionTask &)> body);
@@ -69,7 +69,7 @@ private:
        llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *, llvm::Value *, llvm::ArrayRef<llvm::Value *>)>
            body);
 
-  KernelFrame &f;
+  CpuFrame &f;
   const ConvolutionPlan &plan;
 };
 

@@ -2,10 +2,10 @@
 
 #include "compiler/codegen/cpu/Cpu.h"
 
-#include "compiler/support/Cache.h"
-#include "compiler/support/Threads.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
+#include "compiler/support/Cache.h"
+#include "compiler/support/Threads.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"

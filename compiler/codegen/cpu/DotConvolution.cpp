@@ -2,9 +2,10 @@
 
 #include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -18,7 +19,7 @@ namespace {
 /// tile is summed in the lanes of a register of its own, and lanes are added up when all taps are done.
 class DotEmitter {
 public:
-  DotEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
+  DotEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
       : f(frame), b(frame.b), plan(plan), walk(frame, plan), epilogue(frame, op, 1, plan.width),
         vector(FixedVectorType::get(b.getFloatTy(), plan.width)) {
     x = f.pointers.lookup(op.getX());
@@ -41,7 +42,7 @@ private:
     return b.CreateAlignedLoad(vector, emitAddress(b, b.getFloatTy(), base, place), Align(sizeof(float)));
   }
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const ConvolutionPlan &plan;
   ConvolutionWalk walk;
@@ -132,7 +133,7 @@ void DotEmitter::emitTile(const PixelRow &row, const PixelTile &pixels) {
   epilogue.storeTile(tile, acc, b.getInt64(0), mask, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
-void emitDotConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
+void emitDotConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
   DotEmitter(frame, op, plan).emit();
 }
 

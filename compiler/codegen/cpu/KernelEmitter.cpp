@@ -2,11 +2,12 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 
-#include "compiler/codegen/cpu/BodyOps.h"
 #include "compiler/codegen/cpu/ChainKernel.h"
 #include "compiler/codegen/cpu/LoopNest.h"
 #include "compiler/codegen/cpu/TemplateKernel.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -53,7 +54,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
       return plan.takeError();
     auto bytes = getAffineConstantExpr(plan->scratchBytes(), kernel.getContext());
     return KernelPlan{plan->convolution.tasks, bytes,
-                      [chain = *chain, plan = *plan](KernelFrame &frame) { emitChain(frame, chain, plan); },
+                      [chain = *chain, plan = *plan](CpuFrame &frame) { emitChain(frame, chain, plan); },
                       "a product and the convolution behind it, band by band"};
   }
   mlir::Operation *first = &kernel.getBody().front().front();
@@ -70,7 +71,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
   if (isa<loop::MatrixOp>(first))
     return planMatrix(kernel);
   auto plan = std::make_shared<NestPlan>(planNest(kernel, registers));
-  return KernelPlan{plan->tasks, plan->scratchBytes, [plan](KernelFrame &frame) { emitNest(frame, *plan); }};
+  return KernelPlan{plan->tasks, plan->scratchBytes, [plan](CpuFrame &frame) { emitNest(frame, *plan); }};
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,7 +131,7 @@ private:
 
 } // namespace
 
-static void setAlias(KernelFrame &frame, loop::KernelOp kernel) {
+static void setAlias(CpuFrame &frame, loop::KernelOp kernel) {
   AliasScopes scopes(frame.b.getContext());
   unsigned readOnly = scopes.add(), scratch = scopes.add();
   DenseMap<mlir::Value, unsigned> scopeOf; // by the kernel's operand: one may be passed twice
@@ -172,7 +173,7 @@ static Function *declareKernel(Module &module, StringRef symbol, const Target &t
 
 /// An index that is out of range is noted, and another element read in its stead. Of nothing there is no other: the task
 /// ends before it begins.
-static void endWhereNothingIsIndexed(KernelFrame &frame, loop::KernelOp kernel) {
+static void endWhereNothingIsIndexed(CpuFrame &frame, loop::KernelOp kernel) {
   Ir &b = frame.b;
   kernel->walk([&](loop::CheckedIndexOp op) {
     mlir::AffineExpr size = getSizeFromAttr(op.getSize());
@@ -209,7 +210,7 @@ void emitKernel(Module &module, loop::KernelOp kernel, const KernelPlan &plan, S
     return load;
   };
   Value *worker = function->getArg(2);
-  KernelFrame frame(b);
+  CpuFrame frame(b);
   frame.scratch = loadField(pointer, worker, 0);
   frame.fault = loadField(pointer, worker, 1);
   frame.kept = b.CreateConstInBoundsGEP1_64(i64, worker, 2);

@@ -1,9 +1,9 @@
 //===- KernelEmitter.h - one kernel as a function -------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Cpu.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
 #include "compiler/codegen/cpu/ContractionPlan.h"
+#include "compiler/codegen/cpu/Cpu.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 #include "dialects/loop/Loop.h"
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace ptc::cpu {
 /// A kernel that knows how it will run.
 struct KernelPlan {
   mlir::AffineExpr tasks, scratchBytes;
-  std::function<void(KernelFrame &)> emit;
+  std::function<void(CpuFrame &)> emit;
   std::string algorithm; ///< see TemplateKernel
 };
 

@@ -2,11 +2,12 @@
 
 #include "compiler/codegen/cpu/LoopNest.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/SquareNest.h"
 #include "compiler/codegen/cpu/StageEmitter.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,7 +20,7 @@ namespace {
 
 class NestEmitter {
 public:
-  NestEmitter(KernelFrame &frame, const NestPlan &plan) : f(frame), b(frame.b), plan(plan) {}
+  NestEmitter(CpuFrame &frame, const NestPlan &plan) : f(frame), b(frame.b), plan(plan) {}
   void emit();
 
 private:
@@ -32,7 +33,7 @@ private:
   void emitTasks();
   Value *isStreamed();
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const NestPlan &plan;
   bool streaming = false;
@@ -188,6 +189,6 @@ void NestEmitter::runStages(unsigned width, Value *mask) {
     emitStage(f, stage, dims, width, mask, streaming, registers);
 }
 
-void emitNest(KernelFrame &frame, const NestPlan &plan) { NestEmitter(frame, plan).emit(); }
+void emitNest(CpuFrame &frame, const NestPlan &plan) { NestEmitter(frame, plan).emit(); }
 
 } // namespace ptc::cpu

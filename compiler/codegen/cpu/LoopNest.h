@@ -1,12 +1,12 @@
 //===- LoopNest.h - maps, reductions and scans as loops -------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 #include "compiler/codegen/cpu/NestPlan.h"
 
 namespace ptc::cpu {
 
 /// Emits the tasks frame.begin ... frame.end of the plan.
-void emitNest(KernelFrame &frame, const NestPlan &plan);
+void emitNest(CpuFrame &frame, const NestPlan &plan);
 
 } // namespace ptc::cpu

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
 #include "dialects/core/MatrixSignature.h"
 
 #include "llvm/IR/Module.h"
@@ -34,7 +35,7 @@ struct MatrixCall {
   SmallVector<Part> parts;
 
   explicit MatrixCall(loop::KernelOp kernel);
-  void emit(KernelFrame &f) const;
+  void emit(CpuFrame &f) const;
 };
 
 } // namespace
@@ -64,7 +65,7 @@ MatrixCall::MatrixCall(loop::KernelOp kernel) {
       scratchBytes = scratchBytes + part.count * int64_t(isDouble ? 8 : 4);
 }
 
-void MatrixCall::emit(KernelFrame &f) const {
+void MatrixCall::emit(CpuFrame &f) const {
   Ir &b = f.b;
   Type *pointer = b.getPtrTy(), *i64 = b.getInt64Ty(), *element = isDouble ? b.getDoubleTy() : b.getFloatTy();
   Value *table = b.CreateAlloca(pointer, b.getInt64(parts.size()));
@@ -93,7 +94,7 @@ void MatrixCall::emit(KernelFrame &f) const {
 
 KernelPlan planMatrix(loop::KernelOp kernel) {
   auto call = std::make_shared<MatrixCall>(kernel);
-  return {call->batch, call->scratchBytes, [call](KernelFrame &frame) { call->emit(frame); }};
+  return {call->batch, call->scratchBytes, [call](CpuFrame &frame) { call->emit(frame); }};
 }
 
 } // namespace ptc::cpu

@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/cpu/MatrixUnit.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -2,10 +2,11 @@
 
 #include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -20,7 +21,7 @@ namespace {
 /// into all the outputs that it reaches.
 class NarrowEmitter {
 public:
-  NarrowEmitter(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
+  NarrowEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
       : f(frame), b(frame.b), plan(plan), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
     x = f.pointers.lookup(op.getX());
@@ -78,7 +79,7 @@ private:
 
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask);
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const ConvolutionPlan &plan;
   ConvolutionWalk walk;
@@ -153,11 +154,11 @@ void NarrowEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value
   epilogue.storeTile(tile, acc, channel, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
-void emitNarrowConvolution(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
+void emitNarrowConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
   NarrowEmitter(frame, op, plan).emit();
 }
 
-void emitNarrowTask(KernelFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+void emitNarrowTask(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                     const ConvolutionTask &task) {
   NarrowEmitter(frame, op, plan).emitTask(task);
 }

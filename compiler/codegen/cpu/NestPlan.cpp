@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/cpu/NestPlan.h"
 
-#include "compiler/codegen/cpu/BodyOps.h"
-#include "compiler/codegen/cpu/Stages.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/Stages.h"
 #include "dialects/loop/Tuning.h"
 
 #include "mlir/IR/Matchers.h"

@@ -16,35 +16,14 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Accesses.h"
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "dialects/loop/Loop.h"
+#include "compiler/codegen/kernel/Stages.h"
 
 #include <vector>
 
 namespace ptc::cpu {
 
-struct Loop {
-  unsigned dim; ///< gets the index; dimensions merged into it get 0
-  mlir::AffineExpr size;
-  /// Where comparisons of the index change their answer, ascending: between two of them the body has no branches on it
-  /// (index-set splitting). Only shared loops are cut.
-  llvm::SmallVector<int64_t, 2> cuts = {};
-};
-
-/// Members that run as one loop nest.
-struct Stage {
-  explicit Stage(Shape domain) : domain(std::move(domain)), accesses(this->domain.size()) {}
-
-  llvm::SmallVector<mlir::Operation *> members;
-  Shape domain;
-  unsigned resultRank = 0; ///< the dimensions before those reduced over
-  bool isScan = false, isReduction = false;
-  BodyAccesses accesses;
-  llvm::SmallVector<Loop> parallel, reduction; ///< beside the shared loops; those with the lanes last
-  enum { Nowhere, AlongParallel, AlongReduction } lanes = Nowhere;
-  unsigned width = 1;
-};
+using namespace kernel;
 
 struct NestPlan {
   unsigned sharedRank;

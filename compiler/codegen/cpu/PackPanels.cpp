@@ -2,9 +2,10 @@
 
 #include "compiler/codegen/cpu/PackPanels.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 using namespace llvm;
 
@@ -12,7 +13,7 @@ namespace ptc::cpu {
 
 /// Nested loops over k in steps of `group`: body(place in packed k, offset in rhs, how many of the step are there).
 /// Null stands for all.
-static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned group, Value *place, Value *offset,
+static void forEachK(CpuFrame &f, ArrayRef<ReductionLoop> loops, unsigned group, Value *place, Value *offset,
                      function_ref<void(Value *, Value *, Value *)> body) {
   Ir &b = f.b;
   bool isInnermost = loops.size() == 1;
@@ -29,7 +30,7 @@ static void forEachK(KernelFrame &f, ArrayRef<ReductionLoop> loops, unsigned gro
   });
 }
 
-void packPanels(KernelFrame &f, const ContractionPlan &plan, Type *element, Value *firstPanel, Value *lastPanel,
+void packPanels(CpuFrame &f, const ContractionPlan &plan, Type *element, Value *firstPanel, Value *lastPanel,
                 function_ref<Value *(Value *)> addressOf) {
   Ir &b = f.b;
   Value *n = emitSize(f, plan.nSize), *packedK = emitSize(f, plan.packedReductionSize());

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 
 /// Copies panels of rhs to scratch as [panel][k][column], or with groups of k as [panel][k / g][column][g], zeros
 /// beyond n and k. The panels of one k are copied together: they lie on one page of memory. `addressOf`: of a column at
 /// k = 0.
-void packPanels(KernelFrame &frame, const ContractionPlan &plan, llvm::Type *element, llvm::Value *firstPanel,
+void packPanels(CpuFrame &frame, const ContractionPlan &plan, llvm::Type *element, llvm::Value *firstPanel,
                 llvm::Value *lastPanel, llvm::function_ref<llvm::Value *(llvm::Value *)> addressOf);
 
 } // namespace ptc::cpu

@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/PieceContraction.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Loops.h"
 #include "dialects/loop/Tuning.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -78,7 +78,7 @@ struct BlockOfRows {
 
 class PieceEmitter {
 public:
-  PieceEmitter(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task, const PieceOperands &operands,
+  PieceEmitter(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task, const PieceOperands &operands,
                const PieceResults &results)
       : frame(frame), b(frame.b), plan(plan), pieces(*plan.pieces), task(task), operands(operands), results(results),
         lhs(address(frame.scratch, kNoteBytes)), joined(joinedPanel(frame, pieces)),
@@ -108,7 +108,7 @@ private:
   }
   Value *blocksOfPair() { return b.CreateUDiv(b.CreateAdd(rows, b.getInt64(blockRows - 1)), b.getInt64(blockRows)); }
 
-  KernelFrame &frame;
+  CpuFrame &frame;
   Ir &b;
   const ContractionPlan &plan;
   const PiecePlan &pieces;
@@ -122,7 +122,7 @@ private:
 
 } // namespace
 
-Value *joinedPanel(KernelFrame &frame, const PiecePlan &plan) {
+Value *joinedPanel(CpuFrame &frame, const PiecePlan &plan) {
   return emitAddress(frame.b, frame.b.getInt8Ty(), frame.scratch, frame.b.getInt64(kNoteBytes + plan.lhsBytes));
 }
 
@@ -237,7 +237,7 @@ void PieceEmitter::emit() {
   emitIf(b, b.CreateNot(areLarge), [&] { multiplyPieces(); });
 }
 
-void emitPieceProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+void emitPieceProducts(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task,
                        const PieceOperands &operands, const PieceResults &results) {
   PieceEmitter(frame, plan, task, operands, results).emit();
 }

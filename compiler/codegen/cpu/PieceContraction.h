@@ -30,9 +30,9 @@ struct PieceResults {
 };
 
 /// The panel that PieceResults::multiplyInF32 reads.
-llvm::Value *joinedPanel(KernelFrame &frame, const PiecePlan &plan);
+llvm::Value *joinedPanel(CpuFrame &frame, const PiecePlan &plan);
 
-void emitPieceProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+void emitPieceProducts(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task,
                        const PieceOperands &operands, const PieceResults &results);
 
 } // namespace ptc::cpu

@@ -7,13 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Accumulator.h"
-#include "compiler/codegen/cpu/BodyEmitter.h"
-#include "compiler/codegen/cpu/BodyOps.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/Accumulator.h"
+#include "compiler/codegen/kernel/BodyEmitter.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -52,7 +53,7 @@ struct Range {
 
 class ScatterEmitter {
 public:
-  ScatterEmitter(KernelFrame &frame, const ScatterPlan &plan) : f(frame), b(frame.b), plan(plan), op(plan.op) {}
+  ScatterEmitter(CpuFrame &frame, const ScatterPlan &plan) : f(frame), b(frame.b), plan(plan), op(plan.op) {}
   void emitTask(Value *task);
 
 private:
@@ -61,7 +62,7 @@ private:
   void emitUpdate(ArrayRef<Lanes> indices, unsigned width, Value *mask);
   void forRange(Range range, bool isLast, SmallVector<Lanes> &indices, function_ref<void(unsigned, Value *)> body);
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const ScatterPlan &plan;
   loop::ScatterOp op;
@@ -200,7 +201,7 @@ KernelPlan planScatter(loop::KernelOp kernel, RegisterFile registers) {
   auto op = cast<loop::ScatterOp>(kernel.getBody().front().front());
   bool isInPlace = !kernel.getInPlace().empty() && kernel.getInPlace().front() >= 0;
   ScatterPlan plan = makePlan(op, isInPlace, registers.bytes);
-  return {plan.tasks(), getAffineConstantExpr(0, kernel.getContext()), [=](KernelFrame &frame) {
+  return {plan.tasks(), getAffineConstantExpr(0, kernel.getContext()), [=](CpuFrame &frame) {
             loop::ScatterOp scatter = plan.op;
             frame.alias[scatter.getInit()] = frame.alias[scatter.getResult()];
             ScatterEmitter emitter(frame, plan);

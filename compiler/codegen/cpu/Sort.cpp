@@ -7,12 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/BodyOps.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/ScalarType.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 
 using namespace llvm;
 
@@ -22,7 +23,7 @@ namespace {
 
 class SortEmitter {
 public:
-  SortEmitter(KernelFrame &frame, loop::SortOp op) : f(frame), b(frame.b), op(op) {
+  SortEmitter(CpuFrame &frame, loop::SortOp op) : f(frame), b(frame.b), op(op) {
     key = memoryType(b.getContext(), op.getX().getType());
     isUnsigned = cast<mlir::RankedTensorType>(op.getX().getType()).getElementType().isUnsignedInteger() ||
                  loop::getScalarType(op.getX()).isInteger(1);
@@ -44,7 +45,7 @@ private:
     return emitAddress(b, type, base, b.CreateAdd(b.CreateMul(buffer, n), i));
   }
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   loop::SortOp op;
   Type *key;
@@ -184,7 +185,7 @@ KernelPlan planSort(loop::KernelOp kernel) {
       rows = rows * size;
   int64_t keyBytes = divideCeil(loop::getScalarType(op.getX()).getIntOrFloatBitWidth(), 8);
   mlir::AffineExpr scratch = SortEmitter::bytesOfPlaces(op) + sizes[op.getDim()] * (2 * keyBytes);
-  return {rows, scratch, [op](KernelFrame &frame) { SortEmitter(frame, op).emit(); }};
+  return {rows, scratch, [op](CpuFrame &frame) { SortEmitter(frame, op).emit(); }};
 }
 
 } // namespace ptc::cpu

@@ -2,10 +2,10 @@
 
 #include "compiler/codegen/cpu/SplitContraction.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/Loops.h"
 #include "dialects/loop/Tuning.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -86,7 +86,7 @@ namespace {
 
 class SplitEmitter {
 public:
-  SplitEmitter(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task, const SplitOperands &operands)
+  SplitEmitter(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task, const SplitOperands &operands)
       : b(frame.b), plan(plan), split(*plan.split), task(task), operands(operands), lhs(frame.scratch),
         rhs(address(lhs, split.lhsBytes)), products(address(rhs, split.rhsBytes)),
         rows(b.CreateSub(task.lastRow, task.firstRow)), kept(frame.kept) {}
@@ -171,7 +171,7 @@ void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
   });
 }
 
-void emitSplitProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+void emitSplitProducts(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task,
                        const SplitOperands &operands, function_ref<void(Value *, Value *)> finish) {
   SplitEmitter(frame, plan, task, operands).emit(finish);
 }

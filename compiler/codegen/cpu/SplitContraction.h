@@ -16,7 +16,7 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
 
 /// Multiplies the rows of a task with its panels. finish(panel, products): `products` points to rows of 32 floats,
 /// from the task's first row on. They are not finite where an operand is not, whatever f32 products are then.
-void emitSplitProducts(KernelFrame &frame, const ContractionPlan &plan, const SplitTask &task,
+void emitSplitProducts(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task,
                        const SplitOperands &operands,
                        llvm::function_ref<void(llvm::Value *panel, llvm::Value *products)> finish);
 

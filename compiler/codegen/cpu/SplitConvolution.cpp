@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/SplitConvolution.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Loops.h"
 #include "dialects/loop/Tuning.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -119,7 +119,7 @@ namespace {
 
 class SplitConvolutionEmitter {
 public:
-  SplitConvolutionEmitter(KernelFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
+  SplitConvolutionEmitter(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, Value *x, Value *w)
       : b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept), lhs(frame.scratch),
         rhs(address(lhs, number(split.lhsBytes))), products(address(rhs, number(split.rhsBytes))),
@@ -292,7 +292,7 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
   });
 }
 
-void emitSplitConvolution(KernelFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
+void emitSplitConvolution(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, Value *x, Value *w,
                           function_ref<void(Value *, Value *)> finish) {
   SplitConvolutionEmitter(frame, plan, split, task, x, w).emit(finish);

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 
@@ -45,7 +45,7 @@ struct SplitConvolutionTask : ConvolutionTask {
 
 /// finish(panel, products): output pixel (row, column) of the task is row row * pitch + column of `products`, 32 floats
 /// each. They are not finite where an operand is not, whatever f32 products are then.
-void emitSplitConvolution(KernelFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
+void emitSplitConvolution(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, llvm::Value *x, llvm::Value *w,
                           llvm::function_ref<void(llvm::Value *panel, llvm::Value *products)> finish);
 

@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/SplitRows.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 using namespace llvm;
 using namespace ptc::cpu::matrixunit;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 namespace ptc::cpu {
 

@@ -2,10 +2,11 @@
 
 #include "compiler/codegen/cpu/SquareNest.h"
 
-#include "compiler/codegen/cpu/BodyEmitter.h"
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/BodyEmitter.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 using namespace llvm;
 
@@ -15,7 +16,7 @@ namespace {
 
 class SquareEmitter {
 public:
-  SquareEmitter(KernelFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims)
+  SquareEmitter(CpuFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims)
       : f(frame), b(frame.b), plan(plan), stage(plan.stages.front()), dims(dims), width(plan.width),
         store(plan.shared[plan.shared.size() - 2]), read(plan.shared.back()) {
     BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
@@ -52,7 +53,7 @@ private:
     }
   };
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const NestPlan &plan;
   const Stage &stage;
@@ -121,7 +122,7 @@ void SquareEmitter::storeColumns(Value *first, Value *mask, const VectorStep &st
   }
 }
 
-void emitSquares(KernelFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims, Value *begin, Value *end) {
+void emitSquares(CpuFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims, Value *begin, Value *end) {
   SquareEmitter(frame, plan, dims).emit(begin, end);
 }
 

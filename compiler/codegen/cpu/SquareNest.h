@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Lanes.h"
 #include "compiler/codegen/cpu/NestPlan.h"
+#include "compiler/codegen/kernel/Lanes.h"
 
 namespace ptc::cpu {
 
-struct KernelFrame;
+struct CpuFrame;
 
 /// Emits the two innermost shared loops of a plan of squares (NestPlan::squares), the outer one from `begin` up to `end`.
 /// `dims`: the indices of the loops around them.
-void emitSquares(KernelFrame &frame, const NestPlan &plan, llvm::ArrayRef<Lanes> dims, llvm::Value *begin,
+void emitSquares(CpuFrame &frame, const NestPlan &plan, llvm::ArrayRef<Lanes> dims, llvm::Value *begin,
                  llvm::Value *end);
 
 } // namespace ptc::cpu

@@ -2,11 +2,12 @@
 
 #include "compiler/codegen/cpu/StageEmitter.h"
 
-#include "compiler/codegen/cpu/Accumulator.h"
-#include "compiler/codegen/cpu/BodyOps.h"
-#include "compiler/codegen/cpu/Loops.h"
-#include "compiler/codegen/cpu/Stages.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/Accumulator.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/Stages.h"
 
 using namespace llvm;
 
@@ -24,7 +25,7 @@ struct Reduced {
 
 class StageEmitter {
 public:
-  StageEmitter(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
+  StageEmitter(CpuFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
                bool streaming, DenseMap<mlir::Value, Lanes> &registers)
       : f(frame), b(frame.b), stage(stage), dims(dims), width(width), mask(mask), streaming(streaming),
         registers(registers) {
@@ -63,7 +64,7 @@ private:
   Running runningOf(const Reduced &reduced, const LaneBuilder &lanes, const Lanes &value);
   Carried combine(ArrayRef<Value *> x, ArrayRef<Value *> y);
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const Stage &stage;
   SmallVector<Lanes> dims;
@@ -325,7 +326,7 @@ void StageEmitter::emitScan() {
   });
 }
 
-void emitStage(KernelFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
+void emitStage(CpuFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask,
                bool streaming, DenseMap<mlir::Value, Lanes> &registers) {
   StageEmitter(frame, stage, dims, width, mask, streaming, registers).emit();
 }

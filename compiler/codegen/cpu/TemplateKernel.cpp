@@ -16,7 +16,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, RegisterFile reg
   if (!plan)
     return plan.takeError();
   return TemplateKernel{plan->tasks, plan->scratchBytes,
-                        [op, plan = *plan](KernelFrame &frame) { emitContraction(frame, op, plan); },
+                        [op, plan = *plan](CpuFrame &frame) { emitContraction(frame, op, plan); },
                         plan->pieces ? "matrix unit, weights in pieces" : plan->split ? "matrix unit" : ""};
 }
 
@@ -25,13 +25,13 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, RegisterFile 
   if (op.getWinograd() > 0) {
     WinogradPlan plan = planWinograd(op, registers);
     return TemplateKernel{constant(plan.tasks()), constant(plan.scratchBytes()),
-                          [op, plan](KernelFrame &frame) { emitWinograd(frame, op, plan); },
+                          [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); },
                           llvm::formatv("winograd F({0}x{0}, 3x3)", op.getWinograd())};
   }
   ConvolutionPlan plan = planConvolution(op, registers);
   auto split = registers.matrixUnit ? planSplit(plan, op) : std::nullopt;
   return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
-                        [op, plan, split](KernelFrame &frame) {
+                        [op, plan, split](CpuFrame &frame) {
                           plan.isNarrow ? emitNarrowConvolution(frame, op, plan)
                           : plan.isDot     ? emitDotConvolution(frame, op, plan)
                                            : emitConvolution(frame, op, plan, split);
@@ -44,7 +44,7 @@ static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, RegisterFile re
   if (!plan)
     return plan.takeError();
   return TemplateKernel{plan->tasks, mlir::getAffineConstantExpr(plan->scratchSize, op.getContext()),
-                        [op, plan = *plan](KernelFrame &frame) { emitAttention(frame, op, plan); }};
+                        [op, plan = *plan](CpuFrame &frame) { emitAttention(frame, op, plan); }};
 }
 
 llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, RegisterFile registers) {

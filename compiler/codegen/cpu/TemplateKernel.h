@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 
 #include <functional>
 
@@ -12,7 +12,7 @@ namespace ptc::cpu {
 struct TemplateKernel {
   mlir::AffineExpr tasks;
   mlir::AffineExpr scratchBytes;
-  std::function<void(KernelFrame &)> emit;
+  std::function<void(CpuFrame &)> emit;
   std::string algorithm; ///< where there are several: which, in the words of `ptc explain`
 };
 

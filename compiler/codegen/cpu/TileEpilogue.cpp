@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/TileEpilogue.h"
 
-#include "compiler/codegen/cpu/BodyEmitter.h"
-#include "compiler/codegen/cpu/IndexExpr.h"
-#include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/kernel/BodyEmitter.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -12,22 +12,7 @@ using namespace llvm;
 
 namespace ptc::cpu {
 
-Value *emitSize(KernelFrame &frame, mlir::AffineExpr size) { return emitIndexExpr(frame.b, size, {}, frame.symbols); }
-
-SmallVector<Value *> delinearize(KernelFrame &frame, Value *place, ShapeRef sizes) {
-  Ir &b = frame.b;
-  SmallVector<Value *> indices(sizes.size());
-  for (unsigned i = sizes.size(); i-- > 1;) {
-    Value *size = emitSize(frame, sizes[i]);
-    indices[i] = b.CreateURem(place, size);
-    place = b.CreateUDiv(place, size);
-  }
-  if (!sizes.empty())
-    indices[0] = place;
-  return indices;
-}
-
-TileEpilogue::TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
+TileEpilogue::TileEpilogue(CpuFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
     : frame(frame), op(op), domain(getShape(op->getResult(0))), width(width), accesses(domain.size()) {
   addReads(accesses, op->getRegion(0), rowMajorStrides);
   for (mlir::Value result : op->getResults())
@@ -62,7 +47,7 @@ void TileEpilogue::addIndices(SmallVectorImpl<Value *> &indices, Value *place, c
 }
 
 /// The indices of `width` neighbouring places of a row.
-static SmallVector<Lanes> rowIndices(KernelFrame &frame, const LaneBuilder &lanes, Value *column, ShapeRef sizes) {
+static SmallVector<Lanes> rowIndices(CpuFrame &frame, const LaneBuilder &lanes, Value *column, ShapeRef sizes) {
   SmallVector<Lanes> indices(sizes.size());
   Lanes place = lanes.consecutive(column);
   for (unsigned i = sizes.size(); i-- > 1;) {

@@ -1,9 +1,9 @@
 //===- TileEpilogue.h - from accumulators to results ----------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Accesses.h"
-#include "compiler/codegen/cpu/KernelFrame.h"
+#include "compiler/codegen/cpu/CpuFrame.h"
 #include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Accesses.h"
 #include "dialects/core/SymbolicShape.h"
 
 namespace mlir {
@@ -25,7 +25,7 @@ struct MergedDims {
 /// `rowRank` dimensions, flattened, along which the lanes of a vector lie.
 class TileEpilogue {
 public:
-  TileEpilogue(KernelFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width);
+  TileEpilogue(CpuFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width);
 
   /// `count` dimensions of the domain from `first` on. Those that all accesses walk as one are not told apart, which
   /// would take divisions.
@@ -52,18 +52,12 @@ public:
 private:
   bool isFar(const Access &access) const;
 
-  KernelFrame &frame;
+  CpuFrame &frame;
   mlir::Operation *op;
   Shape domain;
   unsigned width;
   BodyAccesses accesses;
   MergedDims row;
 };
-
-/// The indices of a row-major place in a box of these sizes.
-llvm::SmallVector<llvm::Value *> delinearize(KernelFrame &frame, llvm::Value *place, ShapeRef sizes);
-
-/// The value of a size in this call.
-llvm::Value *emitSize(KernelFrame &frame, mlir::AffineExpr size);
 
 } // namespace ptc::cpu

@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/WinogradConvolution.h"
 
-#include "compiler/codegen/cpu/Loops.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/kernel/Loops.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -20,7 +20,7 @@ struct OutputTile {
 
 class WinogradEmitter {
 public:
-  WinogradEmitter(KernelFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan)
+  WinogradEmitter(CpuFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan)
       : f(frame), b(frame.b), plan(plan), winograd(*plan.winograd), epilogue(frame, op, 1, plan.lanes),
         element(b.getFloatTy()), vector(FixedVectorType::get(element, plan.lanes)), x(f.pointers.lookup(op.getX())),
         w(f.pointers.lookup(op.getW())), transformed(f.scratch),
@@ -73,7 +73,7 @@ private:
     return emitAddress(b, element, products, b.CreateAdd(at, number(vector * plan.lanes)));
   }
 
-  KernelFrame &f;
+  CpuFrame &f;
   Ir &b;
   const WinogradPlan &plan;
   const Winograd &winograd;
@@ -479,7 +479,7 @@ void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *input
     }
 }
 
-void emitWinograd(KernelFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan) {
+void emitWinograd(CpuFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan) {
   WinogradEmitter(frame, op, plan).emit();
 }
 

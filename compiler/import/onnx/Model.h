@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/import/ExportedProgram.h"
-#include "compiler/weights/WeightStore.h"
 #include "compiler/import/onnx/Proto.h"
+#include "compiler/weights/WeightStore.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"

@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/pack/ChainKernels.h"
 
-#include "dialects/loop/LoopBuilder.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
+#include "dialects/loop/LoopBuilder.h"
 #include "dialects/loop/Tuning.h"
 
 #include "mlir/IR/BuiltinOps.h"

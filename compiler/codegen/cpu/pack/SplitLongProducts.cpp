@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 
-#include "dialects/loop/LoopBuilder.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/cpu/pack/WeightPieces.h"
+#include "dialects/loop/LoopBuilder.h"
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/MathExtras.h"

@@ -8,7 +8,7 @@ namespace mlir {
 class Operation;
 }
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 using Ir = llvm::IRBuilder<>;
 
@@ -46,4 +46,4 @@ llvm::Value *emitShiftRightUnsigned(Ir &b, llvm::Value *x, llvm::Value *y);
 /// Wraps around; negative exponents give 0 but for x = 1 and -1.
 llvm::Value *emitIntegerPower(Ir &b, llvm::Value *x, llvm::Value *y);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,12 +1,12 @@
 //===- Loops.cpp ----------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Loops.h"
+#include "compiler/codegen/kernel/Loops.h"
 
-#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Emit.h"
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 Carried forEach(Ir &b, Value *begin, Value *end, int64_t step, ArrayRef<Value *> carried,
                 function_ref<Carried(Value *, ArrayRef<Value *>)> body) {
@@ -52,4 +52,4 @@ Carried emitVectorLoop(Ir &b, Value *begin, Value *end, unsigned width, bool has
   });
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,16 +1,15 @@
 //===- KernelFrame.h - what a kernel function has at hand -----------------===//
 #pragma once
 
+#include "compiler/codegen/kernel/Emit.h"
+
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/ConstantRange.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Metadata.h"
 
-namespace ptc::cpu {
-
-using Ir = llvm::IRBuilder<>;
+namespace ptc::kernel {
 
 /// Element (i0, i1, ...) lies at offset + sum of strides[d] * i_d.
 struct TensorLayout {
@@ -18,8 +17,8 @@ struct TensorLayout {
   llvm::Value *offset = nullptr;
 };
 
-/// The function under construction for one loop.kernel, by the kernel ABI
-/// (runtime/Program.h): what its arguments stand for.
+/// The function under construction for one loop.kernel: what the values of the kernel and the module's symbols are in it.
+/// Devices add what their kernels have besides.
 struct KernelFrame {
   explicit KernelFrame(Ir &b) : b(b) {}
 
@@ -28,14 +27,8 @@ struct KernelFrame {
   llvm::DenseMap<mlir::Value, llvm::Value *> pointers;
   /// Value (i64) of each symbol of the module.
   llvm::SmallVector<llvm::Value *> symbols;
-  /// 64-byte aligned bytes of this thread.
-  llvm::Value *scratch = nullptr;
-  /// Where a kernel notes (i64, 0: nothing) what its scratch holds, for the step's calls that follow on this thread.
-  llvm::Value *kept = nullptr;
   /// Where a failed index check is noted.
   llvm::Value *fault = nullptr;
-  /// The tasks to run: begin <= task < end.
-  llvm::Value *begin = nullptr, *end = nullptr;
   /// What loads and stores of each tensor carry, to tell buffers apart.
   llvm::DenseMap<mlir::Value, llvm::AAMDNodes> alias;
   /// Tensors that are not laid out row-major: those in scratch.
@@ -46,4 +39,4 @@ struct KernelFrame {
   llvm::DenseMap<mlir::Operation *, int32_t> faultCodes;
 };
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,10 +1,10 @@
 //===- BodyEmitter.cpp ----------------------------------------------------===//
 
-#include "compiler/codegen/cpu/BodyEmitter.h"
+#include "compiler/codegen/kernel/BodyEmitter.h"
 
-#include "compiler/codegen/cpu/BodyOps.h"
-#include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/Emit.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 #include "dialects/core/Polynomial.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/StridedAccess.h"
@@ -12,7 +12,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 Type *valueType(LLVMContext &context, mlir::Type type) {
   if (type.isInteger(1))
@@ -280,4 +280,4 @@ void BodyEmitter::emitOp(mlir::Operation &op) {
     values[result] = {value};
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,8 +1,8 @@
 //===- Accumulator.cpp ----------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Accumulator.h"
+#include "compiler/codegen/kernel/Accumulator.h"
 
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/kernel/VectorMath.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 Combiner::Combiner(StringRef name, Type *scalar) : type(scalar) {
   kind = StringSwitch<Kind>(name)
@@ -125,4 +125,4 @@ Running Combiner::acrossLanes(Ir &b, Running x) const {
   return {first(x.value), first(x.place)};
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -9,7 +9,7 @@
 
 #include "llvm/IR/IRBuilder.h"
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 using Ir = llvm::IRBuilder<>;
 
@@ -45,4 +45,4 @@ llvm::Value *emitAcos(Ir &b, llvm::Value *x);
 llvm::Value *emitAtan(Ir &b, llvm::Value *x);
 llvm::Value *emitAtan2(Ir &b, llvm::Value *y, llvm::Value *x);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

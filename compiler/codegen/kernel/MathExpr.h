@@ -12,7 +12,7 @@
 
 #include <limits>
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 using Ir = llvm::IRBuilder<>;
 
@@ -162,4 +162,4 @@ Real exp2Approximate(Real x);  ///< |x| < 1000
 Real log2Approximate(Real x);  ///< normal x > 0
 Real atanApproximate(Real x);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

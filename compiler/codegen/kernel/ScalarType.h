@@ -4,7 +4,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/IR/DerivedTypes.h"
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 /// What memory holds for an element type: i1 is a byte, ui8 an i8.
 llvm::Type *memoryType(llvm::LLVMContext &context, mlir::Type tensorOrElement);
@@ -13,4 +13,4 @@ llvm::Type *memoryType(llvm::LLVMContext &context, mlir::Type tensorOrElement);
 /// else the type itself.
 llvm::Type *accumulatorType(llvm::Type *element);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

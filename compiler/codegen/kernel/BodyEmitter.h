@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/KernelFrame.h"
-#include "compiler/codegen/cpu/Lanes.h"
+#include "compiler/codegen/kernel/KernelFrame.h"
+#include "compiler/codegen/kernel/Lanes.h"
 
 #include "mlir/IR/Region.h"
 
@@ -17,7 +17,7 @@ class IndexOp;
 class CheckedIndexOp;
 } // namespace ptc::loop
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 class BodyEmitter {
 public:
@@ -67,4 +67,4 @@ llvm::SmallVector<llvm::Value *, 2> emitScalarOp(Ir &b, mlir::Operation &op, llv
 /// The constant of an arith.constant.
 llvm::Constant *emitConstant(llvm::LLVMContext &context, mlir::Attribute value);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

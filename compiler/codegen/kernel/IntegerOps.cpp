@@ -1,8 +1,8 @@
 //===- IntegerOps.cpp - conversions and integer operations without traps --===//
 
-#include "compiler/codegen/cpu/BodyOps.h"
+#include "compiler/codegen/kernel/BodyOps.h"
 
-#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Emit.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 //===----------------------------------------------------------------------===//
 // Conversions
@@ -146,4 +146,4 @@ Value *emitIntegerPower(Ir &b, Value *x, Value *y) {
   return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, power);
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,13 +1,13 @@
 //===- VectorMathTrig.cpp - trigonometric functions and their inverses ----===//
 
-#include "compiler/codegen/cpu/MathExpr.h"
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/kernel/MathExpr.h"
+#include "compiler/codegen/kernel/VectorMath.h"
 
 #include <cmath>
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 namespace {
 
@@ -124,4 +124,4 @@ Value *emitAtan2(Ir &b, Value *ordinate, Value *abscissa) {
   return select(isNan(x) | isNan(y), kNan, withSignOf(toFloat(angle), y)).v;
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,6 +1,6 @@
 //===- Accesses.cpp -------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Accesses.h"
+#include "compiler/codegen/kernel/Accesses.h"
 
 #include "dialects/loop/Loop.h"
 
@@ -8,7 +8,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 namespace {
 
@@ -176,4 +176,4 @@ void addStore(BodyAccesses &result, mlir::Value tensor, TensorStrides stridesOf)
   add(result, tensor, /*isStore=*/true, place, SmallBitVector(result.pinned.size()));
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -12,7 +12,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Metadata.h"
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 using Ir = llvm::IRBuilder<>;
 
@@ -73,4 +73,4 @@ private:
   Lanes loadLanes(const Memory &memory, const Lanes &place, llvm::Value *active, llvm::Value *otherwise) const;
 };
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

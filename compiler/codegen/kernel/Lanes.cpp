@@ -1,8 +1,8 @@
 //===- Lanes.cpp ----------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Lanes.h"
+#include "compiler/codegen/kernel/Lanes.h"
 
-#include "compiler/codegen/cpu/IndexExpr.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/IR/Intrinsics.h"
@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 std::optional<int64_t> Lanes::constantStride() const {
   if (isVector())
@@ -268,4 +268,4 @@ void LaneBuilder::store(const Memory &memory, const Lanes &place, const Lanes &v
   annotate(b.CreateMaskedScatter(lanes, addresses, align, mask), memory);
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

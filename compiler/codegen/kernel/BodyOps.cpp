@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/BodyEmitter.h"
-#include "compiler/codegen/cpu/BodyOps.h"
-#include "compiler/codegen/cpu/MathExpr.h"
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/kernel/BodyEmitter.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/MathExpr.h"
+#include "compiler/codegen/kernel/VectorMath.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
@@ -19,7 +19,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 namespace {
 
@@ -281,4 +281,4 @@ Constant *emitConstant(LLVMContext &context, mlir::Attribute value) {
   return ConstantInt::get(type, integer.getValue().sextOrTrunc(type->getIntegerBitWidth()));
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

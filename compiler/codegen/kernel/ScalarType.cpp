@@ -1,12 +1,12 @@
 //===- ScalarType.cpp -----------------------------------------------------===//
 
-#include "compiler/codegen/cpu/ScalarType.h"
+#include "compiler/codegen/kernel/ScalarType.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 Type *memoryType(LLVMContext &context, mlir::Type type) {
   if (auto tensor = dyn_cast<mlir::RankedTensorType>(type))
@@ -28,4 +28,4 @@ Type *accumulatorType(Type *element) {
   return element->isHalfTy() || element->isBFloatTy() ? Type::getFloatTy(element->getContext()) : element;
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

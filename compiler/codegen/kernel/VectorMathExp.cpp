@@ -1,13 +1,13 @@
 //===- VectorMathExp.cpp - exp and what is made of it ---------------------===//
 
-#include "compiler/codegen/cpu/MathExpr.h"
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/kernel/MathExpr.h"
+#include "compiler/codegen/kernel/VectorMath.h"
 
 #include <cmath>
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 // ln 2 in two parts; products of the first with |n| < 2^9 are exact.
 constexpr double kLn2High = 0x1.62e400p-1, kLn2Low = 0x1.7f7d1cp-20;
@@ -150,4 +150,4 @@ Value *emitErfc(Ir &b, Value *value) {
   return toFloat(select(toDouble(x) < 0.0, 2.0 - positive, positive)).v;
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

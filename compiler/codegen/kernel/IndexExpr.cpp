@@ -1,10 +1,10 @@
 //===- IndexExpr.cpp ------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/IndexExpr.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 /// floor(x / y) for y > 0: sdiv rounds toward zero, so negative remainders step down.
 static Value *emitFloorDiv(IRBuilder<> &b, Value *x, Value *y) {
@@ -40,4 +40,19 @@ Value *emitIndexExpr(IRBuilder<> &b, mlir::AffineExpr expr, ArrayRef<Value *> di
   }
 }
 
-} // namespace ptc::cpu
+Value *emitSize(KernelFrame &frame, mlir::AffineExpr size) { return emitIndexExpr(frame.b, size, {}, frame.symbols); }
+
+SmallVector<Value *> delinearize(KernelFrame &frame, Value *place, ShapeRef sizes) {
+  Ir &b = frame.b;
+  SmallVector<Value *> indices(sizes.size());
+  for (unsigned i = sizes.size(); i-- > 1;) {
+    Value *size = emitSize(frame, sizes[i]);
+    indices[i] = b.CreateURem(place, size);
+    place = b.CreateUDiv(place, size);
+  }
+  if (!sizes.empty())
+    indices[0] = place;
+  return indices;
+}
+
+} // namespace ptc::kernel

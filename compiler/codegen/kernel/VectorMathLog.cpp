@@ -1,13 +1,13 @@
 //===- VectorMathLog.cpp - logarithms, powers, roots ----------------------===//
 
-#include "compiler/codegen/cpu/MathExpr.h"
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/kernel/MathExpr.h"
+#include "compiler/codegen/kernel/VectorMath.h"
 
 #include <cmath>
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 namespace {
 
@@ -198,4 +198,4 @@ Value *emitCbrt(Ir &b, Value *value) {
   return select((x == 0.0) | (abs(x) == kInfinity) | isNan(x), x, result).v;
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -5,7 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 using Ir = llvm::IRBuilder<>;
 using Carried = llvm::SmallVector<llvm::Value *>;
@@ -30,4 +30,4 @@ Carried emitVectorLoop(Ir &b, llvm::Value *begin, llvm::Value *end, unsigned wid
                        llvm::ArrayRef<llvm::Value *> carried,
                        llvm::function_ref<Carried(const VectorStep &, llvm::ArrayRef<llvm::Value *>)> body);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -1,8 +1,8 @@
 //===- MathExpr.cpp -------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/MathExpr.h"
+#include "compiler/codegen/kernel/MathExpr.h"
 
-#include "compiler/codegen/cpu/MicroTile.h"
+#include "compiler/codegen/kernel/Emit.h"
 
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
@@ -12,7 +12,7 @@
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 /// Whether the kernel's machine has vector registers of so many bits (KernelEmitter says it).
 static bool hasRegisters(Ir &b, unsigned bits) {
@@ -215,4 +215,4 @@ Real atanApproximate(Real x) {
   return withSignOf(fma(t, series, base), x);
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

@@ -5,7 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/IRBuilder.h"
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 using Ir = llvm::IRBuilder<>;
 
@@ -41,4 +41,4 @@ private:
   llvm::Type *type;
 };
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

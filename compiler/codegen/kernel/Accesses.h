@@ -7,7 +7,7 @@
 #include "mlir/IR/Region.h"
 #include "llvm/ADT/SmallBitVector.h"
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 /// One read or store, by the dimensions of an iteration domain.
 struct Access {
@@ -45,4 +45,4 @@ bool walkAsOne(const BodyAccesses &accesses, ShapeRef domain, unsigned outer, un
 /// Adds the store of a tensor at the domain's first dimensions, in order.
 void addStore(BodyAccesses &result, mlir::Value tensor, TensorStrides stridesOf);
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel

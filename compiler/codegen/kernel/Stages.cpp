@@ -1,12 +1,12 @@
 //===- Stages.cpp ---------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Stages.h"
+#include "compiler/codegen/kernel/Stages.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
-namespace ptc::cpu {
+namespace ptc::kernel {
 
 unsigned scanDim(const Stage &stage) { return cast<loop::ScanOp>(stage.members.front()).getDim(); }
 
@@ -100,4 +100,4 @@ SmallVector<mlir::Value> localTensors(loop::KernelOp kernel, ArrayRef<Stage> sta
   return locals;
 }
 
-} // namespace ptc::cpu
+} // namespace ptc::kernel
