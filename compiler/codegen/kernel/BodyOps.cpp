@@ -40,13 +40,18 @@ template <Intrinsic::ID id> Results unaryIntrinsic(Ir &b, mlir::Operation &, Ope
 template <Intrinsic::ID id> Results binaryIntrinsic(Ir &b, mlir::Operation &, Operands x, Type *) {
   return {b.CreateBinaryIntrinsic(id, x[0], x[1])};
 }
-template <Value *(*function)(Ir &, Value *)> Results unary(Ir &b, mlir::Operation &, Operands x, Type *) {
-  return {function(b, x[0])};
+Results elementary(Ir &b, mlir::Operation &op, Operands x, Type *) {
+  return {emitElementary(b, op.getName().getStringRef(), x)};
 }
 /// `ptc.flush`: of prims.exp with `flush`.
-Results exponential(Ir &b, mlir::Operation &op, Operands x, Type *) {
-  return {op.hasAttr("ptc.flush") ? emitFlushedExp(b, x[0]) : emitExp(b, x[0])};
+Results exponential(Ir &b, mlir::Operation &op, Operands x, Type *to) {
+  return op.hasAttr("ptc.flush") ? Results{emitFlushedExp(b, x[0])} : elementary(b, op, x, to);
 }
+Results power(Ir &b, mlir::Operation &op, Operands x, Type *to) {
+  auto simple = powByConstant({&b, x[0]}, x[1]);
+  return simple ? Results{simple->v} : elementary(b, op, x, to);
+}
+Results rsqrt(Ir &b, mlir::Operation &, Operands x, Type *) { return {(1.0 / sqrt(Real{&b, x[0]})).v}; }
 template <Value *(*function)(Ir &, Value *, Value *)> Results binaryBy(Ir &b, mlir::Operation &, Operands x, Type *) {
   return {function(b, x[0], x[1])};
 }
@@ -138,101 +143,83 @@ Results indexCastUnsigned(Ir &b, mlir::Operation &, Operands x, Type *to) { retu
 
 const StringMap<Emit> &table() {
   using I = Instruction;
-  static const StringMap<Emit> kTable = {
-      {"arith.addf", binary<I::FAdd>},
-      {"arith.subf", binary<I::FSub>},
-      {"arith.mulf", binary<I::FMul>},
-      {"arith.divf", divide},
-      {"arith.remf", binary<I::FRem>},
-      {"arith.negf", negate},
-      {"arith.maximumf", extreme<Intrinsic::maximum, CmpInst::FCMP_OGT>},
-      {"arith.minimumf", extreme<Intrinsic::minimum, CmpInst::FCMP_OLT>},
-      {"arith.maxnumf", binaryIntrinsic<Intrinsic::maxnum>},
-      {"arith.minnumf", binaryIntrinsic<Intrinsic::minnum>},
-      {"arith.cmpf", compareFloats},
-      {"arith.extf", convert<emitFloatCast>},
-      {"arith.truncf", convert<emitFloatCast>},
-      {"arith.sitofp", cast<I::SIToFP>},
-      {"arith.uitofp", cast<I::UIToFP>},
-      {"arith.fptosi", convert<emitFloatToInteger>},
-      {"arith.fptoui", convert<emitFloatToUnsigned>},
+  static const StringMap<Emit> kTable = [] {
+    StringMap<Emit> entries = {
+        {"arith.addf", binary<I::FAdd>},
+        {"arith.subf", binary<I::FSub>},
+        {"arith.mulf", binary<I::FMul>},
+        {"arith.divf", divide},
+        {"arith.remf", binary<I::FRem>},
+        {"arith.negf", negate},
+        {"arith.maximumf", extreme<Intrinsic::maximum, CmpInst::FCMP_OGT>},
+        {"arith.minimumf", extreme<Intrinsic::minimum, CmpInst::FCMP_OLT>},
+        {"arith.maxnumf", binaryIntrinsic<Intrinsic::maxnum>},
+        {"arith.minnumf", binaryIntrinsic<Intrinsic::minnum>},
+        {"arith.cmpf", compareFloats},
+        {"arith.extf", convert<emitFloatCast>},
+        {"arith.truncf", convert<emitFloatCast>},
+        {"arith.sitofp", cast<I::SIToFP>},
+        {"arith.uitofp", cast<I::UIToFP>},
+        {"arith.fptosi", convert<emitFloatToInteger>},
+        {"arith.fptoui", convert<emitFloatToUnsigned>},
 
-      {"arith.addi", binary<I::Add>},
-      {"arith.subi", binary<I::Sub>},
-      {"arith.muli", binary<I::Mul>},
-      {"arith.divsi", binaryBy<emitDivide>},
-      {"arith.divui", binaryBy<emitDivideUnsigned>},
-      {"arith.floordivsi", binaryBy<emitFloorDivide>},
-      {"arith.ceildivsi", binaryBy<emitCeilDivide>},
-      {"arith.remsi", binaryBy<emitRemainder>},
-      {"arith.remui", binaryBy<emitRemainderUnsigned>},
-      {"arith.andi", binary<I::And>},
-      {"arith.ori", binary<I::Or>},
-      {"arith.xori", binary<I::Xor>},
-      {"arith.shli", binaryBy<emitShiftLeft>},
-      {"arith.shrsi", binaryBy<emitShiftRight>},
-      {"arith.shrui", binaryBy<emitShiftRightUnsigned>},
-      {"arith.maxsi", binaryIntrinsic<Intrinsic::smax>},
-      {"arith.minsi", binaryIntrinsic<Intrinsic::smin>},
-      {"arith.maxui", binaryIntrinsic<Intrinsic::umax>},
-      {"arith.minui", binaryIntrinsic<Intrinsic::umin>},
-      {"arith.mului_extended", multiplyExtended<false>},
-      {"arith.mulsi_extended", multiplyExtended<true>},
-      {"arith.cmpi", compareIntegers},
-      {"arith.extsi", cast<I::SExt>},
-      {"arith.extui", cast<I::ZExt>},
-      {"arith.trunci", cast<I::Trunc>},
-      {"arith.select", select},
-      {"arith.bitcast", bitcast},
-      {"arith.index_cast", indexCast},
-      {"arith.index_castui", indexCastUnsigned},
+        {"arith.addi", binary<I::Add>},
+        {"arith.subi", binary<I::Sub>},
+        {"arith.muli", binary<I::Mul>},
+        {"arith.divsi", binaryBy<emitDivide>},
+        {"arith.divui", binaryBy<emitDivideUnsigned>},
+        {"arith.floordivsi", binaryBy<emitFloorDivide>},
+        {"arith.ceildivsi", binaryBy<emitCeilDivide>},
+        {"arith.remsi", binaryBy<emitRemainder>},
+        {"arith.remui", binaryBy<emitRemainderUnsigned>},
+        {"arith.andi", binary<I::And>},
+        {"arith.ori", binary<I::Or>},
+        {"arith.xori", binary<I::Xor>},
+        {"arith.shli", binaryBy<emitShiftLeft>},
+        {"arith.shrsi", binaryBy<emitShiftRight>},
+        {"arith.shrui", binaryBy<emitShiftRightUnsigned>},
+        {"arith.maxsi", binaryIntrinsic<Intrinsic::smax>},
+        {"arith.minsi", binaryIntrinsic<Intrinsic::smin>},
+        {"arith.maxui", binaryIntrinsic<Intrinsic::umax>},
+        {"arith.minui", binaryIntrinsic<Intrinsic::umin>},
+        {"arith.mului_extended", multiplyExtended<false>},
+        {"arith.mulsi_extended", multiplyExtended<true>},
+        {"arith.cmpi", compareIntegers},
+        {"arith.extsi", cast<I::SExt>},
+        {"arith.extui", cast<I::ZExt>},
+        {"arith.trunci", cast<I::Trunc>},
+        {"arith.select", select},
+        {"arith.bitcast", bitcast},
+        {"arith.index_cast", indexCast},
+        {"arith.index_castui", indexCastUnsigned},
 
-      {"loop.special", special},
+        {"loop.special", special},
 
-      {"math.absf", unaryIntrinsic<Intrinsic::fabs>},
-      {"math.absi", absoluteInteger},
-      {"math.ceil", unaryIntrinsic<Intrinsic::ceil>},
-      {"math.floor", unaryIntrinsic<Intrinsic::floor>},
-      {"math.round", unaryIntrinsic<Intrinsic::round>},
-      {"math.roundeven", unaryIntrinsic<Intrinsic::roundeven>},
-      {"math.trunc", unaryIntrinsic<Intrinsic::trunc>},
-      {"math.copysign", binaryIntrinsic<Intrinsic::copysign>},
-      {"math.fma", fma},
-      {"math.sqrt", unaryIntrinsic<Intrinsic::sqrt>},
-      {"math.isnan", isNan},
-      {"math.isinf", againstInfinity<CmpInst::FCMP_OEQ>},
-      {"math.isfinite", againstInfinity<CmpInst::FCMP_ONE>},
-      {"math.ctpop", unaryIntrinsic<Intrinsic::ctpop>},
-      {"math.ctlz", countZeros<Intrinsic::ctlz>},
-      {"math.cttz", countZeros<Intrinsic::cttz>},
-      {"math.ipowi", binaryBy<emitIntegerPower>},
-
-      {"math.exp", exponential},
-      {"math.exp2", unary<emitExp2>},
-      {"math.expm1", unary<emitExpm1>},
-      {"math.log", unary<emitLog>},
-      {"math.log2", unary<emitLog2>},
-      {"math.log10", unary<emitLog10>},
-      {"math.log1p", unary<emitLog1p>},
-      {"math.powf", binaryBy<emitPow>},
-      {"math.cbrt", unary<emitCbrt>},
-      {"math.rsqrt", unary<emitRsqrt>},
-      {"math.sin", unary<emitSin>},
-      {"math.cos", unary<emitCos>},
-      {"math.tan", unary<emitTan>},
-      {"math.asin", unary<emitAsin>},
-      {"math.acos", unary<emitAcos>},
-      {"math.atan", unary<emitAtan>},
-      {"math.atan2", binaryBy<emitAtan2>},
-      {"math.sinh", unary<emitSinh>},
-      {"math.cosh", unary<emitCosh>},
-      {"math.tanh", unary<emitTanh>},
-      {"math.asinh", unary<emitAsinh>},
-      {"math.acosh", unary<emitAcosh>},
-      {"math.atanh", unary<emitAtanh>},
-      {"math.erf", unary<emitErf>},
-      {"math.erfc", unary<emitErfc>},
-  };
+        {"math.absf", unaryIntrinsic<Intrinsic::fabs>},
+        {"math.absi", absoluteInteger},
+        {"math.ceil", unaryIntrinsic<Intrinsic::ceil>},
+        {"math.floor", unaryIntrinsic<Intrinsic::floor>},
+        {"math.round", unaryIntrinsic<Intrinsic::round>},
+        {"math.roundeven", unaryIntrinsic<Intrinsic::roundeven>},
+        {"math.trunc", unaryIntrinsic<Intrinsic::trunc>},
+        {"math.copysign", binaryIntrinsic<Intrinsic::copysign>},
+        {"math.fma", fma},
+        {"math.sqrt", unaryIntrinsic<Intrinsic::sqrt>},
+        {"math.isnan", isNan},
+        {"math.isinf", againstInfinity<CmpInst::FCMP_OEQ>},
+        {"math.isfinite", againstInfinity<CmpInst::FCMP_ONE>},
+        {"math.ctpop", unaryIntrinsic<Intrinsic::ctpop>},
+        {"math.ctlz", countZeros<Intrinsic::ctlz>},
+        {"math.cttz", countZeros<Intrinsic::cttz>},
+        {"math.ipowi", binaryBy<emitIntegerPower>},
+        {"math.exp", exponential},
+        {"math.powf", power},
+        {"math.rsqrt", rsqrt},
+    };
+    for (const Elementary &function : getElementaries())
+      entries.try_emplace(function.operation, elementary);
+    return entries;
+  }();
   return kTable;
 }
 

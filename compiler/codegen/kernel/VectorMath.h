@@ -1,48 +1,63 @@
 //===- VectorMath.h - elementary functions on vectors ---------------------===//
 //
-// Each function emits code for a float or double scalar or vector. Float
-// results are within 2 ulp; double ones call libm for each lane. NaN, infinities
-// and denormals are as in C.
+// Formulas of float, within 2 ulp, for scalars and vectors. Numbers of double go to a function of the device, lane by lane: one
+// table (VectorMath.cpp) has both. NaN, infinities and denormals are as in C.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "llvm/IR/IRBuilder.h"
+#include "compiler/codegen/kernel/MathExpr.h"
+
+#include <optional>
 
 namespace ptc::kernel {
 
-using Ir = llvm::IRBuilder<>;
+/// A function of one or two numbers.
+struct Elementary {
+  llvm::StringLiteral operation; ///< of the math dialect
+  Real (*unary)(Real);           ///< of float; null: it is binary
+  Real (*binary)(Real, Real);
+  llvm::StringLiteral libm;      ///< of double
+};
+llvm::ArrayRef<Elementary> getElementaries();
+
+/// The function that is this operation of the math dialect, of numbers of float or double.
+llvm::Value *emitElementary(Ir &b, llvm::StringRef operation, llvm::ArrayRef<llvm::Value *> x);
+
+/// exp(x), but 0 in place of subnormal floats.
+llvm::Value *emitFlushedExp(Ir &b, llvm::Value *x);
 
 // VectorMathExp.cpp
-llvm::Value *emitExp(Ir &b, llvm::Value *x);
-llvm::Value *emitFlushedExp(Ir &b, llvm::Value *x); ///< f32: 0 in place of subnormal numbers
-llvm::Value *emitExp2(Ir &b, llvm::Value *x);
-llvm::Value *emitExpm1(Ir &b, llvm::Value *x);
-llvm::Value *emitSinh(Ir &b, llvm::Value *x);
-llvm::Value *emitCosh(Ir &b, llvm::Value *x);
-llvm::Value *emitTanh(Ir &b, llvm::Value *x);
-llvm::Value *emitErf(Ir &b, llvm::Value *x);
-llvm::Value *emitErfc(Ir &b, llvm::Value *x);
+Real exp(Real x);
+Real flushedExp(Real x);
+Real exp2(Real x);
+Real expm1(Real x);
+Real sinh(Real x);
+Real cosh(Real x);
+Real tanh(Real x);
+Real erf(Real x);
+Real erfc(Real x);
 
 // VectorMathLog.cpp
-llvm::Value *emitLog(Ir &b, llvm::Value *x);
-llvm::Value *emitLog2(Ir &b, llvm::Value *x);
-llvm::Value *emitLog10(Ir &b, llvm::Value *x);
-llvm::Value *emitLog1p(Ir &b, llvm::Value *x);
-llvm::Value *emitAsinh(Ir &b, llvm::Value *x);
-llvm::Value *emitAcosh(Ir &b, llvm::Value *x);
-llvm::Value *emitAtanh(Ir &b, llvm::Value *x);
-llvm::Value *emitPow(Ir &b, llvm::Value *x, llvm::Value *y);
-llvm::Value *emitCbrt(Ir &b, llvm::Value *x);
-llvm::Value *emitRsqrt(Ir &b, llvm::Value *x);
+Real log(Real x);
+Real log2(Real x);
+Real log10(Real x);
+Real log1p(Real x);
+Real asinh(Real x);
+Real acosh(Real x);
+Real atanh(Real x);
+Real pow(Real x, Real y);
+Real cbrt(Real x);
+/// The powers that PyTorch multiplies out, of float and double.
+std::optional<Real> powByConstant(Real x, llvm::Value *exponent);
 
 // VectorMathTrig.cpp
-llvm::Value *emitSin(Ir &b, llvm::Value *x);
-llvm::Value *emitCos(Ir &b, llvm::Value *x);
-llvm::Value *emitTan(Ir &b, llvm::Value *x);
-llvm::Value *emitAsin(Ir &b, llvm::Value *x);
-llvm::Value *emitAcos(Ir &b, llvm::Value *x);
-llvm::Value *emitAtan(Ir &b, llvm::Value *x);
-llvm::Value *emitAtan2(Ir &b, llvm::Value *y, llvm::Value *x);
+Real sin(Real x);
+Real cos(Real x);
+Real tan(Real x);
+Real asin(Real x);
+Real acos(Real x);
+Real atan(Real x);
+Real atan2(Real y, Real x);
 
 } // namespace ptc::kernel

@@ -1,6 +1,5 @@
 //===- VectorMathExp.cpp - exp and what is made of it ---------------------===//
 
-#include "compiler/codegen/kernel/MathExpr.h"
 #include "compiler/codegen/kernel/VectorMath.h"
 
 #include <cmath>
@@ -33,38 +32,32 @@ static Real zeroBelow(Real x, double least, function_ref<Real(Real)> f) {
   return select(isBelow, 0.0, f(fillsAvx512(x) ? x : select(isBelow, 0.0, x)));
 }
 
-static Value *emitExpFrom(Ir &b, Value *value, double least) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "exp", {value});
+static Real expFrom(Real x, double least) {
   return zeroBelow(x, least, [](Real x) {
     x = select(x > 89.0, 89.0, x); // above, the result is infinity anyway
     Nearest n = nearest(x * M_LOG2E);
     Real r = reduceByLn2(x, n.number);
     return scaleByPower(expNearZero(r), n);
-  }).v;
+  });
 }
 
-Value *emitExp(Ir &b, Value *value) { return emitExpFrom(b, value, -104.0); }
+Real exp(Real x) { return expFrom(x, -104.0); }
 
-Value *emitFlushedExp(Ir &b, Value *value) {
-  return emitExpFrom(b, value, -0x1.5d589ep6); // the last one above ln 2^-126
+Real flushedExp(Real x) {
+  return expFrom(x, -0x1.5d589ep6); // the last one above ln 2^-126
 }
 
-Value *emitExp2(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "exp2", {value});
+Real exp2(Real x) {
   return zeroBelow(x, -151.0, [](Real x) {
     x = select(x > 129.0, 129.0, x);
     Nearest n = nearest(x);
     Real r = (x - n.number) * M_LN2;
     return scaleByPower(expNearZero(r), n);
-  }).v;
+  });
 }
 
 /// 2^n (exp(r) - 1) + (2^n - 1); at half the size, so that 2^n is finite.
-static Real expm1(Real x) {
+Real expm1(Real x) {
   Real original = x;
   x = clamp(x, -30.0, 89.0);
   Nearest n = nearest(x * M_LOG2E);
@@ -74,71 +67,51 @@ static Real expm1(Real x) {
   return select(abs(original) < 0x1p-25, original, result); // keeps -0 and denormals
 }
 
-Value *emitExpm1(Ir &b, Value *value) {
-  Real x{&b, value};
-  return isDouble(x) ? callLibm(b, "expm1", {value}) : expm1(x).v;
-}
-
 /// With u = exp|x| - 1: sinh = (u + u / (u + 1)) / 2. Near the overflow of exp, a quarter of exp(|x| / 2)^2 ... is had
 /// from exp(|x| - ln 2).
-Value *emitSinh(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "sinh", {value});
+Real sinh(Real x) {
   Real a = abs(x);
   Real u = expm1(a);
   Real small = 0.5 * (u + u / (u + 1.0));
   Real large = toFloat(exp2Approximate(clamp(toDouble(a) * M_LOG2E - 1.0, -1000, 1000)));
-  return withSignOf(select(a > 10.0, large, small), x).v;
+  return withSignOf(select(a > 10.0, large, small), x);
 }
 
-Value *emitCosh(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "cosh", {value});
+Real cosh(Real x) {
   Real e = exp2Approximate(clamp(abs(toDouble(x)) * M_LOG2E, -1000, 1000));
-  return toFloat(0.5 * (e + 1.0 / e)).v;
+  return toFloat(0.5 * (e + 1.0 / e));
 }
 
 /// By a table where there is an instruction for it; else Cephes' tanhf below 0.625, above 1 - 2 / (exp(2x) + 1).
-Value *emitTanh(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "tanh", {value});
+Real tanh(Real x) {
   if (fillsAvx512(x))
-    return lookUp(x, {std::tanh, 2, 32, 7}).v;
+    return lookUp(x, {std::tanh, 2, 32, 7});
   Real z = x * x;
   Real small = fma(polynomial(z, {-5.70498872745E-3, 2.06390887954E-2, -5.37397155531E-2, 1.33314422036E-1,
                                   -3.33332819422E-1}) * z, x, x);
   Real a = abs(x);
-  Real e{&b, emitExp(b, clamp(a + a, -1.0, 20.0).v)};
+  Real e = exp(clamp(a + a, -1.0, 20.0));
   Real large = 1.0 - 2.0 / (e + 1.0);
-  return withSignOf(select(a > 0.625, large, small), x).v;
+  return withSignOf(select(a > 0.625, large, small), x);
 }
 
 /// By a table where there is an instruction for it; else after N. Juffa: an odd polynomial up to 0.93, above it 1 -
 /// exp(polynomial).
-Value *emitErf(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "erf", {value});
+Real erf(Real x) {
   if (fillsAvx512(x))
-    return lookUp(x, {std::erf, 4, 16, 6}).v;
+    return lookUp(x, {std::erf, 4, 16, 6});
   Real t = clamp(abs(x), 0.0, 4.0), s = x * x;
   Real large = polynomial(t, {-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1,
                               -6.34846687e-1, -1.28717512e-1});
-  large = 1.0 - Real{&b, emitExp(b, fma(large, t, -t).v)};
+  large = 1.0 - exp(fma(large, t, -t));
   Real small = polynomial(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1,
                               1.28379166e-1});
-  return select(t > 0.927734375, withSignOf(large, x), fma(small, x, x)).v;
+  return select(t > 0.927734375, withSignOf(large, x), fma(small, x, x));
 }
 
 /// exp(-x^2) (1 + 2x) erfc(x) / (1 + 2x) for x >= 0, the middle part a minimax
 /// polynomial in (x - 4) / (x + 4); 2 - erfc(-x) for the others.
-Value *emitErfc(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "erfc", {value});
+Real erfc(Real x) {
   Real a = clamp(abs(toDouble(x)), 0.0, 10.2);
   Real q = (a - 4.0) / (a + 4.0);
   Real scaled = polynomial(q, {0.0000460273211362961053, 0.000248726561376653166, -0.00016594059460061184,
@@ -147,7 +120,7 @@ Value *emitErfc(Ir &b, Value *value) {
                                -0.101039166661176097, 0.0680970775471920441, 0.0153796553046173899,
                                -0.139621117125557169, 1.23299511861115785});
   Real positive = scaled / fma(a, 2.0, a.number(1.0)) * exp2Approximate(a * a * -M_LOG2E);
-  return toFloat(select(toDouble(x) < 0.0, 2.0 - positive, positive)).v;
+  return toFloat(select(toDouble(x) < 0.0, 2.0 - positive, positive));
 }
 
 } // namespace ptc::kernel

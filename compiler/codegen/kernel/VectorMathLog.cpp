@@ -1,6 +1,5 @@
 //===- VectorMathLog.cpp - logarithms, powers, roots ----------------------===//
 
-#include "compiler/codegen/kernel/MathExpr.h"
 #include "compiler/codegen/kernel/VectorMath.h"
 
 #include <cmath>
@@ -45,35 +44,26 @@ static Real withLogEdges(Real x, Real result) {
 // ln 2 in two parts; products of the first with an exponent are exact.
 constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
 
-Value *emitLog(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "log", {value});
+Real log(Real x) {
   LogParts p = splitLog(x);
   Real result = fma(p.exponent, kLn2High, p.f + fma(p.exponent, kLn2Low, p.tail));
-  return withLogEdges(x, result).v;
+  return withLogEdges(x, result);
 }
 
-Value *emitLog2(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "log2", {value});
+Real log2(Real x) {
   LogParts p = splitLog(x);
   // log2 e = 1 + 0.44...: the larger part of the product is exact.
   Real low = fma(p.tail, 0.44269504088896340736, p.f * 0.44269504088896340736) + p.tail;
-  return withLogEdges(x, (low + p.f) + p.exponent).v;
+  return withLogEdges(x, (low + p.f) + p.exponent);
 }
 
-Value *emitLog10(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "log10", {value});
+Real log10(Real x) {
   Real wide = toDouble(x); // in double, float's denormals are normal
-  return withLogEdges(x, toFloat(log2Approximate(wide) * (M_LN2 / M_LN10))).v;
+  return withLogEdges(x, toFloat(log2Approximate(wide) * (M_LN2 / M_LN10)));
 }
 
 /// log(u) + (x - (u - 1)) / u with u = 1 + x rounded (Kahan).
-static Real log1p(Real x) {
+Real log1p(Real x) {
   Real u = x + 1.0;
   Real lost = select(x > 1.0, 1.0 - (u - x), x - (u - 1.0)) / u;
   LogParts p = splitLog(u);
@@ -84,59 +74,39 @@ static Real log1p(Real x) {
   return select(abs(x) < 0x1p-25, x, result);
 }
 
-Value *emitLog1p(Ir &b, Value *value) {
-  Real x{&b, value};
-  return isDouble(x) ? callLibm(b, "log1p", {value}) : log1p(x).v;
-}
-
 /// sign(x) log(|x| + sqrt(x^2 + 1)) in double; the odd series where |x| is small.
-Value *emitAsinh(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "asinh", {value});
+Real asinh(Real x) {
   Real a = abs(toDouble(x)), z = a * a;
   Real large = log2Approximate(a + sqrt(fma(a, a, 1.0))) * M_LN2;
   Real small = a * polynomial(z, {-63. / 2816, 35. / 1152, -5. / 112, 3. / 40, -1. / 6, 1.});
   Real result = withSignOf(toFloat(select(a < 0.0625, small, large)), x);
-  return select((abs(x) == kInfinity) | isNan(x), x, result).v;
+  return select((abs(x) == kInfinity) | isNan(x), x, result);
 }
 
-Value *emitAcosh(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "acosh", {value});
+Real acosh(Real x) {
   // t = x - 1 keeps the digits near 1: acosh x = log(1 + t + sqrt(t (t + 2))).
   Real t = toDouble(x) - 1.0, s = sqrt(t * (t + 2.0)), w = t + s;
   Real large = log2Approximate(w + 1.0) * M_LN2;
   Real small = w * polynomial(w, {-1. / 10, 1. / 9, -1. / 8, 1. / 7, -1. / 6, 1. / 5, -1. / 4, 1. / 3, -1. / 2, 1.});
   Real result = toFloat(select(w < 0.03125, small, large));
-  return select(x == kInfinity, kInfinity, select((x < 1.0) | isNan(x), kNan, result)).v;
+  return select(x == kInfinity, kInfinity, select((x < 1.0) | isNan(x), kNan, result));
 }
 
 /// log((1 + x) / (1 - x)) / 2 in double; the odd series where |x| is small.
-Value *emitAtanh(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "atanh", {value});
+Real atanh(Real x) {
   Real w = toDouble(x), z = w * w;
   Real large = log2Approximate((1.0 + w) / (1.0 - w)) * (M_LN2 / 2);
   Real small = w * polynomial(z, {1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3, 1.});
   Real result = toFloat(select(abs(w) < 0.0625, small, large));
   result = select(abs(x) == 1.0, withSignOf(x.number(kInfinity), x), result);
-  return select((abs(x) > 1.0) | isNan(x), kNan, result).v;
+  return select((abs(x) > 1.0) | isNan(x), kNan, result);
 }
 
 //===----------------------------------------------------------------------===//
 // Powers and roots
 //===----------------------------------------------------------------------===//
 
-Value *emitRsqrt(Ir &b, Value *value) {
-  Real x{&b, value};
-  return (1.0 / sqrt(x)).v;
-}
-
-/// The exponents that PyTorch multiplies out.
-static std::optional<Real> powByConstant(Real x, Value *exponent) {
+std::optional<Real> powByConstant(Real x, Value *exponent) {
   auto *splat = isa<Constant>(exponent) ? cast<Constant>(exponent) : nullptr;
   if (splat && splat->getType()->isVectorTy())
     splat = splat->getSplatValue();
@@ -165,12 +135,7 @@ static std::optional<Real> powByConstant(Real x, Value *exponent) {
 }
 
 /// 2^(y log2|x|) in double; then signs and edges as C99 lists them.
-Value *emitPow(Ir &b, Value *base, Value *exponent) {
-  Real x{&b, base}, y{&b, exponent};
-  if (auto simple = powByConstant(x, exponent))
-    return simple->v;
-  if (isDouble(x))
-    return callLibm(b, "pow", {base, exponent});
+Real pow(Real x, Real y) {
   Real a = abs(toDouble(x)), p = toDouble(y);
   Real log = log2Approximate(a);
   log = select(a == 0.0, -kInfinity, select(a == kInfinity, kInfinity, log));
@@ -184,18 +149,15 @@ Value *emitPow(Ir &b, Value *base, Value *exponent) {
   result =
       select((x < 0.0) & !isInteger & (abs(x) < x.number(kInfinity)) & (abs(y) < y.number(kInfinity)), kNan, result);
   result = select(isNan(x) | isNan(y), kNan, result);
-  return select((y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == kInfinity)), 1.0, result).v;
+  return select((y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == kInfinity)), 1.0, result);
 }
 
 /// A third of the exponent as first guess, then three of Newton's steps in double.
-Value *emitCbrt(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "cbrt", {value});
+Real cbrt(Real x) {
   Real a = abs(toDouble(x));
   Real root = exp2Approximate(log2Approximate(a) * (1.0 / 3));
   Real result = withSignOf(toFloat(root), x);
-  return select((x == 0.0) | (abs(x) == kInfinity) | isNan(x), x, result).v;
+  return select((x == 0.0) | (abs(x) == kInfinity) | isNan(x), x, result);
 }
 
 } // namespace ptc::kernel

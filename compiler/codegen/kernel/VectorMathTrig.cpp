@@ -1,6 +1,5 @@
 //===- VectorMathTrig.cpp - trigonometric functions and their inverses ----===//
 
-#include "compiler/codegen/kernel/MathExpr.h"
 #include "compiler/codegen/kernel/VectorMath.h"
 
 #include <cmath>
@@ -50,19 +49,13 @@ static Real sineOf(Quadrant q, int64_t quarter, Real like) {
   return fromBits(bitsOf(value) ^ ((n & 2) << 30), like);
 }
 
-Value *emitSin(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "sin", {value});
+Real sin(Real x) {
   Real result = unlessRare(isLarge(x), "sin", x, [&] { return sineOf(reduceAngle(x), 0, x); });
-  return select(x == 0.0, x, result).v; // keeps -0
+  return select(x == 0.0, x, result); // keeps -0
 }
 
-Value *emitCos(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "cos", {value});
-  return unlessRare(isLarge(x), "cos", x, [&] { return sineOf(reduceAngle(x), 1, x); }).v;
+Real cos(Real x) {
+  return unlessRare(isLarge(x), "cos", x, [&] { return sineOf(reduceAngle(x), 1, x); });
 }
 
 /// Sine by cosine of the reduced angle, both by their series in double.
@@ -74,54 +67,39 @@ static Real tangentOf(Quadrant q) {
   return toFloat(select(isOdd, -cosine, sine) / select(isOdd, sine, cosine));
 }
 
-Value *emitTan(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "tan", {value});
+Real tan(Real x) {
   Real result = unlessRare(isLarge(x), "tan", x, [&] { return tangentOf(reduceAngleInDouble(x)); });
-  return select(x == 0.0, x, result).v;
+  return select(x == 0.0, x, result);
 }
 
 //===----------------------------------------------------------------------===//
 // Inverses
 //===----------------------------------------------------------------------===//
 
-Value *emitAtan(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "atan", {value});
-  return select(x == 0.0, x, toFloat(atanApproximate(toDouble(x)))).v;
+Real atan(Real x) {
+  return select(x == 0.0, x, toFloat(atanApproximate(toDouble(x))));
 }
 
 /// asin x = atan(x / sqrt((1 - x)(1 + x))), exact enough in double. The sign is put on the float: LLVM 22 turns a half
 /// rounded from a double's copysign into a call of __truncdfhf2, which nobody has.
-Value *emitAsin(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "asin", {value});
+Real asin(Real x) {
   Real w = toDouble(x);
-  return withSignOf(toFloat(atanApproximate(abs(w / sqrt((1.0 - w) * (1.0 + w))))), x).v;
+  return withSignOf(toFloat(atanApproximate(abs(w / sqrt((1.0 - w) * (1.0 + w))))), x);
 }
 
 /// 2 atan(sqrt((1 - x) / (1 + x))): keeps its digits near 1.
-Value *emitAcos(Ir &b, Value *value) {
-  Real x{&b, value};
-  if (isDouble(x))
-    return callLibm(b, "acos", {value});
+Real acos(Real x) {
   Real w = toDouble(x);
-  return toFloat(2.0 * atanApproximate(sqrt((1.0 - w) / (1.0 + w)))).v;
+  return toFloat(2.0 * atanApproximate(sqrt((1.0 - w) / (1.0 + w))));
 }
 
-Value *emitAtan2(Ir &b, Value *ordinate, Value *abscissa) {
-  Real y{&b, ordinate}, x{&b, abscissa};
-  if (isDouble(x))
-    return callLibm(b, "atan2", {ordinate, abscissa});
+Real atan2(Real y, Real x) {
   Real ay = abs(toDouble(y)), ax = abs(toDouble(x));
   // On the diagonal at infinity and at the origin the quotient is no number.
   Real ratio = select(ay == ax, select(ay == 0.0, 0.0, ay.number(1.0)), ay / ax);
   Real angle = atanApproximate(ratio);
   angle = select(bitsOf(toDouble(x)) < 0, M_PI - angle, angle);
-  return select(isNan(x) | isNan(y), kNan, withSignOf(toFloat(angle), y)).v;
+  return select(isNan(x) | isNan(y), kNan, withSignOf(toFloat(angle), y));
 }
 
 } // namespace ptc::kernel
