@@ -30,18 +30,18 @@ static void planScratch(AttentionPlan &plan) {
 /// Each block packs the keys for itself, a tenth of what it does with 96 queries of 64 features: where heads are work
 /// enough for many cores, and L2 is as large as with AVX-512 (1 MiB), blocks are twice as large, and alike. Not of
 /// causal attention, whose blocks multiply half of the keys that they reach for nothing.
-static int64_t chooseQueryBlock(loop::AttentionOp op, const AttentionPlan &plan, RegisterFile registers) {
+static int64_t chooseQueryBlock(loop::AttentionOp op, const AttentionPlan &plan, const Target &target) {
   constexpr int64_t kMost = 96, kAvx512Bytes = 64, kManyTasks = 24;
   auto queries = getConstant(plan.queries), heads = getConstant(product(plan.outer, op.getContext()));
   if (!queries)
     return kMost;
   int64_t block = kMost, fewer = llvm::divideCeil(*queries, 2 * kMost);
-  if (heads && *heads * fewer >= kManyTasks && registers.bytes == kAvx512Bytes && !op.getCausal())
+  if (heads && *heads * fewer >= kManyTasks && target.vectorBytes == kAvx512Bytes && !op.getCausal())
     block = llvm::alignTo(llvm::divideCeil(*queries, fewer), plan.tileRows);
   return std::clamp<int64_t>(block, 1, std::max<int64_t>(*queries, 1));
 }
 
-llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, RegisterFile registers) {
+llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &target) {
   MLIRContext *context = op.getContext();
   AttentionPlan plan;
   Shape domain = getShape(op.getResult(0));
@@ -69,20 +69,20 @@ llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, RegisterFile r
 
   Type element = llvm::cast<RankedTensorType>(op.getQ().getType()).getElementType();
   plan.scoreBytes = element.isF64() ? 8 : 4;
-  plan.width = registers.bytes / plan.scoreBytes;
+  plan.width = target.vectorBytes / plan.scoreBytes;
   plan.panelVectors = 2;
-  plan.tileRows = std::clamp<int64_t>((registers.count - 3) / 2, 1, 12);
+  plan.tileRows = std::clamp<int64_t>((target.vectorRegisters - 3) / 2, 1, 12);
   int64_t valueVectors = llvm::divideCeil(plan.valueFeatureCount, plan.width);
-  plan.valueVectors = std::min<int64_t>(valueVectors, registers.count >= 32 ? 4 : 2);
-  plan.valueRows = std::clamp<int64_t>((registers.count - plan.valueVectors - 1) / plan.valueVectors, 1, 12);
+  plan.valueVectors = std::min<int64_t>(valueVectors, target.vectorRegisters >= 32 ? 4 : 2);
+  plan.valueRows = std::clamp<int64_t>((target.vectorRegisters - plan.valueVectors - 1) / plan.valueVectors, 1, 12);
   plan.valueStride = llvm::alignTo(plan.valueFeatureCount, plan.width);
-  plan.group = registers.groupOf(element);
+  plan.group = groupOf(target, element);
   plan.packedFeatures = llvm::alignTo(plan.featureCount, plan.group);
   bool narrow = element.isBF16() || element.isF16();
   plan.copyQueries = plan.group > 1 ? getConstant(plan.q.strides.back()) != 1 : narrow;
   plan.copyValues = narrow || getConstant(plan.v.strides.back()) != 1;
 
-  plan.queryBlock = chooseQueryBlock(op, plan, registers);
+  plan.queryBlock = chooseQueryBlock(op, plan, target);
   // A block of keys and its scores stay in L2; a short sequence is one block.
   int64_t panelKeys = plan.panelVectors * plan.width; // a block is whole panels
   plan.keyBlock = llvm::alignTo(std::clamp<int64_t>(getConstant(plan.keys).value_or(256), 1, 256), panelKeys);

@@ -36,6 +36,6 @@ struct AttentionPlan {
 };
 
 /// Fails where an operand is not strided or the number of features is dynamic.
-llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, RegisterFile registers);
+llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &target);
 
 } // namespace ptc::cpu

@@ -27,12 +27,11 @@ int64_t ChainPlan::scratchBytes() const { return rows * rowBytes() + kVectorByte
 /// From the first row that a row of the convolution reads to the last one.
 static int64_t spanOf(const ConvolutionPlan &plan) { return (plan.kernel[0] - 1) * plan.dilations[0]; }
 
-Expected<ChainPlan> planChain(const loop::Chain &chain, RegisterFile registers) {
-  registers.matrixUnit = false;
-  Expected<ContractionPlan> product = planContraction(chain.product, registers);
+Expected<ChainPlan> planChain(const loop::Chain &chain, const Target &target) {
+  Expected<ContractionPlan> product = planContraction(chain.product, target, /*onMatrixUnit=*/false);
   if (!product)
     return product.takeError();
-  ChainPlan plan{std::move(*product), planConvolution(chain.convolution, registers), 0, 0};
+  ChainPlan plan{std::move(*product), planConvolution(chain.convolution, target), 0, 0};
   plan.width = *getConstant(plan.convolution.input[2]);
   cutPixelRows(plan.product, plan.width);
   // Bands that L2 holds beside the rest, enough of them for the threads.

@@ -23,7 +23,7 @@ struct ChainPlan {
   int64_t scratchBytes() const;
 };
 
-llvm::Expected<ChainPlan> planChain(const loop::Chain &chain, RegisterFile registers);
+llvm::Expected<ChainPlan> planChain(const loop::Chain &chain, const Target &target);
 
 void emitChain(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan);
 

@@ -190,7 +190,11 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   plan.tasks = plan.batchCount * plan.taskRows * plan.taskColumns;
 }
 
-llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFile registers) {
+unsigned groupOf(const Target &target, Type element) {
+  return target.hasFastBf16Dot() && element.isBF16() ? 2 : 1;
+}
+
+llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Target &target, bool onMatrixUnit) {
   MLIRContext *context = op.getContext();
   ContractionPlan plan;
   Shape domain = getShape(op.getResult(0)), kSizes = *getSizesFromAttr(op.getKSizes());
@@ -206,11 +210,11 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   plan.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   plan.rhsBytes = std::max(1u, llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementTypeBitWidth() / 8);
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
-  plan.width = registers.bytes / accumulatorBytes;
+  plan.width = target.vectorBytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;
   if (op.getRhsPieces())
     plan.rhsBytes = plan.elementBytes; // what f32 products read
-  plan.group = plan.rhsIsPacked ? op.getRhsGroup() : registers.groupOf(element);
+  plan.group = plan.rhsIsPacked ? op.getRhsGroup() : groupOf(target, element);
   plan.panel = plan.rhsIsPacked ? op.getRhsPanel() : 2 * plan.width;
   plan.panels = plan.nSize.ceilDiv(plan.panel);
 
@@ -249,10 +253,10 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
 
   // Two registers hold a step's columns, one the splat; the rest accumulates.
   int64_t vectors = plan.panel / plan.width;
-  int64_t mostRows = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
+  int64_t mostRows = std::max<int64_t>(1, (target.vectorRegisters - vectors - 1) / vectors);
   constexpr int64_t kMostRows = 13;
   auto rowStride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
-  int64_t inCache = mostRowsInCache(rowStride && *rowStride ? *rowStride * plan.elementBytes : 1, registers.l1Ways);
+  int64_t inCache = mostRowsInCache(rowStride && *rowStride ? *rowStride * plan.elementBytes : 1, target.l1Ways);
   int64_t byRule = std::min(kMostRows, inCache);
   mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(byRule));
   plan.tiles = cutRows(plan.mSize, mostRows);
@@ -273,7 +277,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFil
   };
   if (op.getRhsPieces())
     plan.pieces = planPieces(plan, op);
-  else if (registers.matrixUnit && element.isF32())
+  else if (onMatrixUnit && target.hasMatrixUnit() && element.isF32())
     plan.split = planSplit(plan, op);
   if (plan.pieces)
     useMatrixUnit(*plan.pieces, plan.pieces->scratchBytes());

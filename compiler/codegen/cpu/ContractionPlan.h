@@ -7,23 +7,15 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/cpu/Target.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/Loop.h"
 #include "llvm/Support/Error.h"
 
 namespace ptc::cpu {
 
-/// Vector registers of the machine, and the cache next to them, as tiles see them.
-struct RegisterFile {
-  unsigned bytes;  ///< of one vector register
-  unsigned count;  ///< of vector registers
-  bool bf16Dot = false; ///< products of pairs of bf16 are added up in f32, as fast as multiply-adds
-  bool matrixUnit = false; ///< multiplies tiles of bf16 (MatrixUnit.h)
-  unsigned l1Ways = 8;
-
-  /// How many products of neighbouring k one instruction adds to an accumulator. Bytes come packed in groups.
-  unsigned groupOf(mlir::Type element) const { return bf16Dot && element.isBF16() ? 2 : 1; }
-};
+/// How many products of neighbouring k one instruction adds to an accumulator. Bytes come packed in groups.
+unsigned groupOf(const Target &target, mlir::Type element);
 
 /// One loop over k, with the strides (in elements) it moves lhs and rhs by.
 struct ReductionLoop {
@@ -128,7 +120,7 @@ struct TaskRules {
 /// Merges neighbouring loops that both operands walk as one.
 llvm::SmallVector<ReductionLoop> collapseLoops(llvm::ArrayRef<ReductionLoop> loops);
 
-/// Fails where an operand is not strided along k.
-llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, RegisterFile registers);
+/// Fails where an operand is not strided along k. `onMatrixUnit`: where the target has one, and it is faster.
+llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Target &target, bool onMatrixUnit = true);
 
 } // namespace ptc::cpu

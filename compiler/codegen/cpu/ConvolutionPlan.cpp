@@ -107,7 +107,7 @@ void cutIntoBands(ConvolutionPlan &plan, int64_t rowsPerTask) {
   countTasks(plan);
 }
 
-ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) {
+ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
   MLIRContext *context = op.getContext();
   ConvolutionPlan plan;
   plan.input = getShape(op.getX());
@@ -127,26 +127,26 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers) 
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
   int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  plan.width = registers.bytes / (element.isF64() ? 8 : 4);
+  plan.width = target.vectorBytes / (element.isF64() ? 8 : 4);
   plan.group = op.getWGroup();
   unsigned last = plan.spatialRank() - 1;
   if (plan.isNarrow) {
     plan.panel = plan.width;
     plan.panels = llvm::divideCeil(plan.channels(), plan.panel);
     // A row of taps stays in registers beside the accumulators.
-    plan.tileRows = std::clamp<int64_t>(registers.count - 4 - plan.kernel[last], 4, 14);
+    plan.tileRows = std::clamp<int64_t>(target.vectorRegisters - 4 - plan.kernel[last], 4, 14);
   } else if (plan.isDot) {
     plan.panel = plan.groupOutputs;
     plan.panels = 1;
-    plan.tileRows = std::clamp<int64_t>((registers.count - 1 - plan.panel) / plan.panel, 1, 12);
+    plan.tileRows = std::clamp<int64_t>((target.vectorRegisters - 1 - plan.panel) / plan.panel, 1, 12);
   } else {
     plan.panel = op.getWPanel();
     plan.panels = llvm::divideCeil(plan.groupOutputs, plan.panel);
     int64_t vectors = llvm::divideCeil(std::min<int64_t>(plan.panel, plan.groupOutputs), plan.width);
     int64_t pixelBytes = plan.isChannelsFirst ? 1 : plan.strides[last] * plan.channels() * elementBytes;
-    int64_t byRule = std::min<int64_t>(28, mostRowsInCache(pixelBytes, registers.l1Ways));
+    int64_t byRule = std::min<int64_t>(28, mostRowsInCache(pixelBytes, target.l1Ways));
     int64_t most = loop::getTuning(op, loop::Knob::Rows).value_or(byRule);
-    plan.tileRows = std::clamp<int64_t>((registers.count - vectors - 1) / vectors, 1, most);
+    plan.tileRows = std::clamp<int64_t>((target.vectorRegisters - vectors - 1) / vectors, 1, most);
   }
   plan.rows = getAffineConstantExpr(1, context);
   for (unsigned i = 0; i < last; ++i)

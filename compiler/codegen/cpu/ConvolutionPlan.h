@@ -58,6 +58,6 @@ struct ConvolutionPlan {
 /// Tasks of so many rows with all channels, of a convolution of narrow groups.
 void cutIntoBands(ConvolutionPlan &plan, int64_t rowsPerTask);
 
-ConvolutionPlan planConvolution(loop::ConvolutionOp op, RegisterFile registers);
+ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target);
 
 } // namespace ptc::cpu

@@ -123,12 +123,8 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
   runOnThreads(divideCeil(todo.size(), kFew), run);
 }
 
-static RegisterFile getRegisters(const Target &target) {
-  return {target.vectorBytes, target.vectorRegisters, target.hasFastBf16Dot(), target.hasMatrixUnit(), target.l1Ways};
-}
-
 std::string getAlgorithm(mlir::Operation *kernel, const Target &target) {
-  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), getRegisters(target));
+  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), target);
   if (plan)
     return plan->algorithm;
   consumeError(plan.takeError()); // which emitKernels reports
@@ -140,13 +136,12 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;
-  RegisterFile registers = getRegisters(target);
   std::string surroundings = describeSurroundings(module, target);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {
     auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), units.size());
     if (isNew) {
-      Expected<KernelPlan> plan = planKernel(kernel, registers);
+      Expected<KernelPlan> plan = planKernel(kernel, target);
       if (!plan) {
         error = joinErrors(std::move(error), plan.takeError());
         return mlir::WalkResult::interrupt();

@@ -45,11 +45,11 @@ static Error checkBodies(loop::KernelOp kernel) {
   return error;
 }
 
-Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
+Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target) {
   if (Error error = checkBodies(kernel))
     return error;
   if (auto chain = loop::getChain(kernel)) {
-    Expected<ChainPlan> plan = planChain(*chain, registers);
+    Expected<ChainPlan> plan = planChain(*chain, target);
     if (!plan)
       return plan.takeError();
     auto bytes = getAffineConstantExpr(plan->scratchBytes(), kernel.getContext());
@@ -59,18 +59,18 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers) {
   }
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first)) {
-    Expected<TemplateKernel> plan = planTemplate(first, registers);
+    Expected<TemplateKernel> plan = planTemplate(first, target);
     if (!plan)
       return plan.takeError();
     return KernelPlan{plan->tasks, plan->scratchBytes, std::move(plan->emit), std::move(plan->algorithm)};
   }
   if (isa<loop::ScatterOp>(first))
-    return planScatter(kernel, registers);
+    return planScatter(kernel, target);
   if (isa<loop::SortOp>(first))
     return planSort(kernel);
   if (isa<loop::MatrixOp>(first))
     return planMatrix(kernel);
-  auto plan = std::make_shared<NestPlan>(planNest(kernel, registers));
+  auto plan = std::make_shared<NestPlan>(planNest(kernel, target));
   return KernelPlan{plan->tasks, plan->scratchBytes, [plan](CpuFrame &frame) { emitNest(frame, *plan); }};
 }
 

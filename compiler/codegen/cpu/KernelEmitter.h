@@ -18,8 +18,8 @@ struct KernelPlan {
 };
 
 /// Fails where an operation is not one that code can be made for.
-llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, RegisterFile registers);
-KernelPlan planScatter(loop::KernelOp kernel, RegisterFile registers);
+llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target);
+KernelPlan planScatter(loop::KernelOp kernel, const Target &target);
 KernelPlan planSort(loop::KernelOp kernel);
 KernelPlan planMatrix(loop::KernelOp kernel);
 

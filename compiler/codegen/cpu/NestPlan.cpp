@@ -44,7 +44,7 @@ namespace {
 
 class Planner {
 public:
-  Planner(loop::KernelOp kernel, RegisterFile registers) : kernel(kernel), lanes(registers.bytes / sizeof(float)) {}
+  Planner(loop::KernelOp kernel, const Target &target) : kernel(kernel), lanes(target.vectorBytes / sizeof(float)) {}
   NestPlan plan();
 
 private:
@@ -422,6 +422,6 @@ NestPlan Planner::plan() {
   return std::move(p);
 }
 
-NestPlan planNest(loop::KernelOp kernel, RegisterFile registers) { return Planner(kernel, registers).plan(); }
+NestPlan planNest(loop::KernelOp kernel, const Target &target) { return Planner(kernel, target).plan(); }
 
 } // namespace ptc::cpu

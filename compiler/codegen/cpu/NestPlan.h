@@ -51,7 +51,7 @@ struct NestPlan {
 constexpr int64_t kStreamedBytes = 24 << 20;
 
 /// A kernel whose members are maps, reductions and scans.
-NestPlan planNest(loop::KernelOp kernel, RegisterFile registers);
+NestPlan planNest(loop::KernelOp kernel, const Target &target);
 
 /// A size for comparisons: symbols count as if they were typical.
 double estimate(mlir::AffineExpr size);

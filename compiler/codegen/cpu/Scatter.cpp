@@ -197,10 +197,10 @@ static ScatterPlan makePlan(loop::ScatterOp op, bool isInPlace, unsigned vectorB
   return plan;
 }
 
-KernelPlan planScatter(loop::KernelOp kernel, RegisterFile registers) {
+KernelPlan planScatter(loop::KernelOp kernel, const Target &target) {
   auto op = cast<loop::ScatterOp>(kernel.getBody().front().front());
   bool isInPlace = !kernel.getInPlace().empty() && kernel.getInPlace().front() >= 0;
-  ScatterPlan plan = makePlan(op, isInPlace, registers.bytes);
+  ScatterPlan plan = makePlan(op, isInPlace, target.vectorBytes);
   return {plan.tasks(), getAffineConstantExpr(0, kernel.getContext()), [=](CpuFrame &frame) {
             loop::ScatterOp scatter = plan.op;
             frame.alias[scatter.getInit()] = frame.alias[scatter.getResult()];

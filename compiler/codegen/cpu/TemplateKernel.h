@@ -18,6 +18,6 @@ struct TemplateKernel {
 
 /// Plans a loop template (loop::isTemplate). Fails, naming the operand, where it
 /// is not of a form that the kernels can read.
-llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, RegisterFile registers);
+llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, const Target &target);
 
 } // namespace ptc::cpu

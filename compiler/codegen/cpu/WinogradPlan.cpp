@@ -24,7 +24,7 @@ static int64_t countRegisterTiles(int64_t tiles, int64_t mostRows) {
   return best;
 }
 
-WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
+WinogradPlan planWinograd(loop::ConvolutionOp op, const Target &target) {
   WinogradPlan plan;
   plan.winograd = &Winograd::get(op.getWinograd());
   auto sizes = [](mlir::Value tensor) {
@@ -46,11 +46,11 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers) {
   int64_t m = plan.winograd->m, points = plan.winograd->points();
   plan.tilesDown = divideCeil(plan.outputHeight, m), plan.tilesAcross = divideCeil(plan.outputWidth, m);
   plan.tiles = x[0] * plan.outputDepth * plan.tilesDown * plan.tilesAcross;
-  plan.lanes = registers.bytes / 4;
+  plan.lanes = target.vectorBytes / 4;
   plan.panel = op.getWPanel();
   plan.panels = divideCeil(plan.outputs, plan.panel);
 
-  int64_t vectors = plan.panel / plan.lanes, most = std::max<int64_t>(1, (registers.count - vectors - 1) / vectors);
+  int64_t vectors = plan.panel / plan.lanes, most = std::max<int64_t>(1, (target.vectorRegisters - vectors - 1) / vectors);
   int64_t registerTiles = countRegisterTiles(plan.tiles, most);
   plan.tileRows = divideCeil(plan.tiles, registerTiles);
   TaskRules rules = TaskRules::of(op);

@@ -42,6 +42,6 @@ struct WinogradPlan {
   }
 };
 
-WinogradPlan planWinograd(loop::ConvolutionOp op, RegisterFile registers);
+WinogradPlan planWinograd(loop::ConvolutionOp op, const Target &target);
 
 } // namespace ptc::cpu
