@@ -46,17 +46,17 @@ private:
 };
 } // namespace
 
-static cpu::CodeForm getForm(Stage stage) {
+static CodeForm getForm(Stage stage) {
   if (stage == Stage::Llvm)
-    return cpu::CodeForm::Llvm;
-  return stage == Stage::Asm ? cpu::CodeForm::Assembly : cpu::CodeForm::Object;
+    return CodeForm::Llvm;
+  return stage == Stage::Asm ? CodeForm::Assembly : CodeForm::Object;
 }
 
 /// Each kernel, with the time of its threads.
-static void addTimes(ArrayRef<cpu::KernelTime> kernels, Times &times) {
+static void addTimes(ArrayRef<KernelTime> kernels, Times &times) {
   double emit = 0, llvm = 0;
-  size_t cached = count_if(kernels, [](const cpu::KernelTime &kernel) { return kernel.isCached; });
-  for (const cpu::KernelTime &kernel : kernels) {
+  size_t cached = count_if(kernels, [](const KernelTime &kernel) { return kernel.isCached; });
+  for (const KernelTime &kernel : kernels) {
     emit += kernel.emit;
     llvm += kernel.llvm;
     if (!kernel.isCached)
@@ -68,13 +68,13 @@ static void addTimes(ArrayRef<cpu::KernelTime> kernels, Times &times) {
   times.note(text);
 }
 
-static Expected<cpu::KernelCode> emitKernels(const Variant &variant, Stage stage, const Cache *cache, Times &times) {
-  Times::Span span(times, "kernels for " + variant.target.cpu);
+static Expected<KernelCode> emitKernels(const Variant &variant, Stage stage, const Cache *cache, Times &times) {
+  Times::Span span(times, "kernels for " + variant.target->name);
   setActivity("code generation");
   auto show = [&](StringRef kernel, size_t done, size_t all) {
-    times.show(("kernels for " + variant.target.cpu + ": " + Twine(done) + " of " + Twine(all) + ", " + kernel).str());
+    times.show(("kernels for " + variant.target->name + ": " + Twine(done) + " of " + Twine(all) + ", " + kernel).str());
   };
-  Expected<cpu::KernelCode> code = cpu::emitKernels(variant.module, variant.target, getForm(stage), cache, show);
+  Expected<KernelCode> code = variant.target->emitKernels(variant.module, getForm(stage), cache, show);
   if (code)
     addTimes(code->times, times);
   return code;
@@ -86,12 +86,11 @@ static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> vari
                                                           std::vector<File> &files) {
   std::vector<host::ProgramSpec> programs;
   for (const Variant &variant : variants) {
-    Expected<cpu::KernelCode> code = emitKernels(variant, stage, cache, times);
+    Expected<KernelCode> code = emitKernels(variant, stage, cache, times);
     if (!code)
       return code.takeError();
     std::move(code->files.begin(), code->files.end(), std::back_inserter(files));
-    Expected<host::ProgramSpec> program =
-        buildProgram(variant.module, *code, variant.target, options.name);
+    Expected<host::ProgramSpec> program = buildProgram(variant.module, *code, *variant.target, options.name);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));

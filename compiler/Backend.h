@@ -1,7 +1,7 @@
 //===- Backend.h - loop => code -------------------------------------------===//
 #pragma once
 
-#include "compiler/Pipeline.h"
+#include "compiler/Variants.h"
 
 namespace ptc {
 

@@ -1,10 +1,9 @@
 #include "compiler/Compile.h"
 
 #include "compiler/Backend.h"
-#include "compiler/Pipeline.h"
 #include "compiler/SourcePaths.h"
+#include "compiler/Targets.h"
 #include "compiler/TuningSession.h"
-#include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Cache.h"
@@ -38,7 +37,7 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs. Every
 /// option is named here: a new one has to say whether it makes another library. `inputs` are the model's files as they were.
-static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> targets, Times &times,
+static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, march, cache, constantInitializers, opt, mode, tuningFile, tuningInputs, emit,
                graph, progress, time, fallback, amp, quantization, winograd, verifyEach, saveTemps, name, sourcePaths,
@@ -70,8 +69,8 @@ static std::string makeKey(const Options &options, llvm::ArrayRef<cpu::Target> t
     if (!addInput(path))
       return "";
   std::string machines;
-  for (const cpu::Target &target : targets)
-    machines += cpu::describe(target) + "\n";
+  for (const auto &target : targets)
+    machines += target->description + "\n";
   texts.push_back(machines);
   // Full paths may name the model.
   std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10}", opt, int(mode), fallback, amp,
@@ -98,7 +97,7 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult compile(llvm::ArrayRef<cpu::Target> targets);
+  LogicalResult compile(const Targets &targets);
   LogicalResult check(llvm::Error error) {
     bool failed = static_cast<bool>(error);
     if (failed)
@@ -115,20 +114,6 @@ private:
 };
 } // namespace
 
-/// The result is right there too, but not what one asks for reduced precision for.
-static void warnOfSlowness(llvm::ArrayRef<cpu::Target> targets, const Options &options) {
-  auto warn = [](const cpu::Target &target, llvm::StringRef what, llvm::StringRef option) {
-    printWarning("'" + target.cpu + "' has no instructions for " + what.str() + ": there " + option.str() +
-                 " is slower than float32");
-  };
-  for (const cpu::Target &target : targets) {
-    if (options.amp && !target.hasBf16Dot())
-      warn(target, "bfloat16 (AVX512-BF16)", "--amp bf16");
-    if (options.quantization == Quantization::Dynamic && !target.hasInt8Dot())
-      warn(target, "products of bytes (AVX512-VNNI)", "--quantize int8-dynamic");
-  }
-}
-
 /// What the caller of the library has to bring.
 static void warnOfFallbacks(ModuleOp module) {
   std::set<std::string> told;
@@ -139,23 +124,22 @@ static void warnOfFallbacks(ModuleOp module) {
   });
 }
 
-LogicalResult Compilation::compile(llvm::ArrayRef<cpu::Target> targets) {
+LogicalResult Compilation::compile(const Targets &targets) {
   llvm::Expected<ImportedModel> model = readModel(options, context, times);
   if (!model)
     return check(model.takeError());
   ModuleOp module = *model->module;
-  std::vector<Variant> variants;
   std::optional<TuningSession> session;
-  auto tune = [&](ModuleOp module, const cpu::Target &target, auto lowerCopy) {
-    return check(session->run(module, target, lowerCopy));
-  };
   if (options.mode == Mode::MaxAutotune || !options.tuningFile.empty()) {
     session.emplace(options, model->weights, measure, times);
     if (failed(check(session->open())))
       return failure();
   }
-  if (failed(lowerForTargets(module, model->weights, std::min(options.emit, Stage::Loop), targets, options, times,
-                             session ? Tune(tune) : Tune(), variants)))
+  Pipeline pipeline(model->weights, options, times);
+  std::vector<Variant> variants;
+  if (failed(options.emit < Stage::Loop
+                 ? pipeline.lowerModel(module, options.emit)
+                 : lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants)))
     return failure();
   warnOfFallbacks(module);
   if (failed(check(model->weights.checkInputs())))
@@ -172,13 +156,12 @@ LogicalResult Compilation::run() {
     if (failed(check(checkOutput(options.output))))
       return failure();
   removeStaleFiles(llvm::sys::path::parent_path(options.output));
-  llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);
+  llvm::Expected<Targets> targets = parseTargets(options);
   if (!targets)
     return check(targets.takeError());
   if (targets->size() > 1 && (options.emit < Stage::Obj || options.saveTemps))
     return check(llvm::createStringError("code for several machines is a library or an object, and no text (name one "
                                          "with --march)"));
-  warnOfSlowness(*targets, options);
   if (options.cache.empty())
     return compile(*targets);
   llvm::Expected<Cache> opened = Cache::open(options.cache);

@@ -40,6 +40,8 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <optional>
+
 using namespace mlir;
 
 namespace ptc {
@@ -48,15 +50,20 @@ namespace {
 struct Pipe {
   WeightStore &weights;
   const Options &options;
-  const cpu::Target *target = nullptr; ///< for steps that need one
+  const Target *target; ///< in Scope::Target
+
+  const cpu::Target &cpu() const { return static_cast<const cpu::Target &>(*target); }
 };
 
 struct Step {
   Stage stage;
+  Scope scope;
+  std::optional<Device> device; ///< nothing: every one
   std::unique_ptr<Pass> (*create)(Pipe &);
-  bool isForTarget = false; ///< and with it all that follow
   bool (*isWanted)(const Options &) = nullptr; ///< null: always
 };
+
+constexpr std::optional<Device> kEvery;
 } // namespace
 
 static bool isOptimized(const Options &options) { return options.opt > 0; }
@@ -64,58 +71,59 @@ static bool isOptimized(const Options &options) { return options.opt > 0; }
 /// Every pass in order, with what holds after it.
 static constexpr Step kSteps[] = {
     // Graphs that operators take are functions.
-    {Stage::Aten, [](Pipe &) { return createOutlineControlFlowPass(); }},
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createOutlineControlFlowPass(); }},
     // No operation writes to its operands; views are values.
-    {Stage::Aten, [](Pipe &) { return createFunctionalizePass(); }},
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createFunctionalizePass(); }},
     // What a model spells out is the operator that it means.
-    {Stage::Aten, [](Pipe &) { return createPatternsPass(); }, false, isOptimized},
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createPatternsPass(); }, isOptimized},
     // Products take bfloat16, as torch.autocast would have it.
-    {Stage::Aten, [](Pipe &) { return createAutocastPass(); }, false, [](const Options &o) { return o.amp; }},
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createAutocastPass(); },
+     [](const Options &o) { return o.amp; }},
 
     // Every operation is a prim, or the caller's; no broadcasting, promotion or scalar arguments.
-    {Stage::Prims, [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback); }},
     // Complex numbers are pairs of real ones.
-    {Stage::Prims, [](Pipe &) { return createLowerComplexPass(); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerComplexPass(); }},
     // Eight-bit floats are bytes.
-    {Stage::Prims, [](Pipe &) { return createLowerFloat8Pass(); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerFloat8Pass(); }},
     // The same values by fewer operations; shape changes stand apart from arithmetic.
-    {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.
-    {Stage::Prims, [](Pipe &) { return createFoldBatchNormPass(); }, false, isOptimized},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createFoldBatchNormPass(); }, isOptimized},
     // A sum of convolutions of one tensor is one.
-    {Stage::Prims, [](Pipe &) { return createMergeBranchesPass(); }, false, isOptimized},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createMergeBranchesPass(); }, isOptimized},
     // Convolutions have channels last; transposes stand only where the model begins and ends.
-    {Stage::Prims, [](Pipe &) { return createChooseLayoutPass(); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createChooseLayoutPass(); }},
     // No convolution multiplies zeros between its input's elements.
-    {Stage::Prims, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
     // Again: transposes that met have made room.
-    {Stage::Prims, [](Pipe &) { return createSimplifyPass(); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // What weights alone decide is a weight.
-    {Stage::Prims, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
     // Weights of linear layers are int8.
-    {Stage::Prims, [](Pipe &p) { return createQuantizePass(p.weights, p.options.quantization); }, false,
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createQuantizePass(p.weights, p.options.quantization); },
      [](const Options &o) { return o.quantization != Quantization::None; }},
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
-    {Stage::Loop, [](Pipe &p) { return createToLoopPass(p.weights); }},
+    {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createToLoopPass(p.weights); }},
     // What computes a size that data decide stands before all that has it.
-    {Stage::Loop, [](Pipe &) { return createSettleSizesPass(); }},
+    {Stage::Loop, Scope::Device, kEvery, [](Pipe &) { return createSettleSizesPass(); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
-    {Stage::Loop, [](Pipe &p) { return createFusePass(!isOptimized(p.options)); }},
+    {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createFusePass(!isOptimized(p.options)); }},
     // Rows of a product for the matrix unit fit L2.
-    {Stage::Loop, [](Pipe &p) { return cpu::createSplitLongProductsPass(*p.target); }, true, isOptimized},
+    {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &p) { return cpu::createSplitLongProductsPass(p.cpu()); },
+     isOptimized},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
-    {Stage::Loop,
+    {Stage::Loop, Scope::Target, Device::Cpu,
      [](Pipe &p) {
-       return cpu::createPackWeightsPass(p.weights, *p.target, p.options.winograd && isOptimized(p.options));
-     },
-     true},
+       return cpu::createPackWeightsPass(p.weights, p.cpu(), p.options.winograd && isOptimized(p.options));
+     }},
     // What only scales the rows of a product is a part of it.
-    {Stage::Loop, [](Pipe &) { return cpu::createFoldScalesPass(); }, true, isOptimized},
+    {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFoldScalesPass(); }, isOptimized},
     // What a convolution of narrow groups reads is multiplied in its kernel.
-    {Stage::Loop, [](Pipe &) { return cpu::createChainKernelsPass(); }, true, isOptimized},
+    {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createChainKernelsPass(); }, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
-    {Stage::Loop, [](Pipe &) { return createPlanMemoryPass(); }, true},
+    {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createPlanMemoryPass(); }},
 };
 
 void registerDialects(DialectRegistry &registry) {
@@ -148,89 +156,35 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
   return error ? LogicalResult(module.emitError(llvm::toString(std::move(error)))) : success();
 }
 
-namespace {
-/// The passes of one compilation.
-class Pipeline {
-public:
-  Pipeline(WeightStore &weights, const Options &options, Times &times)
-      : pipe{weights, options}, options(options), times(times) {}
-
-  /// To the end of stage `to`, but for what needs a target.
-  LogicalResult lowerForAll(ModuleOp module, Stage to);
-  /// The rest of stage Loop.
-  LogicalResult lowerForTarget(ModuleOp module, const cpu::Target &target);
-
-private:
-  LogicalResult run(ModuleOp module, Stage stage, bool isForTarget);
-
-  Pipe pipe;
-  const Options &options;
-  Times &times;
-  int dumped = 0;
-};
-} // namespace
-
-LogicalResult Pipeline::run(ModuleOp module, Stage stage, bool isForTarget) {
-  Times::Span span(times, ("stage " + getName(stage)).str() + (isForTarget ? ", for the target" : ""));
+LogicalResult Pipeline::run(ModuleOp module, Stage stage, Scope scope, std::optional<Device> device,
+                            const Target *target) {
+  Times::Span span(times, ("stage " + getName(stage)).str() + (target ? ", for the target" : ""));
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
+  Pipe pipe{weights, options, target};
   for (const Step &step : kSteps)
-    if (step.stage == stage && step.isForTarget == isForTarget && (!step.isWanted || step.isWanted(options)))
+    if (step.stage == stage && step.scope == scope && (!step.device || step.device == device) &&
+        (!step.isWanted || step.isWanted(options)))
       manager.addPass(step.create(pipe));
   return manager.run(module);
 }
 
-LogicalResult Pipeline::lowerForAll(ModuleOp module, Stage to) {
-  for (Stage stage = detectStage(module); stage <= to; stage = static_cast<Stage>(static_cast<int>(stage) + 1)) {
-    if (failed(run(module, stage, false)))
+LogicalResult Pipeline::lowerModel(ModuleOp module, Stage to) {
+  for (Stage stage = detectStage(module); stage <= to; stage = static_cast<Stage>(static_cast<int>(stage) + 1))
+    if (failed(run(module, stage, Scope::Model, std::nullopt, nullptr)) || failed(verifyStage(module, stage)) ||
+        failed(saveIr(module, stage, options)))
       return failure();
-    if (stage < Stage::Loop && (failed(verifyStage(module, stage)) || failed(saveIr(module, stage, options))))
-      return failure();
-  }
   return success();
 }
 
-LogicalResult Pipeline::lowerForTarget(ModuleOp module, const cpu::Target &target) {
-  pipe.target = &target;
-  return failure(failed(run(module, Stage::Loop, true)) || failed(verifyStage(module, Stage::Loop)) ||
+LogicalResult Pipeline::lowerForDevice(ModuleOp module, Device device) {
+  return run(module, Stage::Loop, Scope::Device, device, nullptr);
+}
+
+LogicalResult Pipeline::lowerForTarget(ModuleOp module, const Target &target) {
+  return failure(failed(run(module, Stage::Loop, Scope::Target, target.device, &target)) || failed(verifyStage(module, Stage::Loop)) ||
                  failed(saveIr(module, Stage::Loop, options)));
-}
-
-LogicalResult lower(ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
-                    const Options &options) {
-  Times times;
-  Pipeline pipeline(weights, options, times);
-  if (failed(pipeline.lowerForAll(module, to)))
-    return failure();
-  return to < Stage::Loop ? success() : pipeline.lowerForTarget(module, target);
-}
-
-LogicalResult lowerForTargets(ModuleOp module, WeightStore &weights, Stage to, llvm::ArrayRef<cpu::Target> targets,
-                              const Options &options, Times &times, Tune tune, std::vector<Variant> &variants) {
-  Pipeline pipeline(weights, options, times);
-  if (failed(pipeline.lowerForAll(module, to)))
-    return failure();
-  if (to < Stage::Loop)
-    return success();
-  for (const cpu::Target &target : targets) {
-    auto isAlike = [&](const Variant &v) { return !tune && cpu::packAlike(v.target, target); };
-    auto alike = llvm::find_if(variants, isAlike);
-    if (alike != variants.end()) {
-      variants.push_back({target, alike->module, nullptr});
-      continue;
-    }
-    if (targets.size() == 1) {
-      variants.push_back({target, module, nullptr});
-    } else {
-      auto owned = std::make_unique<OwningOpRef<ModuleOp>>(module.clone());
-      variants.push_back({target, **owned, std::move(owned)});
-    }
-    auto lower = [&](ModuleOp module) { return pipeline.lowerForTarget(module, target); };
-    if ((tune && failed(tune(variants.back().module, target, lower))) || failed(lower(variants.back().module)))
-      return failure();
-  }
-  return success();
 }
 
 } // namespace ptc

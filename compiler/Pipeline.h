@@ -5,16 +5,12 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Target.h"
+#include "compiler/Target.h"
 #include "compiler/support/Options.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/LogicalResult.h"
-
-#include <memory>
-#include <vector>
 
 namespace mlir {
 class DialectRegistry;
@@ -31,32 +27,32 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// Every pass of the pipeline under its own name, for ptc-opt.
 void registerPasses();
 
-/// Takes a module, of whatever stage it is, to the end of stage `to` (Loop at
-/// most); between the stages it verifies that only what may be there is there.
-/// Why it failed is in the context's diagnostics. With options.saveTemps the IR
-/// at the end of each stage before options.emit is kept.
-llvm::LogicalResult lower(mlir::ModuleOp module, WeightStore &weights, Stage to, const cpu::Target &target,
-                          const Options &options);
+/// What a step of the pipeline may know.
+enum class Scope { Model, Device, Target };
 
-/// A module at the end of stage Loop, for one target.
-struct Variant {
-  cpu::Target target;
-  mlir::ModuleOp module;                                    ///< targets that read weights alike share it
-  std::unique_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owned; ///< null: somebody else's
+/// The passes of one compilation. Between the stages it is verified that only what may be there is there. Why a function failed
+/// is in the context's diagnostics. With options.saveTemps the IR at the end of each stage before options.emit is kept.
+class Pipeline {
+public:
+  Pipeline(WeightStore &weights, const Options &options, Times &times)
+      : weights(weights), options(options), times(times) {}
+
+  /// Takes a module, of whatever stage it is, to the end of stage `to`: Prims at most.
+  llvm::LogicalResult lowerModel(mlir::ModuleOp module, Stage to = Stage::Prims);
+  /// From there to kernels of stage Loop, as they are for all targets of a device.
+  llvm::LogicalResult lowerForDevice(mlir::ModuleOp module, Device device);
+  /// From there to the end of stage Loop.
+  llvm::LogicalResult lowerForTarget(mlir::ModuleOp module, const Target &target);
+
+private:
+  llvm::LogicalResult run(mlir::ModuleOp module, Stage stage, Scope scope, std::optional<Device> device,
+                          const Target *target);
+
+  WeightStore &weights;
+  const Options &options;
+  Times &times;
+  int dumped = 0;
 };
-
-/// Sets the attributes of kernels that somebody has measured for the target (loop::setTuning); a copy of the module is
-/// taken to the end of stage Loop by `lowerCopy`.
-using Tune =
-    llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp module, const cpu::Target &target,
-                                           llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp copy)> lowerCopy)>;
-
-/// The same for several targets at once, where `to` is Loop; only what depends on the target is done for each. With one
-/// target its variant is `module` itself, else there are copies. `tune` is called before what is done for a target
-/// (null: rules decide).
-llvm::LogicalResult lowerForTargets(mlir::ModuleOp module, WeightStore &weights, Stage to,
-                                    llvm::ArrayRef<cpu::Target> targets, const Options &options, Times &times,
-                                    Tune tune, std::vector<Variant> &variants);
 
 /// As text with locations, so that IR that is fed back in still knows the user's lines.
 llvm::Error writeIr(mlir::ModuleOp module, llvm::StringRef path);

@@ -39,13 +39,12 @@ Error TuningSession::open() {
   return Error::success();
 }
 
-Error TuningSession::run(mlir::ModuleOp module, const cpu::Target &target,
-                         function_ref<LogicalResult(mlir::ModuleOp copy)> lowerCopy) {
+Error TuningSession::run(Pipeline &pipeline, mlir::ModuleOp module, const Target &target) {
   if (options.mode == Mode::MaxAutotune) {
     auto build = [&](mlir::ModuleOp copy, StringRef path) -> Error {
-      if (failed(lowerCopy(copy)))
+      if (failed(pipeline.lowerForTarget(copy, target)))
         return createStringError("a candidate cannot be compiled");
-      return emitCandidate({target, copy, nullptr}, weights, options, path, &*objects);
+      return emitCandidate({&target, copy, nullptr}, weights, options, path, &*objects);
     };
     if (Error error = tune(module, target, folder, build, measure, times, file))
       return error;

@@ -1,7 +1,7 @@
 //===- TuningSession.h - one compilation's tuning --------------------------===//
 #pragma once
 
-#include "compiler/Pipeline.h"
+#include "compiler/Variants.h"
 #include "compiler/support/Cache.h"
 #include "compiler/tune/Tune.h"
 
@@ -17,8 +17,8 @@ public:
   TuningSession(const TuningSession &) = delete;
 
   llvm::Error open();
-  llvm::Error run(mlir::ModuleOp module, const cpu::Target &target,
-                  llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp copy)> lowerCopy);
+  /// Of a module with kernels for the target's device.
+  llvm::Error run(Pipeline &pipeline, mlir::ModuleOp module, const Target &target);
 
 private:
   const Options &options;

@@ -155,7 +155,7 @@ static void describe(Operation *kernel, host::LaunchSpec &launch) {
   launch.source = llvm::join(sources, ", ");
 }
 
-void ProgramBuilder::addLaunch(loop::KernelOp kernel, const cpu::KernelInfo &info, bool barrier) {
+void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bool barrier) {
   host::LaunchSpec launch;
   launch.kernel = info.symbol;
   for (Value value : kernel.getInputs())
@@ -198,10 +198,9 @@ void ProgramBuilder::addGuards() {
   }
 }
 
-llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const cpu::Target &target, llvm::StringRef name) {
+llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, llvm::StringRef name) {
   spec.name = name.str();
-  spec.machine = target.cpu;
-  spec.cpuFeatures = target.features;
+  target.require(spec);
   llvm::append_range(spec.symbols, getSymbols(module));
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
@@ -226,7 +225,7 @@ llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const cpu::Target &targe
   return std::move(spec);
 }
 
-llvm::Expected<host::ProgramSpec> buildProgram(ModuleOp module, const cpu::KernelCode &code, const cpu::Target &target,
+llvm::Expected<host::ProgramSpec> buildProgram(ModuleOp module, const KernelCode &code, const Target &target,
                                                llvm::StringRef name) {
   return ProgramBuilder(module, code).build(target, name);
 }

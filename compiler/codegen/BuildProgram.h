@@ -1,7 +1,7 @@
 //===- BuildProgram.h - a planned module as the host's tables -------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Cpu.h"
+#include "compiler/Target.h"
 #include "compiler/codegen/host/ProgramSpec.h"
 
 namespace ptc {
@@ -10,7 +10,7 @@ namespace ptc {
 /// the program that the runtime interprets: buffers with their lifetimes,
 /// launches with barriers between those that depend on each other, copies for
 /// what is answered or kept without being computed.
-llvm::Expected<host::ProgramSpec> buildProgram(mlir::ModuleOp module, const cpu::KernelCode &code,
-                                               const cpu::Target &target, llvm::StringRef name);
+llvm::Expected<host::ProgramSpec> buildProgram(mlir::ModuleOp module, const KernelCode &code, const Target &target,
+                                               llvm::StringRef name);
 
 } // namespace ptc

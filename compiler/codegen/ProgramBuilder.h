@@ -15,13 +15,13 @@ namespace ptc {
 /// Lifetimes.cpp (what waits and lives how long).
 class ProgramBuilder {
 public:
-  ProgramBuilder(mlir::ModuleOp module, const cpu::KernelCode &code) : module(module), code(code) {
+  ProgramBuilder(mlir::ModuleOp module, const KernelCode &code) : module(module), code(code) {
     auto functions = module.getOps<mlir::func::FuncOp>();
     function = *llvm::find_if(functions, [](mlir::func::FuncOp one) { return !one.isPrivate(); });
     result = function.front().getTerminator();
   }
 
-  llvm::Expected<host::ProgramSpec> build(const cpu::Target &target, llvm::StringRef name);
+  llvm::Expected<host::ProgramSpec> build(const Target &target, llvm::StringRef name);
 
 private:
   void addArgument(mlir::BlockArgument argument);
@@ -43,7 +43,7 @@ private:
   int64_t addControl(int64_t condition, std::vector<host::CopySpec> copies);
   void addReturned(unsigned index);
   void addSettles();
-  void addLaunch(loop::KernelOp kernel, const cpu::KernelInfo &info, bool barrier);
+  void addLaunch(loop::KernelOp kernel, const KernelInfo &info, bool barrier);
   void placeBarriers();
   void setLifetimes();
   void setLifetimesByControl();
@@ -67,7 +67,7 @@ private:
   mlir::ModuleOp module;
   mlir::func::FuncOp function;
   mlir::Operation *result;
-  const cpu::KernelCode &code;
+  const KernelCode &code;
   llvm::SmallVector<loop::KernelOp> kernels; ///< one a launch
   llvm::SmallVector<std::pair<int64_t, int64_t>> loops; ///< launches that may run again, inner loops first
   llvm::SmallVector<int64_t> groups; ///< of each launch: how many barriers come before it

@@ -1,11 +1,11 @@
 #include "compiler/explain/Operators.h"
 
 #include "compiler/Pipeline.h"
-#include "compiler/codegen/cpu/Target.h"
 #include "compiler/explain/OperatorExample.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/graph/FunctionalizeTwins.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Times.h"
 #include "compiler/weights/WeightStore.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -98,17 +98,19 @@ OperatorReport describeOperator(const aten::Schema &schema, MLIRContext &context
   if (!arguments)
     return report;
   Diagnostics refusals(&context); // What an element type cannot do is not the reader's error.
-  const cpu::Target target = llvm::cantFail(cpu::getTarget("x86-64-v3"));
+  const Options options;
+  Times times;
   for (DType dtype : kDTypes) {
     OwningOpRef<ModuleOp> module = makeExample(schema, *arguments, dtype, &context);
     if (!module)
       continue;
     OperatorExample example = describeExample(*module);
     WeightStore weights;
-    if (failed(lower(*module, weights, Stage::Prims, target, Options())))
+    Pipeline pipeline(weights, options, times);
+    if (failed(pipeline.lowerModel(*module)))
       continue;
     example.prims = namesOfPrims(*module);
-    if (failed(lower(*module, weights, Stage::Loop, target, Options())))
+    if (failed(pipeline.lowerForDevice(*module, Device::Cpu)))
       continue;
     if (report.dtypes.empty())
       report.example = std::move(example);

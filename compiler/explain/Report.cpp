@@ -1,14 +1,13 @@
 #include "compiler/explain/Report.h"
 
-#include "compiler/Pipeline.h"
+#include "compiler/Targets.h"
+#include "compiler/TuningSession.h"
 #include "compiler/codegen/BuildProgram.h"
-#include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/host/Host.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Times.h"
-#include "compiler/tune/Tune.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/aten/ScalarType.h"
 #include "dialects/control/Control.h"
@@ -215,13 +214,13 @@ static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_
 
 /// The program as it would be linked, without generating its code.
 static llvm::Expected<host::ProgramSpec> buildWithoutCode(const Variant &variant, llvm::StringRef model) {
-  cpu::KernelCode noCode;
+  KernelCode noCode;
   ModuleOp module = variant.module;
   AffineExpr one = getAffineConstantExpr(1, module.getContext());
   module.walk([&](loop::KernelOp kernel) {
     noCode.kernels[kernel] = {kernel.getName().str(), one, getAffineConstantExpr(0, module.getContext()), {}};
   });
-  return buildProgram(module, noCode, variant.target, model);
+  return buildProgram(module, noCode, *variant.target, model);
 }
 
 static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &report) {
@@ -231,9 +230,9 @@ static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &re
     llvm::Expected<host::ProgramSpec> program = buildWithoutCode(variant, report.model);
     if (!program)
       return program.takeError();
-    bool isFirst = !isChosen && cpu::runsHere(variant.target);
+    bool isFirst = !isChosen && variant.target->runsHere();
     isChosen |= isFirst;
-    report.machines.push_back({variant.target.cpu, int64_t(host::layoutWeights(*program).bytes), isFirst});
+    report.machines.push_back({variant.target->name, int64_t(host::layoutWeights(*program).bytes), isFirst});
     programs.push_back(std::move(*program));
   }
   report.storedBytes = host::layoutWeights(programs).bytes;
@@ -256,7 +255,7 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.name = launch.name;
     entry.kind = getKind(kernel).str();
     entry.source = launch.source;
-    entry.algorithm = cpu::getAlgorithm(kernel, variant.target);
+    entry.algorithm = variant.target->getAlgorithm(kernel);
     entry.tuning = getTuning(kernel);
     entry.elements = getElements(kernel);
     describeDataFlow(kernel, launches, program->symbols, entry);
@@ -268,7 +267,7 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     report.kernels.push_back(std::move(entry));
   }
   describeMemory(*program, report);
-  report.vectorBytes = variant.target.vectorBytes;
+  report.vectorBytes = variant.target->vectorBytes;
   return llvm::Error::success();
 }
 
@@ -303,20 +302,18 @@ static void describeQuantization(ModuleOp module, Report &report) {
 }
 
 /// As the tuning file has it.
-static llvm::LogicalResult lowerForLoop(ModuleOp module, WeightStore &weights, llvm::ArrayRef<cpu::Target> targets,
+static llvm::LogicalResult lowerAsTuned(ModuleOp module, WeightStore &weights, const Targets &targets,
                                         const Options &options, Diagnostics &diagnostics,
                                         std::vector<Variant> &variants) {
   Times times;
-  if (options.tuningFile.empty())
-    return lowerForTargets(module, weights, Stage::Loop, targets, options, times, nullptr, variants);
-  llvm::Expected<TuningFile> file = TuningFile::read(options.tuningFile);
-  if (!file)
-    return diagnostics.report(file.takeError()), failure();
-  auto tune = [&](ModuleOp module, const cpu::Target &target, auto) {
-    applyTuning(module, target, *file);
-    return success();
-  };
-  return lowerForTargets(module, weights, Stage::Loop, targets, options, times, tune, variants);
+  Pipeline pipeline(weights, options, times);
+  std::optional<TuningSession> session;
+  if (!options.tuningFile.empty()) {
+    session.emplace(options, weights, Measurer(), times);
+    if (llvm::Error error = session->open())
+      return diagnostics.report(std::move(error)), failure();
+  }
+  return lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants);
 }
 
 /// Random operators get their state when they are decomposed.
@@ -329,10 +326,11 @@ static void describeRandomState(func::FuncOp forward, Report &report) {
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
 static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
                                 Diagnostics &diagnostics, Report &report) {
-  llvm::Expected<std::vector<cpu::Target>> targets = cpu::getTargets(options.march);
+  llvm::Expected<Targets> targets = parseTargets(options);
   if (!targets)
     return diagnostics.report(targets.takeError());
-  if (failed(lower(module, weights, Stage::Aten, targets->front(), options)))
+  Times times;
+  if (failed(Pipeline(weights, options, times).lowerModel(module, Stage::Aten)))
     return;
   describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
   countLowered(module, report);
@@ -343,7 +341,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
     });
   // All unsupported operators are known by now; the pass that stops at them would only say so again.
   std::vector<Variant> variants;
-  if (!report.breaks.empty() || failed(lowerForLoop(module, weights, *targets, options, diagnostics, variants)))
+  if (!report.breaks.empty() || failed(lowerAsTuned(module, weights, *targets, options, diagnostics, variants)))
     return;
   describeFallbacks(variants.front().module, report);
   describeRandomState(variants.front().module.lookupSymbol<func::FuncOp>("forward"), report);

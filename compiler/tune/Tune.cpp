@@ -43,11 +43,11 @@ using Kinds = std::map<std::string, Kind>;
 
 } // namespace
 
-static std::string makeKey(loop::KernelOp kernel, const cpu::Target &target) {
+static std::string makeKey(loop::KernelOp kernel, const Target &target) {
   std::string symbols;
   if (mlir::Attribute attr = kernel->getParentOfType<mlir::ModuleOp>()->getAttr("ptc.symbols"))
     raw_string_ostream(symbols) << attr;
-  return hashTexts({cpu::describe(target), symbols, loop::getContent(kernel)}).substr(0, 32);
+  return hashTexts({target.description, symbols, loop::getContent(kernel)}).substr(0, 32);
 }
 
 /// Those that make a difference to the kernel's code.
@@ -68,7 +68,7 @@ static SmallVector<loop::Knob> knobsOf(loop::KernelOp kernel) {
   return {};
 }
 
-static Kinds findKinds(mlir::ModuleOp module, const cpu::Target &target) {
+static Kinds findKinds(mlir::ModuleOp module, const Target &target) {
   Kinds kinds;
   module->walk([&](loop::KernelOp kernel) {
     std::string key = makeKey(kernel, target);
@@ -81,7 +81,7 @@ static Kinds findKinds(mlir::ModuleOp module, const cpu::Target &target) {
   return kinds;
 }
 
-void applyTuning(mlir::ModuleOp module, const cpu::Target &target, const TuningFile &file) {
+void applyTuning(mlir::ModuleOp module, const Target &target, const TuningFile &file) {
   module->walk([&](loop::KernelOp kernel) {
     if (const TunedKernel *tuned = file.find(makeKey(kernel, target)))
       for (auto [knob, value] : tuned->tuning)
@@ -218,9 +218,9 @@ Error Search::run() {
   return checkAgainstRules();
 }
 
-Error tune(mlir::ModuleOp module, const cpu::Target &target, StringRef folder, LibraryBuilder build,
+Error tune(mlir::ModuleOp module, const Target &target, StringRef folder, LibraryBuilder build,
            const Measurer &measure, Times &times, TuningFile &file) {
-  Times::Span span(times, "tuning for " + target.cpu);
+  Times::Span span(times, "tuning for " + target.name);
   Kinds kinds = findKinds(module, target);
   size_t known = 0;
   for (Kind &kind : make_second_range(kinds))
@@ -238,7 +238,7 @@ Error tune(mlir::ModuleOp module, const cpu::Target &target, StringRef folder, L
       return error;
     for (const Kind &kind : make_second_range(kinds))
       if (!kind.isKnown)
-        file.set(kind.key, {kind.name, target.cpu, search.threads, kind.tuning, kind.milliseconds / kind.kernels.size(),
+        file.set(kind.key, {kind.name, target.name, search.threads, kind.tuning, kind.milliseconds / kind.kernels.size(),
                             kind.byRules / kind.kernels.size()});
     raw_string_ostream(note) << format("; %.2f times as fast as by the rules", search.speedup);
   }

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Target.h"
+#include "compiler/Target.h"
 #include "compiler/tune/Measure.h"
 #include "compiler/tune/TuningFile.h"
 
@@ -22,14 +22,14 @@ namespace ptc {
 class Times;
 
 /// Sets the attributes of the module's kernels by the file's entries; kernels without one are left to the rules.
-void applyTuning(mlir::ModuleOp module, const cpu::Target &target, const TuningFile &file);
+void applyTuning(mlir::ModuleOp module, const Target &target, const TuningFile &file);
 
 /// Makes a library of a module at the end of stage Loop, less what is done for a target.
 using LibraryBuilder = llvm::function_ref<llvm::Error(mlir::ModuleOp module, llvm::StringRef path)>;
 
 /// Measures the module's kernels that are not in `file` and adds them to it. `module` is not changed; candidates are
 /// files in `folder`, a folder of this call alone.
-llvm::Error tune(mlir::ModuleOp module, const cpu::Target &target, llvm::StringRef folder, LibraryBuilder build,
+llvm::Error tune(mlir::ModuleOp module, const Target &target, llvm::StringRef folder, LibraryBuilder build,
                  const Measurer &measure, Times &times, TuningFile &file);
 
 } // namespace ptc

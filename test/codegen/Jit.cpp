@@ -2,7 +2,7 @@
 
 #include "test/codegen/Jit.h"
 
-#include "compiler/codegen/cpu/Cpu.h"
+#include "compiler/codegen/cpu/Target.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/Loop.h"
 #include "runtime/Program.h"
@@ -23,7 +23,7 @@ namespace ptc::test {
 struct Jit::State {
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<cpu::KernelInfo> kernels;
+  std::vector<KernelInfo> kernels;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
@@ -35,7 +35,7 @@ Jit::Jit(const std::string &text) : state(std::make_unique<State>()) {
   if (!state->module)
     std::abort();
   cpu::Target target = check(cpu::getTarget("native"));
-  cpu::KernelCode code = check(cpu::emitKernels(*state->module, target));
+  KernelCode code = check(target.emitKernels(*state->module, CodeForm::Object, /*cache=*/nullptr, /*show=*/nullptr));
   state->module->walk([&](loop::KernelOp kernel) { state->kernels.push_back(code.kernels[kernel]); });
   state->jit = check(llvm::orc::LLJITBuilder().create());
   for (auto &file : code.files)
@@ -50,13 +50,13 @@ int64_t Jit::tasks(const std::vector<int64_t> &symbols, unsigned kernel) const {
 
 unsigned Jit::functions() const {
   std::set<std::string> symbols;
-  for (const cpu::KernelInfo &kernel : state->kernels)
+  for (const KernelInfo &kernel : state->kernels)
     symbols.insert(kernel.symbol);
   return symbols.size();
 }
 
 int32_t Jit::run(const std::vector<void *> &buffers, const std::vector<int64_t> &symbols, unsigned kernel) {
-  const cpu::KernelInfo &info = state->kernels[kernel];
+  const KernelInfo &info = state->kernels[kernel];
   llvm::orc::ExecutionSession &session = state->jit->getExecutionSession();
   auto found = session.lookup({{&state->jit->getMainJITDylib(), llvm::orc::JITDylibLookupFlags::MatchAllSymbols}},
                               state->jit->mangleAndIntern(info.symbol));

@@ -1,10 +1,10 @@
 // `ptc run --reference MODEL`: the model's prims, evaluated one by one in double precision, for comparison with what
 // was compiled.
 #include "compiler/Pipeline.h"
-#include "compiler/codegen/cpu/Target.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Times.h"
 #include "dialects/prims/reference/Evaluate.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/TensorFile.h"
@@ -143,13 +143,13 @@ int runReference(const RunOptions &options) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(&context);
   llvm::Expected<ImportedModel> model = importModel(options.library, {options.weights, findResultTypes}, context);
-  llvm::Expected<cpu::Target> target = cpu::getTarget("native");
-  if (!model || !target) {
-    diagnostics.report(llvm::joinErrors(model ? llvm::Error::success() : model.takeError(),
-                                        target ? llvm::Error::success() : target.takeError()));
+  if (!model) {
+    diagnostics.report(model.takeError());
     return diagnostics.printFirst();
   }
-  if (failed(lower(*model->module, model->weights, Stage::Prims, *target, {})))
+  Times times;
+  const Options compilation;
+  if (failed(Pipeline(model->weights, compilation, times).lowerModel(*model->module)))
     return diagnostics.printFirst();
   setActivity("the reference evaluation");
   if (llvm::Error error = evaluateModel(options, *model)) {

@@ -1,6 +1,9 @@
-//===- Cpu.cpp ------------------------------------------------------------===//
-
-#include "compiler/codegen/cpu/Cpu.h"
+//===- Cpu.cpp - loop kernels become machine code -------------------------===//
+//
+// Each loop.kernel becomes one function of the kernel ABI (runtime/Program.h). Kernels that differ only in name and locations
+// share one function.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
@@ -39,7 +42,7 @@ struct Unit {
 static std::string describeSurroundings(mlir::ModuleOp module, const Target &target) {
   std::string text;
   raw_string_ostream out(text);
-  out << describe(target) << '\n';
+  out << target.description << '\n';
   if (mlir::Attribute symbols = module->getAttr("ptc.symbols"))
     symbols.print(out);
   return text;
@@ -123,25 +126,25 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
   runOnThreads(divideCeil(todo.size(), kFew), run);
 }
 
-std::string getAlgorithm(mlir::Operation *kernel, const Target &target) {
-  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), target);
+std::string Target::getAlgorithm(mlir::Operation *kernel) const {
+  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), *this);
   if (plan)
     return plan->algorithm;
   consumeError(plan.takeError()); // which emitKernels reports
   return "";
 }
 
-Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, CodeForm form, const Cache *cache,
-                                 ShowKernel show) {
+Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
+                                         ShowKernel show) const {
   KernelCode code;
   std::vector<Unit> units;
   StringMap<size_t> known;
-  std::string surroundings = describeSurroundings(module, target);
+  std::string surroundings = describeSurroundings(module, *this);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {
     auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), units.size());
     if (isNew) {
-      Expected<KernelPlan> plan = planKernel(kernel, target);
+      Expected<KernelPlan> plan = planKernel(kernel, *this);
       if (!plan) {
         error = joinErrors(std::move(error), plan.takeError());
         return mlir::WalkResult::interrupt();
@@ -157,10 +160,10 @@ Expected<KernelCode> emitKernels(mlir::ModuleOp module, const Target &target, Co
   if (error)
     return error;
   if (form != CodeForm::Object) {
-    code.files.push_back(writeText(units, target, form));
+    code.files.push_back(writeText(units, *this, form));
     return code;
   }
-  compileAll(units, target, cache, show, code);
+  compileAll(units, *this, cache, show, code);
   return code;
 }
 

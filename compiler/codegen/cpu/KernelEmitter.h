@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/Cpu.h"
+#include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/cpu/CpuFrame.h"
 #include "dialects/loop/Loop.h"
 

@@ -1,7 +1,7 @@
 //===- Object.h - LLVM IR becomes objects ---------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/Cpu.h"
+#include "compiler/codegen/cpu/Target.h"
 
 namespace llvm {
 class Module;

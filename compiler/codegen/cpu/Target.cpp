@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/Target.h"
 
+#include "compiler/codegen/host/ProgramSpec.h"
 #include "runtime/CpuFeatures.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -96,6 +97,16 @@ static std::string suggestMachine(StringRef march) {
   return "did you mean '" + nearest->str() + "'? ";
 }
 
+/// What is made of the other fields.
+static void describe(Target &target) {
+  target.name = target.cpu;
+  target.description = formatv("{0} {1} {2} {3} +{4} -{5}", target.triple, target.cpu, target.vectorBytes,
+                               target.vectorRegisters, join(target.features, ","), join(target.disabled, ","));
+  // What the passes of compiler/codegen/cpu/pack read.
+  target.loopKey = formatv("{0} {1} {2} {3}", target.vectorBytes, target.hasBf16Dot(), target.hasInt8Dot(),
+                           target.hasMatrixUnit());
+}
+
 Expected<Target> getTarget(StringRef march) {
   initialize();
   bool isHost = march == "native";
@@ -118,6 +129,7 @@ Expected<Target> getTarget(StringRef march) {
   target.vectorBytes = isAvx512 ? 64 : 32;
   target.vectorRegisters = isAvx512 ? 32 : 16;
   target.l1Ways = getL1Ways(target.cpu);
+  describe(target);
   return target;
 }
 
@@ -129,7 +141,7 @@ Expected<std::vector<Target>> getTargets(StringRef marchs) {
     Expected<Target> target = getTarget(name.trim());
     if (!target)
       return target.takeError();
-    if (any_of(targets, [&](const Target &other) { return describe(other) == describe(*target); }))
+    if (any_of(targets, [&](const Target &other) { return other.description == target->description; }))
       return createStringError("the machine '" + target->cpu + "' is named twice");
     targets.push_back(std::move(*target));
   }
@@ -147,16 +159,23 @@ bool Target::hasMatrixUnit() const {
   return vectorBytes == 64 && is_contained(features, "amx-tile") && is_contained(features, "amx-bf16");
 }
 
-Target getBaseline() { return {"x86_64-unknown-linux-gnu", "x86-64", {}, {}, 16, 16, 8}; }
-
-bool runsHere(const Target &target) {
-  const StringMap<bool> here = sys::getHostCPUFeatures();
-  return all_of(target.features, [&](const std::string &feature) { return here.lookup(feature); });
+Target getBaseline() {
+  Target target;
+  target.triple = "x86_64-unknown-linux-gnu";
+  target.cpu = "x86-64";
+  target.vectorBytes = target.vectorRegisters = 16;
+  target.l1Ways = 8;
+  return target;
 }
 
-std::string describe(const Target &target) {
-  return formatv("{0} {1} {2} {3} +{4} -{5}", target.triple, target.cpu, target.vectorBytes, target.vectorRegisters,
-                 join(target.features, ","), join(target.disabled, ","));
+bool Target::runsHere() const {
+  const StringMap<bool> here = sys::getHostCPUFeatures();
+  return all_of(features, [&](const std::string &feature) { return here.lookup(feature); });
+}
+
+void Target::require(host::ProgramSpec &spec) const {
+  spec.machine = cpu;
+  spec.cpuFeatures = features;
 }
 
 std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {

@@ -1,6 +1,8 @@
 //===- Target.h - the machine that kernels are compiled for ---------------===//
 #pragma once
 
+#include "compiler/Target.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -14,13 +16,12 @@ class TargetMachine;
 
 namespace ptc::cpu {
 
-struct Target {
+struct Target : ptc::Target {
   std::string triple;
   std::string cpu;                   ///< LLVM's name
   std::vector<std::string> features; ///< LLVM's names without signs, of those that code may use (runtime/CpuFeatures.h)
   std::vector<std::string> disabled; ///< those of the CPU that the runtime does not know how to ask for
-  unsigned vectorBytes;              ///< of one vector register
-  unsigned vectorRegisters;
+  unsigned vectorRegisters;          ///< of vectorBytes each
   unsigned l1Ways; ///< lines of the L1 data cache that may lie a multiple of 4 KiB apart
 
   /// Products of pairs of bf16, added up in f32, in whole registers.
@@ -32,6 +33,12 @@ struct Target {
   bool hasInt8Dot() const;
   /// Products of tiles of bf16, added up in f32.
   bool hasMatrixUnit() const;
+
+  llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
+                                         ShowKernel show) const override;
+  std::string getAlgorithm(mlir::Operation *kernel) const override;
+  bool runsHere() const override;
+  void require(host::ProgramSpec &spec) const override;
 };
 
 /// `march`: native, x86-64-v3, x86-64-v4 or a CPU's name in LLVM. At least AVX2 and FMA.
@@ -41,12 +48,6 @@ llvm::Expected<std::vector<Target>> getTargets(llvm::StringRef marchs);
 
 /// What every x86-64 runs: for code that is run to find out which machine this is.
 Target getBaseline();
-
-/// Whether this machine has all of it.
-bool runsHere(const Target &target);
-
-/// All of it, as one line.
-std::string describe(const Target &target);
 
 /// Bytes that kernels and their loops begin at multiples of: how fast a short loop is does not change with where the
 /// linker puts it. Lines of 64 bytes were no better, and one kernel got slower by a fifth.

@@ -20,7 +20,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
-#include <tuple>
 
 using namespace mlir;
 
@@ -482,13 +481,6 @@ void PackWeightsPass::packComputedWeight(loop::ConvolutionOp op, int64_t groups,
 
 std::unique_ptr<Pass> createPackWeightsPass(WeightStore &weights, const Target &target, bool winograd) {
   return std::make_unique<PackWeightsPass>(weights, target, winograd);
-}
-
-bool packAlike(const Target &a, const Target &b) {
-  auto read = [](const Target &t) {
-    return std::make_tuple(t.vectorBytes, t.hasBf16Dot(), t.hasInt8Dot(), t.hasMatrixUnit());
-  };
-  return read(a) == read(b);
 }
 
 } // namespace ptc::cpu

@@ -25,7 +25,4 @@ struct Target;
 /// `winograd`: whether convolutions may be by minimal filtering.
 std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightStore &weights, const Target &target, bool winograd);
 
-/// Whether the passes of this folder make the same of a module for both.
-bool packAlike(const Target &a, const Target &b);
-
 } // namespace ptc::cpu

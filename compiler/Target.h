@@ -1,0 +1,53 @@
+//===- Target.h - one machine of one device, as the driver sees it --------===//
+//
+// Data that tells machines apart, and the few functions that each device has its own of. Which passes run for a device is said
+// by Pipeline.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/KernelCode.h"
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace mlir {
+class ModuleOp;
+class Operation;
+} // namespace mlir
+
+namespace ptc {
+
+class Cache;
+namespace host {
+struct ProgramSpec;
+}
+
+enum class Device { Cpu };
+
+struct Target {
+  Device device = Device::Cpu;
+  std::string name;        ///< for people: "znver5"
+  std::string description; ///< all that decides code, as one line: part of kernel symbols, cache and tuning keys
+  std::string loopKey;     ///< targets with equal ones share a module at the end of stage Loop
+  unsigned vectorBytes = 0; ///< of one vector register; 0: the device has none
+
+  virtual ~Target() = default;
+
+  /// Compiles all kernels of the module, objects on all cores. Fails for a kernel that cannot be compiled, with its
+  /// location's name. The files do not depend on the number of cores, nor on what is in the cache (null: none).
+  virtual llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
+                                                 ShowKernel show) const = 0;
+
+  /// Which algorithm a loop.kernel runs, where its kind alone does not say it: "direct, matrix unit".
+  virtual std::string getAlgorithm(mlir::Operation *kernel) const = 0;
+
+  /// Whether this machine has all that the code needs.
+  virtual bool runsHere() const = 0;
+
+  /// Says in the program's tables which machines it is for.
+  virtual void require(host::ProgramSpec &spec) const = 0;
+};
+
+} // namespace ptc

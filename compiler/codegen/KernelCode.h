@@ -1,0 +1,45 @@
+//===- KernelCode.h - what compiling a module's kernels makes -------------===//
+//
+// Of every device: the tables need to know of a kernel's function, and not how it came to be.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+#include <vector>
+
+namespace ptc {
+
+/// What a launch of one kernel needs to know.
+struct KernelInfo {
+  std::string symbol;              ///< function in one of the objects
+  mlir::AffineExpr tasks;          ///< how many tasks there are
+  mlir::AffineExpr scratchBytes;   ///< for each thread
+  std::vector<std::string> faults; ///< faults[c - 1] explains fault code c
+};
+
+enum class CodeForm { Object, Assembly, Llvm };
+
+/// What one function cost.
+struct KernelTime {
+  std::string symbol;
+  double emit, llvm; ///< milliseconds until there was LLVM IR, and from there to the object
+  bool isCached;
+};
+
+struct KernelCode {
+  llvm::DenseMap<mlir::Operation *, KernelInfo> kernels; ///< by loop.kernel
+  std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, one for each function, or one text
+  std::vector<KernelTime> times;                         ///< of objects
+};
+
+/// Is told, from any thread, which kernel is done and how many of how many are.
+using ShowKernel = llvm::function_ref<void(llvm::StringRef kernel, size_t done, size_t all)>;
+
+} // namespace ptc
