@@ -19,7 +19,7 @@ bool Crew::isWorthSharing(double workNs) const {
 }
 
 bool Crew::isCompared() const {
-  constexpr double kMostNs = 200'000; // more has few steps for its work
+  constexpr double kMostNs = 500'000; // more has few steps for its work
   return terms.mode == WaitMode::Adaptive && pace > 0 && paced(workNs) < kMostNs;
 }
 
