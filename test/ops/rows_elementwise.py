@@ -72,6 +72,9 @@ others = [
     *(op(f"pow.{e}", lambda a, e=e: a**e, x(20, low=0.1)) for e in (0, 1, 2, 3, 0.5, -0.5, -1, -2, 2.5, 4)),
     op("pow.tensor", torch.pow, x(20, low=0.1), x(20)),
     op("pow.scalar", lambda a: 2.0**a, x(20)),
+    # An integer without dimensions does not widen the others, and is not cut to their type either.
+    op("true_divide.wide", lambda a, b: (a / b, torch.div(a, b, rounding_mode=None), torch.atan2(a, b), torch.copysign(a, b)),
+       ints(30, dtype=torch.int8), ints(low=1000, high=2000)),
     op("div.trunc", lambda a, b: torch.div(a, b, rounding_mode="trunc"), ints(30), ints(30, low=1)),
     op("div.floor", lambda a, b: torch.div(a, b, rounding_mode="floor"), x(30), x(30, low=0.5)),
     op("clamp", lambda a: a.clamp(-1, 1), special(40)),

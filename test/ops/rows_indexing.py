@@ -109,6 +109,7 @@ order = [
     op("logcumsumexp.dynamic", lambda a: torch.logcumsumexp(a, 0), x(9, 4), dynamic=({0: N},), other=(x(70, 4),)),
     op("logcumsumexp.special", lambda a: torch.logcumsumexp(a, 0), special(9, 4)),
     op("cummax", lambda a: torch.cummax(a, 1), x(3, 9)),
+    op("cummax.zeros", lambda a: (torch.cummax(a * 0, 1)[0].signbit(), torch.cummin(a * 0, 1)[0].signbit()), x(3, 40)),
     op("diff", lambda a: torch.diff(a, n=2), x(3, 9)),
 ]
 

@@ -54,7 +54,7 @@ Running Combiner::identity(Ir &b, unsigned width) const {
 
 /// Whether y takes the place of x: NaN is the most extreme, of equals the first place wins.
 Value *Combiner::moreExtreme(Ir &b, Running x, Running y, bool orLater) const {
-  bool isMax = kind == ArgMax;
+  bool isMax = kind == Max || kind == ArgMax;
   Value *beats, *equal;
   if (type->isFloatingPointTy()) {
     Value *xIsNan = b.CreateFCmpUNO(x.value, x.value), *yIsNan = b.CreateFCmpUNO(y.value, y.value);
@@ -104,7 +104,8 @@ Running Combiner::combine(Ir &b, Running x, Running y) const {
 }
 
 Running Combiner::combineLater(Ir &b, Running x, Running y) const {
-  return hasPlace() ? select(b, moreExtreme(b, x, y, /*orLater=*/true), y, x) : combine(b, x, y);
+  bool isExtreme = hasPlace() || kind == Max || kind == Min;
+  return isExtreme ? select(b, moreExtreme(b, x, y, /*orLater=*/true), y, x) : combine(b, x, y);
 }
 
 Running Combiner::select(Ir &b, Value *condition, Running x, Running y) {

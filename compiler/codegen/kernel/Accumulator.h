@@ -27,7 +27,7 @@ public:
   /// What changes nothing, in `width` lanes. Its place is 0, the answer where all values are as extreme as it.
   Running identity(Ir &b, unsigned width) const;
   Running combine(Ir &b, Running x, Running y) const;
-  /// For places of running extremes: of equals y.
+  /// For running extremes: of equals y, as of zeros of two signs.
   Running combineLater(Ir &b, Running x, Running y) const;
   /// All lanes as one, pairwise.
   Running acrossLanes(Ir &b, Running x) const;

@@ -37,9 +37,10 @@ static void addArithmetic(Table &t) {
               [](B &b, T x, T y, T alpha) { return b.maximum(x + scaled(y, alpha), 0); });
   t.operands("rsub.Tensor rsub.Scalar", [](B &, T x, T y, T alpha) { return y - scaled(x, alpha); });
   t.products("mul.Tensor mul.Scalar multiply.Tensor multiply.Scalar", [](B &b, T x, T y) { return b.mul(x, y); });
-  t.products("div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar",
-             [](B &b, T x, T y) { return x / y; });
-  t.products("div.Tensor_mode div.Scalar_mode divide.Tensor_mode divide.Scalar_mode", [](B &b, T x, T y, Str mode) {
+  t.quotients("div.Tensor div.Scalar divide.Tensor divide.Scalar true_divide.Tensor true_divide.Scalar",
+              [](B &b, T x, T y) { return x / y; });
+  t.def("div.Tensor_mode div.Scalar_mode divide.Tensor_mode divide.Scalar_mode", [](B &b, T x, T y, Str mode) {
+    Table::prepare(mode.empty() ? Mode::Quotients : Mode::Products, b, {&x, &y});
     return mode == "floor" ? b.floorDivide(x, y) : mode == "trunc" ? truncDivide(b, x, y) : x / y;
   });
   t.products("floor_divide floor_divide.Scalar", [](B &b, T x, T y) { return b.floorDivide(x, y); });
@@ -47,8 +48,8 @@ static void addArithmetic(Table &t) {
   both(t, "fmod.Tensor fmod.Scalar", &B::fmod);
   both(t, "maximum max.other", &B::maximum);
   both(t, "minimum min.other", &B::minimum);
-  both(t, "atan2 arctan2", &B::atan2);
-  both(t, "copysign.Tensor copysign.Scalar", &B::copySign);
+  t.floating("atan2 arctan2", [](B &b, T x, T y) { return b.atan2(x, y); });
+  t.floating("copysign.Tensor copysign.Scalar", [](B &b, T x, T y) { return b.copySign(x, y); });
   t.def("nextafter", [](B &b, T x, T y) { return b.nextAfter(x, y); });
   t.pointwise("fmax", [](B &b, T x, T y) { return b.where(b.isNan(x), y, b.where(b.isNan(y), x, b.maximum(x, y))); });
   t.pointwise("fmin", [](B &b, T x, T y) { return b.where(b.isNan(x), y, b.where(b.isNan(y), x, b.minimum(x, y))); });

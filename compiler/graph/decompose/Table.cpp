@@ -13,16 +13,16 @@ void Table::prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors) {
     for (T *tensor : tensors)
       values.push_back(*tensor);
     type = b.promoted(values);
-    type = mode == Mode::Floating ? decompose::toFloating(type) : type;
+    if (mode == Mode::Floating || mode == Mode::Quotients)
+      type = decompose::toFloating(type);
   }
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     if (mode == Mode::Opmath) {
       *tensor = b.toOpmath(*tensor);
       continue;
     }
-    bool isNumber = !tensor->isTensor() || tensor->isWrapped();
-    bool isExact = mode == Mode::Products ? i == 1 && (isNumber || tensor->rank() == 0)
-                                          : isNumber && mode != Mode::Operands;
+    bool isNumber = !tensor->isTensor() || tensor->isWrapped(), isOfSecond = mode == Mode::Products || mode == Mode::Quotients;
+    bool isExact = isOfSecond ? i == 1 && (isNumber || tensor->rank() == 0) : isNumber && mode != Mode::Operands;
     *tensor = isExact ? b.to(*tensor, decompose::opmath(type)) : b.rounded(*tensor, type);
   }
 }

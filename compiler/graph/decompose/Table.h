@@ -32,6 +32,7 @@ enum class Mode {
   Pointwise, ///< All become their promoted type, half types f32. Numbers stay as exact as they are.
   Operands,  ///< As Pointwise, but numbers are operands as tensors are, and rounded to a half type.
   Products,  ///< As Operands, but a second operand that is a number or has no dimensions is not rounded, as in PyTorch.
+  Quotients, ///< As Products, and integers the default floating type: at once, and not by way of their promoted type.
   Floating,  ///< As Pointwise, and integers the default floating type.
   Opmath,    ///< Half types become f32, each on its own.
 };
@@ -52,8 +53,12 @@ public:
   template <class F> void pointwise(llvm::StringRef names, F row) { add(names, Mode::Pointwise, row); }
   template <class F> void operands(llvm::StringRef names, F row) { add(names, Mode::Operands, row); }
   template <class F> void products(llvm::StringRef names, F row) { add(names, Mode::Products, row); }
+  template <class F> void quotients(llvm::StringRef names, F row) { add(names, Mode::Quotients, row); }
   template <class F> void floating(llvm::StringRef names, F row) { add(names, Mode::Floating, row); }
   template <class F> void opmath(llvm::StringRef names, F row) { add(names, Mode::Opmath, row); }
+
+  /// What happens to tensors before a row of the mode sees them, for rows that choose it by an argument.
+  static void prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors);
 
   /// "add.Tensor"; null when there is no such row.
   const Row *find(llvm::StringRef name) const {
@@ -78,7 +83,6 @@ private:
     };
     insert(names, {mode, apply, &checkParameters<Parameters>});
   }
-  static void prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors);
   void insert(llvm::StringRef names, Row row);
 
   llvm::StringMap<Row> rows;
