@@ -205,7 +205,7 @@ void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
         return {};
       });
     });
-  });
+  }, /*isRare=*/true);
 }
 
 /// Frames that there are not are zeros, and so are their transforms.
@@ -365,7 +365,7 @@ void WinogradEmitter::finishTile(Value *place, const OutputTile &tile, Value *pa
   if (plan.outputHeight % m || plan.outputWidth % m)
     isWhole = b.CreateAnd(b.CreateICmpSLE(tile.row, number(plan.outputHeight - m)),
                           b.CreateICmpSLE(tile.column, number(plan.outputWidth - m)));
-  emitIf(b, isDirect, [&] { computeDirectly(place, panel, vectors); });
+  emitIf(b, isDirect, [&] { computeDirectly(place, panel, vectors); }, /*isRare=*/true);
   emitIf(b, b.CreateNot(isDirect), [&] {
     Accumulators outputs = transformOutput(place, vectors);
     emitIf(b, isWhole, [&] {

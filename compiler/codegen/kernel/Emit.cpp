@@ -3,6 +3,7 @@
 #include "compiler/codegen/kernel/Emit.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/MDBuilder.h"
 
 using namespace llvm;
 
@@ -51,7 +52,7 @@ void emitLoop(Ir &b, Value *begin, Value *end, int64_t step, function_ref<void(V
   });
 }
 
-void emitIf(Ir &b, Value *condition, function_ref<void()> then) {
+void emitIf(Ir &b, Value *condition, function_ref<void()> then, bool isRare) {
   if (auto *constant = dyn_cast<ConstantInt>(condition)) {
     if (constant->isOne())
       then();
@@ -60,7 +61,8 @@ void emitIf(Ir &b, Value *condition, function_ref<void()> then) {
   Function *function = b.GetInsertBlock()->getParent();
   BasicBlock *taken = BasicBlock::Create(b.getContext(), "then", function);
   BasicBlock *exit = BasicBlock::Create(b.getContext(), "endif", function);
-  b.CreateCondBr(condition, taken, exit);
+  MDNode *weights = isRare ? MDBuilder(b.getContext()).createUnlikelyBranchWeights() : nullptr;
+  b.CreateCondBr(condition, taken, exit, weights);
   b.SetInsertPoint(taken);
   then();
   b.CreateBr(exit);

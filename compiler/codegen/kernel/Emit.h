@@ -19,8 +19,8 @@ llvm::SmallVector<llvm::Value *> emitLoop(
 void emitLoop(Ir &b, llvm::Value *begin, llvm::Value *end, int64_t step,
               llvm::function_ref<void(llvm::Value *)> body);
 
-/// `if (condition) then()`.
-void emitIf(Ir &b, llvm::Value *condition, llvm::function_ref<void()> then);
+/// `if (condition) then()`. Registers are not kept free for what is rare.
+void emitIf(Ir &b, llvm::Value *condition, llvm::function_ref<void()> then, bool isRare = false);
 
 /// base[offset], offset counted in elements.
 llvm::Value *emitAddress(Ir &b, llvm::Type *element, llvm::Value *base, llvm::Value *offset);
