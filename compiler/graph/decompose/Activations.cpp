@@ -28,6 +28,7 @@ static void addPiecewiseLinear(Table &t) {
   });
   t.pointwise("hardtanh", [](B &b, T x, T low, T high) { return b.clamp(x, low, high); });
   t.pointwise("hardsigmoid", [](B &b, T x) { return hardSigmoid(b, x); });
+  // PyTorch divides by 6. An exact quotient takes more instructions, and the product differs by its rounding alone.
   t.pointwise("hardswish", [](B &b, T x) { return x * b.clamp(x + 3.0, T(0.0), T(6.0)) * (1.0 / 6.0); });
   t.operands("hardshrink", [](B &b, T x, T lambda) { return b.where((x >= -lambda) & (x <= lambda), 0, x); });
   // Between the thresholds x * 0 and not 0, which keeps NaN.

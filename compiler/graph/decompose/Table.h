@@ -1,6 +1,6 @@
 //===- Table.h - the decomposition table: a row an ATen operator ----------===//
 //
-//   def("hardswish", [](B &b, T x) { return x * b.clamp(x + 3, 0, 6) / 6; });
+//   pointwise("relu6", [](B &b, T x) { return b.clamp(x, T(0), T(6)); });
 //
 // A row's parameters are matched with the schema's arguments in their order
 // (Bind.h says which type stands for which argument); those that change no
