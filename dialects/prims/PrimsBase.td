@@ -25,8 +25,8 @@ def PrimsDialect : Dialect {
   }];
 }
 
-// What every prim must implement; nothing has a default, so that forgetting
-// one is a compile error.
+// What every prim must implement; nothing has a default, so that ptc does not
+// link when one is forgotten.
 def PrimInterface : OpInterface<"PrimInterface"> {
   let cppNamespace = "::ptc::prims";
   let methods = [
