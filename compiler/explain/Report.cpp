@@ -131,7 +131,7 @@ static llvm::StringRef getKind(loop::KernelOp kernel) {
   return kind == "map" ? "pointwise" : kind;
 }
 
-/// Which of several ways a convolution takes; empty for what has one way.
+/// The knobs that measuring has set, with their values; empty where the rules decide.
 static std::string getTuning(loop::KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream out(text);

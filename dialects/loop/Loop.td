@@ -251,8 +251,8 @@ def KernelOp : LoopOp<"kernel", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
     other's results only at the identical shared indices, so that one iteration of the
     shared dimensions runs all members in order; results that are not yielded exist only for one
     such iteration (registers or scratch). A template or sort, scatter or matrix is alone in its kernel, but for a chain:
-    a contract [n, h, w, channels], and a depthwise convolution over h and w that alone reads it. Of a chain's first
-    result only the rows exist that the task at hand needs.
+    a contract [n, h, w, channels], and a convolution of narrow groups (isNarrow) over h and w that alone reads it. Of a
+    chain's first result only the rows exist that the task at hand needs.
 
     Codegen's arguments (args[]) are the operands, then the results. in_place[r] >= 0: result r is
     written over operand in_place[r].
