@@ -13,7 +13,7 @@
 
 namespace ptc::runtime {
 
-/// A range that the tables give: a largest value of -1 is none, but where it could be one.
+/// Whether a range of the tables has no upper bound: max == -1 says so, unless min is negative (then -1 is a bound).
 inline bool isOpen(int64_t min, int64_t max) { return max == INT64_MAX || (max == -1 && min >= 0); }
 inline bool isWithin(int64_t value, int64_t min, int64_t max) {
   return value >= min && (value <= max || isOpen(min, max));

@@ -2,7 +2,7 @@
 //
 // compiler/codegen/host emits `ptc_programs` as constant data; the runtime
 // interprets one of them. Plain data only: the compiler writes these structs field by
-// field (Tables.cpp), so a change here is a change there and of kTablesVersion.
+// field (Host.cpp), so a change here is a change there and of kTablesVersion.
 //
 // Every number that may depend on symbols is a ValueId: a place in the array
 // that Program::evaluate fills from the values of the symbols.

@@ -17,8 +17,8 @@ struct Effects {
   llvm::SmallVector<mlir::Value> written; ///< One for each tensor that the operation writes, of that tensor's type.
 };
 
-/// Creates functional operations in place of `op`, whose operands must be
-/// values of now. Fails with a message when there is no such operator.
+/// Creates functional operations in place of `op`, whose operands are the current
+/// values of their alias sets. Fails with a message when there is no such operator.
 llvm::FailureOr<Effects> createFunctional(mlir::OpBuilder &builder, const aten::AtenOp &op);
 
 /// `value` in the type of another tensor: elements converted, sizes expanded.

@@ -184,7 +184,7 @@ AffineExpr Simplifier::sum(const Terms &list) {
   return result;
 }
 
-/// Atoms are never negative, save what is not known.
+/// Upper bound of a non-negative atom; null if unknown.
 AffineExpr Simplifier::greatest(AffineExpr atom) {
   if (auto dim = llvm::dyn_cast<AffineDimExpr>(atom)) {
     AffineExpr size = dim.getPosition() < bounds.sizes.size() ? bounds.sizes[dim.getPosition()] : AffineExpr();

@@ -33,8 +33,8 @@ public:
   /// FunctionProto.attribute_proto: the attributes of a function that have a default.
   static std::vector<proto::AttributeProto> defaultAttributes(const proto::FunctionProto &function);
 
-  /// A tensor, its bytes where they are mapped or in `weights`' keeping; files with external data are kept by it too.
-  /// Integers of less than a byte have one each, and `dtypeName` is what the file calls them.
+  /// Reads a tensor. Its bytes stay mapped or are owned by `weights`, which also keeps files with external data open.
+  /// Integers narrower than a byte become bytes, and `dtypeName` is the file's name for their type.
   llvm::Expected<StoredTensor> read(const proto::TensorProto &tensor, WeightStore &weights);
 
 private:
