@@ -205,22 +205,26 @@ Carried StageEmitter::reduce(unsigned level, ArrayRef<Value *> carried) {
   Value *zero = b.getInt64(0), *size = emitSize(f, loop.size);
   bool isInnermost = level + 1 == stage.reduction.size();
   bool isSum = any_of(reduced, [](const Reduced &r) { return r.combiner.isSum(); });
-  if (!isInnermost) {
-    double inner = estimate(stage.reduction.back().size);
-    return forEach(b, zero, size, 1, carried, [&](Value *i, ArrayRef<Value *> values) {
+  double inner = 1; // additions of one iteration
+  for (const Loop &other : ArrayRef(stage.reduction).drop_front(level + 1))
+    inner *= std::max(1.0, estimate(other.size));
+  bool isApart = isSum && inner > kBlockOfSum / 4; // one iteration is a block
+  auto run = [&](Value *begin, Value *end, ArrayRef<Value *> values) {
+    if (isInnermost)
+      return reduceInnermost(begin, end, values);
+    return forEach(b, begin, end, 1, values, [&](Value *i, ArrayRef<Value *> values) {
       dims[loop.dim] = {i, nullptr};
-      if (isSum && inner > kBlockOfSum / 4)
-        return combine(values, reduce(level + 1, identities()));
-      return reduce(level + 1, values);
+      return isApart ? combine(values, reduce(level + 1, identities())) : reduce(level + 1, values);
     });
-  }
-  int64_t step = lanesReduce() ? stage.width : 1, block = kBlockOfSum * step;
+  };
+  int64_t step = isInnermost && lanesReduce() ? stage.width : 1;
+  int64_t block = kBlockOfSum * step / (isApart ? 1 : static_cast<int64_t>(inner));
   auto constant = getConstant(loop.size);
   if (!isSum || (constant && *constant <= 2 * block))
-    return reduceInnermost(zero, size, carried);
+    return run(zero, size, carried);
   return forEach(b, zero, size, block, carried, [&](Value *begin, ArrayRef<Value *> values) {
     Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, b.getInt64(block)), size);
-    return combine(values, reduceInnermost(begin, end, identities()));
+    return combine(values, run(begin, end, identities()));
   });
 }
 
