@@ -15,7 +15,8 @@ void HostTeam::noteOthers(int64_t wall, int64_t others) {
 
 void HostTeam::noteLoss(int64_t lost, int64_t time) {
   constexpr int64_t kMostHoldNs = 10'000'000'000;
-  constexpr int32_t kMostLosses = 10, kGoodRow = 32;
+  // Eight calls on awake threads gain more than the millisecond that one of them waits for a displaced thread.
+  constexpr int32_t kMostLosses = 10, kGoodRow = 8;
   if (lost <= kDisplacedNs) {
     inRow.fetch_add(1, std::memory_order_relaxed);
     return;
