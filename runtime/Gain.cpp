@@ -8,12 +8,14 @@ namespace ptc::runtime {
 
 constexpr int32_t kSample = 16; // calls
 
-bool Gain::add(double pace, double best) {
+double Gain::add(double pace, double best) {
   sum += std::min(pace, 2 * best); // a call that lost its processor counts as a slow one
   if (++sampled < kSample)
-    return false;
+    return 0;
+  double mean = sum / kSample;
   sampled = 0;
-  return true;
+  sum = 0;
+  return mean;
 }
 
 void Gain::keep(bool isAlone) {
@@ -21,31 +23,27 @@ void Gain::keep(bool isAlone) {
   kept = kept > 0 && keptAlone == isAlone ? std::min(2 * kept, kMost) : kFirst;
   alone = keptAlone = isAlone;
   left = kept;
-  sum = 0;
 }
 
 void Gain::noteShared(double pace, double best) {
   constexpr double kClear = 0.9;
   if (left > 0) {
     --left;
-    return;
+  } else if (double mean = add(pace, best)) {
+    sharedPace = mean;
+    if (mean < kClear * best)
+      keep(false);
+    else
+      alone = true;
   }
-  if (!add(pace, best))
-    return;
-  sharedPace = sum / kSample;
-  sum = 0;
-  if (sharedPace < kClear * best)
-    keep(false);
-  else
-    alone = true;
 }
 
 void Gain::noteAlone(double pace, double best) {
   if (left > 0) {
     if (--left == 0)
       alone = false;
-  } else if (add(pace, best)) {
-    keep(sum / kSample < sharedPace);
+  } else if (double mean = add(pace, best)) {
+    keep(mean < sharedPace);
   }
 }
 

@@ -15,9 +15,8 @@ namespace ptc::runtime {
 /// Of the calls of one frame. Paces are nanoseconds for an estimated one. Zeroed memory has calls on several threads.
 class Gain {
 public:
-  /// Whether the next call is to run on one thread; and whether `noteAlone` wants to know how long it took.
+  /// Whether the next call is to run on one thread.
   bool isAlone() const { return alone; }
-  bool isCompared() const { return alone && left == 0; }
 
   /// A call on threads that were awake took so much; the best that was seen of one thread.
   void noteShared(double pace, double best);
@@ -25,8 +24,8 @@ public:
   void noteAlone(double pace, double best);
 
 private:
-  /// Adds to the sample; whether it is complete.
-  bool add(double pace, double best);
+  /// Adds to the sample; its mean when it is complete, else 0.
+  double add(double pace, double best);
   void keep(bool alone);
 
   bool alone;

@@ -9,7 +9,6 @@ Where runs differ in kind (NaN, an infinity, a finite number, an integer), round
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
 import operator
@@ -72,16 +71,16 @@ def log_gamma(x: float) -> float:
         return float(mpmath.loggamma(x).real)
 
 
-def log_of_sum(base: int, x: float, y: float) -> float:
+def log2_of_sum(x: float, y: float) -> float:
     if not (math.isfinite(x) and math.isfinite(y)):
         raise ArithmeticError
     with mpmath.workdps(40):
-        return float(max(x, y) + mpmath.log1p(mpmath.mpf(base) ** -abs(mpmath.mpf(x) - y)) / mpmath.log(base))
+        return float(max(x, y) + mpmath.log1p(mpmath.mpf(2) ** -abs(mpmath.mpf(x) - y)) / mpmath.log(2))
 
 
 # Near its roots PyTorch's lgamma loses digits, large quotients leave its fmod nothing, or NaN, and log2(0.5 + 0.5) is not zero.
 EXACT: dict[str, Callable[..., float]] = {
-    "logaddexp2": functools.partial(log_of_sum, 2),
+    "logaddexp2": log2_of_sum,
     "lgamma": log_gamma, "fmod": math.fmod, "remainder": operator.mod, "__rmod__": lambda x, y: y % x,
     "floor_divide": operator.floordiv, "__floordiv__": operator.floordiv, "__rfloordiv__": lambda x, y: y // x,
 }  # fmt: skip
