@@ -302,11 +302,9 @@ static void describeQuantization(ModuleOp module, Report &report) {
 }
 
 /// As the tuning file has it.
-static llvm::LogicalResult lowerAsTuned(ModuleOp module, WeightStore &weights, const Targets &targets,
-                                        const Options &options, Diagnostics &diagnostics,
-                                        std::vector<Variant> &variants) {
-  Times times;
-  Pipeline pipeline(weights, options, times);
+static llvm::LogicalResult lowerAsTuned(Pipeline &pipeline, ModuleOp module, WeightStore &weights,
+                                        const Targets &targets, const Options &options, Times &times,
+                                        Diagnostics &diagnostics, std::vector<Variant> &variants) {
   std::optional<TuningSession> session;
   if (!options.tuningFile.empty()) {
     session.emplace(options, weights, Measurer(), times);
@@ -330,7 +328,8 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   if (!targets)
     return diagnostics.report(targets.takeError());
   Times times;
-  if (failed(Pipeline(weights, options, times).lowerModel(module, Stage::Aten)))
+  Pipeline pipeline(weights, options, times);
+  if (failed(pipeline.lowerModel(module, Stage::Aten)))
     return;
   describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
   countLowered(module, report);
@@ -341,7 +340,8 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
     });
   // All unsupported operators are known by now; the pass that stops at them would only say so again.
   std::vector<Variant> variants;
-  if (!report.breaks.empty() || failed(lowerAsTuned(module, weights, *targets, options, diagnostics, variants)))
+  if (!report.breaks.empty() ||
+      failed(lowerAsTuned(pipeline, module, weights, *targets, options, times, diagnostics, variants)))
     return;
   describeFallbacks(variants.front().module, report);
   describeRandomState(variants.front().module.lookupSymbol<func::FuncOp>("forward"), report);
