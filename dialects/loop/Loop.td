@@ -105,8 +105,8 @@ def ReduceOp : LoopOp<"reduce", [Pure, SingleBlockImplicitTerminator<"YieldOp">]
     The domain is the results' common shape followed by `sizes`. kinds[j] is how
     the j-th yielded value is combined: sum, prod, max, min (NaN wins), and, or;
     argmax, argmin give as j-th result the i64 row-major place in `sizes` of the first
-    extreme of the j-th yielded value (NaN counts as extreme). The accumulator has the
-    yielded type (the body widens bf16 and f16). The `finish` region maps the combined values to
+    extreme of the j-th yielded value (NaN counts as extreme), argmax_last_nan that of the last NaN. The accumulator
+    has the yielded type (the body widens bf16 and f16). The `finish` region maps the combined values to
     the results' elements (arguments: the indices i..., the combined values); without
     blocks it is the identity. `inner` n > 0: the operation is alone in its kernel, and the first n of i... are iterated
     inside of the others: at many of them the body reads the same again, where data tell.

@@ -67,14 +67,14 @@ Value constantInt(Builder &b, Type type, int64_t value) {
 }
 
 Value orderedBits(Builder &b, StringRef kind, Type element, Value value) {
-  if (!element.isUnsignedInteger() || !llvm::is_contained({"max", "min", "argmax", "argmin"}, kind))
+  if (!element.isUnsignedInteger() || !(kind == "max" || kind == "min" || kind.starts_with("arg")))
     return value;
   APInt top = APInt::getSignedMinValue(element.getIntOrFloatBitWidth());
   return arith::XOrIOp::create(b, value, arith::ConstantOp::create(b, IntegerAttr::get(value.getType(), top)));
 }
 
 Value neutral(Builder &b, StringRef kind, Type type, bool isUnsigned) {
-  bool isMax = kind == "max" || kind == "argmax";
+  bool isMax = kind == "max" || kind.starts_with("argmax");
   if (kind == "sum" || kind == "or")
     return constantInt(b, type, 0);
   if (kind == "prod")

@@ -60,7 +60,7 @@ static LogicalResult verifyKind(Operation *op, StringRef kind, ArrayRef<StringRe
   return success();
 }
 
-static bool isArg(StringRef kind) { return kind == "argmax" || kind == "argmin"; }
+static bool isArg(StringRef kind) { return kind.starts_with("arg"); }
 
 static LogicalResult verifyMap(Operation *op, StringRef what, AffineMap map, size_t dims, Value tensor) {
   size_t rank = llvm::cast<RankedTensorType>(tensor.getType()).getRank();
@@ -110,7 +110,8 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("yields ") << yield.size() << " values for " << getKinds().size() << " kinds";
   SmallVector<Type> combined;
   for (auto [kind, value] : llvm::zip(getKinds().getAsValueRange<StringAttr>(), yield)) {
-    if (failed(verifyKind(*this, kind, {"sum", "prod", "max", "min", "and", "or", "argmax", "argmin"})))
+    if (failed(verifyKind(*this, kind,
+                          {"sum", "prod", "max", "min", "and", "or", "argmax", "argmin", "argmax_last_nan"})))
       return failure();
     combined.push_back(isArg(kind) ? IntegerType::get(getContext(), 64) : value.getType());
   }

@@ -110,7 +110,7 @@ LogicalResult ReduceWindowOp::inferReturnTypes(MLIRContext *, MaybeLocation loca
 LogicalResult ArgReduceWindowOp::inferReturnTypes(MLIRContext *context, MaybeLocation location, Adaptor a,
                                                   InferredTypes &types) {
   auto shape = inferWindowed(location, getOperationName(), a);
-  if (!shape || failed(checkExtreme(location, getOperationName(), a.getKind(), elementOf(a.getX()))))
+  if (!shape || failed(checkExtreme(location, getOperationName(), "max", elementOf(a.getX()))))
     return failure();
   if (int64_t(a.getSpatial()) < 0 || a.getSpatial() > shape->size())
     return emitOptionalError(location, getOperationName(), ": spatial exceeds the rank");

@@ -40,8 +40,9 @@ def ReduceWindowOp : Plain<"reduce_window"> {
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
 }
 def ArgReduceWindowOp : Plain<"arg_reduce_window"> {
-  let summary = "i64 row-major index, within the last `spatial` dimensions of x, of each window's extreme";
-  let arguments = (ins Tensor:$x, ReduceKindAttr:$kind, SizesAttr:$window, DenseI64ArrayAttr:$strides,
+  let summary = "i64 row-major index, within the last `spatial` dimensions of x, of each window's maximum";
+  let description = "The first of equal maxima, but the last NaN, as of torch.nn.functional.max_pool2d.";
+  let arguments = (ins Tensor:$x, SizesAttr:$window, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
                        I64Attr:$spatial);
 }

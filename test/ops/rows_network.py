@@ -117,6 +117,13 @@ pooling = [
     op("max_pool2d", lambda a: F.max_pool2d(a, 3, 2, 1), x(2, 3, 8, 9)),
     op("max_pool2d.indices", lambda a: F.max_pool2d(a, 2, return_indices=True), x(2, 3, 8, 8)),
     op("max_pool2d.all_excluded", lambda a: F.max_pool2d(a.masked_fill(a < 2, -torch.inf), 3, 2, 1, return_indices=True), x(2, 3, 8, 8)),
+    *(op(f"max_pool2d.nan.{'last' if last else 'planes'}", lambda a, last=last: (
+          (b := a.masked_fill(a > 0, torch.nan).to(memory_format=torch.channels_last if last else torch.contiguous_format)),
+          *F.max_pool2d(b, 3, 2, 1, return_indices=True), *F.adaptive_max_pool2d(b, (3, 2), return_indices=True),
+          *F.adaptive_max_pool2d(b, (4, 5), return_indices=True), b.flatten(2).max(2)[1], b.argmax(1))[1:], x(2, 19, 8, 9))
+      for last in (False, True)),
+    op("max_pool3d.nan", lambda a: F.max_pool3d(a.masked_fill(a > 0, torch.nan), 2, return_indices=True), x(1, 2, 4, 4, 9)),
+    op("fractional_max_pool2d.nan", lambda a, u: torch.ops.aten.fractional_max_pool2d(a.masked_fill(a > 0, torch.nan), (2, 3), (4, 3), u), x(2, 3, 9, 10), x(2, 3, 2, low=0, high=1)),
     op("max_pool2d.ceil", lambda a: F.max_pool2d(a, 3, 2, ceil_mode=True), x(1, 2, 8, 8)),
     op("max_pool1d", lambda a: F.max_pool1d(a, 3, 2), x(2, 3, 9)),
     op("max_pool3d", lambda a: F.max_pool3d(a, 2), x(1, 2, 4, 4, 4)),

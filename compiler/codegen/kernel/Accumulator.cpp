@@ -22,7 +22,8 @@ Combiner::Combiner(StringRef name, Type *scalar) : type(scalar) {
              .Case("or", Or)
              .Case("logaddexp", LogAddExp)
              .Case("argmax", ArgMax)
-             .Case("argmin", ArgMin);
+             .Case("argmin", ArgMin)
+             .Case("argmax_last_nan", ArgMaxLastNan);
   // Booleans: true is the greater.
   if (scalar->isIntegerTy(1) && !hasPlace())
     kind = kind == Sum || kind == Max || kind == Or ? Or : And;
@@ -33,7 +34,8 @@ Running Combiner::identity(Ir &b, unsigned width) const {
     return width == 1 ? value : ConstantVector::getSplat(ElementCount::getFixed(width), value);
   };
   unsigned bits = type->getScalarSizeInBits();
-  bool isMax = kind == Max || kind == ArgMax || kind == LogAddExp, isFloat = type->isFloatingPointTy();
+  bool isMax = kind == Max || kind == ArgMax || kind == ArgMaxLastNan || kind == LogAddExp;
+  bool isFloat = type->isFloatingPointTy();
   switch (kind) {
   case Sum:
   case Or:
@@ -52,9 +54,9 @@ Running Combiner::identity(Ir &b, unsigned width) const {
   return {splat(least), hasPlace() ? splat(b.getInt64(0)) : nullptr};
 }
 
-/// Whether y takes the place of x: NaN is the most extreme, of equals the first place wins.
+/// Whether y takes the place of x: NaN is the most extreme; of equals the first place wins, or of NaN the last.
 Value *Combiner::moreExtreme(Ir &b, Running x, Running y, bool orLater) const {
-  bool isMax = kind == Max || kind == ArgMax;
+  bool isMax = kind == Max || kind == ArgMax || kind == ArgMaxLastNan;
   Value *beats, *equal;
   if (type->isFloatingPointTy()) {
     Value *xIsNan = b.CreateFCmpUNO(x.value, x.value), *yIsNan = b.CreateFCmpUNO(y.value, y.value);
@@ -70,7 +72,10 @@ Value *Combiner::moreExtreme(Ir &b, Running x, Running y, bool orLater) const {
   }
   if (orLater)
     return b.CreateOr(beats, equal);
-  return b.CreateOr(beats, b.CreateAnd(equal, b.CreateICmpSLT(y.place, x.place)));
+  Value *wins = b.CreateICmpSLT(y.place, x.place);
+  if (kind == ArgMaxLastNan && type->isFloatingPointTy())
+    wins = b.CreateXor(wins, b.CreateFCmpUNO(y.value, y.value));
+  return b.CreateOr(beats, b.CreateAnd(equal, wins));
 }
 
 Running Combiner::combine(Ir &b, Running x, Running y) const {

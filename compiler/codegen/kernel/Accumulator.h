@@ -21,7 +21,7 @@ public:
   /// `kind` as in loop.reduce; `scalar` is the type that values have.
   Combiner(llvm::StringRef kind, llvm::Type *scalar);
 
-  bool hasPlace() const { return kind == ArgMax || kind == ArgMin; }
+  bool hasPlace() const { return kind == ArgMax || kind == ArgMin || kind == ArgMaxLastNan; }
   bool isSum() const { return kind == Sum && type->isFloatingPointTy(); }
 
   /// What changes nothing, in `width` lanes. Its place is 0, the answer where all values are as extreme as it.
@@ -37,7 +37,7 @@ public:
 private:
   llvm::Value *moreExtreme(Ir &b, Running x, Running y, bool orLater) const;
 
-  enum Kind { Sum, Prod, Max, Min, And, Or, LogAddExp, ArgMax, ArgMin } kind;
+  enum Kind { Sum, Prod, Max, Min, And, Or, LogAddExp, ArgMax, ArgMin, ArgMaxLastNan } kind;
   llvm::Type *type;
 };
 

@@ -72,7 +72,7 @@ static TList maxPool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims 
   T values = trim(b, reduce(b, "max", x, w), w, spatial);
   if (!b.hasDeclared(1))
     return {values};
-  T places = b.argReduceWindow("max", x, w.size, w.stride, w.dilation, w.low, w.high, spatial);
+  T places = b.argMaxWindow(x, w.size, w.stride, w.dilation, w.low, w.high, spatial);
   return {values, trim(b, places, w, spatial)};
 }
 
@@ -253,7 +253,11 @@ static TList maxOfWindows(B &b, T x, TList indices) {
     flat = flat * T(x.size(lead + d)) + places.back();
   }
   auto joined = [&](T windows) { return b.flatten(windows, lead + spatial, rank - 1); };
-  T values = joined(b.gather(x, places, b.dims(x, {}))), best = b.argReduce("max", values, -1, true);
+  T values = joined(b.gather(x, places, b.dims(x, {})));
+  Dims ones(values.rank(), 1), zeros(values.rank(), 0);
+  Shape row(values.rank(), b.size(1));
+  row.back() = values.size(-1);
+  T best = b.argMaxWindow(values, row, ones, ones, zeros, zeros, 1);
   T linear = b.sum(b.where(b.iota(values.sizes(), -1, b.i64()) == best, joined(flat), 0), {-1});
   return {b.max(values, {-1}), linear};
 }
@@ -278,7 +282,7 @@ static TList adaptiveMax(B &b, T x, Ints target) {
   if (!isEven)
     return maxOfWindows(b, x, indices);
   return {reduce(b, "max", x, w),
-          b.argReduceWindow("max", x, w.size, w.stride, w.dilation, w.low, w.high, target.size())};
+          b.argMaxWindow(x, w.size, w.stride, w.dilation, w.low, w.high, target.size())};
 }
 
 /// Windows that start at pseudorandom places: int((i + u) a) - int(u a), the

@@ -264,14 +264,13 @@ Error ReduceWindowOp::evaluate(Evaluation &e) {
 Error ArgReduceWindowOp::evaluate(Evaluation &e) {
   Tensor result = e.makeResult();
   Sizes window = e.getSizes(getWindow());
-  bool max = getKind() == "max";
   int64_t plane = countElements(llvm::ArrayRef(e[0].shape).take_back(getSpatial()));
   auto run = [&](const auto &x) {
     int64_t next = 0;
     for (IndexCounter i(result.shape); i; ++i) {
       int64_t best = -1;
       forEachInWindow(*this, e[0], window, *i, [&](int64_t place) {
-        if (best < 0 || isBetter(x[place], x[best], max))
+        if (best < 0 || isNan(x[place]) || isBetter(x[place], x[best], /*max=*/true))
           best = place;
       });
       result.integers[next++] = best < 0 ? 0 : best % plane;
