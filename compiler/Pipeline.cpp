@@ -21,6 +21,7 @@
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/schedule/Fuse.h"
+#include "compiler/schedule/Limits.h"
 #include "compiler/schedule/PlanMemory.h"
 #include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/ToLoop.h"
@@ -50,7 +51,8 @@ namespace {
 struct Pipe {
   WeightStore &weights;
   const Options &options;
-  const Target *target; ///< in Scope::Target
+  schedule::Limits limits; ///< of the device, from Scope::Device on
+  const Target *target;    ///< in Scope::Target
 
   const cpu::Target &cpu() const { return static_cast<const cpu::Target &>(*target); }
 };
@@ -65,6 +67,13 @@ struct Step {
 
 constexpr std::optional<Device> kEvery;
 } // namespace
+
+static schedule::Limits getLimits(Device device) {
+  switch (device) {
+  case Device::Cpu:
+    return {};
+  }
+}
 
 static bool isOptimized(const Options &options) { return options.opt > 0; }
 
@@ -105,11 +114,11 @@ static constexpr Step kSteps[] = {
      [](const Options &o) { return o.quantization != Quantization::None; }},
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
-    {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createToLoopPass(p.weights); }},
+    {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createToLoopPass(p.weights, p.limits); }},
     // What computes a size that data decide stands before all that has it.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &) { return createSettleSizesPass(); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
-    {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createFusePass(!isOptimized(p.options)); }},
+    {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createFusePass(p.limits, !isOptimized(p.options)); }},
     // Rows of a product for the matrix unit fit L2.
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &p) { return cpu::createSplitLongProductsPass(p.cpu()); },
      isOptimized},
@@ -131,13 +140,11 @@ void registerDialects(DialectRegistry &registry) {
                   arith::ArithDialect, func::FuncDialect, math::MathDialect>();
 }
 
-void registerPasses() {
-  static WeightStore weights;
-  static const Options options;
-  static const cpu::Target target = llvm::cantFail(cpu::getTarget("x86-64-v3"));
+void registerPasses(PassesEnvironment &environment) {
   for (const Step &step : kSteps)
-    registerPass([&step] {
-      Pipe pipe{weights, options, &target};
+    registerPass([&step, &environment] {
+      const Target &target = *environment.target;
+      Pipe pipe{environment.weights, environment.options, getLimits(target.device), &target};
       return step.create(pipe);
     });
 }
@@ -162,7 +169,7 @@ LogicalResult Pipeline::run(ModuleOp module, Stage stage, Scope scope, std::opti
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
-  Pipe pipe{weights, options, target};
+  Pipe pipe{weights, options, device ? getLimits(*device) : schedule::Limits(), target};
   for (const Step &step : kSteps)
     if (step.stage == stage && step.scope == scope && (!step.device || step.device == device) &&
         (!step.isWanted || step.isWanted(options)))
@@ -183,8 +190,8 @@ LogicalResult Pipeline::lowerForDevice(ModuleOp module, Device device) {
 }
 
 LogicalResult Pipeline::lowerForTarget(ModuleOp module, const Target &target) {
-  return failure(failed(run(module, Stage::Loop, Scope::Target, target.device, &target)) || failed(verifyStage(module, Stage::Loop)) ||
-                 failed(saveIr(module, Stage::Loop, options)));
+  return failure(failed(run(module, Stage::Loop, Scope::Target, target.device, &target)) ||
+                 failed(verifyStage(module, Stage::Loop)) || failed(saveIr(module, Stage::Loop, options)));
 }
 
 } // namespace ptc

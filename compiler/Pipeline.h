@@ -12,6 +12,8 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/LogicalResult.h"
 
+#include <memory>
+
 namespace mlir {
 class DialectRegistry;
 }
@@ -24,8 +26,15 @@ class WeightStore;
 /// Every dialect that a model passes through.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Every pass of the pipeline under its own name, for ptc-opt.
-void registerPasses();
+/// What the passes are given that ptc-opt runs, each under its own name.
+struct PassesEnvironment {
+  WeightStore &weights;
+  const Options &options;
+  std::unique_ptr<const Target> target;
+};
+
+/// Every pass of the pipeline for ptc-opt. They are made with what the environment holds when they are asked for.
+void registerPasses(PassesEnvironment &environment);
 
 /// What a step of the pipeline may know.
 enum class Scope { Model, Device, Target };

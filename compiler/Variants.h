@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Pipeline.h"
+#include "compiler/Targets.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
@@ -19,8 +20,6 @@ struct Variant {
   mlir::ModuleOp module; ///< targets with one loopKey share it
   std::unique_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owned; ///< null: somebody else's
 };
-
-using Targets = std::vector<std::unique_ptr<const Target>>;
 
 /// Takes a module to the end of stage Loop for each target. With one target its variant is `module` itself, else there are
 /// copies. `session` (null: rules decide) says how kernels are tuned.

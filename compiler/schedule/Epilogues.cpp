@@ -14,14 +14,11 @@ namespace ptc::schedule {
 
 using namespace loop;
 
-// Each result is a stream to memory; beyond these a tile's registers run out.
-static constexpr unsigned kMostResults = 4;
-static constexpr int64_t kMostOps = 160;
-
 namespace {
 class EpilogueFuser {
 public:
-  EpilogueFuser(Block &block, ArrayRef<Symbol> symbols) : block(block), symbols(symbols) {}
+  EpilogueFuser(Block &block, ArrayRef<Symbol> symbols, const Limits &limits)
+      : block(block), symbols(symbols), limits(limits) {}
 
   void run() {
     SmallVector<Operation *> hosts;
@@ -47,6 +44,7 @@ private:
 
   Block &block;
   ArrayRef<Symbol> symbols;
+  const Limits &limits;
 };
 } // namespace
 
@@ -96,7 +94,7 @@ static bool sameSizes(Value a, Value b) {
 
 bool EpilogueFuser::canAbsorb(Operation *host, loop::MapOp map) {
   if (!map || !sameSizes(map.getResult(0), host->getResult(0)) ||
-      countOps(map.getBody()) + countOps(hostRegion(host)) > kMostOps)
+      countOps(map.getBody()) + countOps(hostRegion(host)) > limits.epilogueOps)
     return false;
   unsigned rank = getShape(host->getResult(0)).size();
   for (Operation &op : map.getBody().front()) {
@@ -108,7 +106,7 @@ bool EpilogueFuser::canAbsorb(Operation *host, loop::MapOp map) {
   unsigned stay = 0;
   for (Value result : host->getResults())
     stay += llvm::any_of(result.getUsers(), [&](Operation *user) { return !map->isProperAncestor(user); });
-  if (stay + map.getNumResults() > kMostResults)
+  if (stay + map.getNumResults() > limits.epilogueResults)
     return false;
   return !dependsOn(map, host, map);
 }
@@ -320,6 +318,8 @@ Operation *EpilogueFuser::growOnce(Operation *host, bool &mayReshape) {
   return nullptr;
 }
 
-void fuseEpilogues(Block &block, ArrayRef<Symbol> symbols) { EpilogueFuser(block, symbols).run(); }
+void fuseEpilogues(Block &block, ArrayRef<Symbol> symbols, const Limits &limits) {
+  EpilogueFuser(block, symbols, limits).run();
+}
 
 } // namespace ptc::schedule

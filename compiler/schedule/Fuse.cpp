@@ -17,23 +17,24 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
-static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, unsigned &number) {
-  inlineProducers(block, symbols, InlineMode::Views);
+static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Limits &limits, unsigned &number) {
+  inlineProducers(block, symbols, InlineMode::Views, limits);
   foldOperandViews(block, symbols);
   if (!isPlain) {
     reduceGatheredContractions(block, symbols);
-    inlineProducers(block, symbols, InlineMode::Values);
-    fuseEpilogues(block, symbols);
-    splitReductions(block, symbols);
+    inlineProducers(block, symbols, InlineMode::Values, limits);
+    fuseEpilogues(block, symbols, limits);
+    if (limits.splitsReductions)
+      splitReductions(block, symbols, limits);
   }
-  createKernels(block, groupMembers(block, symbols, isPlain), number);
+  createKernels(block, groupMembers(block, symbols, isPlain, limits), number);
 }
 
 namespace {
 struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FusePass)
 
-  explicit FusePass(bool isPlain) : isPlain(isPlain) {}
+  FusePass(const Limits &limits, bool isPlain) : limits(limits), isPlain(isPlain) {}
 
   StringRef getArgument() const final { return "fuse"; }
   StringRef getDescription() const final { return "Fuse loops into kernels"; }
@@ -43,14 +44,17 @@ struct FusePass : PassWrapper<FusePass, OperationPass<ModuleOp>> {
     SmallVector<Symbol> symbols = getSymbols(getOperation());
     unsigned number = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      fuse(function.getBody().front(), symbols, isPlain, number);
+      fuse(function.getBody().front(), symbols, isPlain, limits, number);
   }
 
 private:
+  Limits limits;
   bool isPlain;
 };
 } // namespace
 
 } // namespace ptc::schedule
 
-std::unique_ptr<mlir::Pass> ptc::createFusePass(bool isPlain) { return std::make_unique<schedule::FusePass>(isPlain); }
+std::unique_ptr<mlir::Pass> ptc::createFusePass(const schedule::Limits &limits, bool isPlain) {
+  return std::make_unique<schedule::FusePass>(limits, isPlain);
+}

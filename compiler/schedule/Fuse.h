@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/schedule/Limits.h"
+
 #include <memory>
 
 namespace mlir {
@@ -17,6 +19,6 @@ class Pass;
 namespace ptc {
 
 /// Pipeline name: fuse. `isPlain`: views vanish, and every other operation is a kernel of its own.
-std::unique_ptr<mlir::Pass> createFusePass(bool isPlain = false);
+std::unique_ptr<mlir::Pass> createFusePass(const schedule::Limits &limits, bool isPlain = false);
 
 } // namespace ptc

@@ -16,7 +16,7 @@ using namespace loop;
 /// A map that moves elements from places that data tells, and does nothing else.
 static bool isGather(Value value) {
   auto map = value.getDefiningOp<loop::MapOp>();
-  if (!map || !map->hasOneUse() || getWork(map.getBody().front()) > 0)
+  if (!map || !map->hasOneUse() || !isMove(map.getBody().front()))
     return false;
   return !map.getBody().front().getOps<loop::CheckedIndexOp>().empty();
 }

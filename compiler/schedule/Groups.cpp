@@ -18,21 +18,14 @@ namespace ptc::schedule {
 
 using namespace loop;
 
-// Iterations of the shared dimensions that are enough to keep threads and vectors busy.
-static constexpr double kEnoughShared = 16;
-// A kernel of fewer points than this is over before a thread could be woken for it.
-static constexpr double kTinyDomain = 8192;
-// What members keep for one iteration of the shared dimensions should stay in L2.
-static constexpr double kMostLocalBytes = 512 << 10;
-static constexpr size_t kMostMembers = 24;
-
 bool isControl(Operation *op) { return op->getName().getDialectNamespace() == "control"; }
 
 namespace {
 class Grouper {
 public:
-  Grouper(Block &block, ArrayRef<Symbol> symbols, bool isPlain)
-      : block(block), symbols(symbols), isPlain(isPlain), definers(findSizeDefiners(cast<func::FuncOp>(block.getParentOp()))) {}
+  Grouper(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Limits &limits)
+      : block(block), symbols(symbols), isPlain(isPlain), limits(limits),
+        definers(findSizeDefiners(cast<func::FuncOp>(block.getParentOp()))) {}
 
   std::vector<Group> run() {
     for (Operation &op : block)
@@ -49,6 +42,7 @@ private:
   Block &block;
   ArrayRef<Symbol> symbols;
   bool isPlain;
+  const Limits &limits;
   SmallVector<SizeDefiner> definers;
   std::vector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
@@ -101,7 +95,7 @@ static double tensorBytes(Value value, ArrayRef<Symbol> symbols) {
 /// The dimensions that `op` would share with the group; nullopt where it must not join.
 std::optional<unsigned> Grouper::sharedWith(Operation *op, unsigned index) {
   Group &group = groups[index];
-  if (group.members.size() >= kMostMembers || !mayShare(group.members.front()))
+  if (group.members.size() >= limits.mostMembers || !mayShare(group.members.front()))
     return std::nullopt;
   Shape mine = shareableDims(op);
   unsigned shared = 0, most = std::min(mine.size(), group.shared.size());
@@ -119,9 +113,9 @@ std::optional<unsigned> Grouper::sharedWith(Operation *op, unsigned index) {
     for (Value result : member->getResults())
       local += tensorBytes(result, symbols) / iterations;
   }
-  bool isTiny = points <= kTinyDomain;
+  bool isTiny = points <= limits.tinyDomain;
   bool losesNothing = shared == group.shared.size() && shared == mine.size();
-  if (!isTiny && !losesNothing && (iterations < kEnoughShared || local > kMostLocalBytes))
+  if (!isTiny && !losesNothing && (iterations < limits.enoughShared || local > limits.localBytes))
     return std::nullopt;
   if (shared == 0 && !isTiny)
     return std::nullopt;
@@ -197,8 +191,8 @@ void Grouper::place(Operation *op) {
       readers[source].push_back(*best);
 }
 
-std::vector<Group> groupMembers(Block &block, ArrayRef<Symbol> symbols, bool isPlain) {
-  return Grouper(block, symbols, isPlain).run();
+std::vector<Group> groupMembers(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Limits &limits) {
+  return Grouper(block, symbols, isPlain, limits).run();
 }
 
 } // namespace ptc::schedule

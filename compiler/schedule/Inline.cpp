@@ -14,13 +14,6 @@ namespace ptc::schedule {
 
 using namespace loop;
 
-// A body that grows beyond this compiles slowly and runs out of registers.
-static constexpr int64_t kMostOps = 320;
-// A view with more guards than this (a concatenation of many) is written once.
-static constexpr int64_t kMostViewOps = 32;
-// Work that is cheaper to repeat than a round trip through memory.
-static constexpr int64_t kCheapWork = 4;
-
 static int64_t countOps(Operation *member) {
   int64_t count = 0;
   for (Region &region : member->getRegions())
@@ -35,7 +28,8 @@ static Operation *memberOf(Operation *user, Block &block) { return block.findAnc
 namespace {
 class Inliner {
 public:
-  Inliner(Block &block, ArrayRef<Symbol> symbols, InlineMode mode) : block(block), symbols(symbols), mode(mode) {}
+  Inliner(Block &block, ArrayRef<Symbol> symbols, InlineMode mode, const Limits &limits)
+      : block(block), symbols(symbols), mode(mode), limits(limits) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -65,6 +59,7 @@ private:
   Block &block;
   ArrayRef<Symbol> symbols;
   InlineMode mode;
+  const Limits &limits;
 };
 } // namespace
 
@@ -96,16 +91,16 @@ bool Inliner::inlineInto(Operation *consumer, Block &body) {
   return changed;
 }
 
-static bool isView(loop::MapOp map) {
+static bool isView(loop::MapOp map, const Limits &limits) {
   Block &body = map.getBody().front();
-  return getWork(body) == 0 && countOps(map) <= kMostViewOps;
+  return isMove(body) && countOps(map) <= limits.viewOps;
 }
 
 bool Inliner::wants(loop::MapOp producer, Operation *consumer) {
-  if (countOps(producer) + countOps(consumer) > kMostOps)
+  if (countOps(producer) + countOps(consumer) > limits.inlinedOps)
     return false;
   // What only moves or makes numbers is worth less than the memory that it would take.
-  if (isView(producer))
+  if (isView(producer, limits))
     return true;
   return mode == InlineMode::Values && isWorthIt(producer, consumer);
 }
@@ -143,7 +138,7 @@ bool Inliner::isWorthIt(loop::MapOp producer, Operation *consumer) {
         maps.insert(read.getMapAttr());
     }
   // Somebody needs it in memory: then reading it there is cheap, unless it is nearly nothing to compute.
-  int64_t work = getWork(producer.getBody().front());
+  int64_t work = getWork(producer.getBody().front(), limits);
   if (!inBody)
     return false;
   double blowUp = estimateCount(loop::getDomain(consumer), symbols) /
@@ -153,10 +148,12 @@ bool Inliner::isWorthIt(loop::MapOp producer, Operation *consumer) {
   bool mayJoinEpilogue = readsTemplate(producer);
   if (blowUp > 1.01)
     return work <= 2 && !mayJoinEpilogue && countFullReads(producer, symbols) <= 1;
-  return work <= kCheapWork && !mayJoinEpilogue && countFullReads(producer, symbols) <= 1 && readers.size() <= 4;
+  return work <= limits.cheapWork && !mayJoinEpilogue && countFullReads(producer, symbols) <= 1 && readers.size() <= 4;
 }
 
-void inlineProducers(Block &block, ArrayRef<Symbol> symbols, InlineMode mode) { Inliner(block, symbols, mode).run(); }
+void inlineProducers(Block &block, ArrayRef<Symbol> symbols, InlineMode mode, const Limits &limits) {
+  Inliner(block, symbols, mode, limits).run();
+}
 
 //===----------------------------------------------------------------------===//
 // Operands of templates

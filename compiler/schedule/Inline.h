@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/schedule/Limits.h"
 #include "dialects/core/SymbolicShape.h"
 
 namespace mlir {
@@ -18,7 +19,7 @@ namespace ptc::schedule {
 
 enum class InlineMode { Views, Values };
 
-void inlineProducers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, InlineMode mode);
+void inlineProducers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, InlineMode mode, const Limits &limits);
 
 /// Lets templates read through views: transposes, broadcasts, slices and
 /// reshapes become part of their operands' index maps where those stay linear.

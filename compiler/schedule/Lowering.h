@@ -1,6 +1,7 @@
 //===- Lowering.h - what the families of ToLoop share ---------------------===//
 #pragma once
 
+#include "compiler/schedule/Limits.h"
 #include "dialects/loop/LoopBuilder.h"
 
 #include <functional>
@@ -9,6 +10,7 @@ namespace ptc::schedule {
 
 struct Lowering {
   loop::Builder &b;
+  const Limits &limits;
   /// A tensor that the artifact holds as a weight, given element by element.
   std::function<mlir::Value(mlir::ElementsAttr)> embed;
 };

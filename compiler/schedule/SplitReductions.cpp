@@ -12,12 +12,6 @@ namespace ptc::schedule {
 
 using namespace loop;
 
-// As many results as this keep enough threads busy.
-static constexpr double kEnoughResults = 32;
-// A part should be long against starting it.
-static constexpr double kLeastPart = 8192;
-static constexpr int64_t kParts = 64;
-
 static bool isSplittable(loop::ReduceOp op) {
   // A body does not say that its integers are unsigned; the result's type does.
   if (elementType(op.getResult(0)).isUnsignedInteger())
@@ -44,16 +38,17 @@ static Cut cutEvenly(ShapeRef sizes, unsigned dim, int64_t parts) {
 }
 
 /// The longest dimension, where there are too few results to keep threads busy.
-static std::optional<Cut> cutForThreads(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
+static std::optional<Cut> cutForThreads(loop::ReduceOp op, ArrayRef<Symbol> symbols, const Limits &limits) {
   Shape sizes = *getSizesFromAttr(op.getSizes());
   double results = estimateCount(getShape(op.getResult(0)), symbols), length = estimateCount(sizes, symbols);
-  if (results >= kEnoughResults || length * results < 4 * kLeastPart)
+  if (results >= limits.enoughResults || length * results < 4 * limits.leastPart)
     return std::nullopt;
   unsigned longest = 0;
   for (unsigned i = 1; i < sizes.size(); ++i)
     if (estimateCount(sizes[i], symbols) > estimateCount(sizes[longest], symbols))
       longest = i;
-  return cutEvenly(sizes, longest, std::clamp<int64_t>(static_cast<int64_t>(length / kLeastPart), 2, kParts));
+  auto parts = static_cast<int64_t>(length / limits.leastPart);
+  return cutEvenly(sizes, longest, std::clamp<int64_t>(parts, 2, limits.parts));
 }
 
 /// Whether every read of the body walks its tensor element by element with dimension `dim` of the domain.
@@ -75,14 +70,12 @@ static bool readsAlong(loop::ReduceOp op, unsigned dim) {
 /// thread reads the rows that it has written. Threads that each take some columns read most of them from the caches of
 /// others, which takes four times as long, and as long once more when those rows are written again. What goes on in the
 /// same kernel with as many points would have to leave it.
-static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
-  constexpr double kLeastPoints = 1 << 15, kFewImages = 8;
-  constexpr int64_t kBands = 16;
+static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols, const Limits &limits) {
   Shape domain = loop::getDomain(op), sizes = *getSizesFromAttr(op.getSizes());
   unsigned rank = getShape(op.getResult(0)).size();
   double points = estimateCount(domain, symbols);
-  if (rank == 0 || points < kLeastPoints || !readsAlong(op, rank - 1) ||
-      estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > kFewImages)
+  if (rank == 0 || points < limits.leastRowPoints || !readsAlong(op, rank - 1) ||
+      estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > limits.fewImages)
     return std::nullopt;
   for (Operation *user : op->getUsers()) {
     Operation *member = op->getBlock()->findAncestorOpInBlock(*user);
@@ -93,7 +86,7 @@ static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols) {
   unsigned outermost = 0;
   while (outermost + 1 < sizes.size() && getConstant(sizes[outermost]) == 1)
     ++outermost;
-  return cutEvenly(sizes, outermost, kBands);
+  return cutEvenly(sizes, outermost, limits.rowParts);
 }
 
 static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, Cut cut, ArrayRef<Symbol> symbols) {
@@ -146,13 +139,13 @@ static void split(loop::ReduceOp op, Cut cut, ArrayRef<Symbol> symbols) {
   op.erase();
 }
 
-void splitReductions(Block &block, ArrayRef<Symbol> symbols) {
+void splitReductions(Block &block, ArrayRef<Symbol> symbols, const Limits &limits) {
   for (auto op : llvm::make_early_inc_range(block.getOps<loop::ReduceOp>())) {
     if (!isSplittable(op))
       continue;
-    std::optional<Cut> cut = cutForThreads(op, symbols);
+    std::optional<Cut> cut = cutForThreads(op, symbols, limits);
     if (!cut)
-      cut = cutRows(op, symbols);
+      cut = cutRows(op, symbols, limits);
     if (cut && cut->parts > 1)
       split(op, *cut, symbols);
   }

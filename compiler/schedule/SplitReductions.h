@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/schedule/Limits.h"
 #include "dialects/core/SymbolicShape.h"
 
 namespace mlir {
@@ -16,6 +17,6 @@ class Block;
 
 namespace ptc::schedule {
 
-void splitReductions(mlir::Block &block, llvm::ArrayRef<Symbol> symbols);
+void splitReductions(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, const Limits &limits);
 
 } // namespace ptc::schedule

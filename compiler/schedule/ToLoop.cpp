@@ -70,7 +70,7 @@ namespace {
 struct ToLoopPass : PassWrapper<ToLoopPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToLoopPass)
 
-  explicit ToLoopPass(WeightStore &weights) : weights(weights) {}
+  ToLoopPass(WeightStore &weights, const Limits &limits) : weights(weights), limits(limits) {}
   StringRef getArgument() const final { return "to-loop"; }
   StringRef getDescription() const final { return "Lower prims to loops over scalar bodies"; }
   void getDependentDialects(DialectRegistry &registry) const final {
@@ -85,7 +85,7 @@ struct ToLoopPass : PassWrapper<ToLoopPass, OperationPass<ModuleOp>> {
 
   LogicalResult run(func::FuncOp function) {
     Builder b(function.getLoc(), &getContext());
-    Lowering lowering{b, [&](ElementsAttr value) { return embed(function, value); }};
+    Lowering lowering{b, limits, [&](ElementsAttr value) { return embed(function, value); }};
     bool ok = true;
     for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
       if (op.getName().getDialectNamespace() != prims::PrimsDialect::getDialectNamespace())
@@ -121,12 +121,13 @@ struct ToLoopPass : PassWrapper<ToLoopPass, OperationPass<ModuleOp>> {
   }
 
   WeightStore &weights;
+  Limits limits;
   int64_t embedded = 0;
 };
 } // namespace
 
 } // namespace ptc::schedule
 
-std::unique_ptr<mlir::Pass> ptc::createToLoopPass(WeightStore &weights) {
-  return std::make_unique<schedule::ToLoopPass>(weights);
+std::unique_ptr<mlir::Pass> ptc::createToLoopPass(WeightStore &weights, const schedule::Limits &limits) {
+  return std::make_unique<schedule::ToLoopPass>(weights, limits);
 }

@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/schedule/Limits.h"
+
 #include <memory>
 
 namespace mlir {
@@ -19,6 +21,6 @@ namespace ptc {
 class WeightStore;
 
 /// Pipeline name: to-loop.
-std::unique_ptr<mlir::Pass> createToLoopPass(WeightStore &weights);
+std::unique_ptr<mlir::Pass> createToLoopPass(WeightStore &weights, const schedule::Limits &limits);
 
 } // namespace ptc

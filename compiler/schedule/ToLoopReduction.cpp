@@ -183,7 +183,7 @@ Lowered lowerReduction(Lowering &lowering, Operation *op) {
                  prims::ArgReduceWindowOp, prims::SortOp, prims::TopKOp>(op))
     return std::nullopt;
   if (llvm::isa<ComplexType>(elementType(op->getOperand(0)))) {
-    op->emitError() << op->getName() << " of complex numbers is not supported on the CPU";
+    op->emitError() << op->getName() << " of complex numbers is not supported";
     return SmallVector<Value>();
   }
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)

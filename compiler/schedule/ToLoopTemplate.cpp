@@ -99,9 +99,9 @@ static void skipConversions(prims::ContractOp op) {
   op.getRhsMutable().set(rhs);
 }
 
-static Value lowerContract(Builder &b, prims::ContractOp op) {
+static Value lowerContract(Builder &b, prims::ContractOp op, const Limits &limits) {
   ContractDims dims(op);
-  if (dims.n > 0)
+  if (dims.n > 0 && limits.multipliesBytes)
     skipConversions(op);
   bool isQuantized = elementType(op.getRhs()) != elementType(op.getLhs());
   if ((!llvm::isa<FloatType>(elementType(op.getLhs())) && !isQuantized) || dims.n == 0)
@@ -185,11 +185,9 @@ static Value movedFrom(Value value) {
 }
 
 static Value createConvolution(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type,
-                               ArrayRef<int64_t> kernel) {
-  // Pixels of few channels are read one number at a time: they may as well lie in planes.
-  constexpr int64_t kFewChannels = 4;
-  int64_t channels = getConstant(getShape(x).back()).value_or(kFewChannels + 1);
-  bool hasFewChannels = channels > 1 && channels <= kFewChannels;
+                               ArrayRef<int64_t> kernel, const Limits &limits) {
+  int64_t channels = getConstant(getShape(x).back()).value_or(limits.fewChannels + 1);
+  bool hasFewChannels = channels > 1 && channels <= limits.fewChannels;
   Value planes = hasFewChannels && op.getGroups() == 1 ? movedFrom(x) : Value();
   if (planes)
     x = planes;
@@ -289,7 +287,7 @@ static Value createGeneralConvolution(Builder &b, prims::ConvolutionOp op, Value
   return createMap(b, type, [&](ValueRange ids) { return read(b, result, places, ids); });
 }
 
-static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
+static Value lowerConvolution(Builder &b, prims::ConvolutionOp op, const Limits &limits) {
   Value x = op.getX(), w = op.getW();
   unsigned rank = tensorType(x).getRank();
   if (!op.getChannelsLast()) {
@@ -309,7 +307,7 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op) {
   ArrayRef<int64_t> kernel = tensorType(w).getShape().drop_back(2);
   Value result = !hasKernel                ? createGeneralConvolution(b, op, x, w, type)
                  : isPointwise(op, kernel) ? createPointwise(b, x, w, op.getStrides(), type)
-                                           : createConvolution(b, op, x, w, type, kernel);
+                                           : createConvolution(b, op, x, w, type, kernel, limits);
   return op.getChannelsLast() ? result : createTranspose(b, result, channelsFirst(rank));
 }
 
@@ -393,12 +391,12 @@ Lowered lowerTemplate(Lowering &lowering, Operation *op) {
     return std::nullopt;
   Type element = elementType(op->getOperand(0));
   if (!llvm::isa<FloatType>(element) && (llvm::isa<prims::AttentionOp>(op) || llvm::isa<ComplexType>(element))) {
-    op->emitError() << op->getName() << " of " << element << " is not supported on the CPU";
+    op->emitError() << op->getName() << " of " << element << " is not supported";
     return SmallVector<Value>();
   }
   Value value = llvm::TypeSwitch<Operation *, Value>(op)
-                    .Case([&](prims::ContractOp op) { return lowerContract(b, op); })
-                    .Case([&](prims::ConvolutionOp op) { return lowerConvolution(b, op); })
+                    .Case([&](prims::ContractOp op) { return lowerContract(b, op, lowering.limits); })
+                    .Case([&](prims::ConvolutionOp op) { return lowerConvolution(b, op, lowering.limits); })
                     .Case([&](prims::AttentionOp op) { return lowerAttention(b, op); });
   return value ? SmallVector<Value>{value} : SmallVector<Value>();
 }

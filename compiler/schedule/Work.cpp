@@ -9,21 +9,21 @@ using namespace mlir;
 
 namespace ptc::schedule {
 
-static int64_t getWork(Operation &op) {
+static int64_t getWork(Operation &op, const Limits &limits) {
   if (llvm::isa<loop::ReadOp, loop::IndexOp, loop::CheckedIndexOp, loop::YieldOp, arith::ConstantOp,
                 arith::IndexCastOp>(op))
     return 0;
   if (llvm::isa<arith::DivFOp, math::SqrtOp>(op))
-    return 4;
+    return limits.division;
   if (llvm::isa<loop::SpecialOp>(op))
-    return 200;
+    return limits.special;
   if (llvm::isa<arith::DivSIOp, arith::RemSIOp, arith::RemFOp>(op))
-    return 16;
+    return limits.integerDivision;
   if (llvm::isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
                 math::CopySignOp, math::IsFiniteOp>(op))
     return 1;
   if (op.getDialect() && op.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace())
-    return 16;
+    return limits.function;
   // Comparisons of indices are decided once for a vector.
   if (llvm::any_of(op.getOperandTypes(), [](Type type) { return type.isIndex(); }))
     return 0;
@@ -31,12 +31,14 @@ static int64_t getWork(Operation &op) {
   return onConditions ? 0 : 1;
 }
 
-int64_t getWork(Block &body) {
+int64_t getWork(Block &body, const Limits &limits) {
   int64_t work = 0;
   for (Operation &op : body)
-    work += getWork(op);
+    work += getWork(op, limits);
   return work;
 }
+
+bool isMove(Block &body) { return getWork(body, {}) == 0; }
 
 double estimateCount(ShapeRef sizes, ArrayRef<Symbol> symbols) {
   SmallVector<int64_t> typical;

@@ -1,0 +1,50 @@
+//===- Limits.h - the numbers of a device that scheduling reads -----------===//
+//
+// The defaults are those of CPUs. Another device sets its own where Pipeline.cpp asks for them. How much memory is near, how
+// many threads there are and what an instruction costs decides them; which of the passes run is not said here.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptc::schedule {
+
+struct Limits {
+  // ToLoop
+  int64_t fewChannels = 4;     ///< pixels of so many channels or fewer are read one number at a time, from planes; 0: never
+  bool multipliesBytes = true; ///< products of 8-bit integers are templates; else reductions of 32-bit products
+
+  // Inline
+  int64_t inlinedOps = 320; ///< a body that grows beyond this compiles slowly and runs out of registers
+  int64_t viewOps = 32;     ///< a view with more operations than this, as a concatenation of many, is written once
+  int64_t cheapWork = 4;    ///< work that is cheaper to repeat than a round trip through memory
+
+  // Work, in the time of one addition of vectors
+  int64_t division = 4;         ///< and square roots, of floats
+  int64_t integerDivision = 16; ///< and remainders
+  int64_t function = 16;        ///< exp and its like
+  int64_t special = 200;        ///< a call of runtime/special for each element
+
+  // Epilogues: each result is a stream to memory; beyond these a tile's registers run out
+  unsigned epilogueResults = 4;
+  int64_t epilogueOps = 160;
+
+  // SplitReductions
+  bool splitsReductions = true; ///< false where kernels reduce in parts themselves
+  double enoughResults = 32;    ///< as many results as this keep enough threads busy
+  double leastPart = 8192;      ///< elements of a part, which should be long against starting it
+  int64_t parts = 64;           ///< of one reduction, at most
+  double leastRowPoints = 1 << 15; ///< points of a reduction of rows that is worth parts
+  double fewImages = 8;         ///< more than this keep enough threads busy without parts
+  int64_t rowParts = 16;        ///< of a reduction of rows, at most
+
+  // Groups
+  double enoughShared = 16;       ///< iterations of shared dimensions that keep threads and vectors busy
+  double tinyDomain = 8192;       ///< a kernel of fewer points is over before a thread could be woken for it
+  double localBytes = 512 << 10;  ///< what members keep for one iteration of the shared dimensions stays near a core
+  size_t mostMembers = 24;        ///< of a kernel
+};
+
+} // namespace ptc::schedule
