@@ -213,7 +213,7 @@ def gather(g: Generator) -> None:
     text = g.r.choice((
         f"torch.index_select({{0}}, {d}, {flat})", f"{{0}}.gather({d}, {index})", f"{{0}}.scatter({d}, {index}, 1)",
         f"torch.take_along_dim({{0}}, {index}, {d})", f"{{0}}.index_fill({d}, {flat}, 2)", f"{{0}}.moveaxis({d}, 0)[{index}]",
-        f"F.one_hot({{1}}.to(torch.int64) % 5, 5) + 0 * {{0}}.sum()", f"torch.bucketize({{0}}, {{1}}.reshape(-1).sort()[0])",
+        f"F.one_hot({{1}}.to(torch.int64) % 5, 5) + 0 * {{0}}.argmax()", f"torch.bucketize({{0}}, {{1}}.reshape(-1).sort()[0])",
         f"{{0}}.scatter_reduce({d}, {index}, {{0}}, 'amax')",
     ))  # fmt: skip
     g.step(text, x, i, exact="sum" not in text)

@@ -154,6 +154,10 @@ pooling = [
 resizing = [
     *(op(f"interpolate.{mode}.{size}", lambda a, mode=mode, size=size: F.interpolate(a, size, mode=mode), x(1, 2, 5, 6))
       for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area") for size in ((10, 12), (7, 4))),
+    # The weights themselves: PyTorch rounds the place of a pixel once, after the subtraction.
+    *(op(f"interpolate.weights.{str(dtype)[-2:]}", lambda a: (F.interpolate(a, scale_factor=1.5, mode="linear") * 2.0**52).long(),
+         lambda r, dtype=dtype: torch.eye(24, dtype=dtype)[:, None])
+      for dtype in (torch.float32, torch.float64)),
     op("interpolate.aligned", lambda a: F.interpolate(a, (9, 7), mode="bilinear", align_corners=True), x(1, 2, 5, 6)),
     *(op(f"interpolate.f64.{mode}.{anti}", lambda a, mode=mode, anti=anti: F.interpolate(a, (7, 9), mode=mode, antialias=anti),
          x(1, 2, 5, 6, dtype=torch.float64)) for mode in ("bilinear", "bicubic") for anti in (False, True)),

@@ -59,7 +59,9 @@ static T sources(B &b, const Axis &axis, Filter filter) {
     return place * scale;
   if (filter == Filter::NearestExact)
     return (place + 0.5) * scale;
-  T source = (place + 0.5) * scale - 0.5;
+  // PyTorch's processor code rounds once, after the subtraction; products of half the digits are exact in double.
+  T factor = b.tensor(scale, axis.type), high = b.to(b.to(factor, b.f32()), b.f64()), low = b.to(factor, b.f64()) - high;
+  T center = b.to(place, b.f64()) + 0.5, source = b.to(center * high - 0.5 + center * low, axis.type);
   return filter == Filter::Linear ? b.maximum(source, 0.0) : source;
 }
 
