@@ -51,7 +51,7 @@ namespace {
 struct Pipe {
   WeightStore &weights;
   const Options &options;
-  schedule::Limits limits; ///< of the device, from Scope::Device on
+  schedule::Limits limits; ///< those of CPUs, which every device so far has
   const Target *target;    ///< in Scope::Target
 
   const cpu::Target &cpu() const { return static_cast<const cpu::Target &>(*target); }
@@ -67,13 +67,6 @@ struct Step {
 
 constexpr std::optional<Device> kEvery;
 } // namespace
-
-static schedule::Limits getLimits(Device device) {
-  switch (device) {
-  case Device::Cpu:
-    return {};
-  }
-}
 
 static bool isOptimized(const Options &options) { return options.opt > 0; }
 
@@ -144,7 +137,7 @@ void registerPasses(PassesEnvironment &environment) {
   for (const Step &step : kSteps)
     registerPass([&step, &environment] {
       const Target &target = *environment.target;
-      Pipe pipe{environment.weights, environment.options, getLimits(target.device), &target};
+      Pipe pipe{environment.weights, environment.options, {}, &target};
       return step.create(pipe);
     });
 }
@@ -169,7 +162,7 @@ LogicalResult Pipeline::run(ModuleOp module, Stage stage, Scope scope, std::opti
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
-  Pipe pipe{weights, options, device ? getLimits(*device) : schedule::Limits(), target};
+  Pipe pipe{weights, options, {}, target};
   for (const Step &step : kSteps)
     if (step.stage == stage && step.scope == scope && (!step.device || step.device == device) &&
         (!step.isWanted || step.isWanted(options)))
