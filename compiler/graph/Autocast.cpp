@@ -2,12 +2,12 @@
 
 #include "compiler/graph/Autocast.h"
 
+#include "compiler/support/FunctionPass.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/aten/AtenOp.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -159,17 +159,6 @@ private:
   DenseMap<Value, Value> sources; ///< of casts
 };
 
-struct AutocastPass : PassWrapper<AutocastPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AutocastPass)
-  StringRef getArgument() const override { return "autocast"; }
-  StringRef getDescription() const override { return "mixed precision as torch.autocast does it"; }
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
-        Autocast(function).run();
-  }
-};
-
 } // namespace
 
 Value Autocast::cast(Operation *before, Value value, Type element) {
@@ -256,6 +245,11 @@ void Autocast::run() {
   }
 }
 
-std::unique_ptr<Pass> createAutocastPass() { return std::make_unique<AutocastPass>(); }
+std::unique_ptr<Pass> createAutocastPass() {
+  return makeFunctionPass("autocast", "mixed precision as torch.autocast does it", [](func::FuncOp function) {
+    Autocast(function).run();
+    return success();
+  });
+}
 
 } // namespace ptc

@@ -3,12 +3,12 @@
 #include "compiler/graph/FoldBatchNorm.h"
 
 #include "compiler/graph/ConstantValues.h"
+#include "compiler/support/FunctionPass.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 using namespace ptc::prims;
@@ -41,19 +41,6 @@ private:
 
   func::FuncOp function;
   ConstantValues constants;
-};
-
-class FoldBatchNormPass : public PassWrapper<FoldBatchNormPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldBatchNormPass)
-
-  StringRef getArgument() const override { return "fold-batch-norm"; }
-  StringRef getDescription() const override { return "scales move into weights"; }
-  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<PrimsDialect>(); }
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      Folding(function).run();
-  }
 };
 
 } // namespace
@@ -234,6 +221,11 @@ void Folding::run() {
   }
 }
 
-std::unique_ptr<Pass> createFoldBatchNormPass() { return std::make_unique<FoldBatchNormPass>(); }
+std::unique_ptr<Pass> createFoldBatchNormPass() {
+  return makeFunctionPass<PrimsDialect>("fold-batch-norm", "scales move into weights", [](func::FuncOp function) {
+    Folding(function).run();
+    return success();
+  });
+}
 
 } // namespace ptc

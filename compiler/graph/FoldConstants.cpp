@@ -4,13 +4,13 @@
 
 #include "compiler/graph/ConstantValues.h"
 #include "compiler/graph/ConstantView.h"
+#include "compiler/support/FunctionPass.h"
 #include "compiler/weights/WeightStore.h"
 #include "dialects/prims/Compute.h"
 #include "dialects/prims/Structure.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -57,23 +57,6 @@ private:
   DenseMap<Value, ConstantView> computed;
   int64_t nextKey = 0;
   bool failed = false;
-};
-
-class FoldConstantsPass : public PassWrapper<FoldConstantsPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldConstantsPass)
-  explicit FoldConstantsPass(WeightStore &weights) : weights(weights) {}
-
-  StringRef getArgument() const override { return "fold-constants"; }
-  StringRef getDescription() const override { return "what weights alone decide"; }
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(Folder(function, weights).run()))
-        return signalPassFailure();
-  }
-
-private:
-  WeightStore &weights;
 };
 
 } // namespace
@@ -261,7 +244,7 @@ LogicalResult Folder::run() {
 }
 
 std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights) {
-  return std::make_unique<FoldConstantsPass>(weights);
+  return makeFunctionPass("fold-constants", "what weights alone decide", [&weights](func::FuncOp function) { return Folder(function, weights).run(); });
 }
 
 } // namespace ptc

@@ -11,11 +11,11 @@
 #include "compiler/graph/FunctionalizeAliases.h"
 #include "compiler/graph/FunctionalizeTwins.h"
 #include "compiler/graph/FunctionalizeViews.h"
+#include "compiler/support/FunctionPass.h"
 #include "dialects/aten/AtenDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 #include <numeric>
 
@@ -412,41 +412,28 @@ LogicalResult Functionalizer::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct FunctionalizePass : PassWrapper<FunctionalizePass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FunctionalizePass)
+static LogicalResult functionalize(func::FuncOp function) {
+  bool hasWork = function.walk([](Operation *op) { return needsWork(op) ? WalkResult::interrupt()
+                                                                        : WalkResult::advance(); })
+                     .wasInterrupted();
+  if (!hasWork)
+    return success();
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("writes in a function of several blocks are not supported");
+  if (failed(Functionalizer(function).run()))
+    return failure();
+  WalkResult left = function.walk([](Operation *op) {
+    if (!AtenOp::isKnown(op) || !(AtenOp(op).schema().mutates() || updatesStatistics(AtenOp(op))))
+      return WalkResult::advance();
+    op->emitError() << "cannot compile " << op->getName() << ": it writes to a tensor inside control flow";
+    return WalkResult::interrupt();
+  });
+  return failure(left.wasInterrupted());
+}
 
-  StringRef getArgument() const final { return "functionalize"; }
-  StringRef getDescription() const final { return "Replace mutation and views by functional operations"; }
-  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<aten::AtenDialect>(); }
-
-  void runOnOperation() final {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(functionalize(function)))
-        return signalPassFailure();
-  }
-
-  static LogicalResult functionalize(func::FuncOp function) {
-    bool hasWork = function.walk([](Operation *op) { return needsWork(op) ? WalkResult::interrupt()
-                                                                          : WalkResult::advance(); })
-                       .wasInterrupted();
-    if (!hasWork)
-      return success();
-    if (!function.getBody().hasOneBlock())
-      return function.emitError("writes in a function of several blocks are not supported");
-    if (failed(Functionalizer(function).run()))
-      return failure();
-    WalkResult left = function.walk([](Operation *op) {
-      if (!AtenOp::isKnown(op) || !(AtenOp(op).schema().mutates() || updatesStatistics(AtenOp(op))))
-        return WalkResult::advance();
-      op->emitError() << "cannot compile " << op->getName() << ": it writes to a tensor inside control flow";
-      return WalkResult::interrupt();
-    });
-    return failure(left.wasInterrupted());
-  }
-};
-} // namespace
-
-std::unique_ptr<Pass> createFunctionalizePass() { return std::make_unique<FunctionalizePass>(); }
+std::unique_ptr<Pass> createFunctionalizePass() {
+  return makeFunctionPass<aten::AtenDialect>("functionalize", "Replace mutation and views by functional operations",
+                                             functionalize);
+}
 
 } // namespace ptc

@@ -3,12 +3,12 @@
 #include "compiler/graph/LowerComplex.h"
 
 #include "compiler/graph/ComplexFunctions.h"
+#include "compiler/support/FunctionPass.h"
 #include "dialects/control/Control.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -44,8 +44,8 @@ const llvm::StringSet<> kBilinear = {"prims.mul", "prims.contract", "prims.convo
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, ArrayRef<Symbol> symbols) : function(function) {
-    scope.symbols.assign(symbols.begin(), symbols.end());
+  explicit Lowering(func::FuncOp function) : function(function) {
+    scope.symbols = getSymbols(function);
   }
 
   LogicalResult run();
@@ -327,20 +327,10 @@ LogicalResult Lowering::run() {
   return success();
 }
 
-namespace {
-struct LowerComplexPass : PassWrapper<LowerComplexPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerComplexPass)
-  StringRef getArgument() const override { return "lower-complex"; }
-  StringRef getDescription() const override { return "complex numbers as pairs of real ones"; }
-  void runOnOperation() override {
-    SmallVector<Symbol> symbols = getSymbols(getOperation());
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(Lowering(function, symbols).run()))
-        return signalPassFailure();
-  }
-};
-} // namespace
-
-std::unique_ptr<Pass> createLowerComplexPass() { return std::make_unique<LowerComplexPass>(); }
+std::unique_ptr<Pass> createLowerComplexPass() {
+  return makeFunctionPass("lower-complex", "complex numbers as pairs of real ones", [](func::FuncOp function) {
+    return Lowering(function).run();
+  });
+}
 
 } // namespace ptc

@@ -3,11 +3,11 @@
 #include "compiler/graph/LowerFloat8.h"
 
 #include "compiler/graph/decompose/Builder.h"
+#include "compiler/support/FunctionPass.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -84,8 +84,8 @@ T encode(B &b, T x, FloatType type) {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, ArrayRef<Symbol> symbols) : function(function) {
-    scope.symbols.assign(symbols.begin(), symbols.end());
+  explicit Lowering(func::FuncOp function) : function(function) {
+    scope.symbols = getSymbols(function);
   }
 
   LogicalResult run();
@@ -176,20 +176,10 @@ LogicalResult Lowering::lower(Operation *op) {
   return success();
 }
 
-namespace {
-struct LowerFloat8Pass : PassWrapper<LowerFloat8Pass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerFloat8Pass)
-  StringRef getArgument() const override { return "lower-float8"; }
-  StringRef getDescription() const override { return "eight-bit floats as bytes"; }
-  void runOnOperation() override {
-    SmallVector<Symbol> symbols = getSymbols(getOperation());
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(Lowering(function, symbols).run()))
-        return signalPassFailure();
-  }
-};
-} // namespace
-
-std::unique_ptr<Pass> createLowerFloat8Pass() { return std::make_unique<LowerFloat8Pass>(); }
+std::unique_ptr<Pass> createLowerFloat8Pass() {
+  return makeFunctionPass("lower-float8", "eight-bit floats as bytes", [](func::FuncOp function) {
+    return Lowering(function).run();
+  });
+}
 
 } // namespace ptc

@@ -2,13 +2,13 @@
 
 #include "compiler/graph/LowerTransposedConvolution.h"
 
+#include "compiler/support/FunctionPass.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Compute.h"
 #include "dialects/prims/Structure.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -40,21 +40,6 @@ private:
   OpBuilder b;
   Location loc;
   Value w = op.getW();
-};
-
-class LowerTransposedConvolutionPass
-    : public PassWrapper<LowerTransposedConvolutionPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTransposedConvolutionPass)
-
-  StringRef getArgument() const override { return "lower-transposed-convolution"; }
-  StringRef getDescription() const override { return "no products with inserted zeros"; }
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (auto op : llvm::make_early_inc_range(function.getOps<ConvolutionOp>()))
-        if (Lowering(op).run())
-          op.erase();
-  }
 };
 
 } // namespace
@@ -136,7 +121,12 @@ bool Lowering::run() {
 }
 
 std::unique_ptr<Pass> createLowerTransposedConvolutionPass() {
-  return std::make_unique<LowerTransposedConvolutionPass>();
+  return makeFunctionPass("lower-transposed-convolution", "no products with inserted zeros", [](func::FuncOp function) {
+    for (auto op : llvm::make_early_inc_range(function.getOps<ConvolutionOp>()))
+      if (Lowering(op).run())
+        op.erase();
+    return success();
+  });
 }
 
 } // namespace ptc

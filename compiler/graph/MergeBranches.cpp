@@ -3,12 +3,12 @@
 #include "compiler/graph/MergeBranches.h"
 
 #include "compiler/graph/ConstantValues.h"
+#include "compiler/support/FunctionPass.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 using namespace ptc::prims;
@@ -42,19 +42,6 @@ private:
 
   func::FuncOp function;
   ConstantValues constants;
-};
-
-class MergeBranchesPass : public PassWrapper<MergeBranchesPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MergeBranchesPass)
-
-  StringRef getArgument() const override { return "merge-branches"; }
-  StringRef getDescription() const override { return "a sum of convolutions of one tensor is one"; }
-  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<PrimsDialect>(); }
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      Merging(function).run();
-  }
 };
 
 } // namespace
@@ -270,6 +257,11 @@ void Merging::run() {
       op.erase();
 }
 
-std::unique_ptr<Pass> createMergeBranchesPass() { return std::make_unique<MergeBranchesPass>(); }
+std::unique_ptr<Pass> createMergeBranchesPass() {
+  return makeFunctionPass<PrimsDialect>("merge-branches", "a sum of convolutions of one tensor is one", [](func::FuncOp function) {
+    Merging(function).run();
+    return success();
+  });
+}
 
 } // namespace ptc

@@ -2,36 +2,15 @@
 
 #include "compiler/schedule/PlanMemory.h"
 
+#include "compiler/support/FunctionPass.h"
 #include "dialects/loop/Loop.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace ptc {
-
-namespace {
-
-class PlanMemoryPass : public PassWrapper<PlanMemoryPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
-
-  StringRef getArgument() const override { return "plan-memory"; }
-  StringRef getDescription() const override { return "which results are written over what they read"; }
-
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (auto kernel : function.getOps<loop::KernelOp>())
-        planKernel(kernel);
-  }
-
-private:
-  void planKernel(loop::KernelOp kernel);
-};
-
-} // namespace
 
 /// Whether map(indices) is the first `count` arguments of the member's body.
 static bool isIdentity(loop::ReadOp read, Operation *member, unsigned count) {
@@ -119,7 +98,7 @@ static bool isUserOutput(Value result) {
   return false;
 }
 
-void PlanMemoryPass::planKernel(loop::KernelOp kernel) {
+static void planKernel(loop::KernelOp kernel) {
   Operation *yield = kernel.getBody().front().getTerminator();
   SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
   for (auto [r, result] : llvm::enumerate(kernel.getResults())) {
@@ -138,6 +117,12 @@ void PlanMemoryPass::planKernel(loop::KernelOp kernel) {
     kernel.setInPlace(inPlace);
 }
 
-std::unique_ptr<Pass> createPlanMemoryPass() { return std::make_unique<PlanMemoryPass>(); }
+std::unique_ptr<Pass> createPlanMemoryPass() {
+  return makeFunctionPass("plan-memory", "which results are written over what they read", [](func::FuncOp function) {
+    for (auto kernel : function.getOps<loop::KernelOp>())
+      planKernel(kernel);
+    return success();
+  });
+}
 
 } // namespace ptc

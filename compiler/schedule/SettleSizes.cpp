@@ -2,12 +2,12 @@
 
 #include "compiler/schedule/SettleSizes.h"
 
+#include "compiler/support/FunctionPass.h"
 #include "dialects/control/Control.h"
 #include "dialects/core/SymbolicShape.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -15,18 +15,6 @@ using namespace mlir;
 namespace ptc {
 
 namespace {
-
-struct SettleSizesPass : PassWrapper<SettleSizesPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SettleSizesPass)
-  StringRef getArgument() const override { return "settle-sizes"; }
-  StringRef getDescription() const override { return "what computes sizes before what has them"; }
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(order(function)))
-        return signalPassFailure();
-  }
-  LogicalResult order(func::FuncOp function);
-};
 
 /// Operations in an order in which everything precedes what needs it.
 class Order {
@@ -95,7 +83,7 @@ LogicalResult Order::visit(Operation *op) {
   return success();
 }
 
-LogicalResult SettleSizesPass::order(func::FuncOp function) {
+static LogicalResult orderBySizes(func::FuncOp function) {
   SmallVector<SizeDefiner> definers = findSizeDefiners(function);
   if (definers.empty())
     return success();
@@ -112,6 +100,8 @@ LogicalResult SettleSizesPass::order(func::FuncOp function) {
   return success();
 }
 
-std::unique_ptr<Pass> createSettleSizesPass() { return std::make_unique<SettleSizesPass>(); }
+std::unique_ptr<Pass> createSettleSizesPass() {
+  return makeFunctionPass("settle-sizes", "what computes sizes before what has them", orderBySizes);
+}
 
 } // namespace ptc
