@@ -45,8 +45,6 @@ private:
 
 } // namespace
 
-static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
-
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,9 @@ using ShapeRef = llvm::ArrayRef<mlir::AffineExpr>;
 /// The sizes of a ranked tensor type, outermost first.
 Shape getShape(mlir::Type type);
 inline Shape getShape(mlir::Value value) { return getShape(value.getType()); }
+inline mlir::Type elementOf(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getElementType();
+}
 
 /// The tensor type with these sizes; canonical, so equal sizes give one type.
 mlir::RankedTensorType makeTensorType(ShapeRef sizes, mlir::Type element);

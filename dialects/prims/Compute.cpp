@@ -9,7 +9,6 @@ using namespace mlir;
 
 namespace ptc::prims {
 
-static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 static Type getI64(MLIRContext *context) { return IntegerType::get(context, 64); }
 
 //===----------------------------------------------------------------------===//

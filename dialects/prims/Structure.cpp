@@ -9,8 +9,6 @@ using namespace mlir;
 
 namespace ptc::prims {
 
-static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Generators
 //===----------------------------------------------------------------------===//

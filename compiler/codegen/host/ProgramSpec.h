@@ -9,6 +9,7 @@
 #pragma once
 
 #include "dialects/core/SymbolicShape.h"
+#include "runtime/Program.h"
 
 #include <string>
 #include <vector>
@@ -43,7 +44,7 @@ struct WeightSpec {
   uint64_t bytes = 0;
 };
 
-enum class Storage { Input, Output, State, Weight, Arena };
+using runtime::Storage;
 
 /// A piece of memory that launches work on.
 struct BufferSpec {

@@ -14,10 +14,6 @@ void addIndexing(mlir::RewritePatternSet &rules);
 void addContraction(mlir::RewritePatternSet &rules);
 void addSinkReshape(mlir::RewritePatternSet &rules);
 
-inline mlir::Type elementOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
-}
-
 /// Whether the shapes are equal for every value of the symbols.
 bool haveSameShape(ShapeRef a, ShapeRef b);
 

@@ -23,6 +23,19 @@ double asReal(const Expression &e) { return e.kind == Expression::Real ? e.real 
 // Element by element
 //===----------------------------------------------------------------------===//
 
+/// Functions of two numbers that are the same for integers and reals.
+template <typename T> std::optional<T> computeOrdered(StringRef type, T a, T b) {
+  return llvm::StringSwitch<std::optional<T>>(type)
+      .Case("Max", std::max(a, b))
+      .Case("Min", std::min(a, b))
+      .Case("Equal", a == b)
+      .Case("Less", a < b)
+      .Case("LessOrEqual", a <= b)
+      .Case("Greater", a > b)
+      .Case("GreaterOrEqual", a >= b)
+      .Default(std::nullopt);
+}
+
 std::optional<double> computeReal(StringRef type, llvm::ArrayRef<double> x) {
   if (x.size() == 1)
     return llvm::StringSwitch<std::optional<double>>(type)
@@ -44,14 +57,7 @@ std::optional<double> computeReal(StringRef type, llvm::ArrayRef<double> x) {
       .Case("Mul", x[0] * x[1])
       .Case("Div", x[0] / x[1])
       .Case("Pow", std::pow(x[0], x[1]))
-      .Case("Max", std::max(x[0], x[1]))
-      .Case("Min", std::min(x[0], x[1]))
-      .Case("Equal", x[0] == x[1])
-      .Case("Less", x[0] < x[1])
-      .Case("LessOrEqual", x[0] <= x[1])
-      .Case("Greater", x[0] > x[1])
-      .Case("GreaterOrEqual", x[0] >= x[1])
-      .Default(std::nullopt);
+      .Default(computeOrdered(type, x[0], x[1]));
 }
 
 int64_t wrapping(uint64_t value) { return int64_t(value); }
@@ -75,17 +81,10 @@ std::optional<int64_t> computeInteger(StringRef type, llvm::ArrayRef<int64_t> x)
       .Case("Add", wrapping(a + c))
       .Case("Sub", wrapping(a - c))
       .Case("Mul", wrapping(a * c))
-      .Case("Max", std::max(x[0], x[1]))
-      .Case("Min", std::min(x[0], x[1]))
-      .Case("Equal", x[0] == x[1])
-      .Case("Less", x[0] < x[1])
-      .Case("LessOrEqual", x[0] <= x[1])
-      .Case("Greater", x[0] > x[1])
-      .Case("GreaterOrEqual", x[0] >= x[1])
       .Case("And", x[0] && x[1])
       .Case("Or", x[0] || x[1])
       .Case("Xor", !x[0] != !x[1])
-      .Default(std::nullopt);
+      .Default(computeOrdered(type, x[0], x[1]));
 }
 
 /// Sizes are never negative where a division rounds.

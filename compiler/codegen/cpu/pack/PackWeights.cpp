@@ -25,8 +25,6 @@ using namespace mlir;
 
 namespace ptc::cpu {
 
-static Type elementOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType(); }
-
 /// How many rows of lhs meet the weights, if that is known.
 static std::optional<int64_t> rowsOf(loop::ContractOp op) {
   Shape domain = loop::getDomain(op);
