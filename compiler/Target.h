@@ -40,8 +40,9 @@ struct Target {
   virtual llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                                  ShowKernel show) const = 0;
 
-  /// Which algorithm a loop.kernel runs, where its kind alone does not say it: "direct, matrix unit".
-  virtual std::string getAlgorithm(mlir::Operation *kernel) const = 0;
+  /// Which algorithm a loop.kernel runs, and why. Empty for a kernel that cannot be compiled, which emitKernels
+  /// reports.
+  virtual Algorithm getAlgorithm(mlir::Operation *kernel) const = 0;
 
   /// Whether this machine has all that the code needs.
   virtual bool runsHere() const = 0;

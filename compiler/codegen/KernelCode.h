@@ -16,6 +16,12 @@
 
 namespace ptc {
 
+/// How a kernel computes what it does, and why so, in words for `ptc explain`.
+struct Algorithm {
+  std::string name;    ///< as the field calls it: "depthwise", "winograd F(4x4, 3x3)"
+  std::string because; ///< sizes, facts of the machine, a tuning entry: what decided; "; " between clauses
+};
+
 /// What a launch of one kernel needs to know.
 struct KernelInfo {
   std::string symbol;              ///< function in one of the objects

@@ -29,6 +29,8 @@ static json::Value toJson(const Report::Kernel &kernel) {
                       {"bytes", kernel.bytes.value},   {"flops", kernel.flops.value},   {"source", kernel.source}};
   if (!kernel.algorithm.empty())
     object["algorithm"] = kernel.algorithm;
+  if (!kernel.because.empty())
+    object["because"] = kernel.because;
   if (!kernel.tuning.empty())
     object["tuning"] = kernel.tuning;
   if (!kernel.elements.empty())
@@ -176,12 +178,12 @@ static void printKernels(const Report &report, raw_ostream &out) {
   out << report.kernels.size() << '\n';
   for (const Report::Kernel &kernel : report.kernels) {
     out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm)
-        << (kernel.elements.empty() ? "" : ", " + kernel.elements)
-        << (kernel.tuning.empty() ? "" : ", measured best with " + kernel.tuning)
-        << "): " << describeBytes(kernel.bytes);
+        << (kernel.elements.empty() ? "" : ", " + kernel.elements) << "): " << describeBytes(kernel.bytes);
     if (kernel.flops.value)
       out << ", " << format("%.3g", static_cast<double>(kernel.flops.value)) << " operations";
     out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';
+    if (!kernel.because.empty())
+      out << "      because: " << kernel.because << '\n';
   }
   out << "planned memory: " << describeBytes(report.peakBytes) << '\n';
   for (const Report::Machine &machine : report.machines)

@@ -119,7 +119,7 @@ static void addUnsupported(Operation *op, Report &report) {
 
 /// What a kernel mainly is: its template, else the most demanding of its members.
 static llvm::StringRef getKind(loop::KernelOp kernel) {
-  static constexpr llvm::StringLiteral kByWeight[] = {"map", "scan", "reduce", "scatter", "sort"};
+  static constexpr llvm::StringLiteral kByWeight[] = {"map", "scan", "reduce", "scatter", "sort", "matrix"};
   llvm::StringRef kind = "map";
   for (Operation &op : *kernel.getBody().begin()) {
     llvm::StringRef name = op.getName().stripDialect();
@@ -129,17 +129,6 @@ static llvm::StringRef getKind(loop::KernelOp kernel) {
       kind = name;
   }
   return kind == "map" ? "pointwise" : kind;
-}
-
-/// The knobs that measuring has set, with their values; empty where the rules decide.
-static std::string getTuning(loop::KernelOp kernel) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  llvm::ListSeparator comma;
-  for (loop::Knob knob : loop::getKnobs())
-    if (auto value = loop::getTuning(kernel, knob))
-      out << comma << loop::getName(knob) << ' ' << *value;
-  return text;
 }
 
 /// What a template multiplies; empty for float32 and for what is no template.
@@ -255,8 +244,9 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.name = launch.name;
     entry.kind = getKind(kernel).str();
     entry.source = launch.source;
-    entry.algorithm = variant.target->getAlgorithm(kernel);
-    entry.tuning = getTuning(kernel);
+    Algorithm algorithm = variant.target->getAlgorithm(kernel);
+    entry.algorithm = algorithm.name, entry.because = algorithm.because;
+    entry.tuning = loop::describeTuning(kernel);
     entry.elements = getElements(kernel);
     describeDataFlow(kernel, launches, program->symbols, entry);
     llvm::SmallVector<llvm::StringRef> nodes;

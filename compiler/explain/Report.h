@@ -43,9 +43,9 @@ struct Report {
   };
   struct Kernel {
     std::string name, kind, source;
-    std::string algorithm; ///< where the kind alone does not say it
-    std::string tuning;    ///< what measuring decided: "grain 1, rows 7"
-    std::string elements;  ///< that products are of, where they are not float32
+    std::string algorithm, because; ///< as the target's code generation has it
+    std::string tuning;             ///< what measuring decided: "grain 1, rows 7"
+    std::string elements;           ///< that products are of, where they are not float32
     std::vector<std::string> ops;
     Quantity bytes, flops;
     std::string type;                       ///< of its first result
@@ -81,7 +81,7 @@ struct Report {
   std::string model;
   int64_t graphs = 1;
   std::vector<Tensor> inputs, outputs, states;
-  std::vector<std::string> warnings;  ///< of the import
+  std::vector<std::string> warnings;  ///< of the import, and of the tuning file
   std::vector<std::string> mutations; ///< inputs and states that a call updates
   int64_t weightCount = 0, weightBytes = 0;
   std::map<std::string, int64_t> ops;

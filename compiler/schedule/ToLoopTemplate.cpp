@@ -1,6 +1,7 @@
 //===- ToLoopTemplate.cpp - contraction, convolution, attention, others ---===//
 
 #include "compiler/schedule/Lowering.h"
+#include "dialects/loop/Reasons.h"
 #include "dialects/prims/Compute.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -65,12 +66,15 @@ struct ContractDims {
 /// Integers, and matrix times vector, gain nothing from register tiles.
 static Value contractByReduction(Builder &b, prims::ContractOp op, const ContractDims &dims) {
   bool isFloat = llvm::isa<FloatType>(elementType(op.getLhs()));
-  return createReduce(b, tensorType(op.getResult()), "sum", dims.kSizes, [&](ValueRange ids) -> Value {
+  Value result = createReduce(b, tensorType(op.getResult()), "sum", dims.kSizes, [&](ValueRange ids) -> Value {
     Value x = widen(b, read(b, op.getLhs(), dims.lhs, ids)), y = widen(b, read(b, op.getRhs(), dims.rhs, ids));
     if (isFloat)
       return arith::MulFOp::create(b, x, y);
     return arith::MulIOp::create(b, x, y);
   });
+  addReason(result.getDefiningOp(), isFloat ? "a product with a vector gains nothing from register tiles"
+                                            : "a product of integers, for which there are no register tiles");
+  return result;
 }
 
 /// The tensor of `element` that `value` is, converted element by element and nothing else; null if it is not.
@@ -220,6 +224,7 @@ static Value createPointwise(Builder &b, Value x, Value w, ArrayRef<int64_t> str
   auto contract = loop::ContractOp::create(
       b, TypeRange(type), x, w, makeIndexMap(rank + 1, lhs, context), makeIndexMap(rank + 1, rhs, context), uint64_t(0),
       uint64_t(rank - 1), uint64_t(1), makeSizesAttr(getShape(x).back(), context));
+  addReason(contract, "a pointwise (1x1) convolution is a product of pixels by weights");
   buildEpilogue(b, contract);
   return contract.getResult(0);
 }
@@ -272,6 +277,7 @@ static Value createGeneralConvolution(Builder &b, prims::ConvolutionOp op, Value
         b, TypeRange(grouped), x, w, makeIndexMap(outer + spatial + 1, from, context),
         makeIndexMap(outer + spatial + 1, tap, context), uint64_t(batch), uint64_t(rank - 1), uint64_t(1),
         makeSizesAttr(summed, context));
+    addReason(contract, "a weight of dynamic size: the convolution is a product over taps and channels");
     buildEpilogue(b, contract);
     result = contract.getResult(0);
   } else {

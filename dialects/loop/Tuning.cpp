@@ -2,6 +2,9 @@
 
 #include "dialects/loop/Loop.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -36,6 +39,16 @@ std::optional<int64_t> getTuning(Operation *op, Knob knob) {
   auto tuning = kernel ? kernel->getAttrOfType<DictionaryAttr>(kTuning) : DictionaryAttr();
   auto value = tuning ? tuning.getAs<IntegerAttr>(getName(knob)) : IntegerAttr();
   return value ? std::optional<int64_t>(value.getInt()) : std::nullopt;
+}
+
+std::string describeTuning(Operation *kernel) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::ListSeparator comma;
+  for (Knob knob : getKnobs())
+    if (auto value = getTuning(kernel, knob))
+      out << comma << getName(knob) << ' ' << *value;
+  return text;
 }
 
 void setTuning(Operation *kernel, Knob knob, int64_t value) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace mlir {
 class Operation;
@@ -36,6 +37,8 @@ llvm::StringRef getName(Knob knob);
 
 /// What was measured to be best for the kernel that `op` is, or is in; nothing where the rules decide.
 std::optional<int64_t> getTuning(mlir::Operation *op, Knob knob);
+/// All that were measured for the kernel: "grain 1, rows 7"; empty where the rules decide.
+std::string describeTuning(mlir::Operation *kernel);
 void setTuning(mlir::Operation *kernel, Knob knob, int64_t value);
 
 /// `amount` of work for a task, or of tasks (for those pass -grain), as the knob Grain has it; at least one.

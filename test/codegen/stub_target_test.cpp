@@ -37,7 +37,7 @@ struct StubTarget : ptc::Target {
     });
     return code;
   }
-  std::string getAlgorithm(mlir::Operation *) const override { return "counted"; }
+  ptc::Algorithm getAlgorithm(mlir::Operation *) const override { return {"counted", ""}; }
   bool runsHere() const override { return false; }
   void require(ptc::host::ProgramSpec &spec) const override { spec.target = "stub"; }
 

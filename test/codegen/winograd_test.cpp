@@ -79,14 +79,14 @@ TEST_CASE("a tile is what the direct convolution gives") {
 
 TEST_CASE("the direct form stays where transforms or weights cost more than products save") {
   for (int64_t lanes : {8, 16}) {
-    CHECK(chooseWinograd(1, {56, 56}, 64, 64, lanes) == 4);
-    CHECK(chooseWinograd(1, {7, 7}, 512, 512, lanes) == 2);
-    CHECK(chooseWinograd(1, {56, 56}, 3, 64, lanes) == 0);
-    CHECK(chooseWinograd(1, {2, 2}, 512, 512, lanes) == 0);
+    CHECK(chooseWinograd(1, {56, 56}, 64, 64, lanes).m == 4);
+    CHECK(chooseWinograd(1, {7, 7}, 512, 512, lanes).m == 2);
+    CHECK(chooseWinograd(1, {56, 56}, 3, 64, lanes).m == 0);
+    CHECK(chooseWinograd(1, {2, 2}, 512, 512, lanes).m == 0);
   }
 }
 
 TEST_CASE("products weigh more against weights where vectors are short") {
-  CHECK(chooseWinograd(1, {14, 14}, 512, 512, 8) == 4);
-  CHECK(chooseWinograd(1, {14, 14}, 512, 512, 16) == 2);
+  CHECK(chooseWinograd(1, {14, 14}, 512, 512, 8).m == 4);
+  CHECK(chooseWinograd(1, {14, 14}, 512, 512, 16).m == 2);
 }

@@ -6,7 +6,7 @@
 
 // CHECK: operators on bfloat16: 1 of 1 kinds
 // CHECK-NEXT: 1 aten.mm.default
-// CHECK: (contract, bfloat16)
+// CHECK: (contract, GEMM, packed by each task, bf16 on AVX512-BF16, bfloat16)
 // WARNING: ptc: warning: 'x86-64-v3' has no instructions for bfloat16 (AVX512-BF16): there --amp bf16 is slower than float32
 // WARNING-NOT: znver4
 // QUIET-NOT: warning

@@ -5,8 +5,8 @@
 // RUN: ptc compile %s --weights %t.safetensors -o %t.s --emit asm --march sapphirerapids && FileCheck %s < %t.s
 // RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
 
-// EXPLAIN: (convolution, direct, matrix unit, bfloat16)
-// EXPLAIN: (convolution, direct, bfloat16)
+// EXPLAIN: (convolution, direct, bf16 on AMX, bfloat16)
+// EXPLAIN: (convolution, direct, widened to float32, bfloat16)
 // CHECK: ldtilecfg
 // CHECK-COUNT-4: tdpbf16ps
 // CHECK: tilerelease

@@ -6,8 +6,8 @@
 // RUN: ptc compile %s --weights %t.safetensors -o %t.c.s --emit asm --march cooperlake && FileCheck %s --check-prefix=NONE < %t.c.s
 // RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
 
-// EXPLAIN: k0_contract (contract, matrix unit, weights in pieces, bfloat16)
-// EXPLAIN: k1_contract (contract, bfloat16)
+// EXPLAIN: k0_contract (contract, packed GEMM, bf16 on AMX, bfloat16)
+// EXPLAIN: k1_contract (contract, packed GEMM, widened to float32, bfloat16)
 // CHECK: ldtilecfg
 // CHECK-NOT: vdpbf16ps
 // CHECK: tdpbf16ps

@@ -6,8 +6,11 @@
 // RUN: ptc compile %s --weights %t.safetensors -o %t.4.s --emit asm --march x86-64-v4 && FileCheck %s --check-prefix=NONE < %t.4.s
 // RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
 
-// EXPLAIN: k0_contract (contract, matrix unit)
-// EXPLAIN: k1_contract (contract)
+// EXPLAIN: k0_contract (contract, packed GEMM, bf16x3 on AMX)
+// EXPLAIN: because: 64 x 768 by 768 x 1024; weights not arranged for AMX when compiled: 3 MiB of weights exceed the 1 MiB
+// EXPLAIN-SAME: weights split for AMX when run: 100.7 MFLOP (33.6 MFLOP or more)
+// EXPLAIN: k1_contract (contract, packed GEMM)
+// EXPLAIN: because: 16 x 768 by 768 x 1024; {{.*}}; weights not split for AMX when run: m = 16, less than 48; tiles of 8x32 for 32
 // CHECK: ldtilecfg
 // CHECK-COUNT-24: tdpbf16ps
 // CHECK: vfmadd231ps

@@ -11,8 +11,8 @@
 
 // LOST: quantized: 1 weight, 4.0 KiB as 1.1 KiB
 // LOST-NEXT: folded.0 float32[32, 32]: relative error {{.*}}e-03, SQNR {{[45].*}} dB
-// CONVERTED: (contract, float32 by int8)
-// BYTES: (contract, uint8 by int8)
+// CONVERTED: (contract, packed GEMM, int8 weights widened to float32, float32 by int8)
+// BYTES: (contract, packed GEMM, int8 on AVX512-VNNI, uint8 by int8)
 // DOT: vpdpbusd
 // NO-DOT-NOT: vpdpbusd
 // WARNING: ptc: warning: 'x86-64-v4' has no instructions for products of bytes (AVX512-VNNI): there --quantize int8-dynamic is slower than float32

@@ -8,7 +8,8 @@
 // RUN: ptc compile %t/y.mlir --weights %t/w.safetensors -o %t/y4.s --emit asm --march x86-64-v4 && FileCheck %s --check-prefix=NONE < %t/y4.s
 // RUN: ptc compile %t/yz.mlir --weights %t/w.safetensors -o %t/yz.s --emit asm --march sapphirerapids && FileCheck %s --check-prefix=NONE < %t/yz.s
 
-// EXPLAIN: k0_contract (contract, matrix unit, weights in pieces)
+// EXPLAIN: k0_contract (contract, packed GEMM, bf16x3 on AMX)
+// EXPLAIN: because: 64 x 128 by 128 x 192; weights arranged for AMX when compiled: 64 rows meet 96 KiB
 // CHECK: ldtilecfg
 // CHECK: vfmadd231ps
 // CHECK: tdpbf16ps

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/SplitContraction.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -262,7 +263,18 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   plan.tiles = cutRows(plan.mSize, mostRows);
   auto m = getConstant(plan.mSize);
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);
-  plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= 32);
+  constexpr int64_t kManyRows = 32; // which are worth a copy of what they all read
+  plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= kManyRows);
+  if (plan.rhsIsPacked && !op.getRhsPieces())
+    plan.because.push_back(llvm::formatv("weights packed in panels of {0} columns when compiled", plan.panel));
+  else if (!plan.rhsIsPacked && !plan.packRhs)
+    plan.because.push_back(
+        llvm::formatv("m = {0} (less than {1}): the right-hand side is read where it lies", *m, kManyRows));
+  else if (plan.packRhs && !unitColumns)
+    plan.because.push_back("columns of the right-hand side are not side by side");
+  else if (plan.packRhs)
+    plan.because.push_back(llvm::formatv("m {0}: a copy of the right-hand side in panels pays from {1}",
+                                         m ? "= " + std::to_string(*m) : "is dynamic", kManyRows));
   planTasks(plan, op);
 
   int64_t k = getConstant(plan.reductionSize()).value_or(256);
@@ -278,11 +290,15 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   if (op.getRhsPieces())
     plan.pieces = planPieces(plan, op);
   else if (onMatrixUnit && target.hasMatrixUnit() && element.isF32())
-    plan.split = planSplit(plan, op);
+    plan.split = planSplit(plan, op, plan.because);
   if (plan.pieces)
     useMatrixUnit(*plan.pieces, plan.pieces->scratchBytes());
   if (plan.split)
     useMatrixUnit(*plan.split, plan.split->scratchBytes());
+  if (!plan.pieces && !plan.split)
+    plan.because.push_back(llvm::formatv("tiles of {0}x{1} for {2} registers of {3} lanes",
+                                         plan.tiles.rows + (plan.tiles.extra > 0), plan.panel, target.vectorRegisters,
+                                         plan.width));
   return plan;
 }
 

@@ -93,6 +93,7 @@ struct ContractionPlan {
   /// With the innermost k in whole groups: what packed panels have.
   mlir::AffineExpr packedReductionSize() const;
   int64_t elementBytes, rhsBytes; ///< of an element
+  std::vector<std::string> because; ///< what decided, besides the sizes
 };
 
 /// Tiles of rows of `width` pixels each, in place of tiles of all rows: for emitContractionRows.

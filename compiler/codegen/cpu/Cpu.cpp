@@ -126,12 +126,12 @@ static void compileAll(ArrayRef<Unit> units, const Target &target, const Cache *
   runOnThreads(divideCeil(todo.size(), kFew), run);
 }
 
-std::string Target::getAlgorithm(mlir::Operation *kernel) const {
+Algorithm Target::getAlgorithm(mlir::Operation *kernel) const {
   Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), *this);
   if (plan)
     return plan->algorithm;
   consumeError(plan.takeError()); // which emitKernels reports
-  return "";
+  return {};
 }
 
 Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,

@@ -3,11 +3,13 @@
 #include "compiler/codegen/cpu/KernelEmitter.h"
 
 #include "compiler/codegen/cpu/ChainKernel.h"
+#include "compiler/codegen/cpu/Describe.h"
 #include "compiler/codegen/cpu/LoopNest.h"
 #include "compiler/codegen/cpu/TemplateKernel.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
+#include "dialects/loop/Tuning.h"
 
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -45,7 +47,7 @@ static Error checkBodies(loop::KernelOp kernel) {
   return error;
 }
 
-Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target) {
+static Expected<KernelPlan> planByMembers(loop::KernelOp kernel, const Target &target) {
   if (Error error = checkBodies(kernel))
     return error;
   if (auto chain = loop::getChain(kernel)) {
@@ -55,7 +57,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target) {
     auto bytes = getAffineConstantExpr(plan->scratchBytes(), kernel.getContext());
     return KernelPlan{plan->convolution.tasks, bytes,
                       [chain = *chain, plan = *plan](CpuFrame &frame) { emitChain(frame, chain, plan); },
-                      "a product and the convolution behind it, band by band"};
+                      describe(*chain, *plan)};
   }
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first)) {
@@ -71,7 +73,17 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target) {
   if (isa<loop::MatrixOp>(first))
     return planMatrix(kernel);
   auto plan = std::make_shared<NestPlan>(planNest(kernel, target));
-  return KernelPlan{plan->tasks, plan->scratchBytes, [plan](CpuFrame &frame) { emitNest(frame, *plan); }};
+  return KernelPlan{plan->tasks, plan->scratchBytes, [plan](CpuFrame &frame) { emitNest(frame, *plan); },
+                    describe(kernel, *plan)};
+}
+
+Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target) {
+  Expected<KernelPlan> plan = planByMembers(kernel, target);
+  if (!plan)
+    return plan;
+  std::string tuning = loop::describeTuning(kernel);
+  plan->algorithm.because = joinReasons({tuning.empty() ? "" : "tuning entry: " + tuning, plan->algorithm.because});
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//

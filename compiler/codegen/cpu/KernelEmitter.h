@@ -14,10 +14,11 @@ namespace ptc::cpu {
 struct KernelPlan {
   mlir::AffineExpr tasks, scratchBytes;
   std::function<void(CpuFrame &)> emit;
-  std::string algorithm; ///< see TemplateKernel
+  Algorithm algorithm;
 };
 
-/// Fails where an operation is not one that code can be made for.
+/// Cuts the kernel into tasks and chooses its algorithm, with what passes and tuning have decided of it before. Fails
+/// where an operation is not one that code can be made for.
 llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target);
 KernelPlan planScatter(loop::KernelOp kernel, const Target &target);
 KernelPlan planSort(loop::KernelOp kernel);

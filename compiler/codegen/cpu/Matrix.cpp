@@ -13,6 +13,7 @@
 #include "compiler/codegen/kernel/Loops.h"
 #include "dialects/core/MatrixSignature.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -94,7 +95,14 @@ void MatrixCall::emit(CpuFrame &f) const {
 
 KernelPlan planMatrix(loop::KernelOp kernel) {
   auto call = std::make_shared<MatrixCall>(kernel);
-  return {call->batch, call->scratchBytes, [call](CpuFrame &frame) { call->emit(frame); }};
+  auto op = cast<loop::MatrixOp>(kernel.getBody().front().front());
+  auto sizes = map_range(call->sizes, [&](mlir::AffineExpr size) { return toString(size, getSymbols(kernel)); });
+  std::string because =
+      toString(call->batch, getSymbols(kernel)) + " matrices of size " + join(sizes, " x ") + ", a task each";
+  return {call->batch,
+          call->scratchBytes,
+          [call](CpuFrame &frame) { call->emit(frame); },
+          {op.getAlgorithm().str(), because}};
 }
 
 } // namespace ptc::cpu

@@ -259,11 +259,16 @@ bool Planner::chooseSquares(double best) {
   });
   std::optional<std::pair<unsigned, unsigned>> chosen;
   for (unsigned store = 0; areMaps && store < p.shared.size(); ++store)
-    for (unsigned read = 0; read < p.shared.size(); ++read)
-      if (double cost = store == read ? best : costOfSquares(store, read); cost < best) {
+    for (unsigned read = 0; read < p.shared.size(); ++read) {
+      if (store == read)
+        continue;
+      double cost = costOfSquares(store, read);
+      p.costs.squares = std::min(p.costs.squares, cost);
+      if (cost < best) {
         best = cost;
         chosen = {store, read};
       }
+    }
   if (!chosen)
     return false;
   auto [store, read] = *chosen;
@@ -277,11 +282,13 @@ void Planner::chooseLanes() {
   double best = 0;
   for (const Stage &stage : p.stages)
     best += bestOwnLoop(stage).cost;
+  p.costs.own = best;
   std::optional<unsigned> sharedLoop;
   for (auto [i, loop] : enumerate(p.shared)) {
     double cost = 0;
     for (const Stage &stage : p.stages)
       cost += costAlong(stage, loop) * estimate(stage.parallel) * estimate(stage.reduction);
+    p.costs.shared = std::min(p.costs.shared, cost);
     if (cost > best) // of equals the innermost: its neighbours are closest
       continue;
     best = cost;

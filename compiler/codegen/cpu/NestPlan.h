@@ -19,11 +19,18 @@
 #include "compiler/codegen/cpu/ContractionPlan.h"
 #include "compiler/codegen/kernel/Stages.h"
 
+#include <limits>
 #include <vector>
 
 namespace ptc::cpu {
 
 using namespace kernel;
+
+/// Estimates for one iteration of the shared loops, in vector accesses: with lanes along each stage's own loops (or
+/// nowhere), along a shared loop, in squares. Infinite where there is no such loop.
+struct LaneCosts {
+  double own = 0, shared = std::numeric_limits<double>::infinity(), squares = shared;
+};
 
 struct NestPlan {
   unsigned sharedRank;
@@ -33,6 +40,8 @@ struct NestPlan {
   /// Squares of results, of the two innermost shared loops, are transposed: stores lie along the outer one (SquareNest.h).
   bool squares = false;
   std::vector<Stage> stages;
+
+  LaneCosts costs; ///< that decided where the lanes lie
 
   /// A task is a block of `block` iterations of shared[blockLoop], for all of the loops after it.
   unsigned blockLoop = 0;

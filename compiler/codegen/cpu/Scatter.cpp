@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/Describe.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -16,6 +17,8 @@
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -197,16 +200,32 @@ static ScatterPlan makePlan(loop::ScatterOp op, bool isInPlace, unsigned vectorB
   return plan;
 }
 
+static Algorithm describe(const ScatterPlan &plan) {
+  SmallVector<Symbol> symbols = getSymbols(plan.op);
+  auto sizes = [&](ArrayRef<unsigned> dims) {
+    return join(map_range(dims, [&](unsigned dim) { return toString(plan.updates[dim], symbols); }), "x");
+  };
+  std::string tasks =
+      plan.taskDims.empty() ? "" : "a task for each of " + sizes(plan.taskDims) + " rows that cannot meet";
+  std::string lanes =
+      plan.width > 1
+          ? formatv("vectors of {0} along {1} elements that move together", plan.width, sizes(plan.lastUpdate())).str()
+          : "updates one by one, as any two may meet";
+  return {plan.isInPlace ? "scatter in place" : "scatter into a copy", joinReasons({tasks, lanes})};
+}
+
 KernelPlan planScatter(loop::KernelOp kernel, const Target &target) {
   auto op = cast<loop::ScatterOp>(kernel.getBody().front().front());
   bool isInPlace = !kernel.getInPlace().empty() && kernel.getInPlace().front() >= 0;
   ScatterPlan plan = makePlan(op, isInPlace, target.vectorBytes);
-  return {plan.tasks(), getAffineConstantExpr(0, kernel.getContext()), [=](CpuFrame &frame) {
+  return {plan.tasks(), getAffineConstantExpr(0, kernel.getContext()),
+          [=](CpuFrame &frame) {
             loop::ScatterOp scatter = plan.op;
             frame.alias[scatter.getInit()] = frame.alias[scatter.getResult()];
             ScatterEmitter emitter(frame, plan);
             emitLoop(frame.b, frame.begin, frame.end, 1, [&](Value *task) { emitter.emitTask(task); });
-          }};
+          },
+          describe(plan)};
 }
 
 } // namespace ptc::cpu

@@ -19,6 +19,9 @@ using namespace llvm;
 
 namespace ptc::cpu {
 
+/// Kept elements times this, against those of a row: whether the row is one batch.
+static constexpr int64_t kMost = 2;
+
 namespace {
 
 class SortEmitter {
@@ -149,7 +152,7 @@ void SortEmitter::emitRow(Value *row) {
   // A row is one batch where most of it is kept. Otherwise the first batch has all of the best so far, and what other
   // batches add is sorted once it is as much again.
   constexpr int64_t kSmallestBatch = 16;
-  Value *best = atLeast(count, 1), *isMost = b.CreateICmpSGE(b.CreateMul(count, b.getInt64(2)), n);
+  Value *best = atLeast(count, 1), *isMost = b.CreateICmpSGE(b.CreateMul(count, b.getInt64(kMost)), n);
   Value *batch = b.CreateSelect(isMost, atLeast(n, 1), atLeast(count, kSmallestBatch));
   Value *batches = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(batch, one)), batch);
   forEach(b, zero, batches, 1, {zero}, [&](Value *i, ArrayRef<Value *> carried) -> Carried {
@@ -176,6 +179,18 @@ void SortEmitter::emit() {
   emitLoop(b, f.begin, f.end, 1, [&](Value *row) { emitRow(row); });
 }
 
+/// Of a row whose sizes are known when it runs only, the kernel decides then.
+static Algorithm describe(loop::SortOp op) {
+  mlir::AffineExpr row = getShape(op.getX())[op.getDim()], kept = getShape(op.getValues())[op.getDim()];
+  auto rowSize = getConstant(row), keptSize = getConstant(kept);
+  SmallVector<Symbol> symbols = getSymbols(op);
+  std::string because = toString(kept, symbols) + " of " + toString(row, symbols) + " elements of a row are kept";
+  if (!rowSize || !keptSize)
+    return {"merge sort or top-k by batches", because + ": the call decides"};
+  bool isMost = *keptSize * kMost >= *rowSize;
+  return {isMost ? "merge sort" : "top-k by batches", because + (isMost ? ", half or more" : ", less than half")};
+}
+
 KernelPlan planSort(loop::KernelOp kernel) {
   auto op = cast<loop::SortOp>(kernel.getBody().front().front());
   mlir::AffineExpr rows = getAffineConstantExpr(1, kernel.getContext());
@@ -185,7 +200,7 @@ KernelPlan planSort(loop::KernelOp kernel) {
       rows = rows * size;
   int64_t keyBytes = divideCeil(loop::getScalarType(op.getX()).getIntOrFloatBitWidth(), 8);
   mlir::AffineExpr scratch = SortEmitter::bytesOfPlaces(op) + sizes[op.getDim()] * (2 * keyBytes);
-  return {rows, scratch, [op](CpuFrame &frame) { SortEmitter(frame, op).emit(); }};
+  return {rows, scratch, [op](CpuFrame &frame) { SortEmitter(frame, op).emit(); }, describe(op)};
 }
 
 } // namespace ptc::cpu

@@ -6,8 +6,10 @@
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 #include "compiler/codegen/kernel/Loops.h"
+#include "dialects/loop/Reasons.h"
 #include "dialects/loop/Tuning.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -26,15 +28,36 @@ static bool hasContiguousSteps(const ContractionPlan &plan) {
   return plan.k.size() == 1 || *getConstant(plan.k.back().size) % kStep == 0;
 }
 
-std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op) {
+/// What keeps the contraction off the matrix unit; empty where the unit takes it.
+static std::string findObstacle(const ContractionPlan &plan) {
   // Fewer rows do not pay for splitting the weights, fewer columns not for splitting the rows, a short k not for
   // taking products through memory.
   constexpr int64_t kLeastRows = 48, kLeastColumns = 64, kLeastK = 64;
   auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
-  bool isPacked = plan.rhsIsPacked && plan.panel == kColumns && plan.group == 1 && plan.rhsBytes == sizeof(float);
-  if (!isPacked || !m || !n || !k || *m < kLeastRows || *n < kLeastColumns || *k < kLeastK ||
-      2 * *m * *n * *k < pieces::kLeastFlopsUnsplit || !hasContiguousSteps(plan))
+  if (!plan.rhsIsPacked || plan.panel != kColumns || plan.group != 1 || plan.rhsBytes != sizeof(float))
+    return formatv("the right-hand side is not weights of f32 in panels of {0}", kColumns);
+  if (!m || !n || !k)
+    return "sizes are dynamic";
+  if (*m < kLeastRows)
+    return formatv("m = {0}, less than {1}", *m, kLeastRows);
+  if (*n < kLeastColumns)
+    return formatv("n = {0}, less than {1}", *n, kLeastColumns);
+  if (*k < kLeastK)
+    return formatv("k = {0}, less than {1}", *k, kLeastK);
+  if (int64_t flops = 2 * *m * *n * *k; flops < pieces::kLeastFlopsUnsplit)
+    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(pieces::kLeastFlopsUnsplit);
+  return hasContiguousSteps(plan) ? "" : "steps along k are not contiguous";
+}
+
+std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op,
+                                   std::vector<std::string> &because) {
+  if (std::string obstacle = findObstacle(plan); !obstacle.empty()) {
+    because.push_back("weights not split for AMX when run: " + obstacle);
     return std::nullopt;
+  }
+  auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
+  because.push_back(formatv("weights split for AMX when run: {0} ({1} or more)", loop::describeFlops(2 * *m * *n * *k),
+                            loop::describeFlops(pieces::kLeastFlopsUnsplit)));
 
   // A thread splits its rows once, and each task its weights: rows stay together as long as their pieces fit L2.
   constexpr int64_t kLeastBlocks = pieces::kRowsTogether / kRows;

@@ -11,8 +11,9 @@ struct SplitOperands {
   llvm::function_ref<llvm::Value *(llvm::Value *panel)> rhsPanel;
 };
 
-/// Decides whether the plan's contraction runs on the matrix unit, and cuts it into tasks. Null where it does not.
-std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op);
+/// Decides whether the plan's contraction runs on the matrix unit, and cuts it into tasks. Null where it does not. Adds
+/// the reason to `because`.
+std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op, std::vector<std::string> &because);
 
 /// Multiplies the rows of a task with its panels. finish(panel, products): `products` points to rows of 32 floats,
 /// from the task's first row on. They are not finite where an operand is not, whatever f32 products are then.

@@ -5,8 +5,10 @@
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/kernel/Loops.h"
+#include "dialects/loop/Reasons.h"
 #include "dialects/loop/Tuning.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -45,28 +47,43 @@ static bool allFramesReach(const ConvolutionPlan &plan) {
   });
 }
 
-std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op) {
+std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op,
+                                              std::string &because) {
+  auto refuse = [&](const Twine &obstacle) {
+    because = ("not on AMX: " + obstacle).str();
+    return std::nullopt;
+  };
   // The unit's time for a few pixels is that of splitting the weights, which each image and frame does once more.
   constexpr int64_t kLeastPixels = 48, kLeastPixelsAlone = 16, kLeastOutputs = 64;
   mlir::Type element = llvm::cast<mlir::RankedTensorType>(op.getX().getType()).getElementType();
   bool isSplit = element.isF32() && plan.group == 1, isWhole = element.isBF16() && plan.group == 2;
-  bool isPlain = plan.spatialRank() <= 3 && plan.groups == 1 && !plan.isChannelsFirst && plan.panel == kColumns &&
-                 (isSplit || isWhole);
   auto isStatic = [](ShapeRef sizes) { return all_of(sizes, [](mlir::AffineExpr s) { return getConstant(s); }); };
-  if (!isPlain || !isStatic(plan.input) || !isStatic(plan.output) || plan.groupInputs % kStep ||
-      plan.groupOutputs < kLeastOutputs)
-    return std::nullopt;
+  if (plan.groups != 1)
+    return refuse(Twine(plan.groups) + " groups");
+  if (plan.isChannelsFirst)
+    return refuse("the input has channels first");
+  if (plan.spatialRank() > 3)
+    return refuse(Twine(plan.spatialRank()) + " spatial dimensions");
+  if (plan.panel != kColumns || (!isSplit && !isWhole))
+    return refuse("weights are not f32 or pairs of bf16 in panels of " + Twine(kColumns));
+  if (!isStatic(plan.input) || !isStatic(plan.output))
+    return refuse("sizes are dynamic");
+  if (plan.groupInputs % kStep)
+    return refuse(Twine(plan.groupInputs) + " input channels are not whole steps of " + Twine(kStep));
+  if (plan.groupOutputs < kLeastOutputs)
+    return refuse(Twine(plan.groupOutputs) + " output channels, fewer than " + Twine(kLeastOutputs));
   auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
   int64_t images = *getConstant(plan.output[0]), s = plan.strides.back();
   if (ofThree(plan.strides, s)[1] != s || !allFramesReach(plan))
-    return std::nullopt;
+    return refuse("strides differ, or frames lie in the padding");
 
   SplitConvolutionPlan split;
   split.pieceCount = isSplit ? kPieces : 1;
   auto [frames, height, width] = ofThree(plan.output);
   split.frames = frames, split.height = height, split.width = width;
-  if (width * height < (images * frames > 1 ? kLeastPixels : kLeastPixelsAlone))
-    return std::nullopt;
+  int64_t leastPixels = images * frames > 1 ? kLeastPixels : kLeastPixelsAlone;
+  if (width * height < leastPixels)
+    return refuse(Twine(width * height) + " pixels, fewer than " + Twine(leastPixels));
   std::array<int64_t, 2> reach = {(kernel[1] - 1) * dilation[1] / s, (kernel[2] - 1) * dilation[2] / s};
   split.pitch = split.width + reach[1];
   split.channelSteps = plan.groupInputs / kStep;
@@ -88,7 +105,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   while (split.lhsBytes > kLhsBytes && split.rowsPerTask > 1)
     setRows(divideCeil(split.rowsPerTask, 2));
   if (split.lhsBytes > 2 * kLhsBytes)
-    return std::nullopt;
+    return refuse("bf16 terms of a row of pixels take " + loop::describeBytes(split.lhsBytes));
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t rowFlops = 2 * split.pitch * kColumns * plan.taps() * plan.groupInputs;
@@ -108,6 +125,8 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   split.tasks = count();
   split.rhsBytes = isSplit ? split.batchSteps * kRhsStepBytes : 0;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
+  because = formatv("on AMX: {0} pixels ({1} or more), channels in whole steps of {2}, {3} outputs ({4} or more)",
+                    width * height, leastPixels, kStep, plan.groupOutputs, kLeastOutputs);
   return split;
 }
 

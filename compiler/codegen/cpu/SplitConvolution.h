@@ -34,8 +34,9 @@ struct SplitConvolutionPlan {
   int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
 };
 
-/// Null where the matrix unit does not take the convolution.
-std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op);
+/// Null where the matrix unit does not take the convolution. `because` becomes the reason.
+std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop::ConvolutionOp op,
+                                              std::string &because);
 
 struct SplitConvolutionTask : ConvolutionTask {
   llvm::Value *part;          ///< tells tasks with other pixels apart

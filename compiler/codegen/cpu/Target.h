@@ -36,7 +36,7 @@ struct Target : ptc::Target {
 
   llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                          ShowKernel show) const override;
-  std::string getAlgorithm(mlir::Operation *kernel) const override;
+  Algorithm getAlgorithm(mlir::Operation *kernel) const override;
   bool runsHere() const override;
   void require(host::ProgramSpec &spec) const override;
 };

@@ -5,9 +5,8 @@
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/Contraction.h"
 #include "compiler/codegen/cpu/Convolution.h"
+#include "compiler/codegen/cpu/Describe.h"
 #include "compiler/codegen/cpu/WinogradConvolution.h"
-
-#include "llvm/Support/FormatVariadic.h"
 
 namespace ptc::cpu {
 
@@ -16,8 +15,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, const Target &ta
   if (!plan)
     return plan.takeError();
   return TemplateKernel{plan->tasks, plan->scratchBytes,
-                        [op, plan = *plan](CpuFrame &frame) { emitContraction(frame, op, plan); },
-                        plan->pieces ? "matrix unit, weights in pieces" : plan->split ? "matrix unit" : ""};
+                        [op, plan = *plan](CpuFrame &frame) { emitContraction(frame, op, plan); }, describe(op, *plan)};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target &target) {
@@ -25,18 +23,18 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
   if (op.getWinograd() > 0) {
     WinogradPlan plan = planWinograd(op, target);
     return TemplateKernel{constant(plan.tasks()), constant(plan.scratchBytes()),
-                          [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); },
-                          llvm::formatv("winograd F({0}x{0}, 3x3)", op.getWinograd())};
+                          [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); }, describeWinograd(op)};
   }
   ConvolutionPlan plan = planConvolution(op, target);
-  auto split = target.hasMatrixUnit() ? planSplit(plan, op) : std::nullopt;
+  std::string because;
+  auto split = target.hasMatrixUnit() ? planSplit(plan, op, because) : std::nullopt;
   return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
                         [op, plan, split](CpuFrame &frame) {
                           plan.isNarrow ? emitNarrowConvolution(frame, op, plan)
                           : plan.isDot     ? emitDotConvolution(frame, op, plan)
                                            : emitConvolution(frame, op, plan, split);
                         },
-                        split ? "direct, matrix unit" : "direct"};
+                        describe(op, plan, split ? split->pieceCount : 0, because)};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, const Target &target) {
@@ -44,7 +42,7 @@ static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, const Target &t
   if (!plan)
     return plan.takeError();
   return TemplateKernel{plan->tasks, mlir::getAffineConstantExpr(plan->scratchSize, op.getContext()),
-                        [op, plan = *plan](CpuFrame &frame) { emitAttention(frame, op, plan); }};
+                        [op, plan = *plan](CpuFrame &frame) { emitAttention(frame, op, plan); }, describe(op, *plan)};
 }
 
 llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, const Target &target) {

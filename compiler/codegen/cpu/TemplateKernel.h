@@ -13,7 +13,7 @@ struct TemplateKernel {
   mlir::AffineExpr tasks;
   mlir::AffineExpr scratchBytes;
   std::function<void(CpuFrame &)> emit;
-  std::string algorithm; ///< where there are several: which, in the words of `ptc explain`
+  Algorithm algorithm;
 };
 
 /// Plans a loop template (loop::isTemplate). Fails, naming the operand, where it

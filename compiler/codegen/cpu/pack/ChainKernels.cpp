@@ -5,6 +5,7 @@
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/LoopBuilder.h"
+#include "dialects/loop/Reasons.h"
 #include "dialects/loop/Tuning.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -84,6 +85,8 @@ void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convo
   Operation *rows = b.clone(*product, mapping);
   for (BlockArgument argument : second.getBody().getArguments())
     mapping.map(argument, argument.getArgNumber() == x ? rows->getResult(0) : Value(body->getArgument(next++)));
+  int64_t bytes = *getConstant(loop::getTensorBytes(product.getResult(0).getType()));
+  loop::addReason(rows, "a short k, whose result of " + loop::describeBytes(bytes) + " would leave L2");
   Operation *last = b.clone(*convolution, mapping);
   SmallVector<Value> yielded;
   for (Value value : second.getBody().front().getTerminator()->getOperands())

@@ -140,7 +140,7 @@ void FoldScalesPass::fold(loop::ContractOp op) {
     return;
   }
   product.getInputsMutable()[lhs.getArgNumber()].set(tensor);
-  op->setLoc(loc);
+  op->setLoc(FusedLoc::get(op.getContext(), {loc, op.getLoc()})); // keeps its reasons
   product->setLoc(loc);
   kernel.erase();
 }

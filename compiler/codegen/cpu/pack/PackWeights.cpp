@@ -9,6 +9,7 @@
 #include "compiler/weights/WeightStore.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
+#include "dialects/loop/Reasons.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
 
@@ -17,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
@@ -45,7 +47,8 @@ public:
   StringRef getDescription() const override { return "weights in the order that kernels read them"; }
 
   void runOnOperation() override {
-    usesPieces = target.hasMatrixUnit() && matrixUnitPays(getOperation());
+    if (target.hasMatrixUnit())
+      shareOfMatrixUnit = findShareOfMatrixUnit(getOperation());
     getOperation().walk([&](loop::ContractOp op) { packContract(op); });
     getOperation().walk([&](loop::ConvolutionOp op) { packConvolution(op); });
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -58,6 +61,7 @@ private:
   void packConvolution(loop::ConvolutionOp op);
   void packComputedWeight(loop::ConvolutionOp op, int64_t groups, int64_t panel, int64_t group);
   BlockArgument weightArgument(Value value);
+  std::string findWinogradObstacle(loop::ConvolutionOp op) const;
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
   bool isNarrow(loop::ConvolutionOp op) const;
   bool isDot(loop::ConvolutionOp op) const;
@@ -66,8 +70,9 @@ private:
                      llvm::function_ref<void(StringRef name)> addWeight);
   static StringRef keyOf(BlockArgument weight);
   std::optional<WeightView> viewOf(loop::ContractOp op);
-  bool takesPieces(loop::ContractOp op, const WeightView &view) const;
-  bool matrixUnitPays(ModuleOp module);
+  std::string findPieceObstacle(loop::ContractOp op, const WeightView &view) const;
+  double findShareOfMatrixUnit(ModuleOp module);
+  bool packForMatrixUnit(loop::ContractOp op, const WeightView &view);
   bool packPieces(loop::ContractOp op, const WeightView &view);
 
   int64_t panelOf(Operation *op, Type element, int64_t vectorsByRule = 2) const {
@@ -90,7 +95,8 @@ private:
 
   WeightStore &weights;
   const Target &target;
-  bool usesWinograd, usesPieces = false;
+  bool usesWinograd;
+  double shareOfMatrixUnit = 0; ///< of the model's time
 };
 
 } // namespace
@@ -227,7 +233,7 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
   auto view = viewOf(op);
   if (!view)
     return;
-  if (usesPieces && takesPieces(op, *view) && packPieces(op, *view))
+  if (target.hasMatrixUnit() && packForMatrixUnit(op, *view))
     return;
   Type element = llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementType();
   int64_t panel = panelOfContract(op, view->columns, element), panels = llvm::divideCeil(view->columns, panel);
@@ -242,23 +248,48 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
 
 static bool isF32(Value value) { return elementOf(value).isF32(); }
 
-/// Whether the product is faster with the weight in pieces, on a machine with a matrix unit.
-bool PackWeightsPass::takesPieces(loop::ContractOp op, const WeightView &view) const {
+/// Why the product is no faster with the weight in pieces, on a machine with a matrix unit; empty where it is.
+std::string PackWeightsPass::findPieceObstacle(loop::ContractOp op, const WeightView &view) const {
   Type element = elementOf(op.getLhs());
-  if ((!element.isF32() && !element.isBF16()) || elementOf(op.getRhs()) != element || !view.batchSizes.empty() ||
-      llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1 ||
-      loop::getTuning(op, loop::Knob::Vectors))
-    return false;
+  if ((!element.isF32() && !element.isBF16()) || elementOf(op.getRhs()) != element)
+    return "operands are neither f32 nor bf16";
+  if (!view.batchSizes.empty())
+    return "a batch of weights";
+  if (llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1)
+    return "k is not one dimension";
+  if (loop::getTuning(op, loop::Knob::Vectors))
+    return "the tuning entry sets the panel's vectors";
   auto rows = rowsOf(op);
-  auto pays = element.isBF16() ? pieces::paysInBf16 : pieces::pays;
-  // Rows of lhs are read in vectors.
-  return rows && pays(*rows, view.kCount(), view.columns) && loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs());
+  if (!rows)
+    return "the number of rows is dynamic";
+  if (!loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs()))
+    return "rows are not contiguous along k"; // they are read in vectors
+  return (element.isBF16() ? pieces::findObstacleInBf16 : pieces::findObstacle)(*rows, view.kCount(), view.columns);
 }
 
-/// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
-/// from the unit, which takes about 0.7 of its time, must be enough of the model's time.
-bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
-  constexpr double kLeastShare = 0.25, kFlopsPerByte = 8;
+/// Packs the weight for the matrix unit where that pays.
+bool PackWeightsPass::packForMatrixUnit(loop::ContractOp op, const WeightView &view) {
+  // A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
+  // from the unit, which takes about 0.7 of its time, must be enough of the model's time.
+  constexpr double kLeastShare = 0.25;
+  std::string obstacle = findPieceObstacle(op, view);
+  if (obstacle.empty() && shareOfMatrixUnit < kLeastShare)
+    obstacle = llvm::formatv("what gains from AMX is {0:P0} of the model's time, less than {1:P0}", shareOfMatrixUnit,
+                             kLeastShare);
+  bool isPacked = obstacle.empty() && packPieces(op, view);
+  int64_t bytes = view.kCount() * view.columns * view.elementBytes;
+  if (isPacked)
+    loop::addReason(op, llvm::formatv("weights arranged for AMX when compiled: {0} rows meet {1}", *rowsOf(op),
+                                      loop::describeBytes(bytes)));
+  else
+    loop::addReason(op, "weights not arranged for AMX when compiled: " +
+                            (obstacle.empty() ? "some are too large to be sums of bf16" : obstacle));
+  return isPacked;
+}
+
+/// The part of the model's time that gains from the matrix unit.
+double PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) {
+  constexpr double kFlopsPerByte = 8;
   double all = 0, there = 0;
   module.walk([&](loop::KernelOp kernel) {
     loop::KernelCost cost = loop::getKernelCost(kernel);
@@ -275,11 +306,11 @@ bool PackWeightsPass::matrixUnitPays(ModuleOp module) {
                       (convolution && (isF32(convolution.getX()) || elementOf(convolution.getX()).isBF16()));
       goes |= isOfUnit && *flops >= pieces::kLeastFlopsUnsplit; // goes there anyway
       if (auto view = contract ? viewOf(contract) : std::nullopt)
-        goes |= takesPieces(contract, *view);
+        goes |= findPieceObstacle(contract, *view).empty();
     });
     there += goes ? time : 0;
   });
-  return there >= kLeastShare * all;
+  return all > 0 ? there / all : 1;
 }
 
 /// Puts the weight in pieces, unless it has numbers that have none.
@@ -322,13 +353,14 @@ bool PackWeightsPass::isNarrow(loop::ConvolutionOp op) const {
   return loop::isNarrow(op) && (inputs == 1 || isFew);
 }
 
+static constexpr int64_t kMostDotOutputs = 4;
+
 /// A few outputs would leave most lanes of a vector empty; whole vectors of input channels do not.
 bool PackWeightsPass::isDot(loop::ConvolutionOp op) const {
-  constexpr int64_t kMostOutputs = 4;
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   int64_t inputs = type.getShape()[type.getRank() - 2], outputs = type.getShape().back();
-  return type.getElementType().isF32() && op.getGroups() == 1 && !op.getXChannelsFirst() && outputs <= kMostOutputs &&
-         inputs % lanesOf(type.getElementType()) == 0;
+  return type.getElementType().isF32() && op.getGroups() == 1 && !op.getXChannelsFirst() &&
+         outputs <= kMostDotOutputs && inputs % lanesOf(type.getElementType()) == 0;
 }
 
 /// Where three or four vectors of 16 numbers hold all outputs of a direct convolution, a large image is read once: 0.9
@@ -351,21 +383,27 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   bool narrow = isNarrow(op);
   if (narrow && op.getGroups() == 1)
     return;
+  bool dot = !narrow && isDot(op);
   int64_t groups = narrow ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
-  int64_t panel = narrow ? lanesOf(type.getElementType()) : isDot(op) ? 1 : panelOf(op, type.getElementType());
+  int64_t panel = narrow ? lanesOf(type.getElementType()) : dot ? 1 : panelOf(op, type.getElementType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
   bool isForUnit = inputs % pieces::kStep == 0; // which takes whole steps of pairs
   int64_t group = narrow ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs, isForUnit);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
-    return packComputedWeight(op, groups, panel, group);
+    packComputedWeight(op, groups, panel, group);
+  if (dot)
+    loop::addReason(op, llvm::formatv("{0} outputs ({1} or fewer): vectors lie along the input channels",
+                                      type.getShape().back(), kMostDotOutputs));
+  if (op.getWPanel() > 0)
+    return loop::addReason(op, "the weight is no constant that this kernel alone reads: packed when run");
   const Weight *weight = weights.find(keyOf(argument));
   if (!weight) {
     op.emitError() << "weight '" << keyOf(argument) << "' is missing";
     return signalPassFailure();
   }
   if (!narrow && panel > 1) {
-    if (usesWinograd && packWinograd(op, panel))
+    if (packWinograd(op, panel))
       return;
     panel = panelOfDirect(op, outputs, type.getElementType());
   }
@@ -382,29 +420,53 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   op.setWGroup(group);
 }
 
-/// Whether the convolution becomes one by minimal filtering.
-bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
-  auto type = llvm::cast<RankedTensorType>(op.getW().getType()), x = llvm::cast<RankedTensorType>(op.getX().getType());
-  auto y = llvm::cast<RankedTensorType>(op.getResult(0).getType());
+/// Why minimal filtering cannot compute the convolution; empty where it can.
+std::string PackWeightsPass::findWinogradObstacle(loop::ConvolutionOp op) const {
+  auto isStatic = [](Value value) { return llvm::cast<RankedTensorType>(value.getType()).hasStaticShape(); };
   auto all = [](ArrayRef<int64_t> list, int64_t value) {
     return llvm::all_of(list, [&](int64_t i) { return i == value; });
   };
   size_t rank = op.getKernel().size();
-  if (rank < 2 || rank > 3 || !all(op.getKernel().take_back(2), 3) || !all(op.getStrides(), 1) ||
-      !all(op.getDilations(), 1) || op.getGroups() != 1 || !type.getElementType().isF32() || !x.hasStaticShape() ||
-      !y.hasStaticShape())
+  if (rank < 2 || rank > 3 || !all(op.getKernel().take_back(2), 3))
+    return "the kernel is not 3x3";
+  if (!all(op.getStrides(), 1))
+    return "stride " + loop::describeSizes(op.getStrides());
+  if (!all(op.getDilations(), 1))
+    return "dilation " + loop::describeSizes(op.getDilations());
+  if (op.getGroups() != 1)
+    return std::to_string(op.getGroups()) + " groups";
+  if (!elementOf(op.getW()).isF32())
+    return "elements other than float32";
+  if (!isStatic(op.getX()) || !isStatic(op.getResult(0)))
+    return "dynamic sizes";
+  return usesWinograd ? "" : "it is turned off";
+}
+
+/// Whether the convolution becomes one by minimal filtering.
+bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
+  if (std::string obstacle = findWinogradObstacle(op); !obstacle.empty()) {
+    loop::addReason(op, "no minimal filtering: " + obstacle);
     return false;
+  }
+  auto type = llvm::cast<RankedTensorType>(op.getW().getType());
+  auto y = llvm::cast<RankedTensorType>(op.getResult(0).getType());
+  size_t rank = op.getKernel().size();
   int64_t frames = rank == 3 ? op.getKernel()[0] : 1, images = y.getDimSize(0) * (rank == 3 ? y.getDimSize(1) : 1);
   int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = lanesOf(type.getElementType());
-  int64_t byRule = chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
-                                  target.hasMatrixUnit());
-  int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule);
+  WinogradChoice byRule =
+      chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes, target.hasMatrixUnit());
+  int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule.m);
+  loop::addReason(op, byRule.because);
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));
   // An output that sees nothing but padding would see its neighbours' errors; larger weights might overflow in between.
   auto isOne = [](int64_t padding) { return padding <= 1; };
-  if (!m || !llvm::all_of(op.getLow().take_back(2), isOne) || !llvm::all_of(op.getHigh().take_back(2), isOne) ||
-      !pieces::exist(weight->bytes))
+  if (!m)
     return false;
+  if (!llvm::all_of(op.getLow().take_back(2), isOne) || !llvm::all_of(op.getHigh().take_back(2), isOne) ||
+      !pieces::exist(weight->bytes)) {
+    loop::addReason(op, "no minimal filtering: padding above 1, or a weight that is too large");
+    return false;
+  }
   const Winograd &winograd = Winograd::get(m);
   int64_t panels = llvm::divideCeil(outputs, panel);
   SmallVector<int64_t> shape = {panels * (winograd.points() + 9), frames * inputs, panel};

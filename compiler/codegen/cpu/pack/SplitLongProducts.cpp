@@ -5,8 +5,10 @@
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/cpu/pack/WeightPieces.h"
 #include "dialects/loop/LoopBuilder.h"
+#include "dialects/loop/Reasons.h"
 
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -75,6 +77,9 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
     return makeSizesAttr(getAffineConstantExpr(std::min(length, k - first), context), context);
   };
   auto input = [&](Value inner) { return kernel.getInputs()[llvm::cast<BlockArgument>(inner).getArgNumber()]; };
+
+  loop::addReason(op, llvm::formatv("k of {0} in parts of {1}, so that a part's rows in bf16 terms stay in {2} of L2",
+                                    k, length, loop::describeBytes(pieces::kRowBytesInCache)));
 
   // All but the last part: sums as they are, in f32.
   loop::Builder b(op.getLoc(), kernel);

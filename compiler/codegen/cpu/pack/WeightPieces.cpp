@@ -2,6 +2,9 @@
 
 #include "compiler/codegen/cpu/pack/WeightPieces.h"
 
+#include "dialects/loop/Reasons.h"
+
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -66,24 +69,43 @@ ByteSource padSteps(ByteSource packed, int64_t k) {
   return {panels * steps * kStepBytes, kStepBytes, make};
 }
 
-bool pays(int64_t rows, int64_t k, int64_t columns) {
+/// Sizes below the least ones that pay.
+static std::string findSmallSize(int64_t rows, int64_t k, int64_t columns, int64_t leastRows, int64_t leastK,
+                                 int64_t leastColumns, int64_t leastFlops) {
+  if (rows < leastRows)
+    return llvm::formatv("m = {0}, less than {1}", rows, leastRows);
+  if (k < leastK)
+    return llvm::formatv("k = {0}, less than {1}", k, leastK);
+  if (columns < leastColumns)
+    return llvm::formatv("n = {0}, less than {1}", columns, leastColumns);
+  int64_t flops = 2 * rows * k * columns;
+  return flops < leastFlops ? loop::describeFlops(flops) + ", less than " + loop::describeFlops(leastFlops) : "";
+}
+
+std::string findObstacle(int64_t rows, int64_t k, int64_t columns) {
   // Below these, splitting the rows and zeros beyond k and columns take what is won.
   constexpr int64_t kLeastRows = 33, kLeastK = 64, kLeastColumns = 64, kLeastFlops = 2 << 20;
-  if (rows < kLeastRows || k < kLeastK || columns < kLeastColumns || 2 * rows * k * columns < kLeastFlops)
-    return false;
+  std::string small = findSmallSize(rows, k, columns, kLeastRows, kLeastK, kLeastColumns, kLeastFlops);
+  if (!small.empty())
+    return small;
   // The pieces of long rows come from L2 again for each panel, which few rows do not hide.
   constexpr int64_t kFewRows = 64;
   if (rows < kFewRows && k > 2 * columns)
-    return false;
+    return llvm::formatv("the bf16 terms of k = {0} would come from L2 again for each panel of {1} rows", k, rows);
   // More bytes from memory want more rows.
   constexpr int64_t kBytes = 1 << 20, kBytesOfRow = 12 << 10, kMostBytes = 5 << 19;
-  return k * columns * int64_t(sizeof(float)) <= std::min(std::max(kBytes, rows * kBytesOfRow), kMostBytes);
+  int64_t bytes = k * columns * int64_t(sizeof(float));
+  int64_t most = std::min(std::max(kBytes, rows * kBytesOfRow), kMostBytes);
+  return bytes <= most ? ""
+                       : llvm::formatv("{0} of weights exceed the {1} whose bf16 terms {2} rows pay for",
+                                       loop::describeBytes(bytes), loop::describeBytes(most), rows)
+                             .str();
 }
 
-bool paysInBf16(int64_t rows, int64_t k, int64_t columns) {
+std::string findObstacleInBf16(int64_t rows, int64_t k, int64_t columns) {
   // Below these, zeros beyond rows, k and columns, and products that pass through memory, take what is won.
   constexpr int64_t kLeastRows = 8, kLeastK = 64, kLeastColumns = 32, kLeastFlops = 1 << 20;
-  return rows >= kLeastRows && k >= kLeastK && columns >= kLeastColumns && 2 * rows * k * columns >= kLeastFlops;
+  return findSmallSize(rows, k, columns, kLeastRows, kLeastK, kLeastColumns, kLeastFlops);
 }
 
 } // namespace ptc::cpu::pieces

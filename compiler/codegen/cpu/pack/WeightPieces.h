@@ -15,6 +15,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <string>
 
 namespace ptc::cpu::pieces {
 
@@ -43,10 +44,11 @@ ByteSource split(ByteSource packed, int64_t k);
 /// Of packed bf16 weights [panels][ceil(k / 2)][16][2], whose unit is a row of pairs, by units of a step.
 ByteSource padSteps(ByteSource packed, int64_t k);
 
-/// Whether a product of `rows` by weights [k][columns] takes less time from pieces than in f32 or than splitting the
-/// weights when they are used. Pieces are half as much again in the artifact and in memory: large weights stay whole.
-bool pays(int64_t rows, int64_t k, int64_t columns);
+/// Why a product of `rows` by weights [k][columns] takes no less time from pieces than in f32 or than splitting the
+/// weights when they are used; empty where pieces pay. They are half as much again in the artifact and in memory: large
+/// weights stay whole.
+std::string findObstacle(int64_t rows, int64_t k, int64_t columns);
 /// The same of bf16, against instructions that multiply vectors of pairs.
-bool paysInBf16(int64_t rows, int64_t k, int64_t columns);
+std::string findObstacleInBf16(int64_t rows, int64_t k, int64_t columns);
 
 } // namespace ptc::cpu::pieces

@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/pack/Winograd.h"
 
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ptc::cpu {
@@ -61,11 +62,12 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
   return packed;
 }
 
-int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
-                       int64_t lanes, bool matrixUnit) {
+WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
+                              int64_t lanes, bool matrixUnit) {
   // With few channels transforms cost more than products save.
-  if (inputs < 32 || outputs < 32)
-    return 0;
+  constexpr int64_t kFew = 32;
+  if (inputs < kFew || outputs < kFew)
+    return {0, llvm::formatv("{0} to {1} channels: minimal filtering pays from {2}", inputs, outputs, kFew)};
   // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches,
   // in part at the same time, and an operation on a vector of channels for each load, sum and store of the transforms.
   auto together = [](double x, double y) { return std::max(x, y) + 0.7 * std::min(x, y); };
@@ -87,7 +89,9 @@ int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t i
   // What rounds more has to be clearly faster.
   constexpr double kClearly = 1.1;
   int64_t best = cost(4) * kClearly < cost(2) ? 4 : 2;
-  return cost(best) * kClearly < direct ? best : 0;
+  return {cost(best) * kClearly < direct ? best : 0,
+          llvm::formatv("estimated cycles: direct {0}, minimal filtering F(2x2) {1}, F(4x4) {2}", int64_t(direct),
+                        int64_t(cost(2)), int64_t(cost(4)))};
 }
 
 } // namespace ptc::cpu

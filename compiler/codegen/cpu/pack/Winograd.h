@@ -20,6 +20,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace ptc::cpu {
@@ -47,10 +48,15 @@ struct Winograd {
 std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
                                     int64_t outputs, int64_t panel);
 
-/// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time, 0 for the direct form.
+struct WinogradChoice {
+  int64_t m; ///< 0: the direct form
+  std::string because;
+};
+
+/// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time.
 /// `images`: or frames of the output; `pixels`: of one, in height and width. `inputs`: t C. `lanes`: floats of a vector
 /// register.
-int64_t chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs, int64_t lanes,
-                       bool matrixUnit = false);
+WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
+                              int64_t lanes, bool matrixUnit = false);
 
 } // namespace ptc::cpu

@@ -1,0 +1,26 @@
+//===- Describe.h - plans in words ------------------------------------------===//
+//
+// What `ptc explain` says of a kernel's algorithm. Names are the field's. A reason is the sizes first, then what passes
+// have noted (dialects/loop/Reasons.h), then what the plan decided.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cpu/AttentionPlan.h"
+#include "compiler/codegen/cpu/ChainKernel.h"
+#include "compiler/codegen/cpu/NestPlan.h"
+
+namespace ptc::cpu {
+
+/// With "; " between them; empty ones are left out.
+std::string joinReasons(llvm::ArrayRef<std::string> reasons);
+
+Algorithm describe(loop::ContractOp op, const ContractionPlan &plan);
+/// `pieceCount`: of a number on the matrix unit (SplitConvolutionPlan); 0: it runs elsewhere. `because`: why so.
+Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t pieceCount, llvm::StringRef because);
+Algorithm describeWinograd(loop::ConvolutionOp op);
+Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan);
+Algorithm describe(const loop::Chain &chain, const ChainPlan &plan);
+Algorithm describe(loop::KernelOp kernel, const NestPlan &plan);
+
+} // namespace ptc::cpu
