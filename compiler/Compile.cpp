@@ -141,6 +141,9 @@ LogicalResult Compilation::compile(const Targets &targets) {
                  ? pipeline.lowerModel(module, options.emit)
                  : lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants)))
     return failure();
+  if (session && options.emit >= Stage::Loop)
+    if (std::string warning = session->warnOfMisfits(); !warning.empty())
+      printWarning(warning);
   warnOfFallbacks(module);
   if (failed(check(model->weights.checkInputs())))
     return failure();

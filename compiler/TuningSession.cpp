@@ -4,6 +4,7 @@
 #include "compiler/support/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -52,8 +53,15 @@ Error TuningSession::run(Pipeline &pipeline, mlir::ModuleOp module, const Target
       if (Error error = file.write(options.tuningFile))
         return error;
   }
-  applyTuning(module, target, file);
+  applyTuning(module, target, file, found);
   return Error::success();
+}
+
+std::string TuningSession::warnOfMisfits() const {
+  if (found.size() == file.size())
+    return "";
+  return formatv("{0}: {1} of {2} entries fit no kernel (of this model, for the machines that it is compiled for)",
+                 options.tuningFile, file.size() - found.size(), file.size());
 }
 
 } // namespace ptc

@@ -19,6 +19,9 @@ public:
   llvm::Error open();
   /// Of a module with kernels for the target's device.
   llvm::Error run(Pipeline &pipeline, mlir::ModuleOp module, const Target &target);
+  /// After that, for all targets: how many entries of the file fit no kernel, as a warning; empty where all do. They
+  /// are of another model, machine or version of ptc.
+  std::string warnOfMisfits() const;
 
 private:
   const Options &options;
@@ -26,6 +29,7 @@ private:
   const Measurer &measure;
   Times &times;
   TuningFile file;
+  llvm::StringSet<> found; ///< keys of entries that a kernel has
   std::string folder; ///< of candidates and of their kernels' objects; removed at the end
   std::optional<Cache> objects;
 };

@@ -291,17 +291,22 @@ static void describeQuantization(ModuleOp module, Report &report) {
   }
 }
 
-/// As the tuning file has it.
+/// As the tuning file has it, whose warning the report gets.
 static llvm::LogicalResult lowerAsTuned(Pipeline &pipeline, ModuleOp module, WeightStore &weights,
                                         const Targets &targets, const Options &options, Times &times,
-                                        Diagnostics &diagnostics, std::vector<Variant> &variants) {
+                                        Diagnostics &diagnostics, std::vector<Variant> &variants, Report &report) {
   std::optional<TuningSession> session;
   if (!options.tuningFile.empty()) {
     session.emplace(options, weights, Measurer(), times);
     if (llvm::Error error = session->open())
       return diagnostics.report(std::move(error)), failure();
   }
-  return lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants);
+  LogicalResult result =
+      lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants);
+  if (session && succeeded(result))
+    if (std::string warning = session->warnOfMisfits(); !warning.empty())
+      report.warnings.push_back(warning);
+  return result;
 }
 
 /// Random operators get their state when they are decomposed.
@@ -331,7 +336,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   // All unsupported operators are known by now; the pass that stops at them would only say so again.
   std::vector<Variant> variants;
   if (!report.breaks.empty() ||
-      failed(lowerAsTuned(pipeline, module, weights, *targets, options, times, diagnostics, variants)))
+      failed(lowerAsTuned(pipeline, module, weights, *targets, options, times, diagnostics, variants, report)))
     return;
   describeFallbacks(variants.front().module, report);
   describeRandomState(variants.front().module.lookupSymbol<func::FuncOp>("forward"), report);

@@ -81,11 +81,14 @@ static Kinds findKinds(mlir::ModuleOp module, const Target &target) {
   return kinds;
 }
 
-void applyTuning(mlir::ModuleOp module, const Target &target, const TuningFile &file) {
+void applyTuning(mlir::ModuleOp module, const Target &target, const TuningFile &file, StringSet<> &found) {
   module->walk([&](loop::KernelOp kernel) {
-    if (const TunedKernel *tuned = file.find(makeKey(kernel, target)))
+    std::string key = makeKey(kernel, target);
+    if (const TunedKernel *tuned = file.find(key)) {
+      found.insert(key);
       for (auto [knob, value] : tuned->tuning)
         loop::setTuning(kernel, knob, value);
+    }
     return mlir::WalkResult::skip();
   });
 }

@@ -15,14 +15,16 @@
 #include "compiler/tune/TuningFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 
 namespace ptc {
 
 class Times;
 
-/// Sets the attributes of the module's kernels by the file's entries; kernels without one are left to the rules.
-void applyTuning(mlir::ModuleOp module, const Target &target, const TuningFile &file);
+/// Sets the attributes of the module's kernels by the file's entries; kernels without one are left to the rules. Adds
+/// the keys of entries that a kernel has to `found`.
+void applyTuning(mlir::ModuleOp module, const Target &target, const TuningFile &file, llvm::StringSet<> &found);
 
 /// Makes a library of a module at the end of stage Loop, less what is done for a target.
 using LibraryBuilder = llvm::function_ref<llvm::Error(mlir::ModuleOp module, llvm::StringRef path)>;

@@ -40,6 +40,7 @@ public:
   /// Whole or not at all.
   llvm::Error write(llvm::StringRef path) const;
 
+  size_t size() const { return kernels.size(); }
   const TunedKernel *find(llvm::StringRef key) const;
   void set(llvm::StringRef key, TunedKernel kernel) { kernels[key.str()] = std::move(kernel); }
 
