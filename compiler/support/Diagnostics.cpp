@@ -1,9 +1,10 @@
 #include "compiler/support/Diagnostics.h"
 
+#include "compiler/support/Format.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/ConvertUTF.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,10 +23,10 @@ static void collect(Location location, Place &place) {
   } else if (auto line = llvm::dyn_cast<FileLineColLoc>(location)) {
     if (!place.source.empty())
       return;
-    place.source = line.getFilename().str() + ":" + std::to_string(line.getLine());
+    place.source = fmt::format("{}:{}", line.getFilename().getValue(), line.getLine());
     // Python has lines only; a column comes from our own text formats.
     if (line.getColumn() != 0)
-      place.source += ":" + std::to_string(line.getColumn());
+      place.source += fmt::format(":{}", line.getColumn());
   } else if (auto call = llvm::dyn_cast<CallSiteLoc>(location)) {
     collect(call.getCallee(), place);
   }
@@ -108,8 +109,10 @@ std::string toPrintable(llvm::StringRef text) {
       result += ' ';
     else if (isText && llvm::sys::unicode::isPrintable(code))
       result += text.substr(i, length);
+    else if (isText && code > 0xff)
+      result += fmt::format("\\u{{{:x}}}", code);
     else
-      result += llvm::formatv(isText && code > 0xff ? "\\u{{{0:x-}}" : "\\x{0:x-2}", isText ? code : *at).str();
+      result += fmt::format("\\x{:02x}", isText ? code : *at);
     i += length;
   }
   return result;

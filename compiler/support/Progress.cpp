@@ -1,9 +1,7 @@
 #include "compiler/support/Progress.h"
 
 #include "compiler/support/Diagnostics.h"
-
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
+#include "compiler/support/Format.h"
 
 namespace ptc {
 
@@ -34,8 +32,8 @@ void Progress::show() {
   auto wait = patience;
   bool isShown = false;
   while (!ended.wait_for(lock, wait, [this] { return isEnded; })) {
-    out << kEraseLine << llvm::format("%6.1f s  ", millisecondsSince(start) / 1000)
-        << toPrintable(llvm::StringRef(what).take_front(60));
+    print(out, "{}{:6.1f} s  {}", kEraseLine, millisecondsSince(start) / 1000,
+          toPrintable(llvm::StringRef(what).take_front(60)));
     out.flush();
     isShown = true;
     wait = std::chrono::milliseconds(100);

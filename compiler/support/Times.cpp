@@ -1,8 +1,8 @@
 #include "compiler/support/Times.h"
 
+#include "compiler/support/Format.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace ptc {
 
@@ -35,8 +35,8 @@ void Times::add(llvm::StringRef name, double milliseconds) {
 void Times::note(llvm::StringRef text) { entries[open.back()].note = text.str(); }
 
 static void printRow(llvm::raw_ostream &out, double milliseconds, double total, unsigned depth, llvm::StringRef text) {
-  out << llvm::format("%9.1f ms %5.1f %%  ", milliseconds, total > 0 ? 100 * milliseconds / total : 0.0);
-  out.indent(2 * depth) << text << '\n';
+  double share = total > 0 ? 100 * milliseconds / total : 0;
+  print(out, "{:9.1f} ms {:5.1f} %  {:{}}{}\n", milliseconds, share, "", 2 * depth, text);
 }
 
 void Times::print(llvm::raw_ostream &out, const Entry &entry, unsigned depth, double total) const {
@@ -58,7 +58,7 @@ void Times::print(llvm::raw_ostream &out, const Entry &entry, unsigned depth, do
     ++restCount;
   }
   if (restCount && restCount < order.size())
-    printRow(out, rest, total, depth + 1, std::to_string(restCount) + " others");
+    printRow(out, rest, total, depth + 1, fmt::format("{} others", restCount));
 }
 
 void Times::print(llvm::raw_ostream &out) const {
