@@ -6,6 +6,7 @@
 #include "compiler/link/Link.h"
 #include "compiler/link/WeightSegment.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/OutputFile.h"
 #include "compiler/support/Threads.h"
 #include "compiler/support/Times.h"
@@ -15,7 +16,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -62,17 +62,16 @@ static void addTimes(ArrayRef<KernelTime> kernels, Times &times) {
     if (!kernel.isCached)
       times.add(kernel.symbol, kernel.emit + kernel.llvm);
   }
-  std::string text;
-  raw_string_ostream(text) << kernels.size() << " functions, " << cached << " of them cached; threads spent "
-                           << format("%.1f ms until there was LLVM IR, %.1f ms in LLVM", emit, llvm);
-  times.note(text);
+  constexpr const char *kNote =
+      "{} functions, {} of them cached; threads spent {:.1f} ms until there was LLVM IR, {:.1f} ms in LLVM";
+  times.note(fmt::format(kNote, kernels.size(), cached, emit, llvm));
 }
 
 static Expected<KernelCode> emitKernels(const Variant &variant, Stage stage, const Cache *cache, Times &times) {
   Times::Span span(times, "kernels for " + variant.target->name);
   setActivity("code generation");
   auto show = [&](StringRef kernel, size_t done, size_t all) {
-    times.show(("kernels for " + variant.target->name + ": " + Twine(done) + " of " + Twine(all) + ", " + kernel).str());
+    times.show(fmt::format("kernels for {}: {} of {}, {}", variant.target->name, done, all, kernel));
   };
   Expected<KernelCode> code = variant.target->emitKernels(variant.module, getForm(stage), cache, show);
   if (code)

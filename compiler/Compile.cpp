@@ -8,6 +8,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/support/Cache.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/OutputFile.h"
 #include "compiler/support/Progress.h"
 #include "compiler/support/Times.h"
@@ -15,7 +16,6 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -73,9 +73,9 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
     machines += target->description + "\n";
   texts.push_back(machines);
   // Full paths may name the model.
-  std::string choices = llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10}", opt, int(mode), fallback, amp,
-                                      int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
-                                      int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
+  std::string choices = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", opt, int(mode), fallback, amp,
+                                    int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
+                                    int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
   for (const std::string *path : {&tuningFile, &tuningInputs}) {
     bool isThere = !path->empty() && llvm::sys::fs::exists(*path);

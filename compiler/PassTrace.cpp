@@ -1,6 +1,7 @@
 #include "compiler/PassTrace.h"
 
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/Times.h"
 
 #include "mlir/IR/AsmState.h"
@@ -10,7 +11,6 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <optional>
@@ -66,9 +66,7 @@ private:
   }
 
   void dump(Pass *pass, Operation *op) {
-    std::string path;
-    llvm::raw_string_ostream(path) << options.dumpDir << '/' << llvm::format("%02d-", ++count) << getName(pass)
-                                   << ".mlir";
+    std::string path = fmt::format("{}/{:02}-{}.mlir", options.dumpDir, ++count, getName(pass));
     std::error_code error = llvm::sys::fs::create_directories(options.dumpDir);
     llvm::raw_fd_ostream stream(path, error);
     if (error) {

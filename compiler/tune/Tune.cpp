@@ -3,13 +3,13 @@
 #include "compiler/tune/Tune.h"
 
 #include "compiler/support/Cache.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/Times.h"
 #include "dialects/loop/Loop.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -158,7 +158,7 @@ Error Search::tryValue(loop::Knob knob, int64_t value) {
   auto isTried = [&](const Kind &kind) { return is_contained(kind.knobs, knob); };
   if (none_of(make_second_range(kinds), isTried))
     return Error::success();
-  times.show(("tuning: " + loop::getName(knob) + " " + Twine(value)).str());
+  times.show(fmt::format("tuning: {} {}", loop::getName(knob), value));
   auto candidate = [&](const Kind &kind) {
     Tuning tuning = kind.tuning;
     if (isTried(kind))
@@ -233,8 +233,7 @@ Error tune(mlir::ModuleOp module, const Target &target, StringRef folder, Librar
       kind.knobs.clear();
       ++known;
     }
-  std::string note;
-  raw_string_ostream(note) << kinds.size() << " kinds of kernels, " << known << " of them known";
+  std::string note = fmt::format("{} kinds of kernels, {} of them known", kinds.size(), known);
   if (known < kinds.size()) {
     Search search(module, folder, build, measure, times, kinds);
     if (Error error = search.run())
@@ -243,7 +242,7 @@ Error tune(mlir::ModuleOp module, const Target &target, StringRef folder, Librar
       if (!kind.isKnown)
         file.set(kind.key, {kind.name, target.name, search.threads, kind.tuning, kind.milliseconds / kind.kernels.size(),
                             kind.byRules / kind.kernels.size()});
-    raw_string_ostream(note) << format("; %.2f times as fast as by the rules", search.speedup);
+    note += fmt::format("; {:.2f} times as fast as by the rules", search.speedup);
   }
   times.note(note);
   return Error::success();

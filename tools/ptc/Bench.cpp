@@ -1,12 +1,11 @@
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/Threads.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
 #include <cmath>
@@ -168,7 +167,8 @@ Expected<Measured> measure(Library &library, const Tensors &inputs, const BenchO
   return measured;
 }
 
-void print(const Measured &measured, const ptc_signature &model, const char *machine, const BenchOptions &options) {
+void printMeasured(const Measured &measured, const ptc_signature &model, const char *machine,
+                   const BenchOptions &options) {
   ArrayRef<double> times = measured.sorted;
   double mean = std::accumulate(times.begin(), times.end(), 0.0) / times.size();
   int64_t peak = measured.memory.weights + measured.memory.states + measured.memory.peak;
@@ -199,14 +199,15 @@ void print(const Measured &measured, const ptc_signature &model, const char *mac
            << '\n';
     return;
   }
-  outs() << format("%s: median %.4f ms, p10 %.4f, p90 %.4f, p99 %.4f over %zu calls on %d threads, code for %s\n",
-                   toPrintable(model.model).c_str(), percentile(times, 0.5), percentile(times, 0.1),
-                   percentile(times, 0.9), percentile(times, 0.99), times.size(), measured.threading.threads, machine)
-         << format("a call: %.4f ms of processors and %.4f after it, %.2f threads, %.2f woken; %.1f calls a second\n",
-                   measured.cpu, measured.cpuBetween, measured.threads, measured.wakeups, rate)
-         << format("memory: %.2f MiB weights, %.2f MiB states, %.2f MiB working memory\n",
-                   measured.memory.weights / 1048576.0, measured.memory.states / 1048576.0,
-                   measured.memory.peak / 1048576.0);
+  constexpr double kMebibyte = 1 << 20;
+  print(outs(),
+        "{}: median {:.4f} ms, p10 {:.4f}, p90 {:.4f}, p99 {:.4f} over {} calls on {} threads, code for {}\n"
+        "a call: {:.4f} ms of processors and {:.4f} after it, {:.2f} threads, {:.2f} woken; {:.1f} calls a second\n"
+        "memory: {:.2f} MiB weights, {:.2f} MiB states, {:.2f} MiB working memory\n",
+        toPrintable(model.model), percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9),
+        percentile(times, 0.99), times.size(), measured.threading.threads, machine, measured.cpu, measured.cpuBetween,
+        measured.threads, measured.wakeups, rate, measured.memory.weights / kMebibyte,
+        measured.memory.states / kMebibyte, measured.memory.peak / kMebibyte);
 }
 
 /// Of an open size the smallest: that may be a batch of 0, which is quickly done.
@@ -215,11 +216,8 @@ void printMadeInputs(const Tensors &inputs, const ptc_signature &model) {
     if (symbol.min == symbol.max)
       continue;
     outs() << "made-up inputs of the smallest sizes (--inputs for others):";
-    for (auto [i, input] : enumerate(inputs)) {
-      outs() << (i ? ", " : " ") << toPrintable(model.inputs[i].name) << " [";
-      interleaveComma(input->shape, outs());
-      outs() << ']';
-    }
+    for (auto [i, input] : enumerate(inputs))
+      print(outs(), "{} {} [{}]", i ? "," : "", toPrintable(model.inputs[i].name), fmt::join(input->shape, ", "));
     outs() << '\n';
     return;
   }
@@ -237,7 +235,7 @@ Error benchLibrary(const BenchOptions &options) {
     return measured.takeError();
   if (options.inputs.empty() && !options.json)
     printMadeInputs(*inputs, library->signature());
-  print(*measured, library->signature(), library->machine(), options);
+  printMeasured(*measured, library->signature(), library->machine(), options);
   return Error::success();
 }
 

@@ -1,6 +1,7 @@
 // The capture itself is Python's to do: the program carries the package, as a zip archive, and becomes the Python that
 // runs it.
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Outputs.h"
 
@@ -36,17 +37,17 @@ int capture(const CaptureOptions &options) {
   std::string python = options.python.empty() ? "python3" : options.python;
   int package = openPackage();
   if (package < 0) {
-    printError(std::string("capture: ") + std::strerror(errno));
+    printError(fmt::format("capture: {}", std::strerror(errno)));
     return kUsage;
   }
-  std::string path = "'/proc/self/fd/" + std::to_string(package) + "'";
-  std::string script = "import sys; sys.path.append(" + path + "); from ptc_capture.command import main; sys.path.remove(" +
-                       path + "); sys.exit(main())";
+  std::string script = fmt::format("import sys; sys.path.append('{0}'); from ptc_capture.command import main; "
+                                   "sys.path.remove('{0}'); sys.exit(main())",
+                                   fmt::format("/proc/self/fd/{}", package));
   std::vector<std::string> words = {python, "-c", script, options.target, "--output=" + options.output};
   if (options.hasArguments)
     words.push_back("--args=" + options.arguments);
   if (options.paths)
-    words.push_back("--paths=" + std::to_string(options.paths));
+    words.push_back(fmt::format("--paths={}", options.paths));
   if (options.dynamic)
     words.push_back("--dynamic");
   if (options.fullgraph)
@@ -56,8 +57,9 @@ int capture(const CaptureOptions &options) {
     argv.push_back(word.data());
   argv.push_back(nullptr);
   execvp(python.c_str(), argv.data());
-  printError(python + ": " + std::strerror(errno) +
-             " (capture runs your script in Python: name one that has torch with --python or PTC_PYTHON)");
+  printError(
+      fmt::format("{}: {} (capture runs your script in Python: name one that has torch with --python or PTC_PYTHON)",
+                  python, std::strerror(errno)));
   return kUsage;
 }
 

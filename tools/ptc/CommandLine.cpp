@@ -1,5 +1,6 @@
 // The only file that knows CLI11, and so the only one with exceptions.
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "tools/ptc/CommandText.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Version.h"
@@ -30,7 +31,7 @@ CLI::Validator onlySoFar(std::string name) {
   return CLI::Validator(
       [name](std::string &value) {
         return value == name ? std::string()
-                             : "'" + value + "' is not available in this version (only '" + name + "' is)";
+                             : fmt::format("'{}' is not available in this version (only '{}' is)", value, name);
       },
       "");
 }
@@ -334,11 +335,12 @@ std::string describeUnknown(const CLI::App &app) {
       for (const CommandText &command : program.commands)
         candidates.push_back(command.name);
     else
-      return "'" + word + "' is one argument too many for ptc " + here.name;
+      return fmt::format("'{}' is one argument too many for ptc {}", word, here.name);
     std::string plain = word.substr(0, word.find('='));
     std::string near = suggest(plain, candidates);
-    return (isOption ? "unknown option '" : "unknown command '") + plain + "'" +
-           (chosen.empty() ? "" : " of ptc " + here.name) + (near.empty() ? "" : ", did you mean '" + near + "'?");
+    return fmt::format("unknown {} '{}'{}{}", isOption ? "option" : "command", plain,
+                       chosen.empty() ? "" : " of ptc " + here.name,
+                       near.empty() ? "" : ", did you mean '" + near + "'?");
   }
   return "";
 }
@@ -429,8 +431,8 @@ int runCommandLine(int argc, char **argv) {
     chooseColour(colour);
     std::vector<CLI::App *> chosen = app.get_subcommands();
     std::string unknown = describeUnknown(app);
-    printError("command line: " + (unknown.empty() ? std::string(error.what()) : unknown) + " (see ptc " +
-               (chosen.empty() ? "" : chosen.front()->get_name() + " ") + "--help)");
+    printError(fmt::format("command line: {} (see ptc {}--help)", unknown.empty() ? error.what() : unknown,
+                           chosen.empty() ? "" : chosen.front()->get_name() + " "));
     return kUsage;
   }
   chooseColour(colour);

@@ -3,6 +3,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Measure.h"
 #include "tools/ptc/Outputs.h"
@@ -10,7 +11,6 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace ptc {
 
@@ -30,7 +30,7 @@ int compile(const Options &options) {
 /// model.so of graph 2 is model-graph2.so.
 static std::string outputOfGraph(llvm::StringRef output, unsigned graph) {
   llvm::StringRef extension = llvm::sys::path::extension(output);
-  return (output.drop_back(extension.size()) + "-graph" + llvm::Twine(graph) + extension).str();
+  return fmt::format("{}-graph{}{}", output.drop_back(extension.size()), graph, extension);
 }
 
 int compileGraphs(const Options &options) {
@@ -58,14 +58,14 @@ int compileGraphs(const Options &options) {
     }
     if (diagnostics.isDefect())
       return diagnostics.printFirst();
-    printWarning("graph " + std::to_string(i) + " has no library: " + diagnostics.failures().front().line());
+    printWarning(fmt::format("graph {} has no library: {}", i, diagnostics.failures().front().line()));
   }
   if (done == 0) {
-    printError(options.model + ": none of its " + std::to_string(count) + " graphs compiles");
+    printError(fmt::format("{}: none of its {} graphs compiles", options.model, count));
     return kModelAtFault;
   }
-  llvm::errs() << "ptc: " << done << " of " << count << " graphs compiled, to " << outputOfGraph(options.output, 0)
-               << " and so on; Python runs what is between them\n";
+  print(llvm::errs(), "ptc: {} of {} graphs compiled, to {} and so on; Python runs what is between them\n", done, count,
+        outputOfGraph(options.output, 0));
   return kDone;
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 #include "tools/ptc/Version.h"
@@ -44,8 +45,8 @@ Finding checkProcessor() {
     if (is_contained(target->features, unit))
       units.push_back(unit.str());
   return {"processor", Health::Good,
-          formatv("{0} with {1}; vectors of {2} bits, {3} processors", target->cpu, join(units, ", "),
-                  target->vectorBytes * 8, std::thread::hardware_concurrency())};
+          fmt::format("{} with {}; vectors of {} bits, {} processors", target->cpu, fmt::join(units, ", "),
+                      target->vectorBytes * 8, std::thread::hardware_concurrency())};
 }
 
 /// Not needed: this version compiles for the CPU. Said, because people ask.
@@ -62,7 +63,7 @@ Finding checkGpu() {
     return {"gpu", Health::Note, "a CUDA driver without a device"};
   char text[128] = "";
   name(text, sizeof text - 1, 0);
-  return {"gpu", Health::Note, formatv("{0} device(s), the first is {1}; not used yet", devices, text)};
+  return {"gpu", Health::Note, fmt::format("{} device(s), the first is {}; not used yet", devices, text)};
 }
 
 std::string findDefaultCache() {
@@ -83,14 +84,14 @@ Finding checkCache(const std::string &given) {
       bytes += status->getSize();
       ++files;
     }
-  return {"cache", Health::Good, formatv("{0}: {1} files, {2:F1} MiB", folder, files, bytes / 1048576.0)};
+  return {"cache", Health::Good, fmt::format("{}: {} files, {:.1f} MiB", folder, files, bytes / 1048576.0)};
 }
 
 /// For `ptc capture` alone.
 Finding checkPython(const std::string &given) {
-  std::string command =
-      "'" + (given.empty() ? "python3" : given) +
-      "' -c 'import importlib.metadata as m, sys; print(sys.executable, m.version(\"torch\"))' 2>/dev/null";
+  std::string command = fmt::format(
+      "'{}' -c 'import importlib.metadata as m, sys; print(sys.executable, m.version(\"torch\"))' 2>/dev/null",
+      given.empty() ? "python3" : given);
   std::string text;
   if (FILE *pipe = popen(command.c_str(), "r")) {
     char buffer[512];
@@ -101,7 +102,7 @@ Finding checkPython(const std::string &given) {
   auto [path, version] = StringRef(text).trim().rsplit(' ');
   if (version.empty())
     return {"python", Health::Note, "no Python with torch; only `ptc capture` needs one (name it in PTC_PYTHON)"};
-  return {"python", Health::Good, formatv("{0} with torch {1}", path, version)};
+  return {"python", Health::Good, fmt::format("{} with torch {}", path, version)};
 }
 
 constexpr StringLiteral kProbe =
@@ -148,8 +149,9 @@ Error callProbe(const std::string &path, std::vector<Finding> &findings) {
        isRight ? "a model of one operator answers what it should" : "a model of one operator answers wrongly"});
   ptc_threading threading{};
   library->api->threading(library->context, &threading);
-  findings.push_back({"threads", Health::Good,
-                      formatv("{0}, of {1}", threading.threads, threading.library ? threading.library : "ptc's pool")});
+  findings.push_back(
+      {"threads", Health::Good,
+       fmt::format("{}, of {}", threading.threads, threading.library ? threading.library : "ptc's pool")});
   return Error::success();
 }
 
@@ -206,8 +208,8 @@ int doctor(const DoctorOptions &options) {
     outs().changeColor(finding.health == Health::Good   ? raw_ostream::GREEN
                        : finding.health == Health::Note ? raw_ostream::YELLOW
                                                         : raw_ostream::RED);
-    outs() << formatv("{0,-5}", toString(finding.health));
-    outs().resetColor() << formatv("{0,-16} ", finding.name) << toPrintable(finding.text) << '\n';
+    print(outs(), "{:<5}", toString(finding.health));
+    print(outs().resetColor(), "{:<16} {}\n", finding.name, toPrintable(finding.text));
   }
   return isWell ? kDone : kModelAtFault;
 }

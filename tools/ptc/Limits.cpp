@@ -1,10 +1,10 @@
 // What this machine can do at best, for the roofline of `ptc explain --html`.
 #include "tools/ptc/Limits.h"
 
+#include "compiler/support/Format.h"
 #include "compiler/support/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <chrono>
@@ -58,9 +58,9 @@ MachineLimits findLimits(double gigaflops, double gigabytes, unsigned vectorByte
     limits.gigaflops = threads * gigahertz * (std::max(vectorBytes, 32u) / sizeof(float)) * 2 * 2;
   if (gigabytes <= 0)
     limits.gigabytes = measureGigabytes(threads);
-  limits.origin = llvm::formatv("of the machine that made this page: {0} processors at {1:F1} GHz by name, memory "
-                                "measured by copying",
-                                threads, gigahertz);
+  limits.origin =
+      fmt::format("of the machine that made this page: {} processors at {:.1f} GHz by name, memory measured by copying",
+                  threads, gigahertz);
   return limits;
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/support/Cache.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -14,8 +15,8 @@ bool isApart(llvm::StringRef option, llvm::StringRef output, llvm::ArrayRef<std:
   for (const std::string &input : inputs) {
     if (output.empty() || input.empty() || !llvm::sys::fs::equivalent(output, input))
       continue;
-    printError("command line: " + option.str() + " " + output.str() + " would overwrite " +
-               (output == input ? std::string("an input") : "the input " + input) + " (give it another name)");
+    printError(fmt::format("command line: {} {} would overwrite {} (give it another name)", option, output,
+                           output == input ? "an input" : "the input " + input));
     return false;
   }
   return true;
@@ -37,9 +38,9 @@ static bool promisesOther(llvm::StringRef output) {
 
 bool areApart(const Options &options) {
   if (promisesOther(options.output)) {
-    printError("command line: --output " + options.output +
-               ": ptc writes shared libraries of Linux (name it .so), and "
-               "objects with --emit obj");
+    printError(fmt::format("command line: --output {}: ptc writes shared libraries of Linux (name it .so), and objects "
+                           "with --emit obj",
+                           options.output));
     return false;
   }
   std::vector<std::string> inputs = findModelFiles(options);

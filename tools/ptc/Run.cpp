@@ -1,10 +1,10 @@
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Library.h"
 #include "tools/ptc/Outputs.h"
 
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -45,8 +45,8 @@ static Error runLibrary(const RunOptions &options) {
   if (options.verbose) {
     ptc_threading threading{};
     api.threading(library->context, &threading);
-    errs() << toPrintable(library->signature().model) << ": code for " << library->machine() << ", " << threading.threads
-           << " threads of " << (threading.library ? threading.library : "the pool") << '\n';
+    print(errs(), "{}: code for {}, {} threads of {}\n", toPrintable(library->signature().model), library->machine(),
+          threading.threads, threading.library ? threading.library : "the pool");
   }
   std::vector<const DLTensor *> results;
   for (DLManagedTensor *output : outputs)

@@ -1,5 +1,7 @@
 #include "tools/ptc/Version.h"
 
+#include "compiler/support/Format.h"
+
 #include "llvm/Config/llvm-config.h"
 
 namespace ptc {
@@ -14,8 +16,8 @@ std::string getLlvmVersion() { return LLVM_VERSION_STRING; }
 
 std::string describeVersion() {
   std::string commit = getCommit();
-  return std::string("ptc ") + kVersion + " (" + (commit.empty() ? "development build" : "commit " + commit) +
-         ", LLVM " + getLlvmVersion() + ")";
+  return fmt::format("ptc {} ({}, LLVM {})", kVersion, commit.empty() ? "development build" : "commit " + commit,
+                     getLlvmVersion());
 }
 
 } // namespace ptc
