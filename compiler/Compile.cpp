@@ -36,7 +36,8 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 }
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs. Every
-/// option is named here: a new one has to say whether it makes another library. `inputs` are the model's files as they were.
+/// option is named here: a new one has to say whether it makes another library. `inputs` are the model's files as they
+/// were.
 static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, march, cache, constantInitializers, opt, mode, tuningFile, tuningInputs, emit,

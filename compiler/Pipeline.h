@@ -39,8 +39,9 @@ void registerPasses(PassesEnvironment &environment);
 /// What a step of the pipeline may know.
 enum class Scope { Model, Device, Target };
 
-/// The passes of one compilation. Between the stages it is verified that only what may be there is there. Why a function failed
-/// is in the context's diagnostics. With options.saveTemps the IR at the end of each stage before options.emit is kept.
+/// The passes of one compilation. Between the stages it is verified that only what may be there is there. Why a
+/// function failed is in the context's diagnostics. With options.saveTemps the IR at the end of each stage before
+/// options.emit is kept.
 class Pipeline {
 public:
   Pipeline(WeightStore &weights, const Options &options, Times &times)

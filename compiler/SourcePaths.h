@@ -13,8 +13,8 @@
 
 namespace ptc {
 
-/// Rewrites all locations as `options.sourcePaths` says. Relative paths are those below the folder that the user's files
-/// have in common, of installed packages below theirs; the model itself is called by `options.name`.
+/// Rewrites all locations as `options.sourcePaths` says. Relative paths are those below the folder that the user's
+/// files have in common, of installed packages below theirs; the model itself is called by `options.name`.
 void rewriteSourcePaths(llvm::ArrayRef<mlir::ModuleOp> modules, const Options &options);
 
 } // namespace ptc

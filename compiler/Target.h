@@ -1,7 +1,7 @@
 //===- Target.h - one machine of one device, as the driver sees it --------===//
 //
-// Data that tells machines apart, and the few functions that each device has its own of. Which passes run for a device is said
-// by Pipeline.cpp.
+// Data that tells machines apart, and the few functions that each device has its own of. Which passes run for a device
+// is said by Pipeline.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -21,8 +21,8 @@ struct Variant {
   std::unique_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owned; ///< null: somebody else's
 };
 
-/// Takes a module to the end of stage Loop for each target. With one target its variant is `module` itself, else there are
-/// copies. `session` (null: rules decide) says how kernels are tuned.
+/// Takes a module to the end of stage Loop for each target. With one target its variant is `module` itself, else there
+/// are copies. `session` (null: rules decide) says how kernels are tuned.
 llvm::LogicalResult lowerForTargets(Pipeline &pipeline, mlir::ModuleOp module, const Targets &targets,
                                     TuningSession *session, Diagnostics &diagnostics, std::vector<Variant> &variants);
 

@@ -1,7 +1,7 @@
 //===- Bfloat16.cpp - what LLVM calls for want of an instruction ----------===//
 //
-// Kernels convert to bfloat16 in bits. But LLVM makes choices between bfloat16 values of branches that kernels have, and
-// widens those on processors without AVX512-BF16: then it narrows them by compiler-rt's __truncsfbf2.
+// Kernels convert to bfloat16 in bits. But LLVM makes choices between bfloat16 values of branches that kernels have,
+// and widens those on processors without AVX512-BF16: then it narrows them by compiler-rt's __truncsfbf2.
 //
 //===----------------------------------------------------------------------===//
 

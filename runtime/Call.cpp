@@ -275,8 +275,8 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
   return PTC_OK;
 }
 
-/// Calls `attempt(room)` until there is room for the sizes that data decide. Only calls that succeed are remembered: what
-/// does not fit into memory must not stand in the way of others.
+/// Calls `attempt(room)` until there is room for the sizes that data decide. Only calls that succeed are remembered:
+/// what does not fit into memory must not stand in the way of others.
 template <class Attempt> static ptc_status withRoom(ptc_context &context, Frame &frame, Attempt attempt) {
   int64_t known = context.room(), room = known;
   ptc_status status = attempt(room);

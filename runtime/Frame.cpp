@@ -118,7 +118,8 @@ ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
       return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
     if (i < program->settleCount) {
       const SettleEntry &settle = program->settles[i];
-      symbols[settle.symbol] = settle.most >= 0 ? values[settle.most] : std::max(room, program->symbols[settle.symbol].min);
+      symbols[settle.symbol] =
+          settle.most >= 0 ? values[settle.most] : std::max(room, program->symbols[settle.symbol].min);
     }
   }
   if (program->settleCount)
@@ -156,7 +157,8 @@ ptc_status Frame::settle(const SettleEntry &settle, Error &error) {
   for (int32_t i = settle.launch; i < program->launchCount && fits; ++i)
     fits = values[program->launches[i].scratch] <= planned[program->launches[i].scratch];
   if (!fits)
-    return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), which is larger than the model was planned for",
+    return error.set(PTC_MISMATCH,
+                     "the data decide a size of %lld (%s), which is larger than the model was planned for",
                      static_cast<long long>(value), symbol.name);
   planSteps(settle.launch);
   return PTC_OK;
@@ -261,8 +263,8 @@ void Frame::planSteps(int32_t first) {
         static_cast<int32_t>(std::clamp<double>(shared / kThreadNs, 1, std::min<int64_t>(mostTasks, 1 << 16)));
 }
 
-/// Estimated nanoseconds of the call on so many threads: each step as long as its largest share, and what it takes until
-/// all have seen that it is done.
+/// Estimated nanoseconds of the call on so many threads: each step as long as its largest share, and what it takes
+/// until all have seen that it is done.
 double Frame::timeOn(int32_t threads, double stepPace) const {
   constexpr double kHandOverNs = 100; // a cache line from one thread to the next
   double time = 0, before = 0;

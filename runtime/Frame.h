@@ -78,8 +78,8 @@ struct Frame {
   double pace; ///< what an estimated nanosecond takes on one thread (Crew.h); 0: not known
   Gain gain;
 
-  /// How many of so many threads the call is best cut for: fewer than would have something to do, where handing the work
-  /// over takes longer than they save.
+  /// How many of so many threads the call is best cut for: fewer than would have something to do, where handing the
+  /// work over takes longer than they save.
   int32_t bestThreads(int32_t most);
 
   /// For the call of a function of the caller's: as many as the largest has.

@@ -1,9 +1,9 @@
 //===- Gain.h - whether small calls are faster on several threads ----------===//
 //
 // Handing a step over to another thread takes 0.1 us where two cores share a cache, and several where the system moves
-// virtual processors about; a call of 50 us has a dozen steps. Nothing tells beforehand. So where calls on several threads
-// take about as long as the pace of one thread says, the next calls run on one, and the faster way is kept: for as many
-// calls as make the comparison cheap, and for longer where it comes out the same again.
+// virtual processors about; a call of 50 us has a dozen steps. Nothing tells beforehand. So where calls on several
+// threads take about as long as the pace of one thread says, the next calls run on one, and the faster way is kept: for
+// as many calls as make the comparison cheap, and for longer where it comes out the same again.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

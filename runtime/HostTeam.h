@@ -3,8 +3,8 @@
 // A program that computes with OpenMP itself, as one that runs PyTorch does, leaves threads behind that spin for some
 // milliseconds after each of its regions. A worker of the pool would have to share a processor with one of these, and
 // comes late; they are awake, and OpenMP lends them to the next region at once. So where workers have lost their
-// processors, and threads of the same process are found to compute beside a call, calls are regions of that team, for as
-// long as nothing is lost by it: the end of a region waits for all of the team, and one that sleeps, or has lost its
+// processors, and threads of the same process are found to compute beside a call, calls are regions of that team, for
+// as long as nothing is lost by it: the end of a region waits for all of the team, and one that sleeps, or has lost its
 // processor to another process, takes milliseconds.
 //
 //===----------------------------------------------------------------------===//
@@ -15,8 +15,8 @@
 
 namespace ptc::runtime {
 
-/// Zeroed memory is a team that is never used; so it is in the child of a fork, which has none of the team's threads but
-/// an OpenMP runtime that does not know it. All times are nanoseconds.
+/// Zeroed memory is a team that is never used; so it is in the child of a fork, which has none of the team's threads
+/// but an OpenMP runtime that does not know it. All times are nanoseconds.
 class HostTeam {
 public:
   void allow() { isAllowed = true; }

@@ -80,8 +80,8 @@ static const char *const kSystemNames[] = {"libgomp.so.1", "libomp.so.5", "libom
 
 /// Loads the system's runtime, and since it is ours, tells it not to keep its threads spinning for long when a call
 /// has returned. libgomp can be told only by the environment, and only while it is loaded; the process's own
-/// environment is left alone, as other threads may be reading it. That none is there looks like memory that is short, so
-/// it is tried again a second later.
+/// environment is left alone, as other threads may be reading it. That none is there looks like memory that is short,
+/// so it is tried again a second later.
 bool OpenMP::load() {
   constexpr int64_t kRetryNs = 1'000'000'000;
   static char spin[] = "GOMP_SPINCOUNT=20000";

@@ -132,7 +132,8 @@ Team *Pool::form(int32_t threads, int32_t processors, double workNs, WaitMode mo
   if (most <= 0 || isClosing.load(std::memory_order_relaxed))
     return nullptr;
   int64_t time = now();
-  bool inSlices = Slice::isWorth(workNs) && time > crowdedUntil.load(std::memory_order_relaxed) && !hostTeam.isHeld(time);
+  bool inSlices =
+      Slice::isWorth(workNs) && time > crowdedUntil.load(std::memory_order_relaxed) && !hostTeam.isHeld(time);
   int32_t awake = 0, held = 0, count = size.load(std::memory_order_acquire);
   for (int32_t i = 0; i < count; ++i) {
     int64_t from = availableFrom(workers[i], time, inSlices, mode);

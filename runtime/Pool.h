@@ -84,9 +84,9 @@ struct Worker {
 /// How a call wants its threads: ptc_waiting, less 1.
 enum class WaitMode : int32_t { Adaptive, Passive, Active };
 
-/// A time that is measured again and again. One that came late because its processor was taken says little, and one that
-/// came early says what may be had: the price rises by a quarter at most and falls by a half, and the first, which may
-/// include the start of a thread, is no more than a bound.
+/// A time that is measured again and again. One that came late because its processor was taken says little, and one
+/// that came early says what may be had: the price rises by a quarter at most and falls by a half, and the first, which
+/// may include the start of a thread, is no more than a bound.
 class Price {
 public:
   /// Nanoseconds; 0: not measured yet.
@@ -112,12 +112,12 @@ public:
   void end(int64_t begun);
 
   /// A call's caller has been without a processor for so long of the call. One that often is shares the processors with
-  /// as many threads as there are, or more, as where each processor has a process that calls: workers that work in slices
-  /// would only take from the callers.
+  /// as many threads as there are, or more, as where each processor has a process that calls: workers that work in
+  /// slices would only take from the callers.
   void noteCaller(int64_t lost, int64_t wall, int64_t time);
 
-  /// Processor time of the process's threads but for the calling one and workers. Asking for it would end a worker's slice
-  /// that is over for the system (Slice.h).
+  /// Processor time of the process's threads but for the calling one and workers. Asking for it would end a worker's
+  /// slice that is over for the system (Slice.h).
   int64_t processorTimeBeside() const;
 
   /// Whether a worker has lost its processor lately; whether all workers sleep; and whether one call runs alone.

@@ -17,8 +17,8 @@ enum class Cause : int32_t {
   End      ///< it has found no task any more, and others are at the last ones
 };
 
-/// What one thread did, or what it waited for: a launch (launch >= 0; behind the launches external calls), or the call as
-/// a whole. Of what it did again and again: when first, and how long in all. Times are nanoseconds.
+/// What one thread did, or what it waited for: a launch (launch >= 0; behind the launches external calls), or the call
+/// as a whole. Of what it did again and again: when first, and how long in all. Times are nanoseconds.
 struct Event {
   int64_t begin, took;
   int64_t bytes, flops;

@@ -141,7 +141,8 @@ struct Program {
   const char *weights;  ///< of all programs of the model
   int64_t weightBytes;  ///< of this one
   int64_t arenaBytes; ///< -1: planned when the sizes are known
-  /// Fills values[0, valueCount) and the symbols that follow from others; false when a size overflows or divides by zero.
+  /// Fills values[0, valueCount) and the symbols that follow from others; false when a size overflows or divides by
+  /// zero.
   bool (*evaluate)(int64_t *symbols, int64_t *values);
   const SymbolEntry *symbols;
   const TensorEntry *inputs, *outputs, *states;

@@ -7,8 +7,8 @@ namespace ptc::runtime {
 constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 320'000'000;
 constexpr int64_t kTrialNs = 8'000'000;
 
-/// How long a worker sleeps after a slice of 1. One that has not slept for long enough waits until the other's slice is over,
-/// three or four milliseconds: that takes more than its share gives.
+/// How long a worker sleeps after a slice of 1. One that has not slept for long enough waits until the other's slice is
+/// over, three or four milliseconds: that takes more than its share gives.
 constexpr double kLeastRest = 1.1, kMostRest = 2;
 
 void Slice::sleep(int64_t time, int64_t ran) {

@@ -2,9 +2,9 @@
 //
 // Where somebody else wants a worker's processor, the system runs the two in turns, each for a slice of some
 // milliseconds, and ends a slice wherever the thread is: a task that the worker has begun waits for the other's slice
-// to end, and the call waits for the task. A worker that sleeps before its slice is over, for a little longer than it has
-// worked, is never in that place, and the system gives it the processor at once when it is woken. So the other program
-// gets what is its own, calls get the rest, and few wait.
+// to end, and the call waits for the task. A worker that sleeps before its slice is over, for a little longer than it
+// has worked, is never in that place, and the system gives it the processor at once when it is woken. So the other
+// program gets what is its own, calls get the rest, and few wait.
 //
 // Nobody says whether there is somebody else: a worker sees that it has been displaced, that it had no processor while
 // it wanted one. The first time it is held, left alone for a while; where that happens again at once it works in
@@ -25,13 +25,13 @@ namespace ptc::runtime {
 /// Zeroed memory is the slice of a worker whose processor is its own.
 class Slice {
 public:
-  /// Of the shortest slice and the shortest rest; and what has to be left of a call on one thread for a worker to be called to
-  /// it that has rested.
+  /// Of the shortest slice and the shortest rest; and what has to be left of a call on one thread for a worker to be
+  /// called to it that has rested.
   static constexpr int64_t kLeastNs = 300'000;
 
-  /// Whether a call that takes so long on one thread is worth sharing a processor for. A shorter one gains less than caches
-  /// lose that somebody else fills in turns. Somewhere in a longer one a thread would be displaced, as three that compute
-  /// on two processors are again and again whatever they do.
+  /// Whether a call that takes so long on one thread is worth sharing a processor for. A shorter one gains less than
+  /// caches lose that somebody else fills in turns. Somewhere in a longer one a thread would be displaced, as three
+  /// that compute on two processors are again and again whatever they do.
   static bool isWorth(double callNs) { return callNs > 80'000 && callNs < 3'000'000; }
 
   /// For callers: the time from which the worker may be called, in a slice or only where its processor is its own.

@@ -70,8 +70,9 @@ void Pool::sleep(Worker &worker) {
     worker.isInTheWay.store(1, std::memory_order_relaxed);
 }
 
-/// Some systems, virtual machines above all, wake a thread on the processor of the one that wakes it although another is
-/// idle. The worker then works in its caller's place: the call takes as long as alone, and waking seems to take all of it.
+/// Some systems, virtual machines above all, wake a thread on the processor of the one that wakes it although another
+/// is idle. The worker then works in its caller's place: the call takes as long as alone, and waking seems to take all
+/// of it.
 void Pool::keepFrom(Worker &worker, int32_t processor) {
   int32_t thread = worker.thread.load(std::memory_order_acquire);
   if (thread == 0 || processor >= CPU_SETSIZE || worker.avoids.load(std::memory_order_relaxed) == processor + 1)

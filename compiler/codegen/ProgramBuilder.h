@@ -11,8 +11,8 @@
 
 namespace ptc {
 
-/// One use builds one program. Its parts: BuildProgram.cpp (what there is), ProgramControl.cpp (in which order it runs),
-/// Lifetimes.cpp (what waits and lives how long).
+/// One use builds one program. Its parts: BuildProgram.cpp (what there is), ProgramControl.cpp (in which order it
+/// runs), Lifetimes.cpp (what waits and lives how long).
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::ModuleOp module, const KernelCode &code) : module(module), code(code) {

@@ -101,8 +101,8 @@ static Complex sign(B &b, Complex x) {
   return {b.where(length == 0.0, 0.0, x.re / length), b.where(length == 0.0, 0.0, x.im / length)};
 }
 
-/// e^(y log x), in double precision: the error of the logarithm is multiplied by y, and then an angle. Of zero it is what
-/// PyTorch has, 0 for y of the right half plane alone.
+/// e^(y log x), in double precision: the error of the logarithm is multiplied by y, and then an angle. Of zero it is
+/// what PyTorch has, 0 for y of the right half plane alone.
 static Complex power(B &b, Complex x, Complex y) {
   auto convert = [&](Complex z, mlir::Type type) { return Complex{b.to(z.re, type), b.to(z.im, type)}; };
   Complex wide = mul(convert(y, b.f64()), log(b, convert(x, b.f64())));

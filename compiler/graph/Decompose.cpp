@@ -176,9 +176,10 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     Operation *end = function.getBody().front().getTerminator();
     auto isEndless = [](const decompose::DefinedSize &size) { return !size.most; };
     if (auto endless = llvm::find_if(sizes, isEndless); endless != sizes.end() && !mayStartOver(function)) {
-      auto diagnostic = mlir::emitError(endless->where)
-                        << "the data decide a size that has no upper bound, and a call that lacks room for it cannot start "
-                           "over where states or inputs are written or functions of the caller's are called";
+      auto diagnostic =
+          mlir::emitError(endless->where)
+          << "the data decide a size that has no upper bound, and a call that lacks room for it cannot start "
+             "over where states or inputs are written or functions of the caller's are called";
       diagnostic.attachNote() << "give a bound by torch._check";
       return false;
     }

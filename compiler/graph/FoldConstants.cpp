@@ -244,7 +244,8 @@ LogicalResult Folder::run() {
 }
 
 std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights) {
-  return makeFunctionPass("fold-constants", "what weights alone decide", [&weights](func::FuncOp function) { return Folder(function, weights).run(); });
+  return makeFunctionPass("fold-constants", "what weights alone decide",
+                          [&weights](func::FuncOp function) { return Folder(function, weights).run(); });
 }
 
 } // namespace ptc

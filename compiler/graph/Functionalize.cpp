@@ -370,7 +370,8 @@ void Functionalizer::returnWrites() {
   }
 }
 
-/// Whether sizes elsewhere may follow from what the operation computes: it binds one, or has one that its operands lack.
+/// Whether sizes elsewhere may follow from what the operation computes: it binds one, or has one that its operands
+/// lack.
 static bool mayDecideSizes(Operation &op) {
   auto hasSize = [](ValueRange values, auto test) {
     return llvm::any_of(values.getTypes(), [&](Type type) {

@@ -277,8 +277,8 @@ void Lowering::lowerExternal(B &b, control::ExternalOp op) {
   for (Type type : op->getResultTypes())
     types.push_back(isComplex(type) ? Type(interleaved(type)) : type);
   OpBuilder builder(op);
-  auto lowered = control::ExternalOp::create(builder, op->getLoc(), types, op.getCalleeAttr(), op.getCallAttr(),
-                                             inputs, TypeAttr::get(builder.getFunctionType(seen, op->getResultTypes())));
+  auto lowered = control::ExternalOp::create(builder, op->getLoc(), types, op.getCalleeAttr(), op.getCallAttr(), inputs,
+                                             TypeAttr::get(builder.getFunctionType(seen, op->getResultTypes())));
   lowered->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [old, made] : llvm::zip(op->getResults(), lowered->getResults()))
     if (isComplex(old.getType()))

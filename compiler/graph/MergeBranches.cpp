@@ -258,10 +258,11 @@ void Merging::run() {
 }
 
 std::unique_ptr<Pass> createMergeBranchesPass() {
-  return makeFunctionPass<PrimsDialect>("merge-branches", "a sum of convolutions of one tensor is one", [](func::FuncOp function) {
-    Merging(function).run();
-    return success();
-  });
+  return makeFunctionPass<PrimsDialect>("merge-branches", "a sum of convolutions of one tensor is one",
+                                        [](func::FuncOp function) {
+                                          Merging(function).run();
+                                          return success();
+                                        });
 }
 
 } // namespace ptc

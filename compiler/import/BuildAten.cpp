@@ -333,9 +333,9 @@ llvm::Error ModelBuilder::checkStates() {
   for (StringRef state : states)
     for (StringRef other : all)
       if (state != other && shareMemory(*findStored(state), *findStored(other)))
-        return at("buffer '" + state + "'",
-                  fail("shares memory with '" + other + "', and the model writes to it, which is not supported (make '" +
-                       other + "' from '" + state + "' in forward)"));
+        return at("buffer '" + state + "'", fail("shares memory with '" + other +
+                                                 "', and the model writes to it, which is not supported (make '" +
+                                                 other + "' from '" + state + "' in forward)"));
   return llvm::Error::success();
 }
 

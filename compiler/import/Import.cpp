@@ -242,7 +242,8 @@ static llvm::Expected<ImportedModel> importFile(std::unique_ptr<llvm::MemoryBuff
   case ModelKind::Unknown:
     break;
   }
-  return fail(path + ": is no model that ptc knows (a torch.export archive, the text of an exported graph, ONNX, or MLIR)");
+  return fail(path +
+              ": is no model that ptc knows (a torch.export archive, the text of an exported graph, ONNX, or MLIR)");
 }
 
 llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {

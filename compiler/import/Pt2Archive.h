@@ -29,8 +29,8 @@ public:
 
   /// An entry's bytes, alive as long as the archive. Deflated bytes have been
   /// checked against their sum and size; stored ones only if `check`: reading a
-  /// weight would bring it into memory, so that is left to `verify`. `used`: how many bytes of a deflated entry the model
-  /// has a use for. A small file must not ask for all memory with others.
+  /// weight would bring it into memory, so that is left to `verify`. `used`: how many bytes of a deflated entry the
+  /// model has a use for. A small file must not ask for all memory with others.
   llvm::Expected<llvm::ArrayRef<char>> read(llvm::StringRef name, bool check, uint64_t used = 0);
 
   /// Compares an entry's bytes with their checksum.

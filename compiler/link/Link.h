@@ -15,8 +15,8 @@
 namespace ptc::link {
 
 /// Links relocatable ELF files, one of them from host::emitHost, to a library that lacks but its weights. It is written
-/// to `path`, which the caller renames when it is complete (compiler/support/OutputFile.h). The same input gives the same
-/// bytes. At most one thread links at a time; others wait.
+/// to `path`, which the caller renames when it is complete (compiler/support/OutputFile.h). The same input gives the
+/// same bytes. At most one thread links at a time; others wait.
 llvm::Error linkModel(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path);
 
 /// One relocatable object out of several; `path` as above.

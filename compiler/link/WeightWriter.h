@@ -10,8 +10,8 @@ namespace ptc::link {
 /// fewer entries in the TLB, and weights that do not meet by chance in the sets of a cache.
 constexpr uint64_t kHugePage = 2 << 20;
 
-/// Makes the file end with `size` bytes of weights from `offset`, its size or more, on: with zeros between them. They rise
-/// by offset. Answers the hash of the whole file (runtime/Seal.h).
+/// Makes the file end with `size` bytes of weights from `offset`, its size or more, on: with zeros between them. They
+/// rise by offset. Answers the hash of the whole file (runtime/Seal.h).
 llvm::Expected<uint64_t> writeWeights(File &file, uint64_t offset, uint64_t size, llvm::ArrayRef<WeightPiece> weights);
 
 } // namespace ptc::link

@@ -1,7 +1,8 @@
 //===- Limits.h - the numbers of a device that scheduling reads -----------===//
 //
-// The defaults are those of CPUs. Another device sets its own where Pipeline.cpp asks for them. How much memory is near, how
-// many threads there are and what an instruction costs decides them; which of the passes run is not said here.
+// The defaults are those of CPUs. Another device sets its own where Pipeline.cpp asks for them. How much memory is
+// near, how many threads there are and what an instruction costs decides them; which of the passes run is not said
+// here.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,7 +14,7 @@ namespace ptc::schedule {
 
 struct Limits {
   // ToLoop
-  int64_t fewChannels = 4;     ///< pixels of so many channels or fewer are read one number at a time, from planes; 0: never
+  int64_t fewChannels = 4; ///< pixels of so many channels or fewer are read one number at a time, from planes; 0: never
   bool multipliesBytes = true; ///< products of 8-bit integers are templates; else reductions of 32-bit products
 
   // Inline

@@ -240,8 +240,8 @@ Error tune(mlir::ModuleOp module, const Target &target, StringRef folder, Librar
       return error;
     for (const Kind &kind : make_second_range(kinds))
       if (!kind.isKnown)
-        file.set(kind.key, {kind.name, target.name, search.threads, kind.tuning, kind.milliseconds / kind.kernels.size(),
-                            kind.byRules / kind.kernels.size()});
+        file.set(kind.key, {kind.name, target.name, search.threads, kind.tuning,
+                            kind.milliseconds / kind.kernels.size(), kind.byRules / kind.kernels.size()});
     note += fmt::format("; {:.2f} times as fast as by the rules", search.speedup);
   }
   times.note(note);

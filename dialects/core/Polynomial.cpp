@@ -126,7 +126,8 @@ private:
     bool divides = expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul;
     if (!divides || llvm::isa<AffineConstantExpr>(binary.getRHS()))
       return getAffineBinaryOpExpr(expr.getKind(), replace(binary.getLHS()), replace(binary.getRHS()));
-    AffineExpr whole = getAffineBinaryOpExpr(expr.getKind(), simplifySum(binary.getLHS()), simplifySum(binary.getRHS()));
+    AffineExpr whole =
+        getAffineBinaryOpExpr(expr.getKind(), simplifySum(binary.getLHS()), simplifySum(binary.getRHS()));
     for (auto [symbol, original] : originals)
       if (original == whole)
         return symbol;

@@ -120,7 +120,9 @@ def ReduceOp : LoopOp<"reduce", [Pure, SingleBlockImplicitTerminator<"YieldOp">]
 
 def ScanOp : LoopOp<"scan", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "inclusive running combination of body along `dim`";
-  let description = "kind: sum, prod, max, min, and, or, logaddexp, argmax, argmin (the place of the last extreme so far).";
+  let description = [{
+    kind: sum, prod, max, min, and, or, logaddexp, argmax, argmin (the place of the last extreme so far).
+  }];
   let arguments = (ins StrAttr:$kind, I64Attr:$dim);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Tensor:$result);
@@ -181,9 +183,9 @@ def ContractOp : Template<"contract"> {
     `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
-    With `rhs_pieces` rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/codegen/cpu/pack/WeightPieces.h says: three of f32,
-    one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first: scale_map is as
-    lhs_map is.
+    With `rhs_pieces` rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/codegen/cpu/pack/WeightPieces.h says:
+    three of f32, one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first:
+    scale_map is as lhs_map is.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
                        I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,
@@ -250,9 +252,9 @@ def KernelOp : LoopOp<"kernel", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
     first `shared` dimensions of every member (map, reduce, scan) are the same; members read each
     other's results only at the identical shared indices, so that one iteration of the
     shared dimensions runs all members in order; results that are not yielded exist only for one
-    such iteration (registers or scratch). A template or sort, scatter or matrix is alone in its kernel, but for a chain:
-    a contract [n, h, w, channels], and a convolution of narrow groups (isNarrow) over h and w that alone reads it. Of a
-    chain's first result only the rows exist that the task at hand needs.
+    such iteration (registers or scratch). A template or sort, scatter or matrix is alone in its kernel, but for a
+    chain: a contract [n, h, w, channels], and a convolution of narrow groups (isNarrow) over h and w that alone reads
+    it. Of a chain's first result only the rows exist that the task at hand needs.
 
     Codegen's arguments (args[]) are the operands, then the results. in_place[r] >= 0: result r is
     written over operand in_place[r].

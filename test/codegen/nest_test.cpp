@@ -29,7 +29,8 @@ TEST_CASE("a pointwise chain over symbolic sizes") {
     ^bb0(%a: tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>):
       %r = loop.map {
       ^bb0(%i: index, %j: index):
-        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>> -> f32
+        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j)
+            : tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>> -> f32
         %s = math.sin %v : f32
         %c = math.cos %s : f32
         loop.yield %c : f32
@@ -75,7 +76,8 @@ TEST_CASE("what is transposed on its way is read and stored in whole vectors") {
     } : ()" + x + ") -> (" + y + ", " + z + R"()
     return
   })",
-                 isOpen ? R"({name = "s0", min = 0 : i64, max = -1 : i64}, {name = "s1", min = 0 : i64, max = -1 : i64})"
+                 isOpen ? R"({name = "s0", min = 0 : i64, max = -1 : i64},
+                             {name = "s1", min = 0 : i64, max = -1 : i64})"
                         : ""));
   std::vector<float> in = randoms(rows * columns), out(in.size() + 1, 99);
   std::vector<int32_t> whole(in.size() + 1, 99);
@@ -221,7 +223,8 @@ TEST_CASE("a transposed read, a padded read, a read at a checked index") {
         %zero = arith.constant 0.0 : f32
         %three = arith.constant 3 : index
         %inside = arith.cmpi uge, %j, %three : index
-        %p = loop.read %a[affine_map<(d0, d1) -> (d1 - 3, d0)>](%i, %j) where %inside else %zero : f32 : tensor<33x20xf32> -> f32
+        %p = loop.read %a[affine_map<(d0, d1) -> (d1 - 3, d0)>](%i, %j) where %inside else %zero : f32
+            : tensor<33x20xf32> -> f32
         %sum = arith.addf %t, %p : f32
         %row = loop.read %k[affine_map<(d0) -> (d0)>](%i) : tensor<20xi64> -> i64
         %c = loop.checked_index %row : i64 in 33 : i64
@@ -249,8 +252,10 @@ TEST_CASE("a transposed read, a padded read, a read at a checked index") {
 }
 
 TEST_CASE("of nothing no index reads") {
-  Jit jit(R"(module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 9 : i64}, {name = "s1", min = 0 : i64, max = 9 : i64}]} {
-  func.func @forward(%x: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, %n: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>) {
+  Jit jit(R"(module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 9 : i64},
+                                             {name = "s1", min = 0 : i64, max = 9 : i64}]} {
+  func.func @forward(%x: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>,
+                     %n: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>) {
     %y = loop.kernel "reads" shared 1 (%x, %n) {
     ^bb0(%a: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, %k: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>):
       %r = loop.map {
@@ -261,7 +266,8 @@ TEST_CASE("of nothing no index reads") {
         loop.yield %g : f32
       } : tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
       loop.yield %r : tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
-    } : (tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>) -> tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
+    } : (tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>)
+        -> tensor<?xf32, affine_map<()[s0, s1] -> (s1)>>
     return
   }
 })");

@@ -1,4 +1,5 @@
-// A machine of another device, all of it in this file: what a back end has to bring, and that nothing of the CPU's reaches it.
+// A machine of another device, all of it in this file: what a back end has to bring, and that nothing of the CPU's
+// reaches it.
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/host/ProgramSpec.h"
 #include "compiler/codegen/kernel/Emit.h"

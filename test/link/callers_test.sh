@@ -1,5 +1,6 @@
 #!/bin/sh
-# callers_test.sh PTC MODEL CLASSIFY_C CLASSIFY_CPP CLASSIFY_PY LOADER_FILE: a real model, called from C, C++ and Python.
+# callers_test.sh PTC MODEL CLASSIFY_C CLASSIFY_CPP CLASSIFY_PY LOADER_FILE: a real model, called from C, C++ and
+# Python.
 set -eux
 library=$TEST_TMPDIR/digits.so
 "$1" compile "$2" -o "$library"

@@ -103,8 +103,8 @@ public:
     output->deleter(output);
     return isRight ? PTC_OK : PTC_CORRUPT;
   }
-  /// Whether calls come to use more than one thread: one that could not be started is tried again a second later, and on
-  /// a busy machine a worker seldom comes in time.
+  /// Whether calls come to use more than one thread: one that could not be started is tried again a second later, and
+  /// on a busy machine a worker seldom comes in time.
   bool comesToUseThreads() {
     for (int i = 0; i < 20000; ++i, usleep(1000)) {
       ptc_activity before, after;

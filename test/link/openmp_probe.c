@@ -1,5 +1,5 @@
-/* openmp_probe MODEL.so [BESIDE]: runs `neighbours` on 2 threads, while so many other threads compute, and prints the OpenMP
- * runtime in use, a checksum, how many threads the process has, and "idle" when nothing spins afterwards. */
+/* openmp_probe MODEL.so [BESIDE]: runs `neighbours` on 2 threads, while so many other threads compute, and prints the
+ * OpenMP runtime in use, a checksum, how many threads the process has, and "idle" when nothing spins afterwards. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -76,8 +76,8 @@ int main(int argc, char **argv) {
     sum = sum * 31 + (uint64_t)out[i];
   ptc_threading threading;
   ptc->threading(context, &threading);
-  printf("openmp=%s asked=%d threads=%d sum=%llu %s\n", threading.library ? threading.library : "none", threading.threads,
-         count_threads(), (unsigned long long)sum, spent < 30 ? "idle" : "spinning");
+  printf("openmp=%s asked=%d threads=%d sum=%llu %s\n", threading.library ? threading.library : "none",
+         threading.threads, count_threads(), (unsigned long long)sum, spent < 30 ? "idle" : "spinning");
   ptc->context_destroy(context);
   return 0;
 }

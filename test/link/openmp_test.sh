@@ -1,5 +1,6 @@
 #!/bin/bash
-# openmp_test.sh MAKE_MODEL PROBE: a model takes threads of its own pool, or, if asked, of the OpenMP runtime that is there.
+# openmp_test.sh MAKE_MODEL PROBE: a model takes threads of its own pool, or, if asked, of the OpenMP runtime that is
+# there.
 set -eu
 model=$TEST_TMPDIR/neighbours.so
 "$1" neighbours "$model"
@@ -44,5 +45,6 @@ expect "none at all" "openmp=none asked=2 threads=1 .* idle" PTC_THREADS=openmp 
 sums=()
 beside=1
 expect "the program's team, where its threads compute beside" "openmp=none asked=2 .* idle" LD_PRELOAD=libgomp.so.1
-expect "no team to use" "openmp=none asked=2 .* idle" LD_LIBRARY_PATH="$(hide libgomp.so.1 libomp.so.5 libomp.so libiomp5.so)"
+expect "no team to use" "openmp=none asked=2 .* idle" \
+  LD_LIBRARY_PATH="$(hide libgomp.so.1 libomp.so.5 libomp.so libiomp5.so)"
 [[ $(printf '%s\n' "${sums[@]}" | sort -u | wc -l) == 1 ]]

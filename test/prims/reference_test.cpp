@@ -62,7 +62,8 @@ TEST_CASE("a symbolic size is what the input says") {
 
 TEST_CASE("a transposed convolution is one over inserted zeros") {
   Tensor y = run(
-      R"(func.func @f(%x: tensor<1x1x2xf32> {ptc.input = "x"}, %w: tensor<1x1x2xf32> {ptc.input = "w"}) -> tensor<1x1x4xf32> {
+      R"(func.func @f(%x: tensor<1x1x2xf32> {ptc.input = "x"}, %w: tensor<1x1x2xf32> {ptc.input = "w"})
+      -> tensor<1x1x4xf32> {
     %0 = prims.convolution %x, %w {strides = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>,
       dilations = array<i64: 1>, input_dilations = array<i64: 2>, groups = 1 : i64, channels_last = false}
       : (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> tensor<1x1x4xf32>
@@ -121,7 +122,8 @@ TEST_CASE("bools are contracted by or") {
 
 TEST_CASE("a key behind the query is excluded whatever the mask says") {
   Tensor y = run(
-      R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"}) -> tensor<1x1x2x1xf32> {
+      R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"})
+      -> tensor<1x1x2x1xf32> {
     %0 = prims.attention %x, %x, %x, %m {causal = true, scale = 1.0 : f64}
       : (tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32>
     return %0 : tensor<1x1x2x1xf32>
@@ -132,7 +134,8 @@ TEST_CASE("a key behind the query is excluded whatever the mask says") {
 
 TEST_CASE("a row without a score above -inf is NaN where it is asked for") {
   Tensor y = run(
-      R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"}) -> tensor<1x1x2x1xf32> {
+      R"(func.func @f(%x: tensor<1x1x2x1xf32> {ptc.input = "x"}, %m: tensor<1x1x2x2xf32> {ptc.input = "m"})
+      -> tensor<1x1x2x1xf32> {
     %0 = prims.attention %x, %x, %x, %m {causal = false, scale = 1.0 : f64, empty_is_nan}
       : (tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32>
     return %0 : tensor<1x1x2x1xf32>

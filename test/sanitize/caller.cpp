@@ -44,7 +44,8 @@ Call readCall(std::ifstream &in) {
     input.bytes.resize(readNumber(in));
     in.read(input.bytes.data(), input.bytes.size());
     input.bytes.shrink_to_fit();
-    input.view = {input.bytes.data(), {kDLCPU, 0}, int32_t(input.shape.size()), {code, bits, 1}, input.shape.data(), nullptr, 0};
+    int32_t rank = input.shape.size();
+    input.view = {input.bytes.data(), {kDLCPU, 0}, rank, {code, bits, 1}, input.shape.data(), nullptr, 0};
   }
   return call;
 }

@@ -1,4 +1,5 @@
-// What this machine can do, as a line of JSON: multiply-adds of f32 in registers, and copies of memory that no cache holds.
+// What this machine can do, as a line of JSON: multiply-adds of f32 in registers, and copies of memory that no cache
+// holds.
 //
 //   peak [THREADS]
 //
@@ -71,7 +72,8 @@ double measureFlops(int threads) {
   constexpr long kCount = 1'000'000;
   bool isWide = __builtin_cpu_supports("avx512f");
   std::vector<float> results(16 * threads); // a cache line apart
-  double seconds = measure(threads, [&](int i) { results[16 * i] = (isWide ? multiplyAdd512 : multiplyAdd256)(kCount); });
+  double seconds =
+      measure(threads, [&](int i) { results[16 * i] = (isWide ? multiplyAdd512 : multiplyAdd256)(kCount); });
   return 2.0 * (isWide ? 16 : 8) * kChains * kCount * threads / seconds;
 }
 
@@ -79,7 +81,8 @@ double measureFlops(int threads) {
 double measureCopies(int threads) {
   constexpr size_t kBytes = size_t(256) << 20;
   size_t share = kBytes / threads / 64 * 64;
-  auto *from = static_cast<char *>(std::aligned_alloc(4096, kBytes)), *to = static_cast<char *>(std::aligned_alloc(4096, kBytes));
+  auto *from = static_cast<char *>(std::aligned_alloc(4096, kBytes)),
+       *to = static_cast<char *>(std::aligned_alloc(4096, kBytes));
   std::memset(from, 1, kBytes);
   std::memset(to, 2, kBytes);
   double seconds = measure(threads, [&](int i) { std::memcpy(to + i * share, from + i * share, share); });

@@ -1,7 +1,7 @@
 //===- Cpu.cpp - loop kernels become machine code -------------------------===//
 //
-// Each loop.kernel becomes one function of the kernel ABI (runtime/Program.h). Kernels that differ only in name and locations
-// share one function.
+// Each loop.kernel becomes one function of the kernel ABI (runtime/Program.h). Kernels that differ only in name and
+// locations share one function.
 //
 //===----------------------------------------------------------------------===//
 

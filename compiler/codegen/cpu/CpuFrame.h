@@ -13,7 +13,8 @@ struct CpuFrame : KernelFrame {
 
   /// Bytes of this thread, aligned to 64.
   llvm::Value *scratch = nullptr;
-  /// Tag (i64) of the operand that is packed in this thread's scratch, for the step's calls that follow on the thread; 0: none.
+  /// Tag (i64) of the operand that is packed in this thread's scratch, for the step's calls that follow on the thread;
+  /// 0: none.
   llvm::Value *kept = nullptr;
   /// The tasks to run: begin <= task < end.
   llvm::Value *begin = nullptr, *end = nullptr;

@@ -183,8 +183,8 @@ static Function *declareKernel(Module &module, StringRef symbol, const Target &t
   return function;
 }
 
-/// An index that is out of range is noted, and another element read in its stead. Of nothing there is no other: the task
-/// ends before it begins.
+/// An index that is out of range is noted, and another element read in its stead. Of nothing there is no other: the
+/// task ends before it begins.
 static void endWhereNothingIsIndexed(CpuFrame &frame, loop::KernelOp kernel) {
   Ir &b = frame.b;
   kernel->walk([&](loop::CheckedIndexOp op) {

@@ -93,12 +93,12 @@ private:
 void forEachBlock(Ir &b, llvm::Value *rows, int64_t tileRows,
                   llvm::function_ref<void(llvm::Value *row, unsigned rowTiles)> multiply);
 
-/// How many of the `steps` steps of a panel make a batch: so many are split at a time, and their pieces stay in L1 while
-/// all rows are multiplied with them. The last batch is whole, too: it may go beyond `steps`.
+/// How many of the `steps` steps of a panel make a batch: so many are split at a time, and their pieces stay in L1
+/// while all rows are multiplied with them. The last batch is whole, too: it may go beyond `steps`.
 int64_t getBatchSteps(int64_t steps);
 
-/// How many steps ahead of their products the weights of a batch are split: tile loads wait until the stores before them
-/// are in L1.
+/// How many steps ahead of their products the weights of a batch are split: tile loads wait until the stores before
+/// them are in L1.
 int64_t getLead(int64_t batchSteps);
 
 /// Where row k (i64, counted from the batch's first) of the weights lies: 32 floats.

@@ -72,8 +72,8 @@ void emitCompilerFence(Ir &b);
 /// Brings the line of address + offset (bytes) into a cache.
 void emitPrefetch(Ir &b, llvm::Value *address, int64_t offset, Into cache = Into::L2);
 
-/// How far before its use what is streamed is asked for, in bytes. Two cores of a Xeon read 51 GB/s from 256 to 1024 on,
-/// 39 without, and 36 to 40 where L2 is asked for what is 4 to 96 KiB away.
+/// How far before its use what is streamed is asked for, in bytes. Two cores of a Xeon read 51 GB/s from 256 to 1024
+/// on, 39 without, and 36 to 40 where L2 is asked for what is 4 to 96 KiB away.
 constexpr int64_t kStreamDistance = 1024;
 
 /// How much each step of k has to fetch, so that `tiles` tiles bring a whole panel of steps of `stepBytes`; half a line

@@ -37,7 +37,8 @@ struct NestPlan {
   llvm::SmallVector<Loop> shared;
   bool lanesAlongShared = false; ///< along the last of them
   unsigned width = 1;            ///< lanes of the shared loop
-  /// Squares of results, of the two innermost shared loops, are transposed: stores lie along the outer one (SquareNest.h).
+  /// Squares of results, of the two innermost shared loops, are transposed: stores lie along the outer one
+  /// (SquareNest.h).
   bool squares = false;
   std::vector<Stage> stages;
 

@@ -1,8 +1,8 @@
 //===- SquareNest.h - maps that read along one loop and write along another -//
 //
 // A transpose, and whatever is computed on its way: vectors lie along the loop that reads walk element by element, and
-// squares of results are transposed in registers, so that stores are whole vectors along the loop that the results walk.
-// Gathers, or scatters, of an element a lane would take as many accesses as there are elements.
+// squares of results are transposed in registers, so that stores are whole vectors along the loop that the results
+// walk. Gathers, or scatters, of an element a lane would take as many accesses as there are elements.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,8 +14,8 @@ namespace ptc::cpu {
 
 struct CpuFrame;
 
-/// Emits the two innermost shared loops of a plan of squares (NestPlan::squares), the outer one from `begin` up to `end`.
-/// `dims`: the indices of the loops around them.
+/// Emits the two innermost shared loops of a plan of squares (NestPlan::squares), the outer one from `begin` up to
+/// `end`. `dims`: the indices of the loops around them.
 void emitSquares(CpuFrame &frame, const NestPlan &plan, llvm::ArrayRef<Lanes> dims, llvm::Value *begin,
                  llvm::Value *end);
 

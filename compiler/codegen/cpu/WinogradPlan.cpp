@@ -50,7 +50,8 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, const Target &target) {
   plan.panel = op.getWPanel();
   plan.panels = divideCeil(plan.outputs, plan.panel);
 
-  int64_t vectors = plan.panel / plan.lanes, most = std::max<int64_t>(1, (target.vectorRegisters - vectors - 1) / vectors);
+  int64_t vectors = plan.panel / plan.lanes,
+          most = std::max<int64_t>(1, (target.vectorRegisters - vectors - 1) / vectors);
   int64_t registerTiles = countRegisterTiles(plan.tiles, most);
   plan.tileRows = divideCeil(plan.tiles, registerTiles);
   TaskRules rules = TaskRules::of(op);

@@ -295,8 +295,8 @@ llvm::Expected<Constant *> TableWriter::write() {
          c.i32(guard.isLate)});
   });
   Constant *settles = table(spec.settles, "settles", [&](const SettleSpec &settle) {
-    return c.record<runtime::SettleEntry>(
-        {c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch), settle.most ? value(settle.most) : c.i32(-1)});
+    return c.record<runtime::SettleEntry>({c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch),
+                                           settle.most ? value(settle.most) : c.i32(-1)});
   });
   Constant *controls = table(spec.controls, "controls", [&](const ControlSpec &control) {
     std::vector<Constant *> buffers;

@@ -32,7 +32,8 @@ public:
 
   /// From here on the symbol stands for the extremum.
   void define(AffineExpr symbol, const Extremum &e) {
-    llvm::Value *value = b.CreateBinaryIntrinsic(e.isMax ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, emit(e.a), emit(e.b));
+    llvm::Value *value =
+        b.CreateBinaryIntrinsic(e.isMax ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, emit(e.a), emit(e.b));
     b.CreateStore(value, address(symbol));
     done[symbol] = value;
   }

@@ -94,7 +94,8 @@ Running Combiner::combine(Ir &b, Running x, Running y) const {
     // Equal infinities have no difference.
     Value *larger = b.CreateBinaryIntrinsic(Intrinsic::maximum, x.value, y.value);
     Value *distance = b.CreateUnaryIntrinsic(Intrinsic::fabs, b.CreateFSub(x.value, y.value));
-    Value *sum = b.CreateFAdd(larger, emitElementary(b, "math.log1p", emitElementary(b, "math.exp", b.CreateFNeg(distance))));
+    Value *sum =
+        b.CreateFAdd(larger, emitElementary(b, "math.log1p", emitElementary(b, "math.exp", b.CreateFNeg(distance))));
     Value *isInfinite = b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(Intrinsic::fabs, larger),
                                         ConstantFP::getInfinity(larger->getType()));
     return {b.CreateSelect(isInfinite, larger, sum)};

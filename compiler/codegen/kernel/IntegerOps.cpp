@@ -44,8 +44,8 @@ Value *emitFloatCast(Ir &b, Value *x, Type *to) {
   if (isFar)
     return emitFloatCast(b, emitFloatCast(b, x, floats), to);
   Value *cast = b.CreateFPCast(x, to);
-  // LLVM 22 takes the sign of a half or float from before its conversions, from a double: between half and double that is
-  // a call of __truncdfhf2 or __extendhfdf2, which nobody has. A fence, which is no instruction, ends its search.
+  // LLVM 22 takes the sign of a half or float from before its conversions, from a double: between half and double that
+  // is a call of __truncdfhf2 or __extendhfdf2, which nobody has. A fence, which is no instruction, ends its search.
   bool isOfDouble = from->getScalarType()->isDoubleTy() || to->getScalarType()->isDoubleTy();
   return isOfDouble ? b.CreateIntrinsic(Intrinsic::arithmetic_fence, {cast->getType()}, {cast}) : cast;
 }

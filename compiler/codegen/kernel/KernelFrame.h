@@ -17,8 +17,8 @@ struct TensorLayout {
   llvm::Value *offset = nullptr;
 };
 
-/// The function under construction for one loop.kernel: what the values of the kernel and the module's symbols are in it.
-/// Devices add what their kernels have besides.
+/// The function under construction for one loop.kernel: what the values of the kernel and the module's symbols are in
+/// it. Devices add what their kernels have besides.
 struct KernelFrame {
   explicit KernelFrame(Ir &b) : b(b) {}
 

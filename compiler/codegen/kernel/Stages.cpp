@@ -53,7 +53,8 @@ static bool isYielded(mlir::Value tensor) {
 static Shape stridesOf(mlir::Value tensor, unsigned shared) {
   Shape strides = rowMajorStrides(tensor);
   if (tensor.getDefiningOp() && !isYielded(tensor))
-    std::fill_n(strides.begin(), std::min<size_t>(shared, strides.size()), getAffineConstantExpr(0, tensor.getContext()));
+    std::fill_n(strides.begin(), std::min<size_t>(shared, strides.size()),
+                getAffineConstantExpr(0, tensor.getContext()));
   return strides;
 }
 

@@ -1,7 +1,7 @@
 //===- VectorMath.h - elementary functions on vectors ---------------------===//
 //
-// Formulas of float, within 2 ulp, for scalars and vectors. Numbers of double go to a function of the device, lane by lane: one
-// table (VectorMath.cpp) has both. NaN, infinities and denormals are as in C.
+// Formulas of float, within 2 ulp, for scalars and vectors. Numbers of double go to a function of the device, lane by
+// lane: one table (VectorMath.cpp) has both. NaN, infinities and denormals are as in C.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -40,7 +40,8 @@ static T repeatHeads(B &b, T keys, T queries) {
   return b.reshape(b.expand(b.unsqueeze(keys, heads + 1), grown), sizes);
 }
 
-/// With the weights written out: some are dropped, or there is no kernel for so many features as a call decides, or none.
+/// With the weights written out: some are dropped, or there is no kernel for so many features as a call decides, or
+/// none.
 static T attendByParts(B &b, T q, T k, T v, OptT mask, T scale, const Options &options) {
   T scores = b.matmul(q, b.transpose(repeatHeads(b, k, q), -2, -1)) * scale;
   Shape sizes = scores.sizes();

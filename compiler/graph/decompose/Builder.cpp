@@ -39,7 +39,8 @@ bool B::hasDeclared(unsigned i) const {
 bool B::hasNote(StringRef name) const { return op->hasAttr(name); }
 bool B::isUsed(unsigned i) const { return i < op->getNumResults() && !op->getResult(i).use_empty(); }
 bool B::isOnlyReturned(unsigned i) const {
-  return llvm::all_of(op->getResult(i).getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+  return llvm::all_of(op->getResult(i).getUsers(),
+                      [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
 }
 Type B::declaredType(unsigned i) const { return cast<RankedTensorType>(op->getResult(i).getType()).getElementType(); }
 

@@ -85,7 +85,9 @@ public:
   mlir::Value asDeclared(T computed, unsigned i);
   Range range(mlir::AffineExpr size) const { return getRange(size, scope.symbols); }
   /// Of two sizes; a symbol of its own where neither is always the one.
-  mlir::AffineExpr smaller(mlir::AffineExpr a, mlir::AffineExpr b) { return makeExtremum(scope.symbols, {false, a, b}); }
+  mlir::AffineExpr smaller(mlir::AffineExpr a, mlir::AffineExpr b) {
+    return makeExtremum(scope.symbols, {false, a, b});
+  }
   mlir::AffineExpr larger(mlir::AffineExpr a, mlir::AffineExpr b) { return makeExtremum(scope.symbols, {true, a, b}); }
   /// Says what the size `size` of a result is, where the exporter left it to data: `value`, and `most` at most.
   void define(mlir::AffineExpr size, T value, mlir::AffineExpr most);

@@ -89,8 +89,8 @@ static T sampleLinear(B &b, Sampler &sampler, llvm::ArrayRef<T> places) {
   return sum;
 }
 
-/// Weights of the four neighbours of a place at distance t from the second, as PyTorch computes them: in 16 bits each rounding
-/// tells.
+/// Weights of the four neighbours of a place at distance t from the second, as PyTorch computes them: in 16 bits each
+/// rounding tells.
 static std::array<T, 4> cubicWeights(T t) {
   constexpr double a = -0.75;
   auto near = [&](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };

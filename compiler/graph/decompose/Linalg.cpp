@@ -69,8 +69,8 @@ static void addWeightNorms(Table &t) {
   });
 }
 
-/// All pairs i < j of n numbers in order, `count` of them. Those with i begin at place i (2 n - 1 - i) / 2: i of a place
-/// is a root of that, which rounding may have moved by one.
+/// All pairs i < j of n numbers in order, `count` of them. Those with i begin at place i (2 n - 1 - i) / 2: i of a
+/// place is a root of that, which rounding may have moved by one.
 static std::pair<T, T> pairsOf(B &b, AffineExpr n, AffineExpr count) {
   T place = b.range(count, b.i64()), twice = b.tensor(T(n * 2 - 1), b.i64());
   auto begin = [&](T i) { return b.truncDivide(i * (twice - i), 2); };

@@ -60,7 +60,8 @@ static T sources(B &b, const Axis &axis, Filter filter) {
   if (filter == Filter::NearestExact)
     return (place + 0.5) * scale;
   // PyTorch's processor code rounds once, after the subtraction; products of half the digits are exact in double.
-  T factor = b.tensor(scale, axis.type), high = b.to(b.to(factor, b.f32()), b.f64()), low = b.to(factor, b.f64()) - high;
+  T factor = b.tensor(scale, axis.type), high = b.to(b.to(factor, b.f32()), b.f64()),
+    low = b.to(factor, b.f64()) - high;
   T center = b.to(place, b.f64()) + 0.5, source = b.to(center * high - 0.5 + center * low, axis.type);
   return filter == Filter::Linear ? b.maximum(source, 0.0) : source;
 }
@@ -102,8 +103,8 @@ static T linear(B &b, T x, const Axis &axis, T source) {
          readAt(b, x, axis, index + 1) * alongAxis(b, x, axis, next);
 }
 
-/// Weights of the four neighbours of a place at distance t from the second: Keys' polynomials as products, since the sums of
-/// powers that PyTorch computes cancel, and lose digits where values are large.
+/// Weights of the four neighbours of a place at distance t from the second: Keys' polynomials as products, since the
+/// sums of powers that PyTorch computes cancel, and lose digits where values are large.
 static std::array<T, 4> cubicWeights(T t) {
   constexpr double a = -0.75;
   T rest = 1.0 - t;
@@ -137,7 +138,8 @@ static T resizeAxis(B &b, T x, const Axis &axis, Filter filter) {
   return filter == Filter::Linear ? linear(b, x, axis, source) : cubic(b, x, axis, source);
 }
 
-/// The sizes of the result. As in PyTorch there may be no pictures, but none without channels or pixels, before or after.
+/// The sizes of the result. As in PyTorch there may be no pictures, but none without channels or pixels, before or
+/// after.
 static Shape resized(B &b, T x) {
   Shape target = b.declared();
   b.requireElementsOfLast(x, x.rank() - 1);

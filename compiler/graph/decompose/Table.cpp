@@ -21,7 +21,8 @@ void Table::prepare(Mode mode, B &b, llvm::ArrayRef<T *> tensors) {
       *tensor = b.toOpmath(*tensor);
       continue;
     }
-    bool isNumber = !tensor->isTensor() || tensor->isWrapped(), isOfSecond = mode == Mode::Products || mode == Mode::Quotients;
+    bool isNumber = !tensor->isTensor() || tensor->isWrapped(),
+         isOfSecond = mode == Mode::Products || mode == Mode::Quotients;
     bool isExact = isOfSecond ? i == 1 && (isNumber || tensor->rank() == 0) : isNumber && mode != Mode::Operands;
     *tensor = isExact ? b.to(*tensor, decompose::opmath(type)) : b.rounded(*tensor, type);
   }

@@ -93,8 +93,8 @@ Values attention(Builder &b, const Node &n) {
   bool isCausal = n.integer("is_causal", 0), hasLengths = n.has(6);
   AffineExpr rows = b.size(q, 2), columns = b.size(k, 2);
 
-  bool isPlain = cap == 0 && left < 0 && right < 0 && !hasLengths && !n.wants(3) && !n.hasAttribute("softmax_precision") &&
-                 element.isF32() && !(isCausal && (n.has(3) || n.has(4)));
+  bool isPlain = cap == 0 && left < 0 && right < 0 && !hasLengths && !n.wants(3) &&
+                 !n.hasAttribute("softmax_precision") && element.isF32() && !(isCausal && (n.has(3) || n.has(4)));
   if (isPlain) {
     Value mask = n.has(3) ? padMask(b, n[3], columns) : b.none();
     Shape sizes = b.shape(q);
@@ -102,7 +102,8 @@ Values attention(Builder &b, const Node &n) {
     if (mask)
       mask = b.expand(mask, {sizes[0], sizes[1], rows, columns});
     Value y = b.call("scaled_dot_product_attention.default",
-                     {q, repeatHeads(b, k, heads / pairs), repeatHeads(b, v, heads / pairs), mask, 0.0, isCausal, named("scale", scale)},
+                     {q, repeatHeads(b, k, heads / pairs), repeatHeads(b, v, heads / pairs), mask, 0.0, isCausal,
+                      named("scale", scale)},
                      makeTensorType(sizes, element));
     return {isFlat ? joinHeads(b, y) : y, presentKey, presentValue};
   }
@@ -116,8 +117,9 @@ Values attention(Builder &b, const Node &n) {
       bias.add(mask);
   }
   Value query = b.along(b.iota(rows, b.i64()), 0, 2), key = b.along(b.iota(columns, b.i64()), 1, 2);
-  Value lengths = hasLengths ? b.reshape(b.to(n[6], b.i64()), {b.size(n[6], 0), b.constant(1), b.constant(1), b.constant(1)})
-                             : b.none();
+  Value lengths = hasLengths
+                      ? b.reshape(b.to(n[6], b.i64()), {b.size(n[6], 0), b.constant(1), b.constant(1), b.constant(1)})
+                      : b.none();
   Value start = hasLengths && !n.has(4) ? lengths - b.size(rows, b.i64()) : b.size(offset, b.i64());
   if (isCausal)
     bias.allow(b.call("le.Tensor", {key, query + start}));

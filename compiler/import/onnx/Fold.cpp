@@ -469,10 +469,11 @@ std::optional<Value> Folder::fold() {
       return std::nullopt;
   if (!node.input(0).literal)
     return std::nullopt;
-  bool isMove = llvm::StringSwitch<bool>(type)
-                    .Cases({"Identity", "Squeeze", "Unsqueeze", "Flatten", "Reshape", "Gather", "Slice", "Concat"}, true)
-                    .Cases({"Expand", "Tile"}, true)
-                    .Default(false);
+  bool isMove =
+      llvm::StringSwitch<bool>(type)
+          .Cases({"Identity", "Squeeze", "Unsqueeze", "Flatten", "Reshape", "Gather", "Slice", "Concat"}, true)
+          .Cases({"Expand", "Tile"}, true)
+          .Default(false);
   bool isReduction = llvm::is_contained({"ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"}, type);
   bool isElementwise = isCondition(type) || !symbolicName(type).empty() ||
                        llvm::is_contained({"Abs", "Round", "Sqrt", "Reciprocal", "Exp", "Log", "Pow", "Where"}, type);

@@ -45,7 +45,11 @@ Value scatterElements(Builder &b, const Node &n) {
   std::string how = n.text("reduction", "none");
   if (how == "none")
     return b.call("scatter.src", {x, axis, places, n[2]});
-  const char *name = how == "add" ? "sum" : how == "mul" ? "prod" : how == "max" ? "amax" : how == "min" ? "amin" : nullptr;
+  const char *name = how == "add"   ? "sum"
+                     : how == "mul" ? "prod"
+                     : how == "max" ? "amax"
+                     : how == "min" ? "amin"
+                                    : nullptr;
   if (!name)
     return b.fail("reduction '" + how + "' is not known");
   return b.call("scatter_reduce.two", {x, axis, places, n[2], name});
@@ -95,7 +99,11 @@ Value scatterNd(Builder &b, const Node &n) {
   Value index = b.expand(flat, {count, width});
   Value target = b.reshape(x, {rows, width}), updates = b.reshape(n[2], {count, width});
   std::string how = n.text("reduction", "none");
-  const char *name = how == "add" ? "sum" : how == "mul" ? "prod" : how == "max" ? "amax" : how == "min" ? "amin" : nullptr;
+  const char *name = how == "add"   ? "sum"
+                     : how == "mul" ? "prod"
+                     : how == "max" ? "amax"
+                     : how == "min" ? "amin"
+                                    : nullptr;
   if (!name && how != "none")
     return b.fail("reduction '" + how + "' is not known");
   Value result = name ? b.call("scatter_reduce.two", {target, 0, index, updates, name})
@@ -166,14 +174,17 @@ Values unique(Builder &b, const Node &n) {
   // In the order in which the values occur, which is that of their places.
   Values sorted = b.calls("sort.default", {first, 0, false});
   Value order = sorted[1], places = b.calls("sort.default", {order, 0, false})[1];
-  auto pick = [&](const Value &v, int64_t dim, const Value &at) { return b.call("index_select.default", {v, dim, at}); };
+  auto pick = [&](const Value &v, int64_t dim, const Value &at) {
+    return b.call("index_select.default", {v, dim, at});
+  };
   return {pick(found[0], axis, order), sorted[0], pick(places, 0, found[1]), pick(found[2], 0, order)};
 }
 
 /// The first lengths[i] steps of batch i turned around.
 Value reverseSequence(Builder &b, const Node &n) {
   Value x = n[0];
-  int64_t rank = b.rank(x), time = b.dim(n.integer("time_axis", 0), rank), batch = b.dim(n.integer("batch_axis", 1), rank);
+  int64_t rank = b.rank(x), time = b.dim(n.integer("time_axis", 0), rank),
+          batch = b.dim(n.integer("batch_axis", 1), rank);
   if (rank < 2 || time == batch)
     return b.fail("needs a time axis and a batch axis");
   Value lengths = b.along(b.to(n[1], b.i64()), batch, rank), at = b.along(b.iota(b.size(x, time), b.i64()), time, rank);

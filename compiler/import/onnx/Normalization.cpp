@@ -80,7 +80,8 @@ Value rmsNorm(Builder &b, const Node &n) {
 }
 
 Value instanceNorm(Builder &b, const Node &n) {
-  return b.call("instance_norm.default", {n[0], n[1], n[2], b.none(), b.none(), true, 0.0, n.real("epsilon", 1e-5f), false});
+  return b.call("instance_norm.default",
+                {n[0], n[1], n[2], b.none(), b.none(), true, 0.0, n.real("epsilon", 1e-5f), false});
 }
 
 /// Up to opset 20 scale and bias are one a group, then one a channel.

@@ -107,7 +107,10 @@ Values maxPool(Builder &b, const Node &n) {
   Windows inner = w;
   if (!isPlain || n.wants(1)) {
     Type element = b.element(x);
-    double least = isa<FloatType>(element) ? -INFINITY : element.isUnsignedInteger() ? 0 : element.isInteger(8) ? -128 : -0x1p31;
+    double least = isa<FloatType>(element)       ? -INFINITY
+                   : element.isUnsignedInteger() ? 0
+                   : element.isInteger(8)        ? -128
+                                                 : -0x1p31;
     padded = padSpatial(b, x, w.before, sum(w.after, more), least);
     inner.before.assign(count, 0);
   }
@@ -164,7 +167,8 @@ Value averagePool(Builder &b, const Node &n) {
     return x;
   bool counts = n.integer("count_include_pad", 0);
   Ints after = sum(w.after, more);
-  bool isPadded = llvm::any_of(w.before, [](int64_t p) { return p; }) || llvm::any_of(after, [](int64_t p) { return p; });
+  bool isPadded =
+      llvm::any_of(w.before, [](int64_t p) { return p; }) || llvm::any_of(after, [](int64_t p) { return p; });
   Value result = means(b, padSpatial(b, x, w.before, after, 0), w);
   bool isWhole = llvm::all_of(more, [](int64_t p) { return p == 0; });
   if (!isPadded || (counts && isWhole))

@@ -102,7 +102,9 @@ void Network::readActivations() {
   size_t alpha = 0, beta = 0;
   for (unsigned i = 0; i < each * directions; ++i) {
     unsigned kind = i % each;
-    std::string name = i < names.size() ? llvm::StringRef(names[i]).lower() : gates > 1 && kind == 0 ? "sigmoid" : "tanh";
+    std::string name = i < names.size()         ? llvm::StringRef(names[i]).lower()
+                       : gates > 1 && kind == 0 ? "sigmoid"
+                                                : "tanh";
     Activation a{name, 0, 0};
     bool hasBeta = name == "hardsigmoid" || name == "scaledtanh" || name == "affine";
     bool hasAlpha = hasBeta || name == "leakyrelu" || name == "thresholdedrelu" || name == "elu";
@@ -167,10 +169,11 @@ Values Network::plain() {
   Type state = makeTensorType({b.constant(directions), batch, b.constant(hidden)}, element);
   bool isBoth = directions == 2;
   Values results =
-      gates == 4 ? b.calls("lstm.input", {x, Values{initial, initialCell}, parameters, true, 1, 0.0, false, isBoth, false},
-                           {all, state, state})
-                 : b.calls(gates == 3 ? "gru.input" : "rnn_tanh.input",
-                           {x, initial, parameters, true, 1, 0.0, false, isBoth, false}, {all, state});
+      gates == 4
+          ? b.calls("lstm.input", {x, Values{initial, initialCell}, parameters, true, 1, 0.0, false, isBoth, false},
+                    {all, state, state})
+          : b.calls(gates == 3 ? "gru.input" : "rnn_tanh.input",
+                    {x, initial, parameters, true, 1, 0.0, false, isBoth, false}, {all, state});
   if (b.hasFailed())
     return results;
   Value y = b.reshape(results[0], {b.constant(steps), batch, b.constant(directions), b.constant(hidden)});
@@ -190,7 +193,8 @@ Value Network::step(unsigned d, const Value &ofX, Value &h, Value &c) {
                b.slice(biasH[d], 0, b.constant(0), b.constant(2 * hidden));
     zr = apply(d, 0, limit(zr));
     Value z = part(zr, 0), r = part(zr, 1), xh = part(ofX, 2), bh = rows(biasH[d], 2);
-    Value mixed = n.integer("linear_before_reset", 0) ? r * (recurrentPart(h, 2, 1) + bh) : recurrentPart(r * h, 2, 1) + bh;
+    Value mixed =
+        n.integer("linear_before_reset", 0) ? r * (recurrentPart(h, 2, 1) + bh) : recurrentPart(r * h, 2, 1) + bh;
     Value next = apply(d, 1, limit(xh + mixed));
     return (1.0 - z) * next + z * h;
   }

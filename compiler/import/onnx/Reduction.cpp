@@ -185,9 +185,13 @@ void addReduction(Table &t) {
   reduction(t, "ReduceSum", sumOf);
   reduction(t, "ReduceMean", meanOf);
   reduction(t, "ReduceProd", product);
-  reduction(t, "ReduceMax", [](Builder &b, const Value &x, const Ints &dims, bool keeps) { return extreme(b, x, dims, keeps, true); });
-  reduction(t, "ReduceMin", [](Builder &b, const Value &x, const Ints &dims, bool keeps) { return extreme(b, x, dims, keeps, false); });
-  reduction(t, "ReduceSumSquare", [](Builder &b, const Value &x, const Ints &dims, bool keeps) { return b.sum(x * x, dims, keeps); }, square);
+  reduction(t, "ReduceMax",
+            [](Builder &b, const Value &x, const Ints &dims, bool keeps) { return extreme(b, x, dims, keeps, true); });
+  reduction(t, "ReduceMin",
+            [](Builder &b, const Value &x, const Ints &dims, bool keeps) { return extreme(b, x, dims, keeps, false); });
+  reduction(
+      t, "ReduceSumSquare",
+      [](Builder &b, const Value &x, const Ints &dims, bool keeps) { return b.sum(x * x, dims, keeps); }, square);
   reduction(t, "ReduceL1", [](Builder &b, const Value &x, const Ints &dims, bool keeps) {
     return b.sum(b.call("abs.default", {x}), dims, keeps);
   }, magnitude);

@@ -21,7 +21,8 @@ class Resizer {
 public:
   Resizer(Builder &b, const Node &n) : b(b), n(n), mode(n.text("mode", "nearest")) {
     isUpsample = n.opset < 10;
-    coordinates = isUpsample ? "asymmetric" : n.text("coordinate_transformation_mode", n.opset < 11 ? "asymmetric" : "half_pixel");
+    coordinates = isUpsample ? "asymmetric"
+                             : n.text("coordinate_transformation_mode", n.opset < 11 ? "asymmetric" : "half_pixel");
     nearest = isUpsample || n.opset < 11 ? "floor" : n.text("nearest_mode", "round_prefer_floor");
   }
 

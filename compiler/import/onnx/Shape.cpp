@@ -228,7 +228,8 @@ Value depthToSpace(Builder &b, const Node &n) {
     return b.fail("needs four dimensions and a positive blocksize");
   AffineExpr k = b.constant(block), depth = quotient(b, s[1], b.constant(block * block));
   bool isRows = n.text("mode", "DCR") == "CRD";
-  Value x = isRows ? b.reshape(n[0], {s[0], depth, k, k, s[2], s[3]}) : b.reshape(n[0], {s[0], k, k, depth, s[2], s[3]});
+  Value x =
+      isRows ? b.reshape(n[0], {s[0], depth, k, k, s[2], s[3]}) : b.reshape(n[0], {s[0], k, k, depth, s[2], s[3]});
   x = isRows ? b.permute(x, {0, 1, 4, 2, 5, 3}) : b.permute(x, {0, 3, 4, 1, 5, 2});
   return b.reshape(x, {s[0], depth, s[2] * block, s[3] * block});
 }

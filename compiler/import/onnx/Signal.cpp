@@ -13,9 +13,10 @@ namespace {
 Value window(Builder &b, const Node &n, double a0, double a1, double a2) {
   Type element = n.hasAttribute("output_datatype") ? n.elementType("output_datatype") : b.f32();
   auto known = b.knownSizes(n[0]);
-  AffineExpr size = known && known->size() == 1                  ? known->front()
-                    : !n.declared.empty() && n.declared[0] && n.declared[0]->size() == 1 ? b.constant(n.declared[0]->front())
-                                                                 : AffineExpr();
+  AffineExpr size = known && known->size() == 1 ? known->front()
+                    : !n.declared.empty() && n.declared[0] && n.declared[0]->size() == 1
+                        ? b.constant(n.declared[0]->front())
+                        : AffineExpr();
   if (!size)
     return b.fail("the size must be known at compile time");
   Value count = b.size(n.integer("periodic", 1) ? size : size - 1, b.f64());
@@ -192,7 +193,8 @@ Value columnsToImage(Builder &b, const Node &n) {
   size_t count = image.size();
   if (!blockKnown)
     return b.fail("block_shape must be known at compile time");
-  Ints strides = n.ints("strides", count, 1), dilations = n.ints("dilations", count, 1), pads = n.ints("pads", 2 * count, 0);
+  Ints strides = n.ints("strides", count, 1), dilations = n.ints("dilations", count, 1),
+       pads = n.ints("pads", 2 * count, 0);
   int64_t taps = 1, all = 1;
   for (size_t i = 0; i < count; ++i) {
     if (block.size() != count || block[i] <= 0 || strides[i] <= 0 || dilations[i] <= 0 || image[i] <= 0)

@@ -111,10 +111,12 @@ typedef struct ptc_threading {
   int32_t threads;     /**< how many a call asks for */
 } ptc_threading;
 
-/** Of context_create_with: compares the library's file with the hash that it was written with, which reads all of it. */
+/** Of context_create_with: compares the library's file with the hash that it was written with, which reads all of it.
+ */
 #define PTC_CHECK_FILE 1u
 
-/** How threads wait for each other within a call, and workers for the next call (docs/c-abi.md says what each costs). */
+/** How threads wait for each other within a call, and workers for the next call (docs/c-abi.md says what each costs).
+ */
 typedef enum ptc_waiting {
   PTC_WAIT_DEFAULT = 0,  /**< as PTC_WAIT in the environment says: passive, adaptive or active; without it adaptive */
   PTC_WAIT_ADAPTIVE = 1, /**< spinning for as long as waking takes, and while calls follow each other; then asleep */
@@ -218,8 +220,8 @@ PTC_EXPORT const ptc_external *ptc_get_externals(int32_t *count);
  * the context. All names must have a function before a call. */
 PTC_EXPORT ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function function, void *data);
 
-/** How many threads a call may use, its caller's included; 0 (at first): what an OpenMP runtime in the process gives the
- * calling thread, else OMP_NUM_THREADS, else one for each processor. A call takes fewer where more do not pay. */
+/** How many threads a call may use, its caller's included; 0 (at first): what an OpenMP runtime in the process gives
+ * the calling thread, else OMP_NUM_THREADS, else one for each processor. A call takes fewer where more do not pay. */
 PTC_EXPORT ptc_status ptc_set_threads(ptc_context *context, int32_t threads);
 PTC_EXPORT ptc_status ptc_get_threading(ptc_context *context, ptc_threading *threading);
 PTC_EXPORT ptc_status ptc_set_waiting(ptc_context *context, ptc_waiting waiting);

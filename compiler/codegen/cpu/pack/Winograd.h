@@ -25,8 +25,8 @@
 
 namespace ptc::cpu {
 
-/// The sum of squares of a tile's inputs is at most so many times that of what each of its outputs sees, and below this:
-/// sums in between do not overflow.
+/// The sum of squares of a tile's inputs is at most so many times that of what each of its outputs sees, and below
+/// this: sums in between do not overflow.
 constexpr float kSquaresToSeen = 0x1p10f, kLargestSquares = 0x1p100f;
 
 /// F(m x m, 3 x 3). Matrices are row-major.

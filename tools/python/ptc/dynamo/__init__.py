@@ -106,7 +106,8 @@ def backend(
             decompositions=decompositions(),
             keep_inference_input_mutations=True,
         )
-        # Attention's own kernels keep for the backward graph what ptc's does not: products and a softmax have derivatives.
+        # Attention's own kernels keep for the backward graph what ptc's does not: products and a softmax have
+        # derivatives.
         with sdpa_kernel(SDPBackend.MATH) if trains else contextlib.nullcontext():
             return compiler(gm, example_inputs)
     except (Refused, CompileError) as error:
