@@ -62,7 +62,9 @@ def main():
     parser.add_argument("network", choices=NETWORKS)
     parser.add_argument("--ptc", type=Path, default=ROOT / "bazel-bin/tools/ptc/ptc")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--keep", type=Path, help="folder for the exported model and the library (default: none are kept)")
+    parser.add_argument(
+        "--keep", type=Path, help="folder for the exported model and the library (default: none are kept)"
+    )
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
@@ -85,8 +87,11 @@ def main():
         difference = ((result - expected).abs().max() / expected.abs().max()).item()
         print(f"largest difference from PyTorch: {difference:.1e} of the largest value")
 
-        report = json.loads(subprocess.run([options.ptc, "bench", library, *run, "--json"], check=True, stdout=subprocess.PIPE).stdout)
-        print(f"ptc {report['median_ms']:.1f} ms, PyTorch eager {median_ms(lambda: module(*inputs)):.1f} ms, {options.threads} threads")
+        report = json.loads(
+            subprocess.run([options.ptc, "bench", library, *run, "--json"], check=True, stdout=subprocess.PIPE).stdout
+        )
+        eager = median_ms(lambda: module(*inputs))
+        print(f"ptc {report['median_ms']:.1f} ms, PyTorch eager {eager:.1f} ms, {options.threads} threads")
     if difference > 1e-4:
         raise SystemExit("the results differ")
 

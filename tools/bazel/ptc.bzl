@@ -59,7 +59,8 @@ def ptc_tablegen(name, td_file, outs, td_srcs = [], **kwargs):
             srcs = [td_file] + [src for src in td_srcs if src != td_file],
             outs = [out],
             tools = ["@llvm//:mlir_td"],
-            cmd = "/usr/bin/mlir-tblgen-22 %s $(location %s) -I /usr/lib/llvm-22/include -I . -o $@" % (options, td_file),
+            cmd = "/usr/bin/mlir-tblgen-22 %s $(location %s) -I /usr/lib/llvm-22/include -I . -o $@" %
+                  (options, td_file),
             message = "Generating",
         )
         generated.append(":" + rule)
@@ -91,7 +92,9 @@ def ptc_lit_test(name, srcs, tools = ["//tools/ptc-opt"], data = [], size = "sma
     )
 
 def ptc_python_test(name, script, args = [], data = [], **kwargs):
-    """Runs a script of Python's with `args`: in the virtual environment of `tools/setup/install --tests` where there is one.
+    """Runs a script of Python's with `args`.
+
+    In the virtual environment of `tools/setup/install --tests` where there is one.
 
     A script that cannot do without is tagged "torch".
     """

@@ -78,10 +78,14 @@ def versions(ptc: str) -> dict:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tools/bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="tools/bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("networks", nargs="*", default=models.STANDARD, metavar="NETWORK",
                         help="of torchvision, timm or transformers, or a .pt2 (default: %(default)s)")
-    parser.add_argument("--against", default=",".join(CONTENDERS[1:]), help="contenders besides ptc (default: %(default)s)")
+    parser.add_argument(
+        "--against", default=",".join(CONTENDERS[1:]), help="contenders besides ptc (default: %(default)s)"
+    )
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--image", type=int, default=224, help="width and height of images")
@@ -89,9 +93,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--blocks", type=int, default=10, help="how often the contenders take turns")
     parser.add_argument("--seconds", type=float, default=0.5, help="length of a block")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write benchmarks.md, .svg and .json there")
-    parser.add_argument("--conditions", action="store_true",
-                        help="instead: a quiet machine, one with a core taken, and calls with pauses; ptc on one thread, too")
-    parser.add_argument("--pause", type=float, default=20, metavar="MS", help="between calls, in that condition (default: %(default)s)")
+    parser.add_argument(
+        "--conditions",
+        action="store_true",
+        help="instead: a quiet machine, one with a core taken, and calls with pauses; ptc on one thread, too",
+    )
+    parser.add_argument(
+        "--pause", type=float, default=20, metavar="MS", help="between calls, in that condition (default: %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="the results as JSON on stdout instead of tables")
     parser.add_argument("--ptc", default=str(ROOT / "bazel-bin/tools/ptc/ptc"))
     parser.add_argument("--peak", help="the program that measures the machine (default: the one that Bazel built)")
@@ -120,12 +129,19 @@ def main() -> None:
     contenders = ["ptc", *(name for name in CONTENDERS[1:] if name in options.against.split(","))]
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])  # all that runs here, too
     if options.conditions:
-        measured = {models.title(network): conditions.measure(network, contenders, options) for network in options.networks}
+        measured = {
+            models.title(network): conditions.measure(network, contenders, options) for network in options.networks
+        }
         print(json.dumps(measured, indent=1) if options.json else conditions.table(measured))
         return
     peak = measure_peak(options)
-    results = {"machine": {"cpu": cpu_name(), "threads": options.threads, **(peak or {"gflops": 0.0, "gbytes": 0.0})},
-               "batch": options.batch, "blocks": options.blocks, "seconds": options.seconds, "versions": versions(options.ptc)}
+    results = {
+        "machine": {"cpu": cpu_name(), "threads": options.threads, **(peak or {"gflops": 0.0, "gbytes": 0.0})},
+        "batch": options.batch,
+        "blocks": options.blocks,
+        "seconds": options.seconds,
+        "versions": versions(options.ptc),
+    }
     results["models"], machine = earlier(options, results)
     for network in options.networks:
         results["models"][models.title(network)] = measure(network, contenders, options, results)

@@ -23,7 +23,15 @@ class Worker:
         self.log = folder / f"{name}.log"
         self.contender, threads = ("ptc", 1) if name == SINGLE else (name, options.threads)
         sizes = [str(threads), str(options.batch), str(options.image), str(options.tokens)]
-        command = [sys.executable, Path(__file__).with_name("worker.py"), self.contender, network, folder, *sizes, options.ptc]
+        command = [
+            sys.executable,
+            Path(__file__).with_name("worker.py"),
+            self.contender,
+            network,
+            folder,
+            *sizes,
+            options.ptc,
+        ]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log.open("w"), text=True)
 
@@ -57,7 +65,10 @@ def difference(folder: Path, contender: str) -> float:
     expected, got = load_file(folder / "eager.safetensors"), load_file(folder / f"{contender}.safetensors")
     if expected.keys() != got.keys():
         return float("inf")
-    return max(((got[k].double() - v.double()).abs().max() / v.double().abs().max().clamp(min=1e-30)).item() for k, v in expected.items())
+    return max(
+        ((got[k].double() - v.double()).abs().max() / v.double().abs().max().clamp(min=1e-30)).item()
+        for k, v in expected.items()
+    )
 
 
 class Contest:

@@ -63,7 +63,8 @@ SOURCES = {"torchvision": _torchvision, "timm": _timm, "transformers": _transfor
 
 
 def load(name: str, sizes: Sizes) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
-    """The module and its inputs: always the same numbers. NAME, SOURCE/NAME, or the path of a .pt2 with example inputs."""
+    """The module and its inputs: always the same numbers. NAME, SOURCE/NAME, or the path of a .pt2 with example
+    inputs."""
     torch.manual_seed(0)
     if name.endswith(".pt2"):
         program = torch.export.load(name)

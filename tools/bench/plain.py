@@ -1,5 +1,5 @@
-"""Whether rewrites and fusion pay, kernel by kernel: times beside those of `--opt 0`, where each elementary operation is a
-kernel of its own."""
+"""Whether rewrites and fusion pay, kernel by kernel: times beside those of `--opt 0`, where each elementary operation
+is a kernel of its own."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def measured(folder: Path, name: str, threads: int) -> list[tuple[str, set[str],
 
 
 def compare(folder: Path, threads: int) -> list[dict]:
-    """Kernels that share operations, directly or through others, are one group: its time, and the time of the plain kernels
-    of the same operations. The group that loses most comes first."""
+    """Kernels that share operations, directly or through others, are one group: its time, and the time of the plain
+    kernels of the same operations. The group that loses most comes first."""
     groups: list[dict] = []
     for side in ("us", "plain_us"):
         for name, ops, us in measured(folder, "plain" if side == "plain_us" else "model", threads):

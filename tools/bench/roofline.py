@@ -11,8 +11,8 @@ from pathlib import Path
 
 
 def times(trace: Path, threads: int) -> tuple[dict[str, float], dict[str, tuple[int, int]], float]:
-    """Microseconds of each kernel in one call, its operations and bytes, and microseconds of a call. A kernel's time is what
-    its threads spent in it, divided by how many there are."""
+    """Microseconds of each kernel in one call, its operations and bytes, and microseconds of a call. A kernel's time is
+    what its threads spent in it, divided by how many there are."""
     events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
     calls = sorted((event["ts"], event["dur"]) for event in events if event["cat"] == "call")
     starts = [start for start, _ in calls]
@@ -42,6 +42,7 @@ def kernels(trace: Path, threads: int) -> dict:
 
 
 def limits(row: dict, machine: dict) -> tuple[float, str]:
-    """The best time of a row, and what sets it: its operations, or the bytes of its tensors as if all came from memory."""
+    """The best time of a row, and what sets it: its operations, or the bytes of its tensors as if all came from
+    memory."""
     arithmetic, memory = row["flops"] / machine["gflops"] / 1e3, row["bytes"] / machine["gbytes"] / 1e3
     return row["count"] * max(arithmetic, memory), "arithmetic" if arithmetic > memory else "memory"

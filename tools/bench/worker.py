@@ -2,9 +2,9 @@
 
 python worker.py CONTENDER NETWORK FOLDER THREADS BATCH IMAGE TOKENS PTC
 
-Prepares, writes its results to FOLDER/CONTENDER.safetensors and says so in a line of JSON on stdout; then, for every line
-"SECONDS [PAUSE]" that it reads, runs for that long, with a pause of so many milliseconds before each call, and answers the
-times of the calls in milliseconds. Ends with its input.
+Prepares, writes its results to FOLDER/CONTENDER.safetensors and says so in a line of JSON on stdout; then, for every
+line "SECONDS [PAUSE]" that it reads, runs for that long, with a pause of so many milliseconds before each call, and
+answers the times of the calls in milliseconds. Ends with its input.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def prepare_ptc(module, inputs, folder: Path, threads: int, ptc: str) -> Callabl
     export(module, inputs, folder)
 
     def tell(command: str, *options: str) -> str:
-        done = subprocess.run([ptc, command, folder / "model.pt2", *options], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [ptc, command, folder / "model.pt2", *options], check=True, capture_output=True, text=True
+        )
         return done.stdout
 
     start = time.perf_counter()

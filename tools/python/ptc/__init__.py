@@ -44,7 +44,7 @@ __all__ = [
 
 
 def load(path: str | os.PathLike[str], threads: int = 0, waiting: str | None = None, check: bool = False) -> Model:
-    """Opens a library that ptc compiled. `threads`, `waiting`: how many a call may use and how they wait, as the model's
-    properties of these names have it. `check`: reads the whole file and compares it with the hash that it was written
-    with."""
+    """Opens a library that ptc compiled. `threads`, `waiting`: how many a call may use and how they wait, as the
+    model's properties of these names have it. `check`: reads the whole file and compares it with the hash that it was
+    written with."""
     return Model(path, threads, waiting, check)

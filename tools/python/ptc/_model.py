@@ -250,8 +250,8 @@ class Model:
         return values
 
     def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
-        """Runs the model on `inputs`, by position or by name, and those of `optional_inputs` that are given and not None.
-        `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
+        """Runs the model on `inputs`, by position or by name, and those of `optional_inputs` that are given and not
+        None. `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
         if named or len(inputs) != len(self.inputs):
             inputs = self._arrange(inputs, named)
         pointers = self._Inputs()

@@ -7,9 +7,9 @@ The target is a function or a torch.nn.Module of the script. Its arguments are `
 names (`--args "torch.randn(2, 8), flag=True"`), else the script's `example_inputs`: a tuple, a dict of keyword
 arguments, or a function that answers one of these.
 
-A branch that data decide is a break with two ways on. The run with the given arguments takes one of them; the others are
-captured by further runs, in which the condition is answered the other way (`--paths`). The target's state is put back
-after each run; what it does to the rest of the world happens again.
+A branch that data decide is a break with two ways on. The run with the given arguments takes one of them; the others
+are captured by further runs, in which the condition is answered the other way (`--paths`). The target's state is put
+back after each run; what it does to the rest of the world happens again.
 
 The ptc program carries this package and hands it to the Python that has torch: it imports nothing else of ptc.
 """
@@ -79,7 +79,9 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("target", metavar="SCRIPT.py:NAME", help="a function or module of a Python script")
     result.add_argument("-o", "--output", required=True, help="the file to write; weights go beside it")
-    result.add_argument("--args", metavar="EXPR", help="arguments, as in a call; without it the script's example_inputs")
+    result.add_argument(
+        "--args", metavar="EXPR", help="arguments, as in a call; without it the script's example_inputs"
+    )
     result.add_argument("--dynamic", action="store_true", default=None, help="symbolic sizes from the first call on")
     result.add_argument("--paths", type=int, default=16, help="at most so many runs to see both ways of branches")
     result.add_argument("--fullgraph", action="store_true", help="a break is an error")
@@ -99,13 +101,17 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             import torch  # noqa: F401
         except ImportError:
-            raise CaptureError(f"{sys.executable} has no torch (install it, or name another Python in PTC_PYTHON)") from None
+            raise CaptureError(
+                f"{sys.executable} has no torch (install it, or name another Python in PTC_PYTHON)"
+            ) from None
         if options.paths < 1:
             raise CaptureError("--paths: at least 1")
         target, names = load_target(options.target)
         args, kwargs = find_arguments(options.args, names)
         if getattr(target, "training", False):
-            print("ptc: note: the module is in training mode; call .eval() in the script for inference", file=sys.stderr)
+            print(
+                "ptc: note: the module is in training mode; call .eval() in the script for inference", file=sys.stderr
+            )
         try:
             capture = capture_target(target, args, kwargs, dynamic=options.dynamic, paths=options.paths)
         except Exception as error:

@@ -20,7 +20,11 @@ def parse_reason(text: str) -> dict[str, Any]:
         line = line.strip()
         if line.startswith("For more details about this graph break"):
             break
-        for start, key in (("Explanation:", "explanation"), ("Hint:", "hints"), ("Developer debug context:", "context")):
+        for start, key in (
+            ("Explanation:", "explanation"),
+            ("Hint:", "hints"),
+            ("Developer debug context:", "context"),
+        ):
             if line.startswith(start):
                 current, line = key, line[len(start) :].strip()
                 if key == "hints":

@@ -43,7 +43,9 @@ class Weights:
 
     def _free(self, wish: str) -> str:
         taken = set(self.names.values())
-        return next(name for name in itertools.chain([wish], (f"{wish}.{i}" for i in itertools.count(1))) if name not in taken)
+        return next(
+            name for name in itertools.chain([wish], (f"{wish}.{i}" for i in itertools.count(1))) if name not in taken
+        )
 
 
 def identifier(wish: str, taken: set[str]) -> str:

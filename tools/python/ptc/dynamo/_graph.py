@@ -193,8 +193,8 @@ def _read_by_strides(gm: GraphModule) -> None:
 
 
 def _factorize_as_it_lies(gm: GraphModule) -> None:
-    """Determinants leave the factors of the transposed matrix where a real one lies in rows, and their derivatives count
-    on it. How an argument of the graph lies is not in its text."""
+    """Determinants leave the factors of the transposed matrix where a real one lies in rows, and their derivatives
+    count on it. How an argument of the graph lies is not in its text."""
     for target in (torch.ops.aten._linalg_det.default, torch.ops.aten._linalg_slogdet.default):
         for node in gm.graph.find_nodes(op="call_function", target=target):
             matrix = node.args[0]
@@ -257,8 +257,8 @@ def _writes(node: Node) -> bool:
 def _outputs(
     gm: GraphModule, placeholders: list[Node], views: Views, known: list[tuple[Node, int | float | bool, str]]
 ) -> tuple[list[Output], list[Output], list[Expected], list[Output]]:
-    """Leaves the graph only what must be computed, each value once: outputs, bases of views, what known numbers are read
-    from, and these values."""
+    """Leaves the graph only what must be computed, each value once: outputs, bases of views, what known numbers are
+    read from, and these values."""
     end = gm.graph.output_node()
     places = {node: index for index, node in enumerate(placeholders)}
     computed: dict[Node, Output] = {}
