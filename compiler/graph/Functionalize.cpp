@@ -414,9 +414,9 @@ LogicalResult Functionalizer::run() {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult functionalize(func::FuncOp function) {
-  bool hasWork = function.walk([](Operation *op) { return needsWork(op) ? WalkResult::interrupt()
-                                                                        : WalkResult::advance(); })
-                     .wasInterrupted();
+  bool hasWork =
+      function.walk([](Operation *op) { return needsWork(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted();
   if (!hasWork)
     return success();
   if (!function.getBody().hasOneBlock())

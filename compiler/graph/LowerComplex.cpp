@@ -44,9 +44,7 @@ const llvm::StringSet<> kBilinear = {"prims.mul", "prims.contract", "prims.convo
 
 class Lowering {
 public:
-  explicit Lowering(func::FuncOp function) : function(function) {
-    scope.symbols = getSymbols(function);
-  }
+  explicit Lowering(func::FuncOp function) : function(function) { scope.symbols = getSymbols(function); }
 
   LogicalResult run();
 
@@ -328,9 +326,8 @@ LogicalResult Lowering::run() {
 }
 
 std::unique_ptr<Pass> createLowerComplexPass() {
-  return makeFunctionPass("lower-complex", "complex numbers as pairs of real ones", [](func::FuncOp function) {
-    return Lowering(function).run();
-  });
+  return makeFunctionPass("lower-complex", "complex numbers as pairs of real ones",
+                          [](func::FuncOp function) { return Lowering(function).run(); });
 }
 
 } // namespace ptc

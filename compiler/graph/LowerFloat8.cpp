@@ -84,9 +84,7 @@ T encode(B &b, T x, FloatType type) {
 
 class Lowering {
 public:
-  explicit Lowering(func::FuncOp function) : function(function) {
-    scope.symbols = getSymbols(function);
-  }
+  explicit Lowering(func::FuncOp function) : function(function) { scope.symbols = getSymbols(function); }
 
   LogicalResult run();
 
@@ -177,9 +175,8 @@ LogicalResult Lowering::lower(Operation *op) {
 }
 
 std::unique_ptr<Pass> createLowerFloat8Pass() {
-  return makeFunctionPass("lower-float8", "eight-bit floats as bytes", [](func::FuncOp function) {
-    return Lowering(function).run();
-  });
+  return makeFunctionPass("lower-float8", "eight-bit floats as bytes",
+                          [](func::FuncOp function) { return Lowering(function).run(); });
 }
 
 } // namespace ptc

@@ -11,7 +11,6 @@
 #pragma once
 
 #include "compiler/schedule/Limits.h"
-#include "compiler/schedule/Limits.h"
 #include "dialects/core/SymbolicShape.h"
 
 #include <string>
@@ -30,8 +29,7 @@ struct Group {
 };
 
 /// In an order in which kernels can run. `isPlain`: each operation alone.
-std::vector<Group> groupMembers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, bool isPlain,
-                                const Limits &limits);
+std::vector<Group> groupMembers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, bool isPlain, const Limits &limits);
 
 /// Whether it calls functions: the one member of its group, and no kernel.
 bool isControl(mlir::Operation *op);

@@ -33,19 +33,19 @@ struct Limits {
   int64_t epilogueOps = 160;
 
   // SplitReductions
-  bool splitsReductions = true; ///< false where kernels reduce in parts themselves
-  double enoughResults = 32;    ///< as many results as this keep enough threads busy
-  double leastPart = 8192;      ///< elements of a part, which should be long against starting it
-  int64_t parts = 64;           ///< of one reduction, at most
+  bool splitsReductions = true;    ///< false where kernels reduce in parts themselves
+  double enoughResults = 32;       ///< as many results as this keep enough threads busy
+  double leastPart = 8192;         ///< elements of a part, which should be long against starting it
+  int64_t parts = 64;              ///< of one reduction, at most
   double leastRowPoints = 1 << 15; ///< points of a reduction of rows that is worth parts
-  double fewImages = 8;         ///< more than this keep enough threads busy without parts
-  int64_t rowParts = 16;        ///< of a reduction of rows, at most
+  double fewImages = 8;            ///< more than this keep enough threads busy without parts
+  int64_t rowParts = 16;           ///< of a reduction of rows, at most
 
   // Groups
-  double enoughShared = 16;       ///< iterations of shared dimensions that keep threads and vectors busy
-  double tinyDomain = 8192;       ///< a kernel of fewer points is over before a thread could be woken for it
-  double localBytes = 512 << 10;  ///< what members keep for one iteration of the shared dimensions stays near a core
-  size_t mostMembers = 24;        ///< of a kernel
+  double enoughShared = 16;      ///< iterations of shared dimensions that keep threads and vectors busy
+  double tinyDomain = 8192;      ///< a kernel of fewer points is over before a thread could be woken for it
+  double localBytes = 512 << 10; ///< what members keep for one iteration of the shared dimensions stays near a core
+  size_t mostMembers = 24;       ///< of a kernel
 };
 
 } // namespace ptc::schedule

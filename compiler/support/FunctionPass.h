@@ -23,9 +23,7 @@ public:
 
   llvm::StringRef getArgument() const final { return name; }
   llvm::StringRef getDescription() const final { return description; }
-  void getDependentDialects(mlir::DialectRegistry &registry) const final {
-    (registry.insert<Dialects>(), ...);
-  }
+  void getDependentDialects(mlir::DialectRegistry &registry) const final { (registry.insert<Dialects>(), ...); }
 
   void runOnOperation() final {
     for (auto function : this->getOperation().template getOps<mlir::func::FuncOp>())

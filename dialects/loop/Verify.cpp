@@ -110,8 +110,8 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("yields ") << yield.size() << " values for " << getKinds().size() << " kinds";
   SmallVector<Type> combined;
   for (auto [kind, value] : llvm::zip(getKinds().getAsValueRange<StringAttr>(), yield)) {
-    if (failed(verifyKind(*this, kind,
-                          {"sum", "prod", "max", "min", "and", "or", "argmax", "argmin", "argmax_last_nan"})))
+    if (failed(
+            verifyKind(*this, kind, {"sum", "prod", "max", "min", "and", "or", "argmax", "argmin", "argmax_last_nan"})))
       return failure();
     combined.push_back(isArg(kind) ? IntegerType::get(getContext(), 64) : value.getType());
   }

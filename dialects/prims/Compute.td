@@ -42,9 +42,8 @@ def ReduceWindowOp : Plain<"reduce_window"> {
 def ArgReduceWindowOp : Plain<"arg_reduce_window"> {
   let summary = "i64 row-major index, within the last `spatial` dimensions of x, of each window's maximum";
   let description = "The first of equal maxima, but the last NaN, as of torch.nn.functional.max_pool2d.";
-  let arguments = (ins Tensor:$x, SizesAttr:$window, DenseI64ArrayAttr:$strides,
-                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
-                       I64Attr:$spatial);
+  let arguments = (ins Tensor:$x, SizesAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, I64Attr:$spatial);
 }
 
 def SortOp : Prim<"sort"> {

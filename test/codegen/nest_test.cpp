@@ -60,20 +60,25 @@ TEST_CASE("what is transposed on its way is read and stored in whole vectors") {
   };
   std::string x = type(r, c, "s0, s1", "f32"), y = type(c, r, "s1, s0", "f32"), z = type(c, r, "s1, s0", "i32");
   Jit jit(module(R"(
-  func.func @forward(%x: )" + x + R"() {
+  func.func @forward(%x: )" +
+                     x + R"() {
     %y:2 = loop.kernel "transpose" shared 2 (%x) {
     ^bb0(%a: )" + x + R"():
       %r:2 = loop.map {
       ^bb0(%j: index, %i: index):
-        %v = loop.read %a[affine_map<(d0, d1) -> (d1, d0)>](%j, %i) : )" + x + R"( -> f32
+        %v = loop.read %a[affine_map<(d0, d1) -> (d1, d0)>](%j, %i) : )" +
+                     x + R"( -> f32
         %k = arith.index_cast %j : index to i32
         %f = arith.sitofp %k : i32 to f32
         %s = arith.addf %v, %f : f32
         %n = arith.fptosi %s : f32 to i32
         loop.yield %s, %n : f32, i32
-      } : )" + y + ", " + z + R"(
-      loop.yield %r#0, %r#1 : )" + y + ", " + z + R"(
-    } : ()" + x + ") -> (" + y + ", " + z + R"()
+      } : )" + y + ", " +
+                     z + R"(
+      loop.yield %r#0, %r#1 : )" +
+                     y + ", " + z + R"(
+    } : ()" + x + ") -> (" +
+                     y + ", " + z + R"()
     return
   })",
                  isOpen ? R"({name = "s0", min = 0 : i64, max = -1 : i64},

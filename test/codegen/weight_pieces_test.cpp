@@ -88,7 +88,7 @@ TEST_CASE("numbers have pieces unless their sums could be infinite") {
 TEST_CASE("pieces pay for some rows and not too large weights") {
   CHECK(pieces::findObstacle(196, 112, 672).empty());
   CHECK(pieces::findObstacle(49, 160, 960).empty());
-  CHECK_FALSE(pieces::findObstacle(1, 160, 960).empty());      // a matrix times a vector waits for memory
-  CHECK_FALSE(pieces::findObstacle(128, 768, 3072).empty());   // 9 MiB: split when they are used
-  CHECK_FALSE(pieces::findObstacle(3136, 16, 64).empty());     // half of a step would be zeros
+  CHECK_FALSE(pieces::findObstacle(1, 160, 960).empty());    // a matrix times a vector waits for memory
+  CHECK_FALSE(pieces::findObstacle(128, 768, 3072).empty()); // 9 MiB: split when they are used
+  CHECK_FALSE(pieces::findObstacle(3136, 16, 64).empty());   // half of a step would be zeros
 }

@@ -75,8 +75,8 @@ bool Generator::window() {
     return least(it.value()) >= dilations[it.index()] * (window[it.index()] - 1) + 1;
   });
   if ((kind == "max" || kind == "min") && r.chance(30) && meetsElements)
-    return add(prims::ArgReduceWindowOp::create(b, x, sizes, strides, dilations, low, high,
-                                                r.between(1, rankOf(x)))) != nullptr;
+    return add(prims::ArgReduceWindowOp::create(b, x, sizes, strides, dilations, low, high, r.between(1, rankOf(x)))) !=
+           nullptr;
   return add(prims::ReduceWindowOp::create(b, x, kind, sizes, strides, dilations, low, high)) != nullptr;
 }
 

@@ -64,8 +64,15 @@ private:
   /// Any value whatever: of what no one has promised. Of one kind in a tensor: NaN everywhere would hide the others.
   double anything(double value) {
     double infinity = std::numeric_limits<double>::infinity();
-    double kinds[] = {value, value * (1 + noise() * epsilon()), -value, 0, 1, infinity, -infinity,
-                      std::numeric_limits<double>::quiet_NaN(), random.chance(50) ? 0.0 : 1.0};
+    double kinds[] = {value,
+                      value * (1 + noise() * epsilon()),
+                      -value,
+                      0,
+                      1,
+                      infinity,
+                      -infinity,
+                      std::numeric_limits<double>::quiet_NaN(),
+                      random.chance(50) ? 0.0 : 1.0};
     return random.chance(shareOfAnything) ? kinds[kindOfAnything] : value;
   }
   /// The prim's result with f applied to all elements of its operands.

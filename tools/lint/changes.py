@@ -13,16 +13,19 @@ def run(*command, cwd):
 
 
 def find_base(root):
-    """Where the branch left main; on main itself, the commit before."""
+    """Where the branch left main; on main itself, the commit before. None in a clone that has no other commit."""
     head = run("git", "rev-parse", "HEAD", cwd=root).stdout.strip()
     for main in ("origin/main", "main"):
         found = run("git", "merge-base", main, "HEAD", cwd=root)
         if found.returncode == 0 and found.stdout.strip() != head:
             return found.stdout.strip()
-    return "HEAD~1"
+    before = run("git", "rev-parse", "--verify", "--quiet", "HEAD~1", cwd=root)
+    return before.stdout.strip() or None
 
 
 def find_format_faults(root, base):
+    if base is None:
+        return []
     done = run("git-clang-format-22", "--binary", "clang-format-22", "--diff", "--quiet", base, cwd=root)
     # It says in words that nothing is to do, and fails where it prints a difference.
     return done.stdout.splitlines() if done.returncode or done.stdout.startswith("diff") else []
@@ -68,7 +71,7 @@ def find_commands(root, sources):
 
 
 def find_tidy_faults(root, base):
-    changed = find_changed_lines(root, base)
+    changed = find_changed_lines(root, base) if base else {}
     sources = {file for file in changed if file.endswith(".cpp")}
     if not sources:
         return []

@@ -332,10 +332,9 @@ T B::reduceWindow(StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef
   return T(*this, op.getResult());
 }
 
-T B::argMaxWindow(T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
-                     DimsRef high, int64_t spatial) {
-  auto op = create<prims::ArgReduceWindowOp>(x.tensor(), sizesAttr(window),
-                                             builder.getDenseI64ArrayAttr(strides),
+T B::argMaxWindow(T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low, DimsRef high,
+                  int64_t spatial) {
+  auto op = create<prims::ArgReduceWindowOp>(x.tensor(), sizesAttr(window), builder.getDenseI64ArrayAttr(strides),
                                              builder.getDenseI64ArrayAttr(dilations), builder.getDenseI64ArrayAttr(low),
                                              builder.getDenseI64ArrayAttr(high), builder.getI64IntegerAttr(spatial));
   return T(*this, op.getResult());

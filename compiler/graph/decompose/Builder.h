@@ -202,8 +202,7 @@ public:
   T argScan(llvm::StringRef kind, T x, int64_t dim);
   T reduceWindow(llvm::StringRef kind, T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
                  DimsRef high);
-  T argMaxWindow(T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low,
-                    DimsRef high, int64_t spatial);
+  T argMaxWindow(T x, ShapeRef window, DimsRef strides, DimsRef dilations, DimsRef low, DimsRef high, int64_t spatial);
   std::pair<T, T> sort(T x, int64_t dim, bool descending);
   std::pair<T, T> topK(T x, mlir::AffineExpr k, int64_t dim, bool largest);
   /// Product of the sizes of `dims` (all when empty).

@@ -281,8 +281,7 @@ static TList adaptiveMax(B &b, T x, Ints target) {
   }
   if (!isEven)
     return maxOfWindows(b, x, indices);
-  return {reduce(b, "max", x, w),
-          b.argMaxWindow(x, w.size, w.stride, w.dilation, w.low, w.high, target.size())};
+  return {reduce(b, "max", x, w), b.argMaxWindow(x, w.size, w.stride, w.dilation, w.low, w.high, target.size())};
 }
 
 /// Windows that start at pseudorandom places: int((i + u) a) - int(u a), the
