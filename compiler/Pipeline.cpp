@@ -76,7 +76,7 @@ static constexpr Step kSteps[] = {
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createOutlineControlFlowPass(); }},
     // No operation writes to its operands; views are values.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createFunctionalizePass(); }},
-    // What a model spells out is the operator that it means.
+    // Attention that a model composes of products and softmax is one operator.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createPatternsPass(); }, isOptimized},
     // Products take bfloat16, as torch.autocast would have it.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createAutocastPass(); },
@@ -92,15 +92,15 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // Scales of output channels are in the weights.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createFoldBatchNormPass(); }, isOptimized},
-    // A sum of convolutions of one tensor is one.
+    // Parallel convolution branches on one input that are summed are one convolution (RepVGG).
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createMergeBranchesPass(); }, isOptimized},
     // Convolutions have channels last; transposes stand only where the model begins and ends.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createChooseLayoutPass(); }},
     // No convolution multiplies zeros between its input's elements.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
-    // Again: transposes that met have made room.
+    // Again: transposes that cancelled each other have left operations that simplify.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
-    // What weights alone decide is a weight.
+    // Operations on weights alone are evaluated: their results are weights.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
     // Weights of linear layers are int8.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createQuantizePass(p.weights, p.options.quantization); },
@@ -108,11 +108,11 @@ static constexpr Step kSteps[] = {
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createToLoopPass(p.weights, p.limits); }},
-    // What computes a size that data decide stands before all that has it.
+    // Definitions of data-dependent symbols dominate their uses.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &) { return createSettleSizesPass(); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createFusePass(p.limits, !isOptimized(p.options)); }},
-    // Rows of a product for the matrix unit fit L2.
+    // A GEMM for the matrix unit whose rows do not fit L2 is split along k.
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &p) { return cpu::createSplitLongProductsPass(p.cpu()); },
      isOptimized},
     // Constant right-hand sides of contractions and convolutions lie in panels of a register tile.
@@ -120,9 +120,9 @@ static constexpr Step kSteps[] = {
      [](Pipe &p) {
        return cpu::createPackWeightsPass(p.weights, p.cpu(), p.options.winograd && isOptimized(p.options));
      }},
-    // What only scales the rows of a product is a part of it.
+    // A scaling of lhs along k is folded into the GEMM.
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFoldScalesPass(); }, isOptimized},
-    // What a convolution of narrow groups reads is multiplied in its kernel.
+    // A pointwise convolution and the grouped one that alone reads it are one kernel (row bands).
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createChainKernelsPass(); }, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createPlanMemoryPass(); }},

@@ -42,9 +42,9 @@ bool isTemplate(mlir::Operation *op);
 /// shape, then what a reduction or a contraction sums over.
 Shape getDomain(mlir::Operation *member);
 
-/// Whether the convolution is one of narrow groups, or may be packed as one: each group has as many outputs as inputs,
-/// a power of two (1: depthwise), so that vectors along the channels of x, w and the result hold the same groups. Where
-/// groups are narrower than a vector, PackWeights packs w as the weights of one group.
+/// Whether the convolution is grouped, each group with as many outputs as inputs, a power of two (1: depthwise):
+/// vectors along the channels of x, w and the result then hold the same groups. Where groups are narrower than a
+/// vector, PackWeights packs w as the weights of one group.
 bool isNarrow(ConvolutionOp op);
 
 /// The members of a kernel that is a chain (KernelOp says what that is).

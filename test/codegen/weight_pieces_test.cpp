@@ -75,14 +75,14 @@ TEST_CASE("weights of bf16 fill whole steps, with zeros beyond the last k") {
 }
 
 TEST_CASE("numbers have pieces unless their sums could be infinite") {
-  auto exist = [](std::vector<float> numbers) {
-    return pieces::exist({reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)});
+  auto areSplittable = [](std::vector<float> numbers) {
+    return pieces::areSplittable({reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)});
   };
-  CHECK(exist({}));
-  CHECK(exist({1, -2, 0x1p49f, -0.0f}));
-  CHECK_FALSE(exist({1, -0x1p50f}));
-  CHECK_FALSE(exist({INFINITY, 1}));
-  CHECK_FALSE(exist({1, NAN, 1}));
+  CHECK(areSplittable({}));
+  CHECK(areSplittable({1, -2, 0x1p49f, -0.0f}));
+  CHECK_FALSE(areSplittable({1, -0x1p50f}));
+  CHECK_FALSE(areSplittable({INFINITY, 1}));
+  CHECK_FALSE(areSplittable({1, NAN, 1}));
 }
 
 TEST_CASE("pieces pay for some rows and not too large weights") {

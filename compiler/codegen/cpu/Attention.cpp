@@ -67,7 +67,7 @@ private:
   Value *scratch(int64_t at) { return emitAddress(b, b.getInt8Ty(), f.scratch, b.getInt64(at)); }
   Value *inScratch(int64_t at, Value *offset) { return emitAddress(b, score, scratch(at), offset); }
   Value *scoreRow(Value *row) { return inScratch(plan.scoresAt, b.CreateMul(row, b.getInt64(scoreStride()))); }
-  /// What is lost of a row of weights where they become factors: a factor each.
+  /// Low halves of a row of softmax weights: w - bf16(w), one bf16 for each weight.
   Value *lowRow(Value *row) {
     return emitAddress(b, factor, scratch(plan.lowAt), b.CreateMul(row, b.getInt64(scoreStride())));
   }

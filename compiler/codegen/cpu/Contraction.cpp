@@ -216,8 +216,8 @@ void ContractionEmitter::multiplyInF32(Block block, const SplitTask &task, Value
   emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, masks.size(), masks);
 }
 
-/// The epilogue for a panel's products. Those of infinities are none, as a piece may be zero: a panel that has any is
-/// multiplied once more, in f32.
+/// Runs the epilogue on a panel. With an infinite operand, inf * 0 in a bf16 term is NaN: a panel with a non-finite
+/// product is recomputed in f32.
 void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products) {
   unsigned vectors = plan.panel / plan.width;
   auto *vector = FixedVectorType::get(accumulator, plan.width);

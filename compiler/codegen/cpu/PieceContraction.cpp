@@ -28,7 +28,8 @@ PiecePlan planPieces(const ContractionPlan &plan, mlir::Operation *op) {
   pieces.pieceCount = plan.elementBytes == sizeof(float) ? kPieces : 1;
   pieces.steps = divideCeil(k, kStep);
   int64_t rowBytes = pieces.steps * pieces.pieceCount * kRowBytes;
-  // More bands where rows do not fit, whole ones of other layers' bands cut again.
+  // If a row band does not fit L2, every band is subdivided equally, so that borders still match the neighbouring
+  // layers'.
   int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * pieces.pieceCount * 2);
   bands = alignTo(std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes))), bands);
   pieces.panelsPerTask = panels;
@@ -100,7 +101,7 @@ private:
   Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
   Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
   Value *panelPlace(Value *panel) { return address(operands.weights, times(panel, pieces.steps * panelStepBytes)); }
-  /// Blocks in turns have one of two places.
+  /// Accumulator blocks are double-buffered: even blocks use slot 0, odd ones slot 1.
   Value *productsOf(Value *panel, Value *row) {
     Value *pair = b.CreateUDiv(b.CreateSub(panel, task.firstPanel), b.getInt64(2));
     Value *block = b.CreateAdd(b.CreateMul(pair, blocksOfPair()), b.CreateUDiv(row, b.getInt64(blockRows)));
@@ -146,7 +147,7 @@ Value *PieceEmitter::areRowsLarge() {
   return b.CreateICmpUGE(b.CreateLoad(b.getInt32Ty(), frame.scratch), b.getInt32(bit_cast<uint32_t>(pieces::kLargest)));
 }
 
-/// The task's block before this one, of no rows where there is none.
+/// The task's previous block; it has no rows for the first.
 BlockOfRows PieceEmitter::blockBefore(Value *panel, Value *row) {
   Value *zero = b.getInt64(0), *perBlock = b.getInt64(blockRows);
   Value *isFirst = b.CreateICmpEQ(row, zero), *lastBlock = b.CreateSub(blocksOfPair(), b.getInt64(1));

@@ -57,7 +57,7 @@ Value *RowSplitter::load(Value *place, int64_t there) {
   return emitMaskedLoad(b, vector, place, Align(sizeof(float)), emitLanesBelow(b, kTileRows, b.getInt64(there)));
 }
 
-/// Apart for a step that is no whole one and for those that fill a batch.
+/// Peels the partial last K step, and the zero-padded steps that round up to a whole batch.
 Carried RowSplitter::splitRow(Value *row, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest) {
   Value *from = source.lhs(row), *scale = source.scale ? source.scale(row) : nullptr;
   auto splitStep = [&](Value *step, int64_t there, ArrayRef<Value *> carried) -> Carried {

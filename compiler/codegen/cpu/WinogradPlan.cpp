@@ -14,8 +14,8 @@ static constexpr int64_t kInputBytes = 640 << 10;
 // Weights of a group of panels, which stay in a cache that threads share.
 static constexpr int64_t kGroupBytes = 4 << 20;
 
-/// How many register tiles of at most so many rows all tiles are cut into: rows that the last one has too many are
-/// computed for nobody, and each step of each loads columns, in the time of a row.
+/// Number of register tiles (of at most mostRows rows) with the least cost: rows past the end are computed and
+/// discarded, and each K step of a tile also loads the columns, at about the cost of a row.
 static int64_t countRegisterTiles(int64_t tiles, int64_t mostRows) {
   auto cost = [&](int64_t count) { return count * int64_t(divideCeil(tiles, count) + 1); };
   int64_t fewest = divideCeil(tiles, mostRows), best = fewest;

@@ -313,10 +313,11 @@ double PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) {
   return all > 0 ? there / all : 1;
 }
 
-/// Puts the weight in pieces, unless it has numbers that have none.
+/// Splits an f32 weight into three bf16 terms, or lays out a bf16 weight for tiles; false if a value is too large to
+/// split.
 bool PackWeightsPass::packPieces(loop::ContractOp op, const WeightView &source) {
   bool isSplit = isF32(op.getRhs());
-  if (isSplit && !pieces::exist(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
+  if (isSplit && !pieces::areSplittable(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
     return false;
   WeightView view = source;
   view.group = isSplit ? 1 : 2;
@@ -463,7 +464,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   if (!m)
     return false;
   if (!llvm::all_of(op.getLow().take_back(2), isOne) || !llvm::all_of(op.getHigh().take_back(2), isOne) ||
-      !pieces::exist(weight->bytes)) {
+      !pieces::areSplittable(weight->bytes)) {
     loop::addReason(op, "no minimal filtering: padding above 1, or a weight that is too large");
     return false;
   }

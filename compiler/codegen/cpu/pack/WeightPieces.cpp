@@ -29,7 +29,7 @@ static void splitRow(const float *from, uint16_t *to, int64_t place) {
   }
 }
 
-bool exist(llvm::ArrayRef<char> numbers) {
+bool areSplittable(llvm::ArrayRef<char> numbers) {
   bool result = true;
   for (; !numbers.empty(); numbers = numbers.drop_front(sizeof(float))) {
     float number;

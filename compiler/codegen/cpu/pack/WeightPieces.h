@@ -36,7 +36,7 @@ constexpr int64_t kRowBytesInCache = 1280 << 10, kRowsTogether = 128;
 constexpr float kLargest = 0x1p50f;
 
 /// Whether all of the f32 numbers are below kLargest.
-bool exist(llvm::ArrayRef<char> numbers);
+bool areSplittable(llvm::ArrayRef<char> numbers);
 
 /// Of packed weights [panels][k][16], whose unit is a row, by units of a step.
 ByteSource split(ByteSource packed, int64_t k);
