@@ -1,9 +1,8 @@
 #include "compiler/explain/Report.h"
 
+#include "compiler/support/Format.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
@@ -124,15 +123,20 @@ std::string describeBytes(const Quantity &bytes) {
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
     value /= 1024;
-  std::string text;
-  raw_string_ostream(text) << format(unit ? "%.1f " : "%.0f ", value) << kUnits[unit];
-  return bytes.text.empty() ? text : "at least " + text + " (" + bytes.text + ")";
+  std::string text = fmt::format("{:.{}f} {}", value, unit ? 1 : 0, kUnits[unit]);
+  return bytes.text.empty() ? text : fmt::format("at least {} ({})", text, bytes.text);
 }
+
+std::string describeCount(size_t count, StringRef what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+static std::string describeNode(StringRef node) { return node.empty() ? "" : fmt::format(" [node {}]", node); }
 
 static void printTensors(StringRef title, ArrayRef<Report::Tensor> tensors, raw_ostream &out) {
   for (auto [index, tensor] : enumerate(tensors))
-    out << (index ? std::string(title.size(), ' ') : title.str()) << "  " << tensor.name << ": " << tensor.type
-        << (tensor.isOptional ? ", or as in the file\n" : "\n");
+    print(out, "{:{}}  {}: {}{}\n", index ? "" : title, title.size(), tensor.name, tensor.type,
+          tensor.isOptional ? ", or as in the file" : "");
 }
 
 static void printOperators(StringRef title, const std::map<std::string, int64_t> &ops, raw_ostream &out) {
@@ -143,19 +147,19 @@ static void printOperators(StringRef title, const std::map<std::string, int64_t>
     ordered.push_back({-count, name});
   }
   llvm::sort(ordered);
-  printHeading(("\n" + title + ": ").str(), out);
-  out << total << " of " << ordered.size() << " kinds\n";
+  printHeading(fmt::format("\n{}: ", title), out);
+  print(out, "{} of {} kinds\n", total, ordered.size());
   for (auto [count, name] : ordered)
-    out << format("  %5" PRId64 "  ", -count) << name << '\n';
+    print(out, "  {:5}  {}\n", -count, name);
 }
 
 static void printFallbacks(const Report &report, raw_ostream &out) {
   printHeading("\nleft to the caller: ", out);
-  out << report.fallbacks.size() << (report.fallbacks.size() == 1 ? " call\n" : " calls\n");
+  print(out, "{}\n", describeCount(report.fallbacks.size(), "call"));
   for (const Report::Fallback &fallback : report.fallbacks)
-    out << "  " << (fallback.source.empty() ? "" : fallback.source + ": ") << fallback.op << " takes "
-        << describeBytes(fallback.bytesIn) << " and answers " << describeBytes(fallback.bytesOut)
-        << (fallback.node.empty() ? "" : " [node " + fallback.node + "]") << "\n      " << fallback.reason << '\n';
+    print(out, "  {}{} takes {} and answers {}{}\n      {}\n", fallback.source.empty() ? "" : fallback.source + ": ",
+          fallback.op, describeBytes(fallback.bytesIn), describeBytes(fallback.bytesOut), describeNode(fallback.node),
+          fallback.reason);
 }
 
 static void printQuantized(const Report &report, raw_ostream &out) {
@@ -165,35 +169,34 @@ static void printQuantized(const Report &report, raw_ostream &out) {
     quantizedBytes += weight.quantizedBytes;
   }
   printHeading("\nquantized: ", out);
-  out << report.quantized.size() << (report.quantized.size() == 1 ? " weight, " : " weights, ")
-      << describeBytes({bytes, ""}) << " as " << describeBytes({quantizedBytes, ""}) << '\n';
+  print(out, "{}, {} as {}\n", describeCount(report.quantized.size(), "weight"), describeBytes({bytes, ""}),
+        describeBytes({quantizedBytes, ""}));
   for (const Report::Quantized &weight : report.quantized)
-    out << "  " << weight.weight << " " << weight.type << ": relative error "
-        << format("%.2e, SQNR %.1f dB", weight.error, decibels(weight.error))
-        << (weight.node.empty() ? "" : " [node " + weight.node + "]") << '\n';
+    print(out, "  {} {}: relative error {:.2e}, SQNR {:.1f} dB{}\n", weight.weight, weight.type, weight.error,
+          decibels(weight.error), describeNode(weight.node));
 }
 
 static void printKernels(const Report &report, raw_ostream &out) {
   printHeading("\nkernels: ", out);
   out << report.kernels.size() << '\n';
   for (const Report::Kernel &kernel : report.kernels) {
-    out << "  " << kernel.name << " (" << kernel.kind << (kernel.algorithm.empty() ? "" : ", " + kernel.algorithm)
-        << (kernel.elements.empty() ? "" : ", " + kernel.elements) << "): " << describeBytes(kernel.bytes);
+    print(out, "  {} ({}{}{}): {}", kernel.name, kernel.kind, kernel.algorithm.empty() ? "" : ", " + kernel.algorithm,
+          kernel.elements.empty() ? "" : ", " + kernel.elements, describeBytes(kernel.bytes));
     if (kernel.flops.value)
-      out << ", " << format("%.3g", static_cast<double>(kernel.flops.value)) << " operations";
-    out << (kernel.source.empty() ? "" : ", " + kernel.source) << "\n      " << join(kernel.ops, ", ") << '\n';
+      print(out, ", {:.3g} operations", static_cast<double>(kernel.flops.value));
+    print(out, "{}\n      {}\n", kernel.source.empty() ? "" : ", " + kernel.source, fmt::join(kernel.ops, ", "));
     if (!kernel.because.empty())
       out << "      because: " << kernel.because << '\n';
   }
   out << "planned memory: " << describeBytes(report.peakBytes) << '\n';
   for (const Report::Machine &machine : report.machines)
-    out << "code for " << machine.name << ": weights as its kernels read them "
-        << describeBytes({machine.weightBytes, ""}) << (machine.isChosen ? " (runs on this machine)" : "") << '\n';
+    print(out, "code for {}: weights as its kernels read them {}{}\n", machine.name,
+          describeBytes({machine.weightBytes, ""}), machine.isChosen ? " (runs on this machine)" : "");
   out << "weights in the library: " << describeBytes({report.storedBytes, ""}) << '\n';
 }
 
 void print(const Report &report, raw_ostream &out) {
-  out << report.model << ": " << report.graphs << (report.graphs == 1 ? " graph" : " graphs") << '\n';
+  print(out, "{}: {}\n", report.model, describeCount(report.graphs, "graph"));
   for (const std::string &warning : report.warnings)
     out << "warning:  " << warning << '\n';
   printTensors("inputs: ", report.inputs, out);
@@ -203,21 +206,20 @@ void print(const Report &report, raw_ostream &out) {
     out << "updates:  " << mutation << '\n';
   for (const std::string &guard : report.guards)
     out << "guard:    " << guard << '\n';
-  out << "weights:  " << report.weightCount << ", " << describeBytes({report.weightBytes, ""}) << '\n';
+  print(out, "weights:  {}, {}\n", report.weightCount, describeBytes({report.weightBytes, ""}));
   printOperators("operators", report.ops, out);
   if (!report.lowered.empty())
     printOperators("operators on bfloat16", report.lowered, out);
 
   for (const Report::Unsupported &item : report.unsupported) {
     printHeading("\nunsupported: ", out);
-    out << item.op << "\n  at " << join(item.sources, "\n  at ") << '\n';
+    print(out, "{}\n  at {}\n", item.op, fmt::join(item.sources, "\n  at "));
   }
   if (!report.breaks.empty()) {
     printHeading("\ncannot be compiled: ", out);
-    out << report.breaks.size() << (report.breaks.size() == 1 ? " reason\n" : " reasons\n");
+    print(out, "{}\n", describeCount(report.breaks.size(), "reason"));
     for (const Report::Break &item : report.breaks)
-      out << "  " << (item.source.empty() ? "" : item.source + ": ") << item.reason
-          << (item.node.empty() ? "" : " [node " + item.node + "]") << '\n';
+      print(out, "  {}{}{}\n", item.source.empty() ? "" : item.source + ": ", item.reason, describeNode(item.node));
     return;
   }
   if (!report.fallbacks.empty())

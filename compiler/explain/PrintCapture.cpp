@@ -1,10 +1,9 @@
 #include "compiler/explain/CaptureReport.h"
 
+#include "compiler/support/Format.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -108,23 +107,16 @@ json::Value toJson(const CaptureReport &report) {
 // Text
 //===----------------------------------------------------------------------===//
 
-static std::string count(size_t n, StringRef what) {
-  return std::to_string(n) + " " + what.str() + (n == 1 ? "" : "s");
-}
-
 static void printTransition(const Transition &transition, raw_ostream &out) {
-  out << "      " << (transition.branch.empty() ? "" : transition.branch + ": ");
-  if (transition.to)
-    out << "graph " << *transition.to;
-  else
-    out << "the program " << transition.end;
-  out << (transition.isForced ? " (seen by answering the other way)" : "") << '\n';
+  print(out, "      {}{}{}\n", transition.branch.empty() ? "" : transition.branch + ": ",
+        transition.to ? fmt::format("graph {}", *transition.to) : fmt::format("the program {}", transition.end),
+        transition.isForced ? " (seen by answering the other way)" : "");
 }
 
 static void printBreak(const Capture::Break &found, const CaptureReport &report, raw_ostream &out) {
-  out << "  " << (found.place.source.empty() ? "somewhere" : found.place.source)
-      << (found.place.function.empty() ? "" : " in " + found.place.function)
-      << (found.times > 1 ? ", " + std::to_string(found.times) + " times" : "") << '\n';
+  print(out, "  {}{}{}\n", found.place.source.empty() ? "somewhere" : found.place.source,
+        found.place.function.empty() ? "" : " in " + found.place.function,
+        found.times > 1 ? fmt::format(", {} times", found.times) : "");
   SmallVector<StringRef> lines;
   StringRef(found.python.empty() ? found.place.code : found.python).split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines)
@@ -135,7 +127,7 @@ static void printBreak(const Capture::Break &found, const CaptureReport &report,
     out << "    no graph ends here: there was nothing to compute before\n";
   if (!found.graph)
     return;
-  out << "    ends graph " << *found.graph << "; Python runs the statement and goes on with\n";
+  print(out, "    ends graph {}; Python runs the statement and goes on with\n", *found.graph);
   for (const Transition &transition : report.transitions)
     if (transition.from == found.graph)
       printTransition(transition, out);
@@ -148,7 +140,7 @@ static void printBreaks(const CaptureReport &report, raw_ostream &out) {
     groups[found.reason].push_back(&found);
   for (auto &[reason, breaks] : groups) {
     printHeading("\nbreak: ", out);
-    out << reason << (breaks.size() > 1 ? ", at " + std::to_string(breaks.size()) + " places" : "") << '\n';
+    print(out, "{}{}\n", reason, breaks.size() > 1 ? fmt::format(", at {} places", breaks.size()) : "");
     for (const Capture::Break *found : breaks)
       printBreak(*found, report, out);
     if (std::string fix = suggestFix(*breaks.front()); !fix.empty())
@@ -175,25 +167,25 @@ static void printGuards(unsigned graph, const Capture &capture, raw_ostream &out
       out << "  guard: " << guard.text << '\n';
   }
   if (listed > kLines)
-    out << "  guard: and " << listed - kLines << " more on values\n";
+    print(out, "  guard: and {} more on values\n", listed - kLines);
   if (others)
-    out << "  guard: and " << others << " on objects, their types, and torch's own state (grad mode, ...)\n";
+    print(out, "  guard: and {} on objects, their types, and torch's own state (grad mode, ...)\n", others);
 }
 
 static void printGraph(unsigned index, const CaptureReport &report, raw_ostream &out) {
   const Capture::Graph &captured = report.capture.graphs[index];
   const Report &graph = report.graphs[index];
-  printHeading("\ngraph " + std::to_string(index) + ": ", out);
-  out << captured.end.function << (captured.breaks ? ", ends at " : ", returns at ") << captured.end.source
-      << "; called " << count(captured.calls, "time") << '\n';
+  printHeading(fmt::format("\ngraph {}: ", index), out);
+  print(out, "{}, {} at {}; called {}\n", captured.end.function, captured.breaks ? "ends" : "returns",
+        captured.end.source, describeCount(captured.calls, "time"));
   std::vector<std::string> operators;
   size_t total = 0;
   for (const auto &[name, number] : graph.ops) {
     total += number;
-    operators.push_back(name + (number > 1 ? " x" + std::to_string(number) : ""));
+    operators.push_back(number > 1 ? fmt::format("{} x{}", name, number) : name);
   }
-  out << "  operators: " << captured.operators << " in Python, " << total
-      << (operators.empty() ? " of ATen\n" : " of ATen: " + join(operators, ", ") + "\n");
+  print(out, "  operators: {} in Python, {} of ATen{}{}\n", captured.operators, total, operators.empty() ? "" : ": ",
+        fmt::join(operators, ", "));
   printGuards(index, report.capture, out);
   if (!graph.breaks.empty()) {
     out << "  cannot be compiled (stays in PyTorch): " << graph.breaks.front().reason << '\n';
@@ -204,23 +196,23 @@ static void printGraph(unsigned index, const CaptureReport &report, raw_ostream 
     bytes += kernel.bytes.value;
     operations += kernel.flops.value;
   }
-  out << "  ptc: " << count(graph.kernels.size(), "kernel") << ", " << describeBytes({bytes, ""}) << " moved, "
-      << format("%.3g", static_cast<double>(operations)) << " operations, planned memory "
-      << describeBytes(graph.peakBytes) << ", no fallback\n";
+  print(out, "  ptc: {}, {} moved, {:.3g} operations, planned memory {}, no fallback\n",
+        describeCount(graph.kernels.size(), "kernel"), describeBytes({bytes, ""}), static_cast<double>(operations),
+        describeBytes(graph.peakBytes));
 }
 
 void print(const CaptureReport &report, raw_ostream &out) {
   const Capture &capture = report.capture;
-  out << report.model << ": " << capture.target << ", captured by torch " << capture.torch << '\n'
-      << count(capture.graphs.size(), "graph") << ", " << count(capture.breaks.size(), "break") << ", "
-      << count(capture.guards.size(), "guard") << ", " << count(capture.paths.size(), "run") << '\n';
+  print(out, "{}: {}, captured by torch {}\n{}, {}, {}, {}\n", report.model, capture.target, capture.torch,
+        describeCount(capture.graphs.size(), "graph"), describeCount(capture.breaks.size(), "break"),
+        describeCount(capture.guards.size(), "guard"), describeCount(capture.paths.size(), "run"));
   if (capture.graphs.empty())
     out << "nothing is compiled: all of it runs in Python\n";
   printBreaks(report, out);
   for (unsigned i = 0; i < capture.graphs.size(); ++i)
     printGraph(i, report, out);
   if (!capture.graphs.empty())
-    out << "\n`ptc explain " << report.model << " --graph N` says all of one graph\n";
+    print(out, "\n`ptc explain {} --graph N` says all of one graph\n", report.model);
 }
 
 } // namespace ptc

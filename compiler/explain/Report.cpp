@@ -7,6 +7,7 @@
 #include "compiler/graph/Decompose.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/Times.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/aten/ScalarType.h"
@@ -61,8 +62,8 @@ static void describeSignature(func::FuncOp forward, const WeightStore &weights, 
   }
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
     int64_t most = getRange(getAffineSymbolExpr(position, forward.getContext()), symbols).max;
-    std::string range = std::to_string(symbol.min) + " <= " + symbol.name;
-    report.guards.push_back(most == Range().max ? range : range + " <= " + std::to_string(most));
+    std::string upper = most == Range().max ? "" : fmt::format(" <= {}", most);
+    report.guards.push_back(fmt::format("{} <= {}{}", symbol.min, symbol.name, upper));
   }
   report.weightCount = weights.all().size();
   report.weightBytes = weights.totalBytes();

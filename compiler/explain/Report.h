@@ -103,6 +103,9 @@ struct Report {
 /// "1.5 MiB"; with symbols, "at least 1.5 MiB (s0*4096)".
 std::string describeBytes(const Quantity &bytes);
 
+/// "1 kernel", "2 kernels".
+std::string describeCount(size_t count, llvm::StringRef what);
+
 /// What stands above a part of the report: in bold on a terminal.
 void printHeading(llvm::StringRef text, llvm::raw_ostream &out);
 
