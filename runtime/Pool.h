@@ -79,6 +79,7 @@ struct Worker {
   cpu_set_t processors;            ///< that it may use
   pthread_t handle;
   Slice slice;                     ///< of its processor
+  bool hasLongSlice;               ///< the system has been asked for it
 };
 
 /// How a call wants its threads: ptc_waiting, less 1.

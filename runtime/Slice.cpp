@@ -7,10 +7,6 @@ namespace ptc::runtime {
 constexpr int64_t kLeastHoldNs = 10'000'000, kMostHoldNs = 320'000'000;
 constexpr int64_t kTrialNs = 8'000'000;
 
-/// How long a worker sleeps after a slice of 1. One that has not slept for long enough waits until the other's slice is
-/// over, three or four milliseconds: that takes more than its share gives.
-constexpr double kLeastRest = 1.1, kMostRest = 2;
-
 void Slice::sleep(int64_t time, int64_t ran) {
   // Calls with pauses between them make a trial of several.
   if (isTrial && began) {
@@ -28,8 +24,8 @@ void Slice::wake(int64_t time, int64_t waking) {
   reference.time = time;
   if (!isShared())
     return;
-  restPerWork =
-      waking > kDisplacedNs ? std::min(restPerWork + 1. / 16, kMostRest) : std::max(restPerWork - 1. / 64, kLeastRest);
+  restPerWork = waking > kDisplacedNs ? std::min(restPerWork + 1. / 16, mostRest())
+                                      : std::max(restPerWork - 1. / 64, leastRest());
   began = time;
   isTrial = time > nextTrial.load(std::memory_order_relaxed);
   ends.store(time + (isTrial ? kTrialNs : lengthNs), std::memory_order_relaxed);
@@ -46,7 +42,7 @@ bool Slice::end(int64_t time, int64_t ran) {
     return false;
   } else {
     heldUntil.store(time + static_cast<int64_t>((time - began) * restPerWork), std::memory_order_relaxed);
-    lengthNs = std::min(lengthNs + lengthNs / 32, kMostNs);
+    lengthNs = std::min(lengthNs + lengthNs / 32, mostNs());
   }
   began = 0;
   return true;
@@ -67,8 +63,8 @@ void Slice::hold(int64_t time) {
     rest = holdNs = isAgain ? std::min(2 * holdNs, kMostHoldNs) : kLeastHoldNs;
     if (isAgain && !isLimited()) {
       if (!isShared()) {
-        lengthNs = kMostNs;
-        restPerWork = kLeastRest;
+        lengthNs = mostNs();
+        restPerWork = leastRest();
       }
       nextTrial.store(time + holdNs, std::memory_order_relaxed);
       rest = lengthNs;

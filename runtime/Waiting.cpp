@@ -42,6 +42,25 @@ void wake(std::atomic<uint32_t> &word, int32_t count) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
+/// The first version of the system's sched_attr, whose header some C libraries contradict.
+struct SchedulingTerms {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+};
+
+bool requestSlice(int64_t ns) {
+  SchedulingTerms terms = {};
+  if (syscall(SYS_sched_getattr, 0, &terms, sizeof(terms), 0) || terms.policy != SCHED_OTHER)
+    return false;
+  terms.runtime = static_cast<uint64_t>(ns);
+  if (syscall(SYS_sched_setattr, 0, &terms, 0) || syscall(SYS_sched_getattr, 0, &terms, sizeof(terms), 0))
+    return false;
+  return ns ? terms.runtime == static_cast<uint64_t>(ns) : terms.runtime != 0; // older systems ignore it
+}
+
 /// Most waits end within this; later the processor is offered to others now and then.
 constexpr int64_t kAloneNs = 5'000;
 

@@ -28,6 +28,10 @@ void sleepWhile(std::atomic<uint32_t> &word, uint32_t seen, int64_t longest = IN
 /// Wakes up to `count` of those that sleep on the word.
 void wake(std::atomic<uint32_t> &word, int32_t count);
 
+/// Asks the system to let the calling thread run for so many nanoseconds at a time where others want its processor, for
+/// as long as it gives others if 0. Whether the system grants that.
+bool requestSlice(int64_t ns);
+
 /// What a thread may have lost without being called displaced: interrupts and short work of the system.
 constexpr int64_t kDisplacedNs = 150'000;
 

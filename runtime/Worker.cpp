@@ -19,10 +19,14 @@ extern "C" {
 
 namespace ptc::runtime {
 
+/// Longer than a worker's slice and what the other program may have of it.
+constexpr int64_t kLongSliceNs = 20'000'000;
+
 void Pool::work(Worker &worker) {
   sched_getaffinity(0, sizeof(worker.processors), &worker.processors);
   worker.thread.store(static_cast<int32_t>(syscall(SYS_gettid)), std::memory_order_release);
-  worker.slice.start(now(), processorTime());
+  bool isGranted = requestSlice(kLongSliceNs) && requestSlice(0);
+  worker.slice.start(now(), processorTime(), isGranted);
   for (;;) {
     uint32_t word = worker.word.load(std::memory_order_acquire);
     switch (dutyOf(word)) {
@@ -63,6 +67,9 @@ void Pool::sleep(Worker &worker) {
     sleepWhile(worker.word, wordOf(Duty::Asleep));
   int64_t time = now(), called = worker.calledAt.exchange(0, std::memory_order_relaxed);
   worker.slice.wake(time, called ? time - called : 0);
+  bool isLong = worker.slice.wantsLongSlices();
+  if (isLong != worker.hasLongSlice && requestSlice(isLong ? kLongSliceNs : 0))
+    worker.hasLongSlice = isLong;
   if (called == 0)
     return;
   waking.note(time - called);

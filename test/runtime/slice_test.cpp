@@ -14,7 +14,7 @@ struct TestWorker {
   std::unique_ptr<Slice> slice = std::make_unique<Slice>();
   int64_t time = 1000 * kMillisecond, ran = 0;
 
-  TestWorker() { slice->start(time, ran); }
+  explicit TestWorker(bool isGranted = false) { slice->start(time, ran, isGranted); }
 
   void work(double ms) {
     time += static_cast<int64_t>(ms * kMillisecond);
@@ -97,6 +97,31 @@ TEST_CASE("a slice is shorter than a system's, and is followed by a rest that is
     CHECK(worker.slice->end(worker.time, worker.ran)); // and it does not rest twice
     CHECK(worker.restMs() <= 1.5 * worked);
   }
+}
+
+TEST_CASE("a worker that the system gives long slices asks for them, works for longer and rests for less") {
+  TestWorker worker(true);
+  CHECK(!worker.slice->wantsLongSlices());
+  worker.share();
+  for (int i = 0; i < 3; ++i) {
+    worker.sleepAndWake();
+    CHECK(worker.slice->wantsLongSlices());
+    double worked = worker.workSlice();
+    CHECK(worked > 2);
+    CHECK(worked < 3);
+    CHECK(worker.restMs() < worked / 2);
+  }
+  worker.slice->sleep(worker.time, worker.ran);
+  worker.time = worker.slice->availableFrom(worker.time, 0, false) + 1;
+  worker.slice->wake(worker.time, 0);
+  CHECK(!worker.slice->wantsLongSlices()); // a trial is to find out whether others want the processor
+}
+
+TEST_CASE("a worker that is not given long slices asks for none") {
+  TestWorker worker;
+  worker.share();
+  worker.sleepAndWake();
+  CHECK(!worker.slice->wantsLongSlices());
 }
 
 TEST_CASE("nobody calls a worker whose slice is over") {
