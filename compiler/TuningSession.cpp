@@ -13,7 +13,7 @@ namespace ptc {
 
 TuningSession::~TuningSession() {
   if (!folder.empty())
-    sys::fs::remove_directories(folder);
+    (void)sys::fs::remove_directories(folder);
 }
 
 Error TuningSession::open() {

@@ -77,7 +77,7 @@ void removeStaleFiles(StringRef folder) {
   for (sys::fs::directory_iterator entry(folder.empty() ? "." : folder, error, /*follow_symlinks=*/false);
        !error && entry != end; entry.increment(error))
     if (isStale(entry->path()))
-      sys::fs::remove_directories(entry->path());
+      (void)sys::fs::remove_directories(entry->path());
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,7 +143,7 @@ OutputFile::OutputFile(StringRef path, unsigned permissions)
 }
 
 OutputFile::~OutputFile() {
-  sys::fs::remove(temporaryPath);
+  (void)sys::fs::remove(temporaryPath);
   sys::DontRemoveFileOnSignal(temporaryPath);
 }
 

@@ -33,7 +33,7 @@ std::string readFile(llvm::StringRef path) {
 class Sandbox {
 public:
   Sandbox() { REQUIRE(!llvm::sys::fs::createUniqueDirectory("ptc-damage", folder)); }
-  ~Sandbox() { llvm::sys::fs::remove_directories(folder); }
+  ~Sandbox() { (void)llvm::sys::fs::remove_directories(folder); }
 
   std::string write(llvm::StringRef name, llvm::StringRef content) {
     llvm::SmallString<128> path(folder);

@@ -25,7 +25,7 @@ namespace {
 struct TemporaryFile {
   llvm::SmallString<128> path;
   TemporaryFile() { REQUIRE(!llvm::sys::fs::createTemporaryFile("weights", "bin", path)); }
-  ~TemporaryFile() { llvm::sys::fs::remove(path); }
+  ~TemporaryFile() { (void)llvm::sys::fs::remove(path); }
 
   std::string content() const {
     auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);

@@ -105,8 +105,8 @@ Verdict check(const Case &program, const std::string &folder) {
   std::string base = folder + "/" + std::to_string(getpid()) + "-" + std::to_string(next++);
   llvm::scope_exit removeFiles([&] {
     for (const std::string &path : filesOf(program, base))
-      llvm::sys::fs::remove(path);
-    llvm::sys::fs::remove(base + ".so");
+      (void)llvm::sys::fs::remove(path);
+    (void)llvm::sys::fs::remove(base + ".so");
   });
   if (llvm::Error error = saveCase(program, base))
     return {Outcome::BadCase, llvm::toString(std::move(error))};

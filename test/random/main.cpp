@@ -200,6 +200,6 @@ int main(int argc, char **argv) {
     return 2;
   std::string path = folder.str().str();
   int status = settings.replay.empty() ? Hunt(settings, path).run() : replay(settings, path);
-  llvm::sys::fs::remove_directories(folder);
+  (void)llvm::sys::fs::remove_directories(folder);
   return status;
 }

@@ -53,9 +53,11 @@ def find_package(root, file):
 
 
 def find_commands(root, sources):
-    """{source: arguments of its compilation}, after a build, which makes the headers that are generated."""
+    """{source: arguments of its compilation}, after a build of what compilers read: headers that are generated. A
+    source that Bazel does not compile, as test/sanitize/caller.cpp, has none."""
     packages = sorted({f"//{find_package(root, source)}:all" for source in sources})
-    subprocess.run(["bazel", "build", *packages], cwd=root, check=True)
+    prerequisites = "--output_groups=compilation_prerequisites_INTERNAL_"
+    subprocess.run(["bazel", "build", prerequisites, *packages], cwd=root, check=True)
     query = f'mnemonic("CppCompile", set({" ".join(packages)}))'
     answer = subprocess.run(
         ["bazel", "aquery", query, "--output=jsonproto", "--noinclude_artifacts"],

@@ -161,7 +161,7 @@ void checkCompiler(std::vector<Finding> &findings) {
     findings.push_back({"compile and run", Health::Bad, "no temporary folder: " + error.message()});
     return;
   }
-  auto remove = make_scope_exit([&] { sys::fs::remove_directories(folder); });
+  auto remove = make_scope_exit([&] { (void)sys::fs::remove_directories(folder); });
   std::string library;
   Error error = compileProbe(folder, library);
   if (!error)

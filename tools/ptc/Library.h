@@ -1,13 +1,14 @@
 //===- Library.h - a compiled model, opened as its users open it -----------===//
 #pragma once
 
-#include <ptc/ptc.h>
 #include "tools/ptc/TensorFile.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstddef>
 #include <memory>
+#include <ptc/ptc.h>
+#include <utility>
 #include <vector>
 
 namespace ptc {
@@ -32,7 +33,8 @@ std::vector<const DLTensor *> getPointers(const Tensors &tensors);
 class Library {
 public:
   static llvm::Expected<Library> open(const std::string &path);
-  Library(Library &&other) : api(other.api), context(std::exchange(other.context, nullptr)), path(other.path) {}
+  Library(Library &&other) noexcept
+      : api(other.api), context(std::exchange(other.context, nullptr)), path(std::move(other.path)) {}
   ~Library();
 
   const ptc_signature &signature() const { return *api->signature(); }

@@ -54,8 +54,9 @@ MachineLimits findLimits(double gigaflops, double gigabytes, unsigned vectorByte
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 64u);
   double gigahertz = getGigahertz();
   gigahertz = gigahertz > 0 ? gigahertz : 3;
+  size_t lanes = std::max(vectorBytes, 32u) / sizeof(float);
   if (gigaflops <= 0) // two fused multiply-adds a cycle
-    limits.gigaflops = threads * gigahertz * (std::max(vectorBytes, 32u) / sizeof(float)) * 2 * 2;
+    limits.gigaflops = threads * gigahertz * lanes * 2 * 2;
   if (gigabytes <= 0)
     limits.gigabytes = measureGigabytes(threads);
   limits.origin =

@@ -187,7 +187,7 @@ static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, 
     if (!byKernel)
       continue;
     std::string profile = path + ".json";
-    scope_exit remove([&] { sys::fs::remove(profile); });
+    scope_exit remove([&] { (void)sys::fs::remove(profile); });
     Library &library = contender->library;
     if (Error error = library.check(library.api->profile_stop(library.context, profile.c_str())))
       return error;
