@@ -295,26 +295,34 @@ static ptc_status checkOutputCount(const Program &program, const void *outputs, 
   return error.set(PTC_INVALID_ARGUMENT, "%d outputs were given, but the model has %d", count, program.outputCount);
 }
 
-ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs, int32_t outputCount, Error &error) {
-  const Program &program = *context.program;
-  Turn turn(program);
+/// A call with as many outputs as the model has: `attempt(frame, room, turn)` with inputs bound, until there is room.
+template <class Attempt>
+static ptc_status callBound(ptc_context &context, InputList &inputs, const void *outputs, int32_t outputCount,
+                            Error &error, Attempt attempt) {
+  Turn turn(*context.program);
   FrameLease frame(context);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = complete(*frame, inputs, error))
     return status;
-  if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
+  if (ptc_status status = checkOutputCount(*context.program, outputs, outputCount, error))
     return status;
   return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
     if (ptc_status status = bind(*frame, inputs, room, error))
       return status;
+    return attempt(*frame, room, turn);
+  });
+}
+
+ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs, int32_t outputCount, Error &error) {
+  const Program &program = *context.program;
+  return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t room, const Turn &turn) {
     for (int32_t i = 0; i < outputCount; ++i)
-      if (ptc_status status =
-              checkTensor(program.outputs[i], "output", i, outputs[i], frame->values.data, error)) {
+      if (ptc_status status = checkTensor(program.outputs[i], "output", i, outputs[i], frame.values.data, error)) {
         context.keepRoom(room); // which output_shape tells
         return status;
       }
-    return run(context, *frame, inputs, outputs, turn, error);
+    return run(context, frame, inputs, outputs, turn, error);
   });
 }
 
@@ -323,27 +331,17 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
   const Program &program = *context.program;
   for (int32_t i = 0; outputs && i < outputCount; ++i)
     outputs[i] = nullptr;
-  Turn turn(program);
-  FrameLease frame(context);
-  if (!frame)
-    return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
-  if (ptc_status status = complete(*frame, inputs, error))
-    return status;
-  if (ptc_status status = checkOutputCount(program, outputs, outputCount, error))
-    return status;
-  return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
-    if (ptc_status status = bind(*frame, inputs, room, error))
-      return status;
+  return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t, const Turn &turn) {
     // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
     ptc_status status = PTC_OK;
     for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i) {
-      outputs[i] = createTensor(program.outputs[i], frame->values.data);
+      outputs[i] = createTensor(program.outputs[i], frame.values.data);
       if (!outputs[i])
         status = error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", program.outputs[i].name, i);
     }
     static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
     if (status == PTC_OK)
-      status = run(context, *frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
+      status = run(context, frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
     for (int32_t i = 0; i < outputCount && status != PTC_OK; ++i) {
       if (outputs[i])
         outputs[i]->deleter(outputs[i]);
