@@ -258,7 +258,7 @@ void Merging::run() {
 }
 
 std::unique_ptr<Pass> createMergeBranchesPass() {
-  return makeFunctionPass<PrimsDialect>("merge-branches", "a sum of convolutions of one tensor is one",
+  return makeFunctionPass<PrimsDialect>("merge-branches", "parallel convolutions that are summed are one",
                                         [](func::FuncOp function) {
                                           Merging(function).run();
                                           return success();

@@ -1,6 +1,6 @@
 //===- Capture.h - several graphs of one Python program, with its breaks ------===//
 //
-// What `ptc capture` (tools/python/ptc/capture.py) writes: a head in JSON, then
+// What `ptc capture` (tools/python/ptc/capture) writes: a head in JSON, then
 // each graph in the form that GraphText reads. docs/file-formats.md says what
 // the members mean.
 //

@@ -6,7 +6,7 @@
 namespace ptc::schedule {
 
 /// The result's element from the operands' elements, all of scalar types (bf16
-/// and f16 are computed in f32). Null where the CPU has no code for it.
+/// and f16 are computed in f32). Null where there is none.
 mlir::Value emitScalar(loop::Builder &b, mlir::Operation *prim, mlir::ValueRange elements);
 
 /// PyTorch's conversion between element types.

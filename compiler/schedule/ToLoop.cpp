@@ -20,7 +20,7 @@ using namespace loop;
 
 static InFlightDiagnostic reportUnsupported(Operation *op) {
   return op->emitError() << op->getName() << " on " << op->getOperandTypes()
-                         << " has no code for the CPU (complex numbers, for one, are not supported)";
+                         << " has no lowering to loops (complex numbers, for one, are not supported)";
 }
 
 Lowered lowerElementwise(Lowering &lowering, Operation *op) {

@@ -273,7 +273,7 @@ Lowered lowerStructure(Lowering &lowering, Operation *op) {
     return std::nullopt;
   if (value)
     return SmallVector<Value>{value};
-  op->emitError() << op->getName() << " of " << op->getResult(0).getType() << " has no code for the CPU";
+  op->emitError() << op->getName() << " of " << op->getResult(0).getType() << " has no lowering to loops";
   return SmallVector<Value>();
 }
 

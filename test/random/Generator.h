@@ -51,9 +51,6 @@ private:
   Value convert(Value x, mlir::Type element);
   Value broadcast(Value x, ShapeRef shape, llvm::ArrayRef<int64_t> dims);
   Value add(Value value);
-  static mlir::Type elementOf(Value value) {
-    return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
-  }
   static unsigned rankOf(Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank(); }
   Dims someDims(unsigned rank, bool atLeastOne);
   mlir::Attribute sizesAttr(ShapeRef sizes) { return makeSizesAttr(sizes, b.getContext()); }
