@@ -32,11 +32,16 @@ struct SplitPlace {
 static std::optional<SplitPlace> splitPlace(AffineExpr place, unsigned dims, unsigned kDims) {
   MLIRContext *context = place.getContext();
   // The outer dimensions may be used in any way: they are constants here, so
-  // they stand in as symbols behind those of the module.
-  constexpr unsigned kFirstStandIn = 1 << 16;
+  // they stand in as symbols behind those of the module: at once, because each
+  // simplification writes a number for every symbol up to the last.
+  unsigned firstStandIn = 0;
+  place.walk([&](AffineExpr e) {
+    if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(e))
+      firstStandIn = std::max(firstStandIn, symbol.getPosition() + 1);
+  });
   SmallVector<AffineExpr> inner;
   for (unsigned i = 0; i < dims; ++i)
-    inner.push_back(getAffineSymbolExpr(kFirstStandIn + i, context));
+    inner.push_back(getAffineSymbolExpr(firstStandIn + i, context));
   for (unsigned i = 0; i < kDims; ++i)
     inner.push_back(getAffineDimExpr(i, context));
   auto access = loop::getStridedAccess(place.replaceDims(inner), kDims);
@@ -46,7 +51,7 @@ static std::optional<SplitPlace> splitPlace(AffineExpr place, unsigned dims, uns
     bool moves = false;
     stride.walk([&](AffineExpr e) {
       auto symbol = llvm::dyn_cast<AffineSymbolExpr>(e);
-      moves |= symbol && symbol.getPosition() >= kFirstStandIn;
+      moves |= symbol && symbol.getPosition() >= firstStandIn;
     });
     if (moves)
       return std::nullopt;
