@@ -2,8 +2,8 @@
 
 #include "compiler/PassTrace.h"
 #include "compiler/codegen/cpu/Target.h"
-#include "compiler/codegen/cpu/pack/ChainKernels.h"
 #include "compiler/codegen/cpu/pack/FoldScales.h"
+#include "compiler/codegen/cpu/pack/FuseConvolutions.h"
 #include "compiler/codegen/cpu/pack/PackWeights.h"
 #include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 #include "compiler/graph/Autocast.h"
@@ -21,9 +21,9 @@
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
 #include "compiler/schedule/Fuse.h"
+#include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Limits.h"
 #include "compiler/schedule/PlanMemory.h"
-#include "compiler/schedule/SettleSizes.h"
 #include "compiler/schedule/ToLoop.h"
 #include "compiler/support/OutputFile.h"
 #include "compiler/support/Times.h"
@@ -109,7 +109,7 @@ static constexpr Step kSteps[] = {
     // Every operation is a loop over a domain with a scalar body; views are maps.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createToLoopPass(p.weights, p.limits); }},
     // Definitions of data-dependent symbols dominate their uses.
-    {Stage::Loop, Scope::Device, kEvery, [](Pipe &) { return createSettleSizesPass(); }},
+    {Stage::Loop, Scope::Device, kEvery, [](Pipe &) { return createHoistSizesPass(); }},
     // Every operation is in one kernel; views are gone, maps are epilogues or parts of their readers.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createFusePass(p.limits, !isOptimized(p.options)); }},
     // A GEMM for the matrix unit whose rows do not fit L2 is split along k.
@@ -123,7 +123,7 @@ static constexpr Step kSteps[] = {
     // A scaling of lhs along k is folded into the GEMM.
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFoldScalesPass(); }, isOptimized},
     // A pointwise convolution and the grouped one that alone reads it are one kernel (row bands).
-    {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createChainKernelsPass(); }, isOptimized},
+    {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFuseConvolutionsPass(); }, isOptimized},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createPlanMemoryPass(); }},
 };

@@ -209,7 +209,7 @@ static void unstage(Frame &frame) {
 /// Sizes that the data decided: outputs are as large as planned at most, and now have the sizes that they are of.
 static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
   const Program &program = *frame.program;
-  for (int32_t i = 0; i < program.outputCount && program.settleCount; ++i) {
+  for (int32_t i = 0; i < program.outputCount && program.sizeDefinitionCount; ++i) {
     const TensorEntry &entry = program.outputs[i];
     DLTensor &tensor = *outputs[i];
     int64_t stride = 1;
@@ -266,7 +266,7 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
   resolveAddresses(context, frame, inputs, outputs);
 
   ptc_status status = execute(context, frame, terms, turn, error);
-  if (status == PTC_OK && frame.program->settleCount)
+  if (status == PTC_OK && frame.program->sizeDefinitionCount)
     status = checkGuards(*frame.program, true, frame.symbols.data, frame.values.data, error);
   if (status != PTC_OK)
     return status;

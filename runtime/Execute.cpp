@@ -78,14 +78,14 @@ void Region::runTasks(int32_t step, void *const *arguments, ptc_worker &worker, 
     runCopy(frame.program->copies[step - launches], begin, end);
 }
 
-/// The next piece of a share in this region, or -1.
-static int32_t takePiece(std::atomic<uint32_t> &claim, uint32_t region, int32_t pieces) {
+/// The next chunk of a share in this region, or -1.
+static int32_t takeChunk(std::atomic<uint32_t> &claim, uint32_t region, int32_t chunks) {
   uint32_t seen = claim.load(std::memory_order_relaxed);
   for (;;) {
-    uint32_t taken = seen >> kPieceBits == region ? seen & ((1 << kPieceBits) - 1) : 0;
-    if (taken >= static_cast<uint32_t>(pieces))
+    uint32_t taken = seen >> kChunkBits == region ? seen & ((1 << kChunkBits) - 1) : 0;
+    if (taken >= static_cast<uint32_t>(chunks))
       return -1;
-    if (claim.compare_exchange_weak(seen, (region << kPieceBits) + taken + 1, std::memory_order_relaxed))
+    if (claim.compare_exchange_weak(seen, (region << kChunkBits) + taken + 1, std::memory_order_relaxed))
       return static_cast<int32_t>(taken);
   }
 }
@@ -99,12 +99,12 @@ int64_t Region::runStep(int32_t step, void *const *arguments, ptc_worker &worker
     int32_t owner = (worker.thread + i) % shares;
     Share share(plan.tasks, owner, shares);
     int64_t count = share.end - share.begin;
-    auto pieces = static_cast<int32_t>(std::min<int64_t>(plan.pieces, count));
+    auto chunks = static_cast<int32_t>(std::min<int64_t>(plan.chunks, count));
     for (;;) {
-      int32_t piece = takePiece(frame.claim(owner, step), frame.region, pieces);
-      if (piece < 0)
+      int32_t chunk = takeChunk(frame.claim(owner, step), frame.region, chunks);
+      if (chunk < 0)
         break;
-      Share part(count, piece, pieces);
+      Share part(count, chunk, chunks);
       runTasks(step, arguments, worker, share.begin + part.begin, share.begin + part.end);
       done += part.end - part.begin;
     }
@@ -206,21 +206,21 @@ ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *funct
 
   // Sizes that data decide and controls end a region: all threads are done then with what came before.
   uint64_t fault = kNoFault;
-  int32_t settled = 0, control = 0, first = 0;
+  int32_t defined = 0, control = 0, first = 0;
   ptc_status status = PTC_OK;
   while (fault == kNoFault && status == PTC_OK &&
-         (first < frame.steps.count || settled < program.settleCount || control < program.controlCount)) {
+         (first < frame.steps.count || defined < program.sizeDefinitionCount || control < program.controlCount)) {
     int32_t last = frame.steps.count;
-    if (settled < program.settleCount)
-      last = std::min(last, program.settles[settled].launch);
+    if (defined < program.sizeDefinitionCount)
+      last = std::min(last, program.sizeDefinitions[defined].launch);
     if (control < program.controlCount)
       last = std::min(last, program.controls[control].launch);
     if (first < last)
       fault = runRegion(frame, crew, recording, first, last);
     first = last;
-    while (settled < program.settleCount && program.settles[settled].launch == last && fault == kNoFault &&
-           status == PTC_OK)
-      status = frame.settle(program.settles[settled++], error);
+    while (defined < program.sizeDefinitionCount && program.sizeDefinitions[defined].launch == last &&
+           fault == kNoFault && status == PTC_OK)
+      status = frame.define(program.sizeDefinitions[defined++], error);
     if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault &&
         status == PTC_OK) {
       const ControlEntry &entry = program.controls[control++];

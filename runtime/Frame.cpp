@@ -19,8 +19,8 @@ constexpr double kSerialLaunchNs = 3000, kThreadNs = 15000;
 /// A share with less costs more to hand over than it takes.
 constexpr double kShareNs = 1500;
 
-/// A piece of a share with less is not worth taking apart.
-constexpr double kPieceNs = 5000;
+/// A chunk of a share with less is not worth taking apart.
+constexpr double kChunkNs = 5000;
 
 bool Frame::describeDefaults() {
   int32_t count = program->inputCount - program->requiredCount, rank = 0;
@@ -58,7 +58,7 @@ Frame *Frame::create(const Program &program) {
     externalSizes = std::max(externalSizes, sizes);
   }
   bool isReady = frame->symbols.allocate(program.symbolCount) && frame->values.allocate(program.valueCount) &&
-                 frame->planned.allocate(program.settleCount ? program.valueCount : 0) &&
+                 frame->planned.allocate(program.sizeDefinitionCount ? program.valueCount : 0) &&
                  frame->offsets.allocate(program.bufferCount) &&
                  frame->steps.allocate(program.launchCount + program.copyCount) && frame->describeDefaults() &&
                  frame->inputs.allocate(program.inputCount) && frame->outputs.allocate(program.outputCount) &&
@@ -113,16 +113,16 @@ ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
   isPlanned = false;
   memcpy(symbols.data, newSymbols, program->symbolCount * sizeof(int64_t));
   // Each bound may depend on the symbols before it.
-  for (int32_t i = 0; i <= program->settleCount; ++i) {
+  for (int32_t i = 0; i <= program->sizeDefinitionCount; ++i) {
     if (!program->evaluate(symbols.data, values.data))
       return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
-    if (i < program->settleCount) {
-      const SettleEntry &settle = program->settles[i];
-      symbols[settle.symbol] =
-          settle.most >= 0 ? values[settle.most] : std::max(room, program->symbols[settle.symbol].min);
+    if (i < program->sizeDefinitionCount) {
+      const SizeDefinitionEntry &definition = program->sizeDefinitions[i];
+      symbols[definition.symbol] =
+          definition.most >= 0 ? values[definition.most] : std::max(room, program->symbols[definition.symbol].min);
     }
   }
-  if (program->settleCount)
+  if (program->sizeDefinitionCount)
     memcpy(planned.data, values.data, program->valueCount * sizeof(int64_t));
   if (ptc_status status = planArenaOffsets(error))
     return status;
@@ -131,17 +131,17 @@ ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
     scratchBytes =
         std::max(scratchBytes, (values[program->launches[i].scratch] + kAlignment - 1) / kAlignment * kAlignment);
   planSteps(0);
-  isPlanned = program->settleCount == 0; // otherwise the symbols do not stay as they are
+  isPlanned = program->sizeDefinitionCount == 0; // otherwise the symbols do not stay as they are
   return PTC_OK;
 }
 
-ptc_status Frame::settle(const SettleEntry &settle, Error &error) {
-  const SymbolEntry &symbol = program->symbols[settle.symbol];
-  int64_t value, most = symbols[settle.symbol];
+ptc_status Frame::define(const SizeDefinitionEntry &definition, Error &error) {
+  const SymbolEntry &symbol = program->symbols[definition.symbol];
+  int64_t value, most = symbols[definition.symbol];
   if (!isOpen(symbol.min, symbol.max))
     most = std::min(most, symbol.max);
-  memcpy(&value, addresses[settle.buffer], sizeof(value));
-  if (settle.most < 0 && value > most) {
+  memcpy(&value, addresses[definition.buffer], sizeof(value));
+  if (definition.most < 0 && value > most) {
     lacking = value;
     return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), for which there is no room",
                      static_cast<long long>(value), symbol.name);
@@ -150,17 +150,17 @@ ptc_status Frame::settle(const SettleEntry &settle, Error &error) {
     return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), but the model allows %lld..%lld",
                      static_cast<long long>(value), symbol.name, static_cast<long long>(symbol.min),
                      static_cast<long long>(most));
-  symbols[settle.symbol] = value;
+  symbols[definition.symbol] = value;
   bool fits = program->evaluate(symbols.data, values.data);
   for (int32_t i = 0; i < program->bufferCount && fits; ++i)
     fits = values[program->buffers[i].bytes] <= planned[program->buffers[i].bytes];
-  for (int32_t i = settle.launch; i < program->launchCount && fits; ++i)
+  for (int32_t i = definition.launch; i < program->launchCount && fits; ++i)
     fits = values[program->launches[i].scratch] <= planned[program->launches[i].scratch];
   if (!fits)
     return error.set(PTC_MISMATCH,
                      "the data decide a size of %lld (%s), which is larger than the model was planned for",
                      static_cast<long long>(value), symbol.name);
-  planSteps(settle.launch);
+  planSteps(definition.launch);
   return PTC_OK;
 }
 
@@ -221,10 +221,10 @@ void Frame::planSteps(int32_t first) {
     if (barrierBefore)
       for (; opened < index; ++opened)
         steps[opened].awaited = before;
-    auto pieces = static_cast<int32_t>(std::clamp<double>(work / kPieceNs, 1, kMostPieces));
+    auto chunks = static_cast<int32_t>(std::clamp<double>(work / kChunkNs, 1, kMostChunks));
     auto shares = static_cast<int32_t>(std::clamp<double>(work / kShareNs, 2, kMaxThreads));
     total += work;
-    steps[index] = {tasks, before, 0, total, isSerial ? 1 : pieces, isSerial ? 1 : shares, barrierBefore};
+    steps[index] = {tasks, before, 0, total, isSerial ? 1 : chunks, isSerial ? 1 : shares, barrierBefore};
     before += tasks;
     if (!isSerial) {
       shared += work;
@@ -319,7 +319,7 @@ ptc_status Frame::reserve(int32_t threads, Error &error) {
 }
 
 void Frame::beginRegion() {
-  region = (region + 1) & (UINT32_MAX >> kPieceBits);
+  region = (region + 1) & (UINT32_MAX >> kChunkBits);
   if (region > 1)
     return;
   region = 1;

@@ -23,13 +23,13 @@ struct StepPlan {
   int64_t tasksBefore; ///< of all steps before that run in the same region
   int64_t awaited;     ///< how many tasks are done when the next barrier opens, or the region ends
   double workAfter;    ///< estimated nanoseconds on one thread of all steps up to this one, this one included
-  int32_t pieces;      ///< that a thread's share is taken in
+  int32_t chunks;      ///< that a thread's share is taken in
   int32_t shares;      ///< that are worth being made; 1: one thread takes all tasks
   bool barrierBefore;
 };
 
-/// A share is taken in at most so many pieces: what is left of it can be had by a thread that has finished its own.
-constexpr int32_t kMostPieces = 15, kPieceBits = 4;
+/// A share is taken in at most so many chunks: what is left of it can be had by a thread that has finished its own.
+constexpr int32_t kMostChunks = 15, kChunkBits = 4;
 
 /// What a task of a copy copies: no two threads write to one page.
 constexpr int64_t kCopyBytes = 4096;
@@ -50,11 +50,11 @@ struct Frame {
   bool isPlanned;
   int32_t usefulThreads; ///< more would have nothing to do, or less than waking them takes
   Array<int64_t> symbols, values;
-  Array<int64_t> planned; ///< the values that memory was planned by, where symbols settle later
+  Array<int64_t> planned; ///< the values that memory was planned by, where data define symbols
   Array<int64_t> offsets; ///< of arena buffers
   Array<StepPlan> steps; ///< launches, then copies
   int64_t arenaBytes, scratchBytes;
-  int64_t lacking; ///< how much room the symbol needs for lack of which `settle` has failed; else 0
+  int64_t lacking; ///< how much room the symbol needs for lack of which `define` has failed; else 0
 
   Block arena, staging;
   Block scratch; ///< one piece of scratchBytes for each thread
@@ -66,8 +66,8 @@ struct Frame {
   Array<void *> addresses; ///< of buffers
   Array<void *> arguments; ///< of all launches, one after the other
 
-  /// For each thread, `claimStride` apart, and each step: how many pieces of its share are taken, in which region
-  /// (region << kPieceBits | pieces, so that nothing needs to be cleared).
+  /// For each thread, `claimStride` apart, and each step: how many chunks of its share are taken, in which region
+  /// (region << kChunkBits | chunks, so that nothing needs to be cleared).
   Block claims;
   uint32_t region;
   int64_t claimStride() const { return (steps.count * int64_t(sizeof(uint32_t)) + 63) / 64 * 64; }
@@ -96,9 +96,9 @@ struct Frame {
   /// planned for already. A symbol that data decide and nothing bounds is `room`.
   ptc_status plan(const int64_t *newSymbols, int64_t room, Error &error);
 
-  /// Gives the symbol of `settle` the value that the launches so far have computed, and plans the steps behind anew.
-  /// PTC_MISMATCH when it is not in its range, or larger than the room that it has.
-  ptc_status settle(const SettleEntry &settle, Error &error);
+  /// Gives the symbol of `definition` the value that the launches so far have computed, and plans the steps behind
+  /// anew. PTC_MISMATCH when it is not in its range, or larger than the room that it has.
+  ptc_status define(const SizeDefinitionEntry &definition, Error &error);
 
   /// Makes the arena as large as planned, and scratch and claims for the threads.
   ptc_status reserve(int32_t threads, Error &error);

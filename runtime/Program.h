@@ -102,12 +102,12 @@ struct GuardEntry {
   int64_t min, max; ///< max -1: unbounded
   ValueId value;
   int32_t isExcluded;
-  int32_t isLate; ///< of a symbol that settles: checked when the launches are done
+  int32_t isLate; ///< of a data-dependent symbol: checked when the launches are done
 };
 
 /// A symbol that data decide: before launch `launch` it takes the value (an i64) that lies in `buffer`. Until then
 /// it is `most`, by which memory is planned, or, where that is -1, the frame's room (Frame::plan).
-struct SettleEntry {
+struct SizeDefinitionEntry {
   int32_t symbol, buffer, launch;
   ValueId most;
 };
@@ -150,13 +150,13 @@ struct Program {
   const LaunchEntry *launches;
   const CopyEntry *copies;
   const GuardEntry *guards;
-  const SettleEntry *settles; ///< in the order of launches
+  const SizeDefinitionEntry *sizeDefinitions; ///< in the order of launches
   const ControlEntry *controls; ///< in the order of launches
   const ExternalEntry *externals;
   int32_t symbolCount, inputCount;
   int32_t requiredCount; ///< inputs: those behind may be left out
   int32_t outputCount, stateCount;
-  int32_t bufferCount, launchCount, copyCount, guardCount, settleCount, controlCount;
+  int32_t bufferCount, launchCount, copyCount, guardCount, sizeDefinitionCount, controlCount;
   int32_t externalCount;
 };
 

@@ -79,7 +79,7 @@ void ProgramBuilder::addArgument(BlockArgument argument) {
 }
 
 /// A size is known as soon as the launch that computes it is done.
-void ProgramBuilder::addSettles() {
+void ProgramBuilder::addSizeDefinitions() {
   for (unsigned i = 0; i < result->getNumOperands(); ++i) {
     auto symbol = function.getResultAttrOfType<IntegerAttr>(i, "ptc.defines");
     if (!symbol)
@@ -88,13 +88,13 @@ void ProgramBuilder::addSettles() {
     int64_t launch = 0;
     for (auto [at, kernel] : llvm::enumerate(kernels))
       launch = kernel == value.getDefiningOp() ? at + 1 : launch;
-    spec.settles.push_back({symbol.getInt(), buffers.lookup(value), launch,
-                            getSizeFromAttr(function.getResultAttr(i, "ptc.most"))});
+    spec.sizeDefinitions.push_back(
+        {symbol.getInt(), buffers.lookup(value), launch, getSizeFromAttr(function.getResultAttr(i, "ptc.most"))});
     BufferSpec &buffer = spec.buffers[root(buffers.lookup(value))];
     if (!kernels.empty())
       buffer.last = std::max(buffer.last, std::min<int64_t>(launch, kernels.size() - 1));
   }
-  llvm::sort(spec.settles,
+  llvm::sort(spec.sizeDefinitions,
              [](auto &a, auto &b) { return std::tie(a.launch, a.symbol) < std::tie(b.launch, b.symbol); });
 }
 
@@ -192,8 +192,8 @@ void ProgramBuilder::addGuards() {
     if (kind == "eq" || kind == "ne")
       guard.max = 0;
     guard.isExcluded = kind == "ne";
-    for (const host::SettleSpec &settle : spec.settles)
-      guard.isLate |= dependsOn(guard.value, settle.symbol, spec.symbols);
+    for (const host::SizeDefinitionSpec &definition : spec.sizeDefinitions)
+      guard.isLate |= dependsOn(guard.value, definition.symbol, spec.symbols);
     spec.guards.push_back(guard);
   }
 }
@@ -214,7 +214,7 @@ llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, ll
     addReturned(i);
   placeBarriers();
   setLifetimes();
-  addSettles();
+  addSizeDefinitions();
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     auto info = code.kernels.find(kernel);
     if (info == code.kernels.end())

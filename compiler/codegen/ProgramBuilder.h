@@ -42,7 +42,7 @@ private:
   host::Position here() const { return {int64_t(kernels.size()), int64_t(spec.controls.size())}; }
   int64_t addControl(int64_t condition, std::vector<host::CopySpec> copies);
   void addReturned(unsigned index);
-  void addSettles();
+  void addSizeDefinitions();
   void addLaunch(loop::KernelOp kernel, const KernelInfo &info, bool barrier);
   void placeBarriers();
   void setLifetimes();

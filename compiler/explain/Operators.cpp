@@ -3,7 +3,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/explain/OperatorExample.h"
 #include "compiler/graph/Decompose.h"
-#include "compiler/graph/FunctionalizeTwins.h"
+#include "compiler/graph/FunctionalizeWrites.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Times.h"
 #include "compiler/weights/WeightStore.h"
@@ -22,10 +22,10 @@ using import::DType;
 OperatorSupport describeSupport(const aten::Schema &schema) {
   if (isSupported(schema.name))
     return {&schema, true, "", ""};
-  const aten::Schema *twin = schema.mutates() ? findTwin(schema) : nullptr;
-  if (twin && isSupported(twin->name))
-    return {&schema, true, twin->name, ""};
-  return {&schema, false, "", explainUnsupported(twin ? twin : &schema)};
+  const aten::Schema *functional = schema.mutates() ? findFunctional(schema) : nullptr;
+  if (functional && isSupported(functional->name))
+    return {&schema, true, functional->name, ""};
+  return {&schema, false, "", explainUnsupported(functional ? functional : &schema)};
 }
 
 llvm::Expected<std::vector<const aten::Schema *>> findOperators(StringRef name) {

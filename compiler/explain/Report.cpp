@@ -139,7 +139,7 @@ static std::string getElements(loop::KernelOp kernel) {
   if (!loop::isTemplate(first))
     return "";
   Type element = getElementTypeOrSelf(first->getOperand(0).getType());
-  if (contract && contract.getRhsPieces() && element.isF32())
+  if (contract && contract.getRhsBf16x3() && element.isF32())
     return "";
   Type other = getElementTypeOrSelf(first->getOperand(1).getType());
   if (element != other)

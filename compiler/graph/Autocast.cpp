@@ -150,7 +150,7 @@ private:
     auto known = declared.find(value);
     return known == declared.end() ? value.getType() : known->second;
   }
-  void settle(const AtenOp &op, Policy policy);
+  void setResultTypes(const AtenOp &op, Policy policy);
 
   func::FuncOp function;
   Type bf16, f32;
@@ -191,7 +191,7 @@ void Autocast::restore(Operation *op) {
 }
 
 /// Gives the results the types that the operands bring.
-void Autocast::settle(const AtenOp &op, Policy policy) {
+void Autocast::setResultTypes(const AtenOp &op, Policy policy) {
   SmallVector<Type> before, now;
   for (Value operand : op->getOperands()) {
     auto source = sources.find(operand);
@@ -241,7 +241,7 @@ void Autocast::run() {
       auto isNarrow = [&](Value operand) { return !isEligible(elementOf(operand)) || elementOf(operand) == bf16; };
       castEligible(&operation, llvm::all_of(operation.getOperands(), isNarrow) ? bf16 : f32);
     }
-    settle(op, policy);
+    setResultTypes(op, policy);
   }
 }
 

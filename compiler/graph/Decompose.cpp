@@ -3,7 +3,7 @@
 #include "compiler/graph/Decompose.h"
 
 #include "compiler/graph/LeaveToCaller.h"
-#include "compiler/graph/Outside.h"
+#include "compiler/graph/Unsupported.h"
 #include "compiler/graph/decompose/Table.h"
 #include "compiler/graph/decompose/ViewShapes.h"
 #include "compiler/weights/WeightStore.h"
@@ -36,7 +36,7 @@ bool isSupported(StringRef operation) {
 std::string explainUnsupported(const aten::Schema *schema) {
   if (!schema)
     return "it is not an operator of PyTorch that ptc knows";
-  if (StringRef why = whyOutside(*schema); !why.empty())
+  if (StringRef why = whyUnsupported(*schema); !why.empty())
     return why.str();
   if (schema->has(aten::Mark::DynamicShape))
     return "the size of its result depends on data";

@@ -2,15 +2,15 @@
 //
 // One walk in program order. Operands are replaced by the value that their
 // tensor has now (FunctionalizeAliases), writing operations by functional ones
-// (FunctionalizeTwins); views are only noted (FunctionalizeViews).
+// (FunctionalizeWrites); views are only noted (FunctionalizeViews).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/graph/Functionalize.h"
 
 #include "compiler/graph/FunctionalizeAliases.h"
-#include "compiler/graph/FunctionalizeTwins.h"
 #include "compiler/graph/FunctionalizeViews.h"
+#include "compiler/graph/FunctionalizeWrites.h"
 #include "compiler/support/FunctionPass.h"
 #include "dialects/aten/AtenDialect.h"
 
@@ -113,7 +113,7 @@ private:
   LogicalResult visitResize(const AtenOp &op, Value name);
   Value inOrderOfMemory(const AtenOp &op, Value root);
   void visitDeterminant(const AtenOp &op);
-  void visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name);
+  void visitViewInPlace(const AtenOp &op, const aten::Schema &functional, Value name);
   void returnWrites();
   void eraseDead();
 
@@ -172,10 +172,10 @@ LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names
     return refuseNewSize(op);
 
   if (op.schema().has(Mark::InplaceView) && !isIdentity(op)) {
-    const aten::Schema *twin = findTwin(op.schema());
-    if (!twin)
+    const aten::Schema *functional = findFunctional(op.schema());
+    if (!functional)
       return op->emitError() << "cannot compile " << op->getName() << ": there is no such view out of place";
-    visitViewInPlace(op, *twin, written[0]);
+    visitViewInPlace(op, *functional, written[0]);
   } else if (!isIdentity(op)) {
     FailureOr<Effects> effects = createFunctional(builder, op);
     if (failed(effects))
@@ -198,8 +198,8 @@ LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names
 }
 
 /// x.t_(): x becomes a view of what it was; every name of x sees it.
-void Functionalizer::visitViewInPlace(const AtenOp &op, const aten::Schema &twin, Value name) {
-  Operation *view = Call(twin).copyArguments(op).create(builder, op.loc(), op->getResultTypes());
+void Functionalizer::visitViewInPlace(const AtenOp &op, const aten::Schema &functional, Value name) {
+  Operation *view = Call(functional).copyArguments(op).create(builder, op.loc(), op->getResultTypes());
   aliases.replaceByView(view, name);
 }
 

@@ -8,7 +8,7 @@
 
 #include "compiler/schedule/Groups.h"
 
-#include "compiler/schedule/SettleSizes.h"
+#include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Work.h"
 #include "dialects/loop/Bodies.h"
 
@@ -36,7 +36,7 @@ public:
 
 private:
   void place(Operation *op);
-  std::optional<unsigned> sharedWith(Operation *op, unsigned group);
+  std::optional<unsigned> outerWith(Operation *op, unsigned group);
   double savedBytes(Operation *op, unsigned group);
 
   Block &block;
@@ -50,7 +50,7 @@ private:
 };
 } // namespace
 
-/// The dimensions of an operation that may be shared: the whole of its result's, those before a scan.
+/// The dimensions of an operation that may be outer: the whole of its result's, those before a scan.
 static Shape shareableDims(Operation *op) {
   Shape sizes = getShape(op->getResult(0));
   if (auto scan = llvm::dyn_cast<loop::ScanOp>(op))
@@ -93,20 +93,20 @@ static double tensorBytes(Value value, ArrayRef<Symbol> symbols) {
 }
 
 /// The dimensions that `op` would share with the group; nullopt where it must not join.
-std::optional<unsigned> Grouper::sharedWith(Operation *op, unsigned index) {
+std::optional<unsigned> Grouper::outerWith(Operation *op, unsigned index) {
   Group &group = groups[index];
   if (group.members.size() >= limits.mostMembers || !mayShare(group.members.front()))
     return std::nullopt;
   Shape mine = shareableDims(op);
-  unsigned shared = 0, most = std::min(mine.size(), group.shared.size());
-  while (shared < most && isEqual(mine[shared], group.shared[shared]))
-    ++shared;
+  unsigned outer = 0, most = std::min(mine.size(), group.outer.size());
+  while (outer < most && isEqual(mine[outer], group.outer[outer]))
+    ++outer;
   forEachRead(op, [&](loop::ReadOp read) {
     Operation *source = read.getTensor().getDefiningOp();
     if (source && groupOf.count(source) && groupOf[source] == index)
-      shared = std::min(shared, identicalDims(read));
+      outer = std::min(outer, identicalDims(read));
   });
-  double iterations = estimateCount(ShapeRef(group.shared).take_front(shared), symbols);
+  double iterations = estimateCount(ShapeRef(group.outer).take_front(outer), symbols);
   double points = estimateCount(loop::getDomain(op), symbols), local = 0;
   for (Operation *member : group.members) {
     points = std::max(points, estimateCount(loop::getDomain(member), symbols));
@@ -114,12 +114,12 @@ std::optional<unsigned> Grouper::sharedWith(Operation *op, unsigned index) {
       local += tensorBytes(result, symbols) / iterations;
   }
   bool isTiny = points <= limits.tinyDomain;
-  bool losesNothing = shared == group.shared.size() && shared == mine.size();
-  if (!isTiny && !losesNothing && (iterations < limits.enoughShared || local > limits.localBytes))
+  bool losesNothing = outer == group.outer.size() && outer == mine.size();
+  if (!isTiny && !losesNothing && (iterations < limits.enoughOuter || local > limits.localBytes))
     return std::nullopt;
-  if (shared == 0 && !isTiny)
+  if (outer == 0 && !isTiny)
     return std::nullopt;
-  return shared;
+  return outer;
 }
 
 /// Memory traffic that goes when `op` runs in the group.
@@ -164,7 +164,7 @@ void Grouper::place(Operation *op) {
   candidates.erase(llvm::unique(candidates), candidates.end());
 
   std::optional<unsigned> best;
-  unsigned bestShared = 0;
+  unsigned bestOuter = 0;
   double bestSaved = 0;
   for (unsigned candidate : !isPlain && mayShare(op) ? ArrayRef<unsigned>(candidates) : ArrayRef<unsigned>()) {
     if (candidate < earliest)
@@ -172,19 +172,19 @@ void Grouper::place(Operation *op) {
     double saved = savedBytes(op, candidate);
     if (saved <= bestSaved)
       continue;
-    if (auto shared = sharedWith(op, candidate)) {
+    if (auto outer = outerWith(op, candidate)) {
       best = candidate;
-      bestShared = *shared;
+      bestOuter = *outer;
       bestSaved = saved;
     }
   }
   if (!best) {
     best = groups.size();
     groups.push_back({{}, mayShare(op) ? shareableDims(op) : Shape()});
-    bestShared = groups.back().shared.size();
+    bestOuter = groups.back().outer.size();
   }
   groups[*best].members.push_back(op);
-  groups[*best].shared.truncate(bestShared);
+  groups[*best].outer.truncate(bestOuter);
   groupOf[op] = *best;
   for (Value source : sources)
     if (!llvm::is_contained(readers[source], *best))

@@ -25,7 +25,7 @@ namespace ptc::schedule {
 
 struct Group {
   std::vector<mlir::Operation *> members;
-  Shape shared; ///< the sizes of the dimensions that all members have first
+  Shape outer; ///< the sizes of the dimensions that all members have first
 };
 
 /// In an order in which kernels can run. `isPlain`: each operation alone.

@@ -91,7 +91,7 @@ void KernelBuilder::create(const Group &group, unsigned number) {
   Builder b(fuseLocations(group.members), block.getTerminator());
   std::string name = "k" + std::to_string(number) + "_" + describe(group.members);
   loop::KernelOp kernel =
-      createKernel(b, name, group.shared.size(), ValueRange(results).getTypes(), inputs.getArrayRef());
+      createKernel(b, name, group.outer.size(), ValueRange(results).getTypes(), inputs.getArrayRef());
   Block *body = b.getBlock();
   for (OpOperand *use : uses) {
     unsigned place = llvm::find(inputs, use->get()) - inputs.begin();

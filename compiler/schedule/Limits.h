@@ -42,9 +42,9 @@ struct Limits {
   int64_t rowParts = 16;           ///< of a reduction of rows, at most
 
   // Groups
-  double enoughShared = 16;      ///< iterations of shared dimensions that keep threads and vectors busy
+  double enoughOuter = 16;       ///< iterations of outer dimensions that keep threads and vectors busy
   double tinyDomain = 8192;      ///< a kernel of fewer points is over before a thread could be woken for it
-  double localBytes = 512 << 10; ///< what members keep for one iteration of the shared dimensions stays near a core
+  double localBytes = 512 << 10; ///< what members keep for one iteration of the outer dimensions stays near a core
   size_t mostMembers = 24;       ///< of a kernel
 };
 

@@ -51,16 +51,16 @@ static bool readsBeforeWrites(loop::KernelOp kernel, BlockArgument operand, Valu
     Operation *member = user;
     while (member->getParentOp() != kernel)
       member = member->getParentOp();
-    // A chain's product is made row by row for tasks that others run beside.
+    // The product of a fused convolution is made row by row for tasks that others run beside.
     if (member != writer && loop::isTemplate(member))
       return false;
-    // Members run in order for each point of the shared dimensions, so an
+    // Members run in order for each point of the outer dimensions, so an
     // earlier one may read more of the same point; the writer itself, and what
     // may be in one loop with it, only the element that it writes.
     bool isWriter = member == writer;
     bool isInLoop = isWriter || loop::getDomain(member) == loop::getDomain(writer);
     if (!read || (!isWriter && !member->isBeforeInBlock(writer)) || llvm::isa<loop::ScatterOp>(writer) ||
-        !isIdentity(read, member, isInLoop ? rank : std::min<unsigned>(rank, kernel.getShared())))
+        !isIdentity(read, member, isInLoop ? rank : std::min<unsigned>(rank, kernel.getOuter())))
       return false;
   }
   return true;

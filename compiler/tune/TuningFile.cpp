@@ -17,7 +17,7 @@ using namespace llvm;
 
 namespace ptc {
 
-static constexpr int64_t kVersion = 1;
+static constexpr int64_t kVersion = 2;
 static constexpr double kNanoseconds = 1e6; // in a millisecond
 
 /// Values that plans can do something with: a file is not trusted.

@@ -2,7 +2,7 @@
 //
 // A JSON file that may be committed and is read by later compilations:
 //
-//   {"ptc_tuning": 1,
+//   {"ptc_tuning": 2,
 //    "kernels": {
 //      "<key>": {"kernel": "conv2d", "machine": "znver5", "threads": 2,
 //                "tuning": {"winograd": 0}, "ns": 410000, "ns_by_rules": 520000}, ...}}

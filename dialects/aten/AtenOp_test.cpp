@@ -120,9 +120,9 @@ TEST_CASE_METHOD(Fixture, "a call copies the arguments that both schemas have") 
                 .set("other", input({4}))
                 .set("alpha", b.getI64IntegerAttr(2))
                 .create(b, loc, tensor({4})));
-  AtenOp twin(Call("add.Tensor").copyArguments(op).create(b, loc, tensor({4})));
-  CHECK(twin.tensor("other") == op.tensor("other"));
-  CHECK(twin.scalar("alpha")->real == 2.0);
+  AtenOp functional(Call("add.Tensor").copyArguments(op).create(b, loc, tensor({4})));
+  CHECK(functional.tensor("other") == op.tensor("other"));
+  CHECK(functional.scalar("alpha")->real == 2.0);
 }
 
 TEST_CASE_METHOD(Fixture, "every default in the table is understood") {

@@ -33,7 +33,7 @@ bool isMember(Operation *op) {
   return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp, MatrixOp>(op) || isTemplate(op);
 }
 
-bool isNarrow(ConvolutionOp op) {
+bool isGrouped(ConvolutionOp op) {
   Shape x = getShape(op.getX()), w = getShape(op.getW()), result = getShape(op.getResult(0));
   if (x.size() < 3 || result.size() != x.size() || w.empty() || op.getGroups() < 1) // of unverified text
     return false;
@@ -50,22 +50,23 @@ static bool isStaticF32(Value value) {
   return type.getElementType().isF32() && llvm::all_of(getShape(type), [](AffineExpr e) { return getConstant(e); });
 }
 
-bool canChain(ContractOp product, ConvolutionOp convolution) {
+bool canFuseConvolution(ContractOp product, ConvolutionOp convolution) {
   bool isOfPixels = product.getBatchRank() == 0 && product.getMRank() == 3 && product.getNRank() == 1;
-  bool isPacked = product.getRhsPanel() > 0 && !product.getRhsPieces();
+  bool isPacked = product.getRhsPanel() > 0 && !product.getRhsBf16x3();
   return isOfPixels && isPacked && product->getNumResults() == 1 && isStaticF32(product.getLhs()) &&
          isStaticF32(product.getRhs()) && isStaticF32(product.getResult(0)) && convolution.getKernel().size() == 2 &&
-         !convolution.getXChannelsFirst() && isNarrow(convolution);
+         !convolution.getXChannelsFirst() && isGrouped(convolution);
 }
 
-std::optional<Chain> getChain(KernelOp kernel) {
+std::optional<FusedConvolution> getFusedConvolution(KernelOp kernel) {
   Block &members = kernel.getBody().front();
   auto product = llvm::dyn_cast<ContractOp>(members.front());
   auto convolution = product ? llvm::dyn_cast<ConvolutionOp>(product->getNextNode()) : ConvolutionOp();
-  if (!convolution || convolution->getNextNode() != members.getTerminator() || !canChain(product, convolution) ||
-      convolution.getX() != product.getResult(0) || !product.getResult(0).hasOneUse())
+  if (!convolution || convolution->getNextNode() != members.getTerminator() ||
+      !canFuseConvolution(product, convolution) || convolution.getX() != product.getResult(0) ||
+      !product.getResult(0).hasOneUse())
     return std::nullopt;
-  return Chain{product, convolution};
+  return FusedConvolution{product, convolution};
 }
 
 Shape getDomain(Operation *member) {

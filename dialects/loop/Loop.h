@@ -44,18 +44,18 @@ Shape getDomain(mlir::Operation *member);
 
 /// Whether the convolution is grouped, each group with as many outputs as inputs, a power of two (1: depthwise):
 /// vectors along the channels of x, w and the result then hold the same groups. Where groups are narrower than a
-/// vector, PackWeights packs w as the weights of one group.
-bool isNarrow(ConvolutionOp op);
+/// vector, PackWeights packs w as the weights of one group. (Of other groups, each is a convolution by itself.)
+bool isGrouped(ConvolutionOp op);
 
-/// The members of a kernel that is a chain (KernelOp says what that is).
-struct Chain {
+/// A product and the grouped convolution that alone reads it, in one kernel (KernelOp).
+struct FusedConvolution {
   ContractOp product;
   ConvolutionOp convolution;
 };
-std::optional<Chain> getChain(KernelOp kernel);
-/// Whether these two can be one: of static f32, pixels by packed weights, then a convolution of narrow groups over
-/// their two dimensions, channels last.
-bool canChain(ContractOp product, ConvolutionOp convolution);
+std::optional<FusedConvolution> getFusedConvolution(KernelOp kernel);
+/// Whether these two can be one kernel: of static f32, pixels by packed weights, then a grouped convolution over their
+/// two dimensions, channels last.
+bool canFuseConvolution(ContractOp product, ConvolutionOp convolution);
 
 /// The region that yields the result's elements: a map's body, a reduction's
 /// finish (null when it has none), a template's epilogue; null for others.

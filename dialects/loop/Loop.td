@@ -183,19 +183,20 @@ def ContractOp : Template<"contract"> {
     `rhs_panel` p > 0: rhs is a weight packed as [batch..., ceil(N/p), K, p] (zero-padded), and rhs_map
     is ignored. `rhs_group` g > 1, for instructions that add up products of neighbouring k: packed as
     [batch..., ceil(N/p), K/g, p, g], where the innermost k of more than one element is padded to whole groups.
-    With `rhs_pieces` rhs is in pieces of bf16, [ceil(N/p), ...] as compiler/codegen/cpu/pack/WeightPieces.h says:
-    three of f32, one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first:
+    With `rhs_bf16x3` rhs is bf16 terms, [ceil(N/p), ...] as compiler/codegen/cpu/pack/Bf16x3Weights.h says: three
+    of f32, one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first:
     scale_map is as lhs_map is.
   }];
-  let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map,
-                       I64Attr:$batch_rank, I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes,
-                       DefaultValuedAttr<I64Attr, "0">:$rhs_panel, DefaultValuedAttr<I64Attr, "1">:$rhs_group,
-                       UnitAttr:$rhs_pieces, Optional<Tensor>:$scale, OptionalAttr<AffineMapAttr>:$scale_map);
+  let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map, I64Attr:$batch_rank,
+      I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes, DefaultValuedAttr<I64Attr, "0">:$rhs_panel,
+      DefaultValuedAttr<I64Attr, "1">:$rhs_group, UnitAttr:$rhs_bf16x3, Optional<Tensor>:$scale,
+      OptionalAttr<AffineMapAttr>:$scale_map);
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
-                                 "::mlir::AffineMap":$lhs_map, "::mlir::AffineMap":$rhs_map, "uint64_t":$batch_rank,
-                                 "uint64_t":$m_rank, "uint64_t":$n_rank, "::mlir::Attribute":$k_sizes), [{
+                                "::mlir::AffineMap":$lhs_map, "::mlir::AffineMap":$rhs_map, "uint64_t":$batch_rank,
+                                "uint64_t":$m_rank, "uint64_t":$n_rank, "::mlir::Attribute":$k_sizes),
+                            [{
     build($_builder, $_state, results, lhs, rhs, lhs_map, rhs_map, batch_rank, m_rank, n_rank, k_sizes,
-          /*rhs_panel=*/0, /*rhs_group=*/1, /*rhs_pieces=*/false, /*scale=*/nullptr, /*scale_map=*/nullptr);
+          /*rhs_panel=*/0, /*rhs_group=*/1, /*rhs_bf16x3=*/false, /*scale=*/nullptr, /*scale_map=*/nullptr);
   }]>];
   let assemblyFormat = [{
     (`scale` $scale^ `[` $scale_map `]` `:` type($scale))? $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]`
@@ -209,8 +210,8 @@ def ConvolutionOp : Template<"convolution"> {
   let description = [{
     The domain is [N, spatial..., O]. Attributes as in prims.convolution (input dilation is gone).
     `w_panel` p > 0: w is packed as [groups, ceil((O/groups)/p), kernel..., C/groups, p] (1: for a few outputs), with
-    `w_group` g > 1 as [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. Narrow groups (C/groups ==
-    O/groups, a power of two below a vector's lanes; 1 is depthwise) are packed as one:
+    `w_group` g > 1 as [groups, ceil((O/groups)/p), kernel..., ceil(C/groups/g), p, g]. Groups narrower than a vector
+    (C/groups == O/groups, a power of two; 1 is depthwise) are packed as one:
     [1, ceil(O/p), kernel..., C/groups, p]. `winograd` m > 0: w is packed as [ceil(O/p) * ((m + 2) (m + 2) + 9),
     C, p]: transformed for tiles of m x m outputs, and as it was (compiler/codegen/cpu/pack/Winograd.h).
     With `x_channels_first` x is [N, C, spatial...] (one group only).
@@ -249,21 +250,21 @@ def KernelOp : LoopOp<"kernel", [Pure, IsolatedFromAbove, SingleBlockImplicitTer
   let summary = "operations of this dialect that run as one launch";
   let description = [{
     Block arguments stand for the operands, the yielded tensors are the results. The
-    first `shared` dimensions of every member (map, reduce, scan) are the same; members read each
-    other's results only at the identical shared indices, so that one iteration of the
-    shared dimensions runs all members in order; results that are not yielded exist only for one
+    first `outer` dimensions of every member (map, reduce, scan) are the same; members read each
+    other's results only at the identical outer indices, so that one iteration of the
+    outer dimensions runs all members in order; results that are not yielded exist only for one
     such iteration (registers or scratch). A template or sort, scatter or matrix is alone in its kernel, but for a
-    chain: a contract [n, h, w, channels], and a convolution of narrow groups (isNarrow) over h and w that alone reads
-    it. Of a chain's first result only the rows exist that the task at hand needs.
+    fused convolution: a contract [n, h, w, channels], and a grouped convolution (isGrouped) over h and w that alone
+    reads it. Of the contract's result only the rows exist that the task at hand needs.
 
     Codegen's arguments (args[]) are the operands, then the results. in_place[r] >= 0: result r is
     written over operand in_place[r].
   }];
-  let arguments = (ins Variadic<Tensor>:$inputs, StrAttr:$name, I64Attr:$shared,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$in_place);
+  let arguments = (ins Variadic<Tensor>:$inputs, StrAttr:$name, I64Attr:$outer,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$in_place);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Tensor>:$results);
-  let assemblyFormat = "$name `shared` $shared `(` $inputs `)` $body attr-dict `:` functional-type($inputs, $results)";
+  let assemblyFormat = "$name `outer` $outer `(` $inputs `)` $body attr-dict `:` functional-type($inputs, $results)";
   let hasVerifier = 1;
 }
 

@@ -117,9 +117,8 @@ void buildRegion(Builder &b, Region &region, unsigned rank, TypeRange values, Bo
   YieldOp::create(b, body(block->getArguments()));
 }
 
-KernelOp createKernel(Builder &b, StringRef name, unsigned shared, TypeRange results, ValueRange inputs) {
-  auto kernel = KernelOp::create(b, results, inputs, name, static_cast<uint64_t>(shared),
-                                       b.getDenseI64ArrayAttr({}));
+KernelOp createKernel(Builder &b, StringRef name, unsigned outer, TypeRange results, ValueRange inputs) {
+  auto kernel = KernelOp::create(b, results, inputs, name, static_cast<uint64_t>(outer), b.getDenseI64ArrayAttr({}));
   Block *body = b.createBlock(&kernel.getBody());
   for (Value input : inputs)
     body->addArgument(input.getType(), input.getLoc());

@@ -56,8 +56,8 @@ using ScalarBody = llvm::function_ref<mlir::Value(mlir::ValueRange)>;
 void buildRegion(Builder &b, mlir::Region &region, unsigned rank, mlir::TypeRange values, Body body);
 
 /// A kernel whose block has an argument for each input; the builder goes on in it.
-KernelOp createKernel(Builder &b, llvm::StringRef name, unsigned shared, mlir::TypeRange results,
-                            mlir::ValueRange inputs);
+KernelOp createKernel(Builder &b, llvm::StringRef name, unsigned outer, mlir::TypeRange results,
+                      mlir::ValueRange inputs);
 mlir::Value createMap(Builder &b, mlir::RankedTensorType type, ScalarBody body);
 /// `finish` gets the combined value as the last argument; without one a narrow float type is narrowed.
 mlir::Value createReduce(Builder &b, mlir::RankedTensorType type, llvm::StringRef kind, ShapeRef sizes,

@@ -205,7 +205,7 @@ static bool usesDims(AffineMap map, int64_t begin, int64_t end) {
 LogicalResult ContractOp::verify() {
   Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
   bool isMixed = rhs.isSignlessInteger(8) && (lhs.isF32() || lhs.isUnsignedInteger(8));
-  if (getRhsPieces() ? (!lhs.isF32() && !lhs.isBF16()) || !rhs.isBF16() : lhs != rhs && !isMixed)
+  if (getRhsBf16x3() ? (!lhs.isF32() && !lhs.isBF16()) || !rhs.isBF16() : lhs != rhs && !isMixed)
     return emitOpError("has no kernel for ") << lhs << " times " << rhs;
   if (failed(verifyEpilogue(*this, getLhs())))
     return failure();
@@ -220,8 +220,8 @@ LogicalResult ContractOp::verify() {
   if (bool(getScale()) != getScaleMap().has_value())
     return emitOpError("needs both a scale and its map, or neither");
   if (getScale()) {
-    if (!getRhsPieces() || !lhs.isF32() || getScale().getType().getElementType() != lhs)
-      return emitOpError("has a scale, but rhs is not in pieces of f32, or it is not of lhs's type");
+    if (!getRhsBf16x3() || !lhs.isF32() || getScale().getType().getElementType() != lhs)
+      return emitOpError("has a scale, but rhs is not bf16x3 of f32, or it is not of lhs's type");
     if (failed(verifyMap(*this, "scale map", *getScaleMap(), dims, getScale())))
       return failure();
     if (usesDims(*getScaleMap(), b + m, b + m + n))
@@ -283,22 +283,22 @@ LogicalResult KernelOp::verify() {
     if (operand >= int64_t(getInputs().size()))
       return emitOpError("is in place of operand ") << operand << ", which does not exist";
   unsigned members = 0;
-  Shape shared;
+  Shape outer;
   for (Operation &op : body.without_terminator()) {
     if (!isMember(&op))
       return op.emitOpError("is not a member of a kernel");
     Shape domain = getDomain(&op);
-    if (int64_t(domain.size()) < getShared())
+    if (int64_t(domain.size()) < getOuter())
       return op.emitOpError("has fewer dimensions than its kernel shares");
-    domain.truncate(getShared());
+    domain.truncate(getOuter());
     if (members++ == 0)
-      shared = domain;
-    if (!llvm::all_of(llvm::zip(shared, domain),
+      outer = domain;
+    if (!llvm::all_of(llvm::zip(outer, domain),
                       [](auto pair) { return isEqual(std::get<0>(pair), std::get<1>(pair)); }))
-      return op.emitOpError("does not iterate over its kernel's shared dimensions");
+      return op.emitOpError("does not iterate over its kernel's outer dimensions");
   }
   for (Operation &op : body.without_terminator())
-    if (members > 1 && !getChain(*this) && !llvm::isa<MapOp, ReduceOp, ScanOp>(op))
+    if (members > 1 && !getFusedConvolution(*this) && !llvm::isa<MapOp, ReduceOp, ScanOp>(op))
       return op.emitOpError("must be alone in its kernel");
   return success();
 }

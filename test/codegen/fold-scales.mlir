@@ -1,6 +1,6 @@
 // RUN: ptc-opt %s -fold-scales | FileCheck %s
 
-// A product whose weights lie in pieces multiplies its rows by their gates as
+// A product with bf16x3 weights multiplies its rows by their gates as
 // it splits them. Of another one the weights are multiplied, where they are few
 // and all rows have the same gates. A scaled tensor that somebody else reads
 // stays.
@@ -16,14 +16,14 @@
 // CHECK: #[[MIDDLE:.*]] = affine_map<(d0, d1, d2) -> (d1)>
 
 module {
-// CHECK-LABEL: @pieces
+// CHECK-LABEL: @bf16x3
 // CHECK-SAME: %[[X:.*]]: tensor<2x49x64xf32>, %[[G:.*]]: tensor<2x64x1xf32>, %[[W:[^:]*]]
 // CHECK-NOT: "mul"
-// CHECK: loop.kernel "product" shared 0(%[[X]], %[[W]], %[[G]])
+// CHECK: loop.kernel "product" outer 0(%[[X]], %[[W]], %[[G]])
 // CHECK: loop.contract scale %{{.*}}[#[[SCALE]]] : tensor<2x64x1xf32>
-func.func @pieces(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<5x2x3x16x16x2xbf16>)
+func.func @bf16x3(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<5x2x3x16x16x2xbf16>)
     -> tensor<2x49x80xf32> {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<2x64x1xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -34,12 +34,12 @@ func.func @pieces(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<5x
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<2x64x1xf32>) -> tensor<2x49x64xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<5x2x3x16x16x2xbf16>):
     %c = loop.contract %a[#rows], %b[#any] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):
       loop.yield %acc : f32
-    } {rhs_panel = 16 : i64, rhs_pieces} : tensor<2x49x64xf32>, tensor<5x2x3x16x16x2xbf16> -> tensor<2x49x80xf32>
+    } {rhs_bf16x3, rhs_panel = 16 : i64} : tensor<2x49x64xf32>, tensor<5x2x3x16x16x2xbf16> -> tensor<2x49x80xf32>
     loop.yield %c : tensor<2x49x80xf32>
   } : (tensor<2x49x64xf32>, tensor<5x2x3x16x16x2xbf16>) -> tensor<2x49x80xf32>
   return %1 : tensor<2x49x80xf32>
@@ -49,7 +49,7 @@ func.func @pieces(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<5x
 // CHECK: loop.kernel "mul"
 // CHECK-NOT: scale
 func.func @plain(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<64x80xf32>) -> tensor<2x49x80xf32> {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<2x64x1xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -60,7 +60,7 @@ func.func @plain(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<64x
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<2x64x1xf32>) -> tensor<2x49x64xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64x80xf32>):
     %c = loop.contract %a[#rows], %b[#columns] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):
@@ -76,7 +76,7 @@ func.func @plain(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<64x
 // CHECK-NOT: scale
 func.func @read_twice(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<5x2x3x16x16x2xbf16>)
     -> (tensor<2x49x80xf32>, tensor<2x49x64xf32>) {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<2x64x1xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -87,12 +87,12 @@ func.func @read_twice(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tenso
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<2x64x1xf32>) -> tensor<2x49x64xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<5x2x3x16x16x2xbf16>):
     %c = loop.contract %a[#rows], %b[#any] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):
       loop.yield %acc : f32
-    } {rhs_panel = 16 : i64, rhs_pieces} : tensor<2x49x64xf32>, tensor<5x2x3x16x16x2xbf16> -> tensor<2x49x80xf32>
+    } {rhs_bf16x3, rhs_panel = 16 : i64} : tensor<2x49x64xf32>, tensor<5x2x3x16x16x2xbf16> -> tensor<2x49x80xf32>
     loop.yield %c : tensor<2x49x80xf32>
   } : (tensor<2x49x64xf32>, tensor<5x2x3x16x16x2xbf16>) -> tensor<2x49x80xf32>
   return %1, %0 : tensor<2x49x80xf32>, tensor<2x49x64xf32>
@@ -100,12 +100,12 @@ func.func @read_twice(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tenso
 
 // CHECK-LABEL: @weights
 // CHECK-SAME: %[[X:.*]]: tensor<2x49x64xf32>, %[[G:.*]]: tensor<64xf32>, %[[W:.*]]: tensor<64x16xf32>
-// CHECK: %[[SCALED:.*]] = loop.kernel "mul" shared 2(%[[W]], %[[G]])
+// CHECK: %[[SCALED:.*]] = loop.kernel "mul" outer 2(%[[W]], %[[G]])
 // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<64x16xf32>, %[[B:.*]]: tensor<64xf32>)
 // CHECK: loop.read %[[B]][#[[FIRST]]]
-// CHECK: loop.kernel "product" shared 0(%[[X]], %[[SCALED]])
+// CHECK: loop.kernel "product" outer 0(%[[X]], %[[SCALED]])
 func.func @weights(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %w: tensor<64x16xf32>) -> tensor<2x49x16xf32> {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -116,7 +116,7 @@ func.func @weights(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %w: tensor<64x16
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<64xf32>) -> tensor<2x49x64xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64x16xf32>):
     %c = loop.contract %a[#rows], %b[#columns] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):
@@ -129,12 +129,12 @@ func.func @weights(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %w: tensor<64x16
 
 // CHECK-LABEL: @packed_weights
 // CHECK-SAME: %[[X:.*]]: tensor<2x49x64xf32>, %[[G:.*]]: tensor<64xf32>, %[[W:.*]]: tensor<1x64x16xf32>
-// CHECK: %[[SCALED:.*]] = loop.kernel "mul" shared 3(%[[W]], %[[G]])
+// CHECK: %[[SCALED:.*]] = loop.kernel "mul" outer 3(%[[W]], %[[G]])
 // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<1x64x16xf32>, %[[B:.*]]: tensor<64xf32>)
 // CHECK: loop.read %[[B]][#[[MIDDLE]]]
-// CHECK: loop.kernel "product" shared 0(%[[X]], %[[SCALED]])
+// CHECK: loop.kernel "product" outer 0(%[[X]], %[[SCALED]])
 func.func @packed_weights(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %w: tensor<1x64x16xf32>) -> tensor<2x49x16xf32> {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -145,7 +145,7 @@ func.func @packed_weights(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %w: tenso
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<64xf32>) -> tensor<2x49x64xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<1x64x16xf32>):
     %c = loop.contract %a[#rows], %b[#any] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):
@@ -157,10 +157,10 @@ func.func @packed_weights(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %w: tenso
 }
 
 // CHECK-LABEL: @gates_of_each_image
-// CHECK: loop.kernel "mul" shared 3(
+// CHECK: loop.kernel "mul" outer 3(
 // CHECK: tensor<2x49x64xf32>
 func.func @gates_of_each_image(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, %w: tensor<64x16xf32>) -> tensor<2x49x16xf32> {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<2x64x1xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -171,7 +171,7 @@ func.func @gates_of_each_image(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, 
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<2x64x1xf32>) -> tensor<2x49x64xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64x16xf32>):
     %c = loop.contract %a[#rows], %b[#columns] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):
@@ -185,11 +185,11 @@ func.func @gates_of_each_image(%x: tensor<2x49x64xf32>, %g: tensor<2x64x1xf32>, 
 // The scaled weights stand behind what makes them.
 // CHECK-LABEL: @weights_made_later
 // CHECK: %[[W:.*]] = loop.kernel "make"
-// CHECK: %[[SCALED:.*]] = loop.kernel "mul" shared 2(%[[W]], %{{.*}})
-// CHECK: loop.kernel "product" shared 0(%{{.*}}, %[[SCALED]])
+// CHECK: %[[SCALED:.*]] = loop.kernel "mul" outer 2(%[[W]], %{{.*}})
+// CHECK: loop.kernel "product" outer 0(%{{.*}}, %[[SCALED]])
 func.func @weights_made_later(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %y: tensor<64x16xf32>)
     -> tensor<2x49x16xf32> {
-  %0 = loop.kernel "mul" shared 3 (%x, %g) {
+  %0 = loop.kernel "mul" outer 3 (%x, %g) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index, %k: index):
@@ -200,7 +200,7 @@ func.func @weights_made_later(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %y: t
     } : tensor<2x49x64xf32>
     loop.yield %m : tensor<2x49x64xf32>
   } : (tensor<2x49x64xf32>, tensor<64xf32>) -> tensor<2x49x64xf32>
-  %w = loop.kernel "make" shared 2 (%y) {
+  %w = loop.kernel "make" outer 2 (%y) {
   ^bb0(%a: tensor<64x16xf32>):
     %m = loop.map {
     ^bb0(%i: index, %j: index):
@@ -210,7 +210,7 @@ func.func @weights_made_later(%x: tensor<2x49x64xf32>, %g: tensor<64xf32>, %y: t
     } : tensor<64x16xf32>
     loop.yield %m : tensor<64x16xf32>
   } : (tensor<64x16xf32>) -> tensor<64x16xf32>
-  %1 = loop.kernel "product" shared 0 (%0, %w) {
+  %1 = loop.kernel "product" outer 0 (%0, %w) {
   ^bb0(%a: tensor<2x49x64xf32>, %b: tensor<64x16xf32>):
     %c = loop.contract %a[#rows], %b[#columns] batch 0 m 2 n 1 k array<i64: 64> {
     ^bb0(%i: index, %j: index, %k: index, %acc: f32):

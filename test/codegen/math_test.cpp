@@ -38,7 +38,7 @@ std::string kernel(const std::string &op, const std::string &type, const std::st
                    const std::string &before = "") {
   std::string in = "tensor<?x" + type + ", affine_map<()[s0] -> (s0)>>";
   std::string out = "tensor<?x" + result + ", affine_map<()[s0] -> (s0)>>";
-  return "loop.kernel \"k\" shared 1 (%x, %y) {\n^bb0(%a: " + in + ", %b: " + in +
+  return "loop.kernel \"k\" outer 1 (%x, %y) {\n^bb0(%a: " + in + ", %b: " + in +
          "):\n%r = loop.map {\n^bb0(%i: index):\n" + "%u = loop.read %a[affine_map<(d0) -> (d0)>](%i) : " + in +
          " -> " + type + "\n" + "%v = loop.read %b[affine_map<(d0) -> (d0)>](%i) : " + in + " -> " + type + "\n" +
          before + "%w = " + op + "\nloop.yield %w : " + result + "\n} : " + out + "\nloop.yield %r : " + out +

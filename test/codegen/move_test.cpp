@@ -17,7 +17,7 @@ TEST_CASE("sort is stable, NaN the greatest, along any dimension") {
   bool isLast = GENERATE(false, true);
   std::string shape = isLast ? "3x" + std::to_string(n) + "x" : std::to_string(n) + "x3x";
   std::string t = "tensor<" + shape + "f32>", p = "tensor<" + shape + "i64>";
-  Jit jit("module {\nfunc.func @forward(%x: " + t + ") {\n%y:2 = loop.kernel \"sort\" shared 0 (%x) {\n^bb0(%a: " + t +
+  Jit jit("module {\nfunc.func @forward(%x: " + t + ") {\n%y:2 = loop.kernel \"sort\" outer 0 (%x) {\n^bb0(%a: " + t +
           "):\n%v, %i = loop.sort %a {dim = " + (isLast ? "1" : "0") +
           " : i64, descending = " + (descending ? "true" : "false") + "} : " + t + " -> " + t + ", " + p +
           "\nloop.yield %v, %i : " + t + ", " + p + "\n} : (" + t + ") -> (" + t + ", " + p + ")\nreturn\n}\n}\n");
@@ -47,9 +47,10 @@ TEST_CASE("scatter combines in order") {
   std::string combine = GENERATE("set", "sum", "max");
   Jit jit(R"(module {
   func.func @forward(%x: tensor<10x4xf32>, %n: tensor<6xi64>, %u: tensor<6x4xf32>) {
-    %y = loop.kernel "scatter" shared 0 (%x, %n, %u) {
+    %y = loop.kernel "scatter" outer 0 (%x, %n, %u) {
     ^bb0(%a: tensor<10x4xf32>, %k: tensor<6xi64>, %b: tensor<6x4xf32>):
-      %r = loop.scatter %a ")" + combine + R"(" over array<i64: 6, 4> {
+      %r = loop.scatter %a ")" +
+          combine + R"(" over array<i64: 6, 4> {
       ^bb0(%i: index, %j: index):
         %v = loop.read %b[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : tensor<6x4xf32> -> f32
         %row = loop.read %k[affine_map<(d0) -> (d0)>](%i) : tensor<6xi64> -> i64

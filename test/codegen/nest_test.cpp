@@ -25,7 +25,7 @@ static std::string module(const std::string &body, const std::string &symbols = 
 TEST_CASE("a pointwise chain over symbolic sizes") {
   Jit jit(module(R"(
   func.func @forward(%x: tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>) {
-    %y = loop.kernel "chain" shared 2 (%x) {
+    %y = loop.kernel "chain" outer 2 (%x) {
     ^bb0(%a: tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>):
       %r = loop.map {
       ^bb0(%i: index, %j: index):
@@ -62,7 +62,7 @@ TEST_CASE("what is transposed on its way is read and stored in whole vectors") {
   Jit jit(module(R"(
   func.func @forward(%x: )" +
                      x + R"() {
-    %y:2 = loop.kernel "transpose" shared 2 (%x) {
+    %y:2 = loop.kernel "transpose" outer 2 (%x) {
     ^bb0(%a: )" + x + R"():
       %r:2 = loop.map {
       ^bb0(%j: index, %i: index):
@@ -101,36 +101,48 @@ TEST_CASE("softmax in one kernel: rows in registers and scratch") {
   int64_t n = GENERATE(1, 5, 16, 100, 197, 1000);
   std::string t = "tensor<6x" + std::to_string(n) + "xf32>", sizes = "array<i64: " + std::to_string(n) + ">";
   Jit jit(module(R"(
-  func.func @forward(%x: )" + t + R"() {
-    %y = loop.kernel "softmax" shared 1 (%x) {
-    ^bb0(%a: )" + t + R"():
-      %m = loop.reduce ["max"] over )" + sizes + R"( {
+  func.func @forward(%x: )" +
+                 t + R"() {
+    %y = loop.kernel "softmax" outer 1 (%x) {
+    ^bb0(%a: )" + t +
+                 R"():
+      %m = loop.reduce ["max"] over )" +
+                 sizes + R"( {
       ^bb0(%i: index, %j: index):
-        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" + t + R"( -> f32
+        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" +
+                 t + R"( -> f32
         loop.yield %v : f32
       } : tensor<6xf32>
       %e = loop.map {
       ^bb0(%i: index, %j: index):
-        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" + t + R"( -> f32
+        %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" +
+                 t + R"( -> f32
         %w = loop.read %m[affine_map<(d0) -> (d0)>](%i) : tensor<6xf32> -> f32
         %d = arith.subf %v, %w : f32
         %r = math.exp %d : f32
         loop.yield %r : f32
-      } : )" + t + R"(
-      %s = loop.reduce ["sum"] over )" + sizes + R"( {
+      } : )" + t +
+                 R"(
+      %s = loop.reduce ["sum"] over )" +
+                 sizes + R"( {
       ^bb0(%i: index, %j: index):
-        %v = loop.read %e[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" + t + R"( -> f32
+        %v = loop.read %e[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" +
+                 t + R"( -> f32
         loop.yield %v : f32
       } : tensor<6xf32>
       %r = loop.map {
       ^bb0(%i: index, %j: index):
-        %v = loop.read %e[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" + t + R"( -> f32
+        %v = loop.read %e[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : )" +
+                 t + R"( -> f32
         %w = loop.read %s[affine_map<(d0) -> (d0)>](%i) : tensor<6xf32> -> f32
         %q = arith.divf %v, %w : f32
         loop.yield %q : f32
-      } : )" + t + R"(
-      loop.yield %r : )" + t + R"(
-    } : ()" + t + ") -> " + t + R"(
+      } : )" + t +
+                 R"(
+      loop.yield %r : )" +
+                 t + R"(
+    } : ()" + t + ") -> " +
+                 t + R"(
     return
   })"));
   std::vector<float> x = randoms(6 * n), y(6 * n);
@@ -152,21 +164,28 @@ TEST_CASE("sum over rows or columns, argmax, and what finish makes of them") {
   int64_t kept = overRows ? n : m, reduced = overRows ? m : n;
   std::string k = std::to_string(kept), map = overRows ? "(d1, d0)" : "(d0, d1)";
   Jit jit(module(R"(
-  func.func @forward(%x: )" + t + R"() {
-    %y:2 = loop.kernel "reduce" shared 1 (%x) {
-    ^bb0(%a: )" + t + R"():
-      %s:2 = loop.reduce ["sum", "argmax"] over array<i64: )" + std::to_string(reduced) + R"(> {
+  func.func @forward(%x: )" +
+                 t + R"() {
+    %y:2 = loop.kernel "reduce" outer 1 (%x) {
+    ^bb0(%a: )" + t +
+                 R"():
+      %s:2 = loop.reduce ["sum", "argmax"] over array<i64: )" +
+                 std::to_string(reduced) + R"(> {
       ^bb0(%i: index, %j: index):
-        %v = loop.read %a[affine_map<(d0, d1) -> )" + map + R"(>](%i, %j) : )" + t + R"( -> f32
+        %v = loop.read %a[affine_map<(d0, d1) -> )" +
+                 map + R"(>](%i, %j) : )" + t + R"( -> f32
         loop.yield %v, %v : f32, f32
       } finish {
       ^bb0(%i: index, %sum: f32, %place: i64):
         %two = arith.constant 2.0 : f32
         %d = arith.mulf %sum, %two : f32
         loop.yield %d, %place : f32, i64
-      } : tensor<)" + k + "xf32>, tensor<" + k + R"(xi64>
-      loop.yield %s#0, %s#1 : tensor<)" + k + "xf32>, tensor<" + k + R"(xi64>
-    } : ()" + t + ") -> (tensor<" + k + "xf32>, tensor<" + k + R"(xi64>)
+      } : tensor<)" +
+                 k + "xf32>, tensor<" + k + R"(xi64>
+      loop.yield %s#0, %s#1 : tensor<)" +
+                 k + "xf32>, tensor<" + k + R"(xi64>
+    } : ()" + t + ") -> (tensor<" +
+                 k + "xf32>, tensor<" + k + R"(xi64>)
     return
   })"));
   std::vector<float> x = randoms(m * n), y(kept);
@@ -195,9 +214,10 @@ TEST_CASE("running sums along each dimension") {
   int64_t dim = GENERATE(0, 1);
   Jit jit(module(R"(
   func.func @forward(%x: tensor<9x37xf32>) {
-    %y = loop.kernel "scan" shared 0 (%x) {
+    %y = loop.kernel "scan" outer 0 (%x) {
     ^bb0(%a: tensor<9x37xf32>):
-      %s = loop.scan "sum" along )" + std::to_string(dim) + R"( {
+      %s = loop.scan "sum" along )" +
+                 std::to_string(dim) + R"( {
       ^bb0(%i: index, %j: index):
         %v = loop.read %a[affine_map<(d0, d1) -> (d0, d1)>](%i, %j) : tensor<9x37xf32> -> f32
         loop.yield %v : f32
@@ -220,7 +240,7 @@ TEST_CASE("running sums along each dimension") {
 TEST_CASE("a transposed read, a padded read, a read at a checked index") {
   Jit jit(module(R"(
   func.func @forward(%x: tensor<33x20xf32>, %n: tensor<20xi64>) {
-    %y:2 = loop.kernel "reads" shared 2 (%x, %n) {
+    %y:2 = loop.kernel "reads" outer 2 (%x, %n) {
     ^bb0(%a: tensor<33x20xf32>, %k: tensor<20xi64>):
       %r:2 = loop.map {
       ^bb0(%i: index, %j: index):
@@ -261,7 +281,7 @@ TEST_CASE("of nothing no index reads") {
                                              {name = "s1", min = 0 : i64, max = 9 : i64}]} {
   func.func @forward(%x: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>,
                      %n: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>) {
-    %y = loop.kernel "reads" shared 1 (%x, %n) {
+    %y = loop.kernel "reads" outer 1 (%x, %n) {
     ^bb0(%a: tensor<?xf32, affine_map<()[s0, s1] -> (s0)>>, %k: tensor<?xi64, affine_map<()[s0, s1] -> (s1)>>):
       %r = loop.map {
       ^bb0(%i: index):
@@ -286,7 +306,7 @@ TEST_CASE("of nothing no index reads") {
 TEST_CASE("a concatenation whose tasks end shortly before an operand begins") {
   Jit jit(module(R"(
   func.func @forward(%x: tensor<300xf32>, %y: tensor<212xf32>) {
-    %z = loop.kernel "concatenate" shared 1 (%x, %y) {
+    %z = loop.kernel "concatenate" outer 1 (%x, %y) {
     ^bb0(%a: tensor<300xf32>, %b: tensor<212xf32>):
       %r = loop.map {
       ^bb0(%i: index):
@@ -313,7 +333,7 @@ TEST_CASE("a concatenation whose tasks end shortly before an operand begins") {
 TEST_CASE("views of merged and split dimensions, also through loop.index") {
   Jit jit(module(R"(
   func.func @forward(%x: tensor<5x16x4xf32>) {
-    %y:2 = loop.kernel "views" shared 2 (%x) {
+    %y:2 = loop.kernel "views" outer 2 (%x) {
     ^bb0(%a: tensor<5x16x4xf32>):
       %r:2 = loop.map {
       ^bb0(%i: index, %j: index):

@@ -20,7 +20,7 @@
 // CHECK: loop.contract
 // V3: rhs_panel = 24
 // V4: rhs_panel = 32
-// AMX: {rhs_panel = 16 : i64, rhs_pieces
+// AMX: {rhs_bf16x3, rhs_panel = 16 : i64
 // CHECK: loop.convolution
 // V3: w_panel = 16 : i64, winograd = 4
 // V4: w_panel = 32 : i64, winograd = 4

@@ -36,15 +36,15 @@ func.func @kind(%x: tensor<4xf32>) -> tensor<f32> {
 
 // -----
 
-func.func @shared(%x: tensor<4xf32>) -> tensor<8xf32> {
-  %0 = loop.kernel "k" shared 1 (%x) {
+func.func @outer(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %0 = loop.kernel "k" outer 1 (%x) {
   ^bb0(%a: tensor<4xf32>):
     %1 = loop.map {
     ^bb0(%i: index):
       %2 = loop.read %a[affine_map<(d0) -> (d0)>](%i) : tensor<4xf32> -> f32
       loop.yield %2 : f32
     } : tensor<4xf32>
-    // expected-error @+1 {{does not iterate over its kernel's shared dimensions}}
+    // expected-error @+1 {{does not iterate over its kernel's outer dimensions}}
     %3 = loop.map {
     ^bb0(%i: index):
       %4 = loop.index [affine_map<(d0) -> (d0 floordiv 2)>](%i)
@@ -59,7 +59,7 @@ func.func @shared(%x: tensor<4xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @scale(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %s: tensor<8xf32>) -> tensor<4x16xf32> {
-  // expected-error @+1 {{has a scale, but rhs is not in pieces}}
+  // expected-error @+1 {{has a scale, but rhs is not bf16x3}}
   %0 = loop.contract scale %s[affine_map<(d0, d1, d2) -> (d2)>] : tensor<8xf32> %a[affine_map<(d0, d1, d2) -> (d0, d2)>],
       %b[affine_map<(d0, d1, d2) -> (d2, d1)>] batch 0 m 1 n 1 k array<i64: 8> {
   ^bb0(%m: index, %n: index, %acc: f32):

@@ -6,8 +6,8 @@
 
 // CHECK-LABEL: func.func @map
 func.func @map(%x: tensor<4x8xf32>, %i: tensor<4xi64>) -> tensor<4x8xf32> {
-  // CHECK: loop.kernel "k0_map" shared 2(%{{.*}}, %{{.*}}) {
-  %0 = loop.kernel "k0_map" shared 2 (%x, %i) {
+  // CHECK: loop.kernel "k0_map" outer 2(%{{.*}}, %{{.*}}) {
+  %0 = loop.kernel "k0_map" outer 2 (%x, %i) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<4xi64>):
     // CHECK: loop.map {
     %1 = loop.map {

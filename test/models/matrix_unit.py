@@ -83,13 +83,13 @@ CASES: dict[str, tuple] = {
     "rows in several tasks": (linear, (3136, 128, 128)),
     "k that does not fill its last batch": (linear, (96, 420, 640, torch.tanh)),
     "batches": (linear, (77, 512, 1024, lambda y: y.reshape(7, 11, 1024).softmax(-1))),
-    "weights in pieces": (linear, (64, 128, 512, nn.functional.gelu)),
-    "in pieces, rows in two tasks": (linear, (197, 192, 576)),
-    "in pieces, rows of a long k": (linear, (130, 1000, 120, torch.sigmoid)),
-    "in pieces, few rows, columns left": (linear, (49, 161, 950)),
-    "in pieces, one panel a task": (linear, (70, 384, 72, lambda y: y.softmax(-1))),
-    "in pieces, pointwise convolution": (pointwise, (14, 112, 664)),
-    "in pieces, scaled rows": (gated, (14, 200, 112)),
+    "bf16x3 weights": (linear, (64, 128, 512, nn.functional.gelu)),
+    "bf16x3 weights, rows in two tasks": (linear, (197, 192, 576)),
+    "bf16x3 weights, rows of a long k": (linear, (130, 1000, 120, torch.sigmoid)),
+    "bf16x3 weights, few rows, columns left": (linear, (49, 161, 950)),
+    "bf16x3 weights, one panel a task": (linear, (70, 384, 72, lambda y: y.softmax(-1))),
+    "bf16x3 weights, pointwise convolution": (pointwise, (14, 112, 664)),
+    "bf16x3 weights, scaled rows": (gated, (14, 200, 112)),
     "pointwise convolution": (pointwise, (14, 256, 512)),
     "every other pixel": (pointwise, (28, 256, 512, 2)),
     "3 x 3, no padding": (convolution, ((10, 12), 96, 128, 3)),
@@ -150,8 +150,8 @@ def check_not_finite(program: Path, folder: Path) -> None:
     torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
-def check_rows_without_pieces(program: Path, folder: Path) -> None:
-    """Weights lie in pieces; some rows are not finite, or so large that products of pieces are not."""
+def check_rows_beyond_bf16x3(program: Path, folder: Path) -> None:
+    """Weights are bf16x3; some rows are not finite, or so large that products of bf16 terms are not."""
     module, x = linear(98, 160, 400)
     x[3, 5], x[20, 159], x[60, 0] = INFINITY, NAN, -3e38
     x[97] *= 1e36
@@ -163,7 +163,7 @@ def check_rows_without_pieces(program: Path, folder: Path) -> None:
     torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
-def check_scaled_rows_without_pieces(program: Path, folder: Path) -> None:
+def check_scaled_rows_beyond_bf16x3(program: Path, folder: Path) -> None:
     """Rows are scaled before they are found to be too large; the second image's are not."""
     module, x = gated(14, 200, 112)
     x[0] *= 1e25
@@ -174,7 +174,7 @@ def check_scaled_rows_without_pieces(program: Path, folder: Path) -> None:
         torch.testing.assert_close(mine / unit, theirs / unit, rtol=2e-5, atol=2e-5)
 
 
-def check_weights_without_pieces(program: Path, folder: Path) -> None:
+def check_weights_beyond_bf16x3(program: Path, folder: Path) -> None:
     module, x = linear(64, 160, 400)
     with torch.no_grad():
         module.layer.weight[11, 3], module.layer.weight[12, 0] = INFINITY, 1e38
@@ -199,9 +199,9 @@ def main() -> int:
         attempt(name, lambda folder, module=module, x=x: check_accuracy(program, folder, module, x))
     attempt("not finite", lambda folder: check_not_finite(program, folder))
     attempt("pixels that are not finite", lambda folder: check_not_finite_pixels(program, folder))
-    attempt("rows without pieces", lambda folder: check_rows_without_pieces(program, folder))
-    attempt("scaled rows without pieces", lambda folder: check_scaled_rows_without_pieces(program, folder))
-    attempt("weights without pieces", lambda folder: check_weights_without_pieces(program, folder))
+    attempt("rows beyond bf16x3", lambda folder: check_rows_beyond_bf16x3(program, folder))
+    attempt("scaled rows beyond bf16x3", lambda folder: check_scaled_rows_beyond_bf16x3(program, folder))
+    attempt("weights beyond bf16x3", lambda folder: check_weights_beyond_bf16x3(program, folder))
     for text in failed:
         print(f"FAIL {text}")
     print(f"{len(CASES) + 5 - len(failed)} passed, {len(failed)} failed")

@@ -102,10 +102,10 @@ def check_files(bench: Bench) -> None:
         else:
             raise Failed(f"a file was accepted that should be refused: {message}")
 
-    one = lambda entry: {"ptc_tuning": 1, "kernels": {"abc": entry}}  # noqa: E731
+    one = lambda entry: {"ptc_tuning": 2, "kernels": {"abc": entry}}  # noqa: E731
     refused("{", "not a tuning file")
-    refused([], "not a tuning file of version 1")
-    refused({"ptc_tuning": 2, "kernels": {}}, "not a tuning file of version 1")
+    refused([], "not a tuning file of version 2")
+    refused({"ptc_tuning": 1, "kernels": {}}, "not a tuning file of version 2")
     refused(one(3), "kernel abc: it has no 'tuning'")
     refused(one({"tuning": {"unrolling": 3}}), "kernel abc: there is no knob 'unrolling'")
     refused(one({"tuning": {"vectors": 1 << 40}}), "kernel abc: 'vectors' has a value that it cannot have")

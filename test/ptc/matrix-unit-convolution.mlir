@@ -1,4 +1,4 @@
-// Where the machine multiplies tiles of bf16, a convolution of f32 is products of pieces as well; what is not finite is
+// Where the machine multiplies tiles of bf16, a convolution of f32 is products of bf16 terms as well; what is not finite is
 // done again in f32.
 // RUN: printf '\110\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[128,128,3,3],"data_offsets":[0,589824]}}   ' > %t.safetensors
 // RUN: head -c 589824 /dev/zero >> %t.safetensors

@@ -1,4 +1,4 @@
-// Where the machine multiplies tiles of bf16, a contraction of f32 that is large enough is six products of pieces a step;
+// Where the machine multiplies tiles of bf16, a contraction of f32 that is large enough is six products of bf16 terms a step;
 // in f32 it is done again where results are not finite. A small one is not worth splitting.
 // RUN: printf '\110\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[768,1024],"data_offsets":[0,3145728]}}     ' > %t.safetensors
 // RUN: head -c 3145728 /dev/zero >> %t.safetensors

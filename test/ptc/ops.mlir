@@ -6,8 +6,8 @@
 // GELU-NEXT: dtypes float32, float64, bfloat16, float16
 // GELU: gelu.out
 // GELU-NEXT: as gelu.default
-// RUN: ptc ops add_.Tensor | FileCheck %s --check-prefix=TWIN
-// TWIN: as add.Tensor, whose result takes the place of what it writes
+// RUN: ptc ops add_.Tensor | FileCheck %s --check-prefix=FUNCTIONAL
+// FUNCTIONAL: as add.Tensor, whose result takes the place of what it writes
 // RUN: ptc ops resize_.default --json | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: "supported": false
 // RUN: not ptc ops softmaxx 2>&1 | FileCheck %s --check-prefix=UNKNOWN

@@ -1,4 +1,4 @@
-// On the matrix unit, a product whose rows do not fit L2 in pieces is a sum of two, each over a part of k; the epilogue
+// On the matrix unit, a product whose rows do not fit L2 as bf16 terms is a sum of two, each over a part of k; the epilogue
 // follows the last. More rows are cut into blocks instead, and without the unit nothing changes.
 // RUN: printf '\110\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[3072,256],"data_offsets":[0,3145728]}}     ' > %t.safetensors
 // RUN: head -c 3145728 /dev/zero >> %t.safetensors

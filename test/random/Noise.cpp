@@ -243,7 +243,7 @@ void Disturbance::run() {
         most[i] = std::isnan(x) ? std::numeric_limits<double>::infinity() : std::max(most[i], std::fabs(x));
     double scores =
         most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
-    double weights = operands[2]->element.isBF16() ? 0x1p-17 : 0; // in two pieces of 8 bits
+    double weights = operands[2]->element.isBF16() ? 0x1p-17 : 0; // in two terms of 8 bits
     for (double &value : result.reals)
       value = most[0] + most[1] + most[2] + scores < largest()
                   ? value + noise() * (epsilon() * (8 + scores) + weights) * most[2]

@@ -3,10 +3,10 @@
 // Batch normalisation with the batch's statistics: one kernel for both
 // statistics of a channel, one that normalises.
 
-// CHECK: loop.kernel {{.*}} shared 1
+// CHECK: loop.kernel {{.*}} outer 1
 // CHECK-COUNT-2: loop.reduce ["sum"] over array<i64: 8, 16, 16>
 // CHECK: math.rsqrt
-// CHECK: loop.kernel {{.*}} shared 4
+// CHECK: loop.kernel {{.*}} outer 4
 // CHECK-NOT: loop.kernel
 func.func @forward(%x: tensor<8x64x16x16xf32>) -> tensor<8x64x16x16xf32> {
   %n = prims.full {value = 2048.0 : f32, sizes = array<i64: 64>} : () -> tensor<64xf32>

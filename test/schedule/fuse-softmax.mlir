@@ -3,7 +3,7 @@
 // A softmax is one kernel: three passes over a row, of which only the last
 // writes memory, and one exponential for each element.
 
-// CHECK: loop.kernel {{.*}} shared 1
+// CHECK: loop.kernel {{.*}} outer 1
 // CHECK: loop.reduce ["max"]
 // CHECK: loop.map
 // CHECK: math.exp

@@ -10,7 +10,7 @@ module {
 // CHECK: loop.kernel "second"
 // CHECK: in_place = array<i64: 0>
 func.func @pointwise(%x: tensor<1x9x9x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.output = "y"}) {
-  %0 = loop.kernel "first" shared 4 (%x) {
+  %0 = loop.kernel "first" outer 4 (%x) {
   ^bb0(%a: tensor<1x9x9x16xf32>):
     %m = loop.map {
     ^bb0(%n: index, %h: index, %w: index, %c: index):
@@ -20,7 +20,7 @@ func.func @pointwise(%x: tensor<1x9x9x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.out
     } : tensor<1x9x9x16xf32>
     loop.yield %m : tensor<1x9x9x16xf32>
   } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
-  %1 = loop.kernel "second" shared 4 (%0) {
+  %1 = loop.kernel "second" outer 4 (%0) {
   ^bb0(%a: tensor<1x9x9x16xf32>):
     %m = loop.map {
     ^bb0(%n: index, %h: index, %w: index, %c: index):
@@ -30,7 +30,7 @@ func.func @pointwise(%x: tensor<1x9x9x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.out
     } : tensor<1x9x9x16xf32>
     loop.yield %m : tensor<1x9x9x16xf32>
   } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
-  %2 = loop.kernel "third" shared 4 (%1) {
+  %2 = loop.kernel "third" outer 4 (%1) {
   ^bb0(%a: tensor<1x9x9x16xf32>):
     %m = loop.map {
     ^bb0(%n: index, %h: index, %w: index, %c: index):
@@ -42,12 +42,12 @@ func.func @pointwise(%x: tensor<1x9x9x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.out
   return %2 : tensor<1x9x9x16xf32>
 }
 
-// What a chain's product adds is read again where bands meet.
-// CHECK-LABEL: @chain
+// What the product of a fused convolution adds is read again where bands meet.
+// CHECK-LABEL: @fused
 // CHECK-NOT: in_place
 // CHECK: return
-func.func @chain(%x: tensor<1x9x9x16xf32>, %y: tensor<1x9x9x16xf32>, %w: tensor<1x16x16xf32>, %d: tensor<3x3x1x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.output = "y"}) {
-  %0 = loop.kernel "sum" shared 4 (%y) {
+func.func @fused(%x: tensor<1x9x9x16xf32>, %y: tensor<1x9x9x16xf32>, %w: tensor<1x16x16xf32>, %d: tensor<3x3x1x16xf32>) -> (tensor<1x9x9x16xf32> {ptc.output = "y"}) {
+  %0 = loop.kernel "sum" outer 4 (%y) {
   ^bb0(%a: tensor<1x9x9x16xf32>):
     %m = loop.map {
     ^bb0(%n: index, %h: index, %v: index, %c: index):
@@ -57,7 +57,7 @@ func.func @chain(%x: tensor<1x9x9x16xf32>, %y: tensor<1x9x9x16xf32>, %w: tensor<
     } : tensor<1x9x9x16xf32>
     loop.yield %m : tensor<1x9x9x16xf32>
   } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
-  %1 = loop.kernel "chain" shared 0 (%x, %w, %0, %d) {
+  %1 = loop.kernel "fused" outer 0 (%x, %w, %0, %d) {
   ^bb0(%a: tensor<1x9x9x16xf32>, %b: tensor<1x16x16xf32>, %r: tensor<1x9x9x16xf32>, %e: tensor<3x3x1x16xf32>):
     %p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: 16> {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -71,7 +71,7 @@ func.func @chain(%x: tensor<1x9x9x16xf32>, %y: tensor<1x9x9x16xf32>, %w: tensor<
     } {dilations = array<i64: 1, 1>, groups = 16 : i64, high = array<i64: 1, 1>, kernel = array<i64: 3, 3>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x9x9x16xf32>, tensor<3x3x1x16xf32> -> tensor<1x9x9x16xf32>
     loop.yield %q : tensor<1x9x9x16xf32>
   } : (tensor<1x9x9x16xf32>, tensor<1x16x16xf32>, tensor<1x9x9x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x9x9x16xf32>
-  %2 = loop.kernel "last" shared 4 (%1) {
+  %2 = loop.kernel "last" outer 4 (%1) {
   ^bb0(%a: tensor<1x9x9x16xf32>):
     %m = loop.map {
     ^bb0(%n: index, %h: index, %v: index, %c: index):

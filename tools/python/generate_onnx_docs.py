@@ -58,7 +58,7 @@ the initializer's type and sizes, behind the inputs that a call must give.
   names the initializer and the node, and a call that gives it is refused.
 - Tensors of less than eight bits, which no caller has, are constants too.
 
-## Outside
+## Not supported
 
 The error names the node, its operator and the file.
 

@@ -160,7 +160,7 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
   Value *padded =
       b.CreateMul(b.CreateUDiv(b.CreateAdd(count, b.getInt64(lanes - 1)), b.getInt64(lanes)), b.getInt64(lanes));
   Align narrow(element->getScalarSizeInBits() / 8);
-  // A vector of keys at a time, so that stores are whole: squares of keys and features are transposed in registers.
+  // A vector of keys at a time, so that stores are whole: tiles of keys and features are transposed in registers.
   // Other features are gathered; those of many keys hit lines that the next features use.
   bool isUnit = getConstant(plan.k.strides.back()) == 1;
   int64_t transposed = isUnit && plan.group == 1 ? plan.featureCount - plan.featureCount % plan.width : 0;
@@ -188,15 +188,15 @@ void AttentionEmitter::packKeys(const QueryBlock &block, Value *firstKey, Value 
       return;
     }
     emitLoop(b, b.getInt64(0), b.getInt64(transposed), plan.width, [&](Value *e) {
-      SmallVector<Value *> square;
+      SmallVector<Value *> tile;
       for (unsigned i = 0; i < plan.width; ++i) { // nobody looks at what stands for keys that are not there
         Value *row = min(b.CreateAdd(key, b.getInt64(i)), b.CreateSub(count, b.getInt64(1)));
         Value *from = b.CreateAdd(b.CreateAdd(origin, b.CreateMul(row, keyStride)), e);
         Value *values = b.CreateAlignedLoad(vector->getWithNewType(element), emitAddress(b, element, k, from), narrow);
-        square.push_back(element == score ? values : b.CreateFPExt(values, vector));
+        tile.push_back(element == score ? values : b.CreateFPExt(values, vector));
       }
-      emitTranspose(b, square);
-      for (auto [i, keysOfFeature] : enumerate(square)) {
+      emitTranspose(b, tile);
+      for (auto [i, keysOfFeature] : enumerate(tile)) {
         Value *at = b.CreateAdd(to, b.CreateMul(b.CreateAdd(e, b.getInt64(i)), b.getInt64(lanes)));
         b.CreateAlignedStore(keysOfFeature, inScratch(plan.keysAt, at), align);
       }

@@ -2,10 +2,10 @@
 
 #include "compiler/codegen/cpu/Contraction.h"
 
+#include "compiler/codegen/cpu/Bf16x3Contraction.h"
 #include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/PackPanels.h"
-#include "compiler/codegen/cpu/PieceContraction.h"
 #include "compiler/codegen/cpu/SplitContraction.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
@@ -33,7 +33,7 @@ public:
   ContractionEmitter(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
     element = memoryType(b.getContext(), op.getLhs().getType());
-    rhsElement = op.getRhsPieces() ? element : memoryType(b.getContext(), op.getRhs().getType());
+    rhsElement = op.getRhsBf16x3() ? element : memoryType(b.getContext(), op.getRhs().getType());
     accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
     lhs = f.pointers.lookup(op.getLhs());
     rhs = f.pointers.lookup(op.getRhs());
@@ -45,9 +45,9 @@ public:
   }
 
   void emit() {
-    if (!plan.split && !plan.pieces)
+    if (!plan.split && !plan.bf16x3)
       return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
-    matrixunit::emitBegin(b, plan.pieces ? plan.pieces->tileRows : matrixunit::kTileRows);
+    matrixunit::emitBegin(b, plan.bf16x3 ? plan.bf16x3->tileRows : matrixunit::kTileRows);
     emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
     matrixunit::emitEnd(b);
   }
@@ -118,7 +118,7 @@ Value *ContractionEmitter::rowOfTile(const Block &block, Value *tile) {
   return block.firstRow ? b.CreateAdd(block.firstRow, row) : row;
 }
 
-/// Row by row of pixels, as a chain needs them.
+/// Row by row of pixels, as a fused convolution needs them.
 void ContractionEmitter::emitPixelRows(Value *first, Value *last, int64_t width) {
   emitLoop(b, first, last, 1, [&](Value *row) {
     Block block;
@@ -174,8 +174,8 @@ void ContractionEmitter::emitSplitTask(Value *index) {
   SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
   auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)); };
   auto scaleRow = [&](Value *row) { return emitAddress(b, element, scale, lhsPlace(block, row, plan.scalePlace)); };
-  if (plan.pieces)
-    return emitPieceProducts(
+  if (plan.bf16x3)
+    return emitBf16x3Products(
         f, plan, task, {{lhsRow, scale ? RowPlace(scaleRow) : RowPlace()}, rhs},
         {[&](Value *panel, Value *row, ArrayRef<Value *> products) { storeRow(block, task, panel, row, products); },
          [&](Value *panel, Value *scaledRows) { multiplyInF32(block, task, panel, scaledRows); }});
@@ -322,8 +322,8 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
     int64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(0) / plan.bands);
-    rhsTile.aheadBytes = aheadBytesOf(stepBytes, tiles);
-    rhsTile.ahead = emitAhead(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.aheadBytes);
+    rhsTile.prefetchBytes = prefetchBytesOf(stepBytes, tiles);
+    rhsTile.prefetched = emitPrefetchPlace(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.prefetchBytes);
   }
   TileOperand lhsTile = lhsOperand(block, row, rows);
   if (tileOfBand)
@@ -371,10 +371,10 @@ void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, 
       Value *following = emitAddress(b, element, lhs.base, b.CreateMul(next, lhsStride));
       innerLhs.next = b.CreateSelect(b.CreateICmpSLT(next, size), following, lhs.next);
     }
-    if (rhs.ahead) {
+    if (rhs.prefetched) {
       Value *steps = b.CreateUDiv(rhsStride, b.getInt64(plan.group * plan.panel));
-      Value *done = b.CreateMul(i, b.CreateMul(steps, b.getInt64(rhs.aheadBytes)));
-      innerRhs.ahead = emitAddress(b, b.getInt8Ty(), rhs.ahead, done);
+      Value *done = b.CreateMul(i, b.CreateMul(steps, b.getInt64(rhs.prefetchBytes)));
+      innerRhs.prefetched = emitAddress(b, b.getInt8Ty(), rhs.prefetched, done);
     }
     emitReduction(tile, sums, innerLhs, innerRhs, loops.drop_front(), mask);
     return sums.values;
@@ -415,8 +415,8 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
     Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, f.scratch, place), across, nullptr, plan.group > 1};
   }
-  if (plan.pieces)
-    return {joinedPanel(f, *plan.pieces), across, nullptr};
+  if (plan.bf16x3)
+    return {joinedPanel(f, *plan.bf16x3), across, nullptr};
   if (!plan.rhsIsPacked) {
     Value *place = rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, rhs, place), across, nullptr};

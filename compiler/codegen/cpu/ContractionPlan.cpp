@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
 
-#include "compiler/codegen/cpu/PieceContraction.h"
+#include "compiler/codegen/cpu/Bf16x3Contraction.h"
 #include "compiler/codegen/cpu/SplitContraction.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
@@ -218,7 +218,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
   plan.width = target.vectorBytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;
-  if (op.getRhsPieces())
+  if (op.getRhsBf16x3())
     plan.rhsBytes = plan.elementBytes; // what f32 products read
   plan.group = plan.rhsIsPacked ? op.getRhsGroup() : groupOf(target, element);
   plan.panel = plan.rhsIsPacked ? op.getRhsPanel() : 2 * plan.width;
@@ -270,7 +270,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   bool unitColumns = plan.rhsColumnStride && getConstant(plan.rhsColumnStride) == 1 && getConstant(plan.nSize);
   constexpr int64_t kManyRows = 32; // which are worth a copy of what they all read
   plan.packRhs = !plan.rhsIsPacked && (!unitColumns || !m || *m >= kManyRows);
-  if (plan.rhsIsPacked && !op.getRhsPieces())
+  if (plan.rhsIsPacked && !op.getRhsBf16x3())
     plan.because.push_back(llvm::formatv("weights packed in panels of {0} columns when compiled", plan.panel));
   else if (!plan.rhsIsPacked && !plan.packRhs)
     plan.because.push_back(
@@ -292,15 +292,15 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     plan.tasks = plan.batchCount * grid.tasks();
     plan.scratchBytes = getAffineConstantExpr(scratchBytes, context);
   };
-  if (op.getRhsPieces())
-    plan.pieces = planPieces(plan, op);
+  if (op.getRhsBf16x3())
+    plan.bf16x3 = planBf16x3(plan, op);
   else if (onMatrixUnit && target.hasMatrixUnit() && element.isF32())
     plan.split = planSplit(plan, op, plan.because);
-  if (plan.pieces)
-    useMatrixUnit(*plan.pieces, plan.pieces->scratchBytes());
+  if (plan.bf16x3)
+    useMatrixUnit(*plan.bf16x3, plan.bf16x3->scratchBytes());
   if (plan.split)
     useMatrixUnit(*plan.split, plan.split->scratchBytes());
-  if (!plan.pieces && !plan.split)
+  if (!plan.bf16x3 && !plan.split)
     plan.because.push_back(llvm::formatv("tiles of {0}x{1} for {2} registers of {3} lanes",
                                          plan.tiles.rows + (plan.tiles.extra > 0), plan.panel, target.vectorRegisters,
                                          plan.width));

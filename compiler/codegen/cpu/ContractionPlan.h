@@ -41,16 +41,16 @@ struct TaskGrid {
 
 /// How a contraction of f32 runs on the matrix unit (SplitContraction.h). Tasks have whole blocks of rows.
 struct SplitPlan : TaskGrid {
-  int64_t stepsPerBlock;              ///< of k: those whose pieces of lhs stay in L2
+  int64_t stepsPerBlock;              ///< of k: those whose terms of lhs stay in L2
   int64_t steps, batchSteps;          ///< of k in all, whole batches; of those that are split at a time
   int64_t planeRows;                  ///< rows of lhs in scratch
   int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
   int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
 };
 
-/// How it runs there with weights that lie in pieces (PieceContraction.h).
-struct PiecePlan : TaskGrid {
-  int64_t pieceCount; ///< of a number: 1 of bf16
+/// How it runs there with weights that are stored as bf16x3 (Bf16x3Contraction.h).
+struct Bf16x3Plan : TaskGrid {
+  int64_t termCount; ///< of a number: 1 of bf16
   int64_t steps;     ///< of k
   int64_t tileRows;  ///< of a tile of lhs and of products
   int64_t planeRows; ///< rows of lhs in scratch
@@ -85,8 +85,8 @@ struct ContractionPlan {
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;      ///< of rhs, copied to scratch together
   std::optional<SplitPlan> split;   ///< on the matrix unit: this or
-  std::optional<PiecePlan> pieces;
-  const TaskGrid &taskGrid() const { return pieces ? static_cast<const TaskGrid &>(*pieces) : *split; }
+  std::optional<Bf16x3Plan> bf16x3;
+  const TaskGrid &taskGrid() const { return bf16x3 ? static_cast<const TaskGrid &>(*bf16x3) : *split; }
   mlir::AffineExpr tasks, scratchBytes;
 
   mlir::AffineExpr reductionSize() const;

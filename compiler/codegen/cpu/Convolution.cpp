@@ -160,7 +160,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   int64_t tapSteps = divideCeil(plan.groupInputs, plan.group);
   Value *allSteps = b.getInt64(allTaps * tapSteps);
   int64_t stepBytes = plan.group * plan.panel * element->getScalarSizeInBits() / 8;
-  int64_t aheadBytes = aheadBytesOf(stepBytes, plan.blocksPerBand * plan.rowsPerTask);
+  int64_t prefetchBytes = prefetchBytesOf(stepBytes, plan.blocksPerBand * plan.rowsPerTask);
   int64_t pixelStride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.channels());
   Value *plane = emitSize(f, product(ShapeRef(plan.input).slice(1, last + 1), plan.rows.getContext()));
 
@@ -175,10 +175,10 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
     // All taps of a row of pixels count as one tile.
-    Value *done = b.CreateMul(flatTap, b.getInt64(tapSteps * aheadBytes));
-    Value *ahead = emitAhead(b, weights, nextPanel, row.index, allSteps, stepBytes, aheadBytes);
-    rhs.ahead = emitAddress(b, b.getInt8Ty(), ahead, done);
-    rhs.aheadBytes = aheadBytes;
+    Value *done = b.CreateMul(flatTap, b.getInt64(tapSteps * prefetchBytes));
+    Value *prefetched = emitPrefetchPlace(b, weights, nextPanel, row.index, allSteps, stepBytes, prefetchBytes);
+    rhs.prefetched = emitAddress(b, b.getInt8Ty(), prefetched, done);
+    rhs.prefetchBytes = prefetchBytes;
     emitProducts(b, tile, sums, lhs, rhs, inputs, active);
   };
   auto sumOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {

@@ -14,11 +14,10 @@ void emitConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionP
                      const std::optional<SplitConvolutionPlan> &split);
 
 /// The same for one channel a group: vectors lie along the channels.
-void emitNarrowConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
+void emitGroupedConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);
 
 /// One task of it.
-void emitNarrowTask(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
-                    const ConvolutionTask &task);
+void emitGroupedTask(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan, const ConvolutionTask &task);
 
 /// The same for a few outputs (plan.isDot): vectors lie along the input channels.
 void emitDotConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan);

@@ -42,12 +42,12 @@ static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t si
 static void countTasks(ConvolutionPlan &plan) {
   plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
   plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
-  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isNarrow ? 1 : plan.groups);
+  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isGrouped ? 1 : plan.groups);
 }
 
-/// Panels of narrow groups pass all rows of a task in blocks where the rows of inputs under a kernel do not fit L2 (9 x
-/// 9 of 768 channels: 0.85 of the time). Elsewhere all pass each row: that reads pixels from end to end, as prefetching
-/// likes it.
+/// Panels of a grouped convolution pass all rows of a task in blocks where the rows of inputs under a kernel do not fit
+/// L2 (9 x 9 of 768 channels: 0.85 of the time). Elsewhere all pass each row: that reads pixels from end to end, as
+/// prefetching likes it.
 static int64_t choosePanelsPerBlock(const ConvolutionPlan &plan, int64_t elementBytes) {
   constexpr int64_t kL2Bytes = 512 << 10, kBlockBytes = 192 << 10;
   auto width = getConstant(plan.input[plan.spatialRank()]);
@@ -64,17 +64,17 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   int64_t rows = std::max<int64_t>(1, getConstant(plan.rows).value_or(64));
   int64_t batch = getConstant(plan.output[0]).value_or(1);
   int64_t taps = plan.taps();
-  // Fewer tasks of narrow groups, as each reads rows of its neighbours.
+  // Fewer tasks of a grouped convolution, as each reads rows of its neighbours.
   constexpr int64_t kFewer = 3;
-  if (plan.isNarrow)
+  if (plan.isGrouped)
     rules.wanted = std::max<int64_t>(1, rules.wanted / kFewer);
-  // A product of narrow groups loads both of its operands.
-  constexpr int64_t kNarrow = 5;
-  int64_t products = taps * (plan.groupInputs + (plan.isNarrow ? kNarrow : 0));
+  // A product of a grouped convolution loads both of its operands.
+  constexpr int64_t kGrouped = 5;
+  int64_t products = taps * (plan.groupInputs + (plan.isGrouped ? kGrouped : 0));
   int64_t panelFlops = std::max<int64_t>(1, 2 * pixels * plan.panel * products);
   int64_t inputBytes = plan.channels() * sizeof(float);
   int64_t weightBytes = taps * inputBytes * plan.groupOutputs;
-  int64_t images = batch * (plan.isNarrow ? 1 : plan.groups);
+  int64_t images = batch * (plan.isGrouped ? 1 : plan.groups);
   plan.rowsPerTask = rows;
   plan.panelsPerTask = plan.panels;
   auto count = [&] {
@@ -83,11 +83,11 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
   };
   auto taskFlops = [&] { return plan.rowsPerTask * plan.panelsPerTask * panelFlops; };
   // Cut rows while that leaves enough pixels to each task (they share the weights), then panels.
-  // As the layer before cut what a convolution of narrow groups reads: its pixels are the larger operand.
-  int64_t read = plan.isNarrow ? llvm::product_of(plan.strides) : 1;
+  // As the layer before cut what a grouped convolution reads: its pixels are the larger operand.
+  int64_t read = plan.isGrouped ? llvm::product_of(plan.strides) : 1;
   int64_t bands = rowBands(op, rows * pixels * read, inputBytes, weightBytes);
   constexpr int64_t kLeastChannels = 64; // whole lines
-  int64_t leastPanels = plan.isNarrow ? llvm::divideCeil(kLeastChannels, plan.panel) : 1;
+  int64_t leastPanels = plan.isGrouped ? llvm::divideCeil(kLeastChannels, plan.panel) : 1;
   int64_t leastRows = std::max<int64_t>(4, llvm::divideCeil(rows, bands));
   while (plan.rowsPerTask > leastRows && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
@@ -96,7 +96,7 @@ static void planTasks(ConvolutionPlan &plan, Operation *op) {
     plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
   while (plan.rowsPerTask > 1 && count() < rules.wanted && taskFlops() > rules.flops)
     plan.rowsPerTask = llvm::divideCeil(plan.rowsPerTask, 2);
-  plan.blocksPerBand = plan.isNarrow || plan.groups > 1 ? 1 : llvm::divideCeil(bandRows, plan.rowsPerTask);
+  plan.blocksPerBand = plan.isGrouped || plan.groups > 1 ? 1 : llvm::divideCeil(bandRows, plan.rowsPerTask);
   countTasks(plan);
 }
 
@@ -122,7 +122,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
   plan.groups = op.getGroups();
   plan.groupInputs = *getConstant(plan.input.back()) / plan.groups;
   plan.groupOutputs = *getConstant(plan.output.back()) / plan.groups;
-  plan.isNarrow = loop::isNarrow(op);
+  plan.isGrouped = loop::isGrouped(op);
   plan.isDot = op.getWPanel() == 1;
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
@@ -130,7 +130,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
   plan.width = target.vectorBytes / (element.isF64() ? 8 : 4);
   plan.group = op.getWGroup();
   unsigned last = plan.spatialRank() - 1;
-  if (plan.isNarrow) {
+  if (plan.isGrouped) {
     plan.panel = plan.width;
     plan.panels = llvm::divideCeil(plan.channels(), plan.panel);
     // A row of taps stays in registers beside the accumulators.

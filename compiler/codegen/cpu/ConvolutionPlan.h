@@ -28,7 +28,7 @@ struct ConvolutionPlan {
   llvm::SmallVector<int64_t> kernel, strides, low, dilations;
   int64_t groups;
   int64_t groupInputs, groupOutputs; ///< channels of one group
-  bool isNarrow; ///< groups of one channel, or of a few, side by side in a vector (loop::isNarrow)
+  bool isGrouped;                    ///< groups of one channel, or of a few, side by side in a vector (loop::isGrouped)
   bool isDot; ///< so few outputs that vectors lie along the input channels: w is [O, kernel..., C]
   bool isChannelsFirst; ///< the input; `input` is [N, spatial..., channels] all the same
 
@@ -44,7 +44,7 @@ struct ConvolutionPlan {
   /// Neighbouring blocks of so many rows: their tasks of one panel follow each other, and find its weights in L2.
   int64_t blocksPerBand;
   int64_t panelsPerTask;
-  int64_t panelsPerBlock; ///< of narrow groups: whose inputs under the kernel stay in L2 from row to row
+  int64_t panelsPerBlock; ///< of a grouped convolution: whose inputs under the kernel stay in L2 from row to row
   mlir::AffineExpr rows; ///< of pixels in an image: product of the outer spatial sizes
   mlir::AffineExpr rowBlocks;
   int64_t panelBlocks;
@@ -55,7 +55,7 @@ struct ConvolutionPlan {
   int64_t taps() const { return llvm::product_of(kernel); }
 };
 
-/// Tasks of so many rows with all channels, of a convolution of narrow groups.
+/// Tasks of so many rows with all channels, of a grouped convolution.
 void cutIntoBands(ConvolutionPlan &plan, int64_t rowsPerTask);
 
 ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target);

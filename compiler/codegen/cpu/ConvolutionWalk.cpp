@@ -34,7 +34,7 @@ void ConvolutionWalk::forEachTask(function_ref<void(const ConvolutionTask &)> bo
   emitLoop(b, f.begin, f.end, 1, [&](Value *task) {
     // Bands of rows outermost: a thread computes the rows that it has computed in the layer before.
     Value *rowBlocks = emitSize(f, plan.rowBlocks), *panelBlocks = b.getInt64(plan.panelBlocks);
-    Value *columns = b.getInt64(plan.panelBlocks * (plan.isNarrow ? 1 : plan.groups));
+    Value *columns = b.getInt64(plan.panelBlocks * (plan.isGrouped ? 1 : plan.groups));
     Value *perBand = b.getInt64(plan.blocksPerBand), *perImage = b.CreateMul(rowBlocks, columns);
     Value *image = b.CreateUDiv(task, perImage), *rest = b.CreateURem(task, perImage);
     Value *firstBlock = b.CreateMul(b.CreateUDiv(rest, b.CreateMul(perBand, columns)), perBand);

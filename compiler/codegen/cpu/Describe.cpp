@@ -1,6 +1,6 @@
 #include "compiler/codegen/cpu/Describe.h"
 
-#include "compiler/codegen/cpu/pack/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
 #include "dialects/loop/Reasons.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -38,9 +38,9 @@ static mlir::Type elementOf(mlir::Value tensor) {
 
 /// What multiplies: ", bf16 on AVX512-BF16"; empty for plain multiply-adds of f32 and f64. `group`: of k, in an
 /// instruction.
-static std::string describeUnit(mlir::Type lhs, mlir::Type rhs, unsigned group, int64_t pieceCount) {
-  if (pieceCount > 0)
-    return pieceCount > 1 ? formatv(", bf16x{0} on AMX", pieceCount).str() : ", bf16 on AMX";
+static std::string describeUnit(mlir::Type lhs, mlir::Type rhs, unsigned group, int64_t termCount) {
+  if (termCount > 0)
+    return termCount > 1 ? formatv(", bf16x{0} on AMX", termCount).str() : ", bf16 on AMX";
   if (lhs.isInteger(8))
     return group > 1 ? ", int8 on AVX512-VNNI" : ", int8 widened to int32";
   if (rhs.isInteger(8))
@@ -52,8 +52,8 @@ static std::string describeUnit(mlir::Type lhs, mlir::Type rhs, unsigned group, 
 
 Algorithm describe(loop::ContractOp op, const ContractionPlan &plan) {
   std::string name = plan.rhsIsPacked ? "packed GEMM" : plan.packRhs ? "GEMM, packed by each task" : "small GEMM";
-  int64_t pieceCount = plan.pieces ? plan.pieces->pieceCount : plan.split ? pieces::kPieces : 0;
-  name += describeUnit(elementOf(op.getLhs()), elementOf(op.getRhs()), plan.group, pieceCount);
+  int64_t termCount = plan.bf16x3 ? plan.bf16x3->termCount : plan.split ? bf16x3::kTerms : 0;
+  name += describeUnit(elementOf(op.getLhs()), elementOf(op.getRhs()), plan.group, termCount);
   std::string m = toText(plan.mSize, op), n = toText(plan.nSize, op), k = toText(plan.reductionSize(), op);
   std::string sizes = m + " x " + k + " by " + k + " x " + n;
   if (getConstant(plan.batchCount) != 1)
@@ -80,15 +80,15 @@ static std::string describeSizes(loop::ConvolutionOp op) {
   return text;
 }
 
-Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t pieceCount, StringRef because) {
-  std::string name = plan.isNarrow && plan.groupInputs == 1 ? "depthwise"
-                     : plan.isNarrow                        ? "grouped narrow"
-                     : plan.isDot                           ? "few outputs (dot products)"
-                     : plan.groups > 1                      ? "grouped direct"
-                                                            : "direct";
-  name += describeUnit(elementOf(op.getX()), elementOf(op.getW()), plan.group, pieceCount);
+Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t termCount, StringRef because) {
+  std::string name = plan.isGrouped && plan.groupInputs == 1 ? "depthwise"
+                     : plan.isGrouped                        ? "grouped"
+                     : plan.isDot                            ? "few outputs (dot products)"
+                     : plan.groups > 1                       ? "grouped direct"
+                                                             : "direct";
+  name += describeUnit(elementOf(op.getX()), elementOf(op.getW()), plan.group, termCount);
   std::string groups;
-  if (plan.isNarrow)
+  if (plan.isGrouped)
     groups = formatv("{0} and as many outputs in a group: vectors of {1} lie along the channels",
                      plan.groupInputs == 1 ? "one input" : std::to_string(plan.groupInputs) + " inputs", plan.panel);
   return {name, joinReasons(describeSizes(op), op, {groups, because.str()})};
@@ -98,9 +98,9 @@ Algorithm describeWinograd(loop::ConvolutionOp op) {
   return {formatv("winograd F({0}x{0}, 3x3)", op.getWinograd()), joinReasons(describeSizes(op), op, {})};
 }
 
-Algorithm describe(const loop::Chain &chain, const ChainPlan &plan) {
-  Algorithm product = describe(chain.product, plan.product);
-  Algorithm convolution = describe(chain.convolution, plan.convolution, /*pieceCount=*/0, "");
+Algorithm describe(const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan) {
+  Algorithm product = describe(fused.product, plan.product);
+  Algorithm convolution = describe(fused.convolution, plan.convolution, /*termCount=*/0, "");
   std::string bands =
       formatv("bands of {0} rows of the product, {1}, stay in L2", plan.rows, loop::describeBytes(plan.scratchBytes()));
   return {product.name + " and " + convolution.name + " convolution, band by band",
@@ -116,7 +116,7 @@ Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan) {
                               toText(plan.keys, op), toText(plan.features, op));
   std::string blocks = formatv("scores of {0} queries by {1} keys at a time, {2} of scratch, stay in L2",
                                plan.queryBlock, plan.keyBlock, loop::describeBytes(plan.scratchSize));
-  return {"flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group, /*pieceCount=*/0),
+  return {"flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group, /*termCount=*/0),
           joinReasons(sizes, op, {blocks})};
 }
 
@@ -127,23 +127,23 @@ Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan) {
 /// All loops over results are the domain's; rows are what a stage reduces, or computes one after the other.
 static std::string nameOf(const NestPlan &plan) {
   if (any_of(plan.stages, [](const Stage &stage) { return stage.isScan; }))
-    return plan.lanesAlongShared ? "scan of rows side by side" : "scan";
+    return plan.lanesAlongOuter ? "scan of rows side by side" : "scan";
   auto reduction = find_if(plan.stages, [](const Stage &stage) { return stage.isReduction; });
   if (reduction != plan.stages.end())
-    return plan.lanesAlongShared || reduction->lanes == Stage::AlongParallel ? "reduction of columns"
-           : reduction->lanes == Stage::AlongReduction                       ? "reduction of rows"
-                                                                             : "scalar reduction";
+    return plan.lanesAlongOuter || reduction->lanes == Stage::AlongParallel ? "reduction of columns"
+           : reduction->lanes == Stage::AlongReduction                      ? "reduction of rows"
+                                                                            : "scalar reduction";
   bool isScalar =
-      !plan.lanesAlongShared && all_of(plan.stages, [](const Stage &stage) { return stage.lanes == Stage::Nowhere; });
-  return plan.squares ? "loop nest, transposed in registers" : isScalar ? "scalar loop nest" : "loop nest";
+      !plan.lanesAlongOuter && all_of(plan.stages, [](const Stage &stage) { return stage.lanes == Stage::Nowhere; });
+  return plan.transposes ? "loop nest, transposed in registers" : isScalar ? "scalar loop nest" : "loop nest";
 }
 
 /// Where the lanes lie.
 static std::string describeLanes(loop::KernelOp kernel, const NestPlan &plan) {
-  if (plan.squares)
-    return formatv("squares of {0} by {0}, read along one loop and stored along the other", plan.width);
-  if (plan.lanesAlongShared)
-    return formatv("vectors of {0} along a loop of {1} results", plan.width, toText(plan.shared.back().size, kernel));
+  if (plan.transposes)
+    return formatv("tiles of {0} by {0}, read along one loop and stored along the other", plan.width);
+  if (plan.lanesAlongOuter)
+    return formatv("vectors of {0} along a loop of {1} results", plan.width, toText(plan.outer.back().size, kernel));
   std::vector<std::string> stages;
   for (const Stage &stage : plan.stages) {
     if (stage.lanes == Stage::Nowhere)
@@ -167,8 +167,8 @@ Algorithm describe(loop::KernelOp kernel, const NestPlan &plan) {
   out << "estimated vector accesses: ";
   ListSeparator comma;
   for (auto [cost, where] : {std::pair(plan.costs.own, "within a row or one by one"),
-                             {plan.costs.shared, "across rows"},
-                             {plan.costs.squares, "in squares"}})
+                             {plan.costs.outer, "across rows"},
+                             {plan.costs.transposed, "transposed in registers"}})
     if (std::isfinite(cost))
       out << comma << format("%.3g ", cost) << where;
   std::vector<std::string> reasons = loop::getReasons(&kernel.getBody().front().front());

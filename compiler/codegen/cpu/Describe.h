@@ -7,7 +7,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/AttentionPlan.h"
-#include "compiler/codegen/cpu/ChainKernel.h"
+#include "compiler/codegen/cpu/FusedConvolution.h"
 #include "compiler/codegen/cpu/NestPlan.h"
 
 namespace ptc::cpu {
@@ -16,11 +16,11 @@ namespace ptc::cpu {
 std::string joinReasons(llvm::ArrayRef<std::string> reasons);
 
 Algorithm describe(loop::ContractOp op, const ContractionPlan &plan);
-/// `pieceCount`: of a number on the matrix unit (SplitConvolutionPlan); 0: it runs elsewhere. `because`: why so.
-Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t pieceCount, llvm::StringRef because);
+/// `termCount`: of a number on the matrix unit (SplitConvolutionPlan); 0: it runs elsewhere. `because`: why so.
+Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t termCount, llvm::StringRef because);
 Algorithm describeWinograd(loop::ConvolutionOp op);
 Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan);
-Algorithm describe(const loop::Chain &chain, const ChainPlan &plan);
+Algorithm describe(const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan);
 Algorithm describe(loop::KernelOp kernel, const NestPlan &plan);
 
 } // namespace ptc::cpu

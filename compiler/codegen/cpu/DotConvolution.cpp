@@ -58,12 +58,12 @@ SmallVector<Value *> DotEmitter::addLanes(SmallVector<Value *> sums) {
   sums.resize(alignTo(sums.size(), plan.width), Constant::getNullValue(vector));
   SmallVector<Value *> result;
   for (unsigned first = 0; first < sums.size(); first += plan.width) {
-    MutableArrayRef<Value *> square = MutableArrayRef(sums).slice(first, plan.width);
-    emitTranspose(b, square);
+    MutableArrayRef<Value *> tile = MutableArrayRef(sums).slice(first, plan.width);
+    emitTranspose(b, tile);
     for (unsigned count = plan.width / 2; count > 0; count /= 2)
       for (unsigned i = 0; i < count; ++i)
-        square[i] = b.CreateFAdd(square[i], square[i + count]);
-    result.push_back(square[0]);
+        tile[i] = b.CreateFAdd(tile[i], tile[i + count]);
+    result.push_back(tile[0]);
   }
   return result;
 }

@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 
-#include "compiler/codegen/cpu/ChainKernel.h"
 #include "compiler/codegen/cpu/Describe.h"
+#include "compiler/codegen/cpu/FusedConvolution.h"
 #include "compiler/codegen/cpu/LoopNest.h"
 #include "compiler/codegen/cpu/TemplateKernel.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -50,14 +50,14 @@ static Error checkBodies(loop::KernelOp kernel) {
 static Expected<KernelPlan> planByMembers(loop::KernelOp kernel, const Target &target) {
   if (Error error = checkBodies(kernel))
     return error;
-  if (auto chain = loop::getChain(kernel)) {
-    Expected<ChainPlan> plan = planChain(*chain, target);
+  if (auto fused = loop::getFusedConvolution(kernel)) {
+    Expected<FusedConvolutionPlan> plan = planFusedConvolution(*fused, target);
     if (!plan)
       return plan.takeError();
     auto bytes = getAffineConstantExpr(plan->scratchBytes(), kernel.getContext());
     return KernelPlan{plan->convolution.tasks, bytes,
-                      [chain = *chain, plan = *plan](CpuFrame &frame) { emitChain(frame, chain, plan); },
-                      describe(*chain, *plan)};
+                      [fused = *fused, plan = *plan](CpuFrame &frame) { emitFusedConvolution(frame, fused, plan); },
+                      describe(*fused, *plan)};
   }
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first)) {

@@ -3,9 +3,9 @@
 #include "compiler/codegen/cpu/LoopNest.h"
 
 #include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/SquareNest.h"
 #include "compiler/codegen/cpu/StageEmitter.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/cpu/TransposedNest.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 
@@ -26,7 +26,7 @@ public:
 private:
   void emitTask(Value *task);
   void findTask(Value *task);
-  void emitShared(unsigned level);
+  void emitOuter(unsigned level);
   void emitStretch(unsigned level, int64_t first, int64_t end);
   void runStages(unsigned width, Value *mask);
   void placeLocals();
@@ -37,12 +37,12 @@ private:
   Ir &b;
   const NestPlan &plan;
   bool streaming = false;
-  /// Of each shared loop in the task; no end: the task is at index `begin`.
+  /// Of each outer loop in the task; no end: the task is at index `begin`.
   struct Bounds {
     Value *begin, *end;
   };
   SmallVector<Bounds> bounds;
-  SmallVector<Lanes> dims; ///< index of each dimension, of the shared ones as far as loops are open
+  SmallVector<Lanes> dims; ///< index of each dimension, of the outer ones as far as loops are open
 };
 
 } // namespace
@@ -72,7 +72,7 @@ void NestEmitter::emitTasks() {
 
 /// Whether all results are large, and aligned as stores past the caches have to be.
 Value *NestEmitter::isStreamed() {
-  Value *elements = emitSize(f, plan.shared.front().size), *all = b.getTrue();
+  Value *elements = emitSize(f, plan.outer.front().size), *all = b.getTrue();
   for (mlir::Value result : plan.streamed) {
     int64_t bytes = divideCeil(loop::getScalarType(result).getIntOrFloatBitWidth(), 8);
     Value *isLarge = b.CreateICmpSGE(elements, b.getInt64(kStreamedBytes / bytes));
@@ -89,29 +89,29 @@ void NestEmitter::placeLocals() {
     Shape sizes = getShape(tensor);
     TensorLayout layout;
     layout.strides.resize(sizes.size());
-    int64_t lanes = plan.lanesAlongShared ? plan.width : 1;
+    int64_t lanes = plan.lanesAlongOuter ? plan.width : 1;
     mlir::AffineExpr stride = getAffineConstantExpr(lanes, tensor.getContext());
     for (unsigned i = sizes.size(); i-- > 0; stride = stride * sizes[i])
-      layout.strides[i] = i < plan.sharedRank ? getAffineConstantExpr(0, tensor.getContext()) : stride;
-    if (plan.lanesAlongShared)
-      layout.strides[plan.shared.back().dim] = getAffineConstantExpr(1, tensor.getContext());
+      layout.strides[i] = i < plan.outerRank ? getAffineConstantExpr(0, tensor.getContext()) : stride;
+    if (plan.lanesAlongOuter)
+      layout.strides[plan.outer.back().dim] = getAffineConstantExpr(1, tensor.getContext());
     f.layouts[tensor] = layout;
   }
 }
 
 void NestEmitter::emitTask(Value *task) {
   bounds.clear();
-  for (const Loop &loop : plan.shared)
+  for (const Loop &loop : plan.outer)
     bounds.push_back({b.getInt64(0), emitSize(f, loop.size)});
   bool isOnlyBlock = plan.blockLoop == 0 && getConstant(plan.tasks) && *getConstant(plan.tasks) <= 1;
-  if (!plan.shared.empty() && !isOnlyBlock)
+  if (!plan.outer.empty() && !isOnlyBlock)
     findTask(task);
-  emitShared(0);
+  emitOuter(0);
 }
 
 /// Sets the bounds of the task's block, and the indices of the loops around it.
 void NestEmitter::findTask(Value *task) {
-  const Loop &blocked = plan.shared[plan.blockLoop];
+  const Loop &blocked = plan.outer[plan.blockLoop];
   Value *blocks = emitSize(f, blocked.size.ceilDiv(plan.block)), *size = bounds[plan.blockLoop].end;
   Value *block = plan.blockLoop == 0 ? task : b.CreateURem(task, blocks);
   Value *rest = plan.blockLoop == 0 ? task : b.CreateUDiv(task, blocks);
@@ -129,12 +129,12 @@ void NestEmitter::findTask(Value *task) {
 }
 
 /// One loop after the other for the stretches between cuts.
-void NestEmitter::emitShared(unsigned level) {
-  if (level == plan.shared.size()) {
+void NestEmitter::emitOuter(unsigned level) {
+  if (level == plan.outer.size()) {
     runStages(1, nullptr);
     return;
   }
-  const Loop &loop = plan.shared[level];
+  const Loop &loop = plan.outer[level];
   int64_t first = 0, size = getConstant(loop.size).value_or(INT64_MAX);
   for (unsigned stretch = 0; stretch <= loop.cuts.size(); ++stretch) {
     int64_t end = stretch < loop.cuts.size() ? loop.cuts[stretch] : size;
@@ -144,7 +144,7 @@ void NestEmitter::emitShared(unsigned level) {
 }
 
 void NestEmitter::emitStretch(unsigned level, int64_t first, int64_t end) {
-  const Loop &loop = plan.shared[level];
+  const Loop &loop = plan.outer[level];
   auto at = [&](const Lanes &index, function_ref<void()> body) {
     dims[loop.dim] = index;
     bool isKnown = !loop.cuts.empty() && !isa<Constant>(index.value);
@@ -157,20 +157,20 @@ void NestEmitter::emitStretch(unsigned level, int64_t first, int64_t end) {
   auto [begin, last] = bounds[level];
   if (!last) { // the task is at one index
     if (loop.cuts.empty())
-      return at({begin, nullptr}, [&] { emitShared(level + 1); });
+      return at({begin, nullptr}, [&] { emitOuter(level + 1); });
     Value *isHere = b.CreateAnd(b.CreateICmpSGE(begin, b.getInt64(first)), b.CreateICmpSLT(begin, b.getInt64(end)));
-    return emitIf(b, isHere, [&] { at({begin, nullptr}, [&] { emitShared(level + 1); }); });
+    return emitIf(b, isHere, [&] { at({begin, nullptr}, [&] { emitOuter(level + 1); }); });
   }
   if (!loop.cuts.empty()) {
     begin = b.CreateBinaryIntrinsic(Intrinsic::smax, begin, b.getInt64(first));
     last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end));
     last = b.CreateBinaryIntrinsic(Intrinsic::smax, last, begin); // the task may have nothing of the stretch
   }
-  if (plan.squares && level + 2 == plan.shared.size())
-    return emitSquares(f, plan, dims, begin, last);
-  bool isInnermost = level + 1 == plan.shared.size();
-  if (!isInnermost || !plan.lanesAlongShared) {
-    forEach(b, begin, last, 1, [&](Value *i) { at({i, nullptr}, [&] { emitShared(level + 1); }); });
+  if (plan.transposes && level + 2 == plan.outer.size())
+    return emitTransposed(f, plan, dims, begin, last);
+  bool isInnermost = level + 1 == plan.outer.size();
+  if (!isInnermost || !plan.lanesAlongOuter) {
+    forEach(b, begin, last, 1, [&](Value *i) { at({i, nullptr}, [&] { emitOuter(level + 1); }); });
     return;
   }
   bool hasTail = !getConstant(loop.size) || first % plan.width || end % plan.width;

@@ -35,20 +35,20 @@ void emitBegin(Ir &b, int64_t tileRows) {
 
 void emitEnd(Ir &b) { b.CreateIntrinsic(Intrinsic::x86_tilerelease, {}); }
 
-std::array<Value *, kPieces> emitSplit(Ir &b, Value *first, Value *second) {
-  // Pieces are cut off, not rounded: no piece is beyond what it is a piece of, and the last one is exact.
+std::array<Value *, kTerms> emitSplit(Ir &b, Value *first, Value *second) {
+  // Terms are cut off, not rounded: no term is beyond what it is a term of, and the last one is exact.
   auto *bits = FixedVectorType::get(b.getInt32Ty(), cast<FixedVectorType>(first->getType())->getNumElements());
-  std::array<Value *, kPieces> pieces;
+  std::array<Value *, kTerms> terms;
   Value *left[] = {first, second};
-  for (Value *&piece : pieces) {
+  for (Value *&term : terms) {
     Value *high[2];
     for (unsigned i = 0; i < 2; ++i) {
       high[i] = b.CreateAnd(b.CreateBitCast(left[i], bits), 0xffff0000);
       left[i] = b.CreateFSub(left[i], b.CreateBitCast(high[i], first->getType()));
     }
-    piece = b.CreateOr(b.CreateLShr(high[0], 16), high[1]);
+    term = b.CreateOr(b.CreateLShr(high[0], 16), high[1]);
   }
-  return pieces;
+  return terms;
 }
 
 static void emitTileLoad(Ir &b, unsigned tile, Value *place, Value *rowBytes) {
@@ -72,25 +72,25 @@ void Block::move(Value *place, Value *rowBytes, Intrinsic::ID instruction) {
 }
 
 namespace {
-enum Piece { High, Middle, Low };
+enum Term { High, Middle, Low };
 
-/// A product of pieces that is kept, and which of them is not in the unit's registers from the pair before.
+/// A product of terms that is kept, and which of them is not in the unit's registers from the pair before.
 struct Pair {
-  Piece lhs, rhs;
+  Term lhs, rhs;
   bool loadsLhs, loadsRhs;
 };
 } // namespace
 
-/// From one pair to the next only one piece is loaded; the largest products come last.
-static ArrayRef<Pair> pairsOf(int64_t pieces) {
+/// From one pair to the next only one term is loaded; the largest products come last.
+static ArrayRef<Pair> pairsOf(int64_t terms) {
   static constexpr Pair kAlone[] = {{High, High, true, true}};
   static constexpr Pair kAll[] = {{Low, High, true, true},       {Middle, High, true, false},
                                   {Middle, Middle, false, true}, {High, Middle, true, false},
                                   {High, Low, false, true},      {High, High, false, true}};
-  return pieces == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kAll);
+  return terms == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kAll);
 }
 
-int64_t Block::instructions() const { return pairsOf(pieces).size() * rowTiles * columnTiles; }
+int64_t Block::instructions() const { return pairsOf(terms).size() * rowTiles * columnTiles; }
 
 void Block::fetchShare(Value *place, int64_t lines, int64_t i) const {
   for (int64_t line = i * lines / instructions(); line < (i + 1) * lines / instructions(); ++line)
@@ -101,15 +101,15 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
                         Value *end, function_ref<void(Value *, int64_t)> meanwhile) {
   Type *byte = b.getInt8Ty();
   forEach(b, first, end, 1, [&](Value *step) {
-    Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(pieces))));
+    Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(terms))));
     Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(tiles.step)));
-    auto loadLhs = [&](Piece piece, unsigned tile) {
-      Value *plane = b.CreateMul(planeBytes, b.getInt64(piece));
+    auto loadLhs = [&](Term term, unsigned tile) {
+      Value *plane = b.CreateMul(planeBytes, b.getInt64(term));
       Value *row = b.CreateMul(rowBytes, b.getInt64(tile * tileRows));
       emitTileLoad(b, kLhsTile + tile, emitAddress(b, byte, lhsStep, b.CreateAdd(plane, row)), rowBytes);
     };
-    auto loadRhs = [&](Piece piece, unsigned tile) {
-      Value *place = b.getInt64(piece * tiles.piece + tile * tiles.columns);
+    auto loadRhs = [&](Term term, unsigned tile) {
+      Value *place = b.getInt64(term * tiles.term + tile * tiles.columns);
       emitTileLoad(b, kRhsTile + tile, emitAddress(b, byte, rhsStep, place), b.getInt64(tiles.row));
     };
     int64_t done = 0;
@@ -118,7 +118,7 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
                         {b.getInt8(2 * row + column), b.getInt8(kLhsTile + row), b.getInt8(kRhsTile + column)});
       meanwhile(step, done++);
     };
-    for (Pair pair : pairsOf(pieces))
+    for (Pair pair : pairsOf(terms))
       for (unsigned row = 0; row < rowTiles; ++row) {
         if (pair.loadsLhs)
           loadLhs(pair.lhs, row);
@@ -152,10 +152,10 @@ static void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pai
     return b.CreateAlignedLoad(vector, place, Align(sizeof(float)));
   };
   to = emitBytes(b, to, b.CreateMul(step, b.getInt64(kRhsStepBytes)));
-  auto pieces = emitSplit(b, load(0), load(kTileRows));
-  for (auto [i, piece] : enumerate(pieces)) {
+  auto terms = emitSplit(b, load(0), load(kTileRows));
+  for (auto [i, term] : enumerate(terms)) {
     Value *row = b.CreateMul(b.CreateAdd(pair, b.getInt64((2 * i + half) * kTileRows)), b.getInt64(kRowBytes));
-    b.CreateAlignedStore(piece, emitBytes(b, to, row), Align(kRowBytes));
+    b.CreateAlignedStore(term, emitBytes(b, to, row), Align(kRowBytes));
   }
 }
 
@@ -198,13 +198,13 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
     auto multiplyAlone = [&](Value *first, Value *end) {
       block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, fetch);
     };
-    // Beside each step the one of `weights` that is `ahead` steps on is split.
-    auto multiplyAndSplit = [&](Value *first, Value *end, RhsRow weights, int64_t ahead) {
+    // Beside each step the one of `weights` that is `distance` steps on is split.
+    auto multiplyAndSplit = [&](Value *first, Value *end, RhsRow weights, int64_t distance) {
       block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, [&](Value *step, int64_t i) {
         fetch(step, i);
         constexpr int64_t kHalves = 2 * kTileRows;
         for (int64_t half = i * kHalves / instructions; half < (i + 1) * kHalves / instructions; ++half)
-          emitSplitPair(b, weights, x.rhs, b.CreateAdd(step, b.getInt64(ahead)), b.getInt64(half / 2), half % 2);
+          emitSplitPair(b, weights, x.rhs, b.CreateAdd(step, b.getInt64(distance)), b.getInt64(half / 2), half % 2);
       });
     };
     emitIf(b, x.isFirst, [&] { block.setZero(); });
@@ -232,11 +232,12 @@ void emitJoin(Ir &b, Value *panel, Value *to, int64_t steps) {
   };
   forUpTo(steps, [&](Value *step) {
     forUpTo(kTileRows, [&](Value *pair) {
-      Value *from = emitBytes(b, panel, b.CreateAdd(b.CreateMul(step, b.getInt64(kPieces * kTileBytes)),
-                                                    b.CreateMul(pair, b.getInt64(kRowBytes))));
+      Value *from = emitBytes(
+          b, panel,
+          b.CreateAdd(b.CreateMul(step, b.getInt64(kTerms * kTileBytes)), b.CreateMul(pair, b.getInt64(kRowBytes))));
       Value *first = Constant::getNullValue(vector), *second = first;
-      for (int64_t piece = 0; piece < kPieces; ++piece) {
-        Value *both = b.CreateAlignedLoad(bits, emitBytes(b, from, b.getInt64(piece * kTileBytes)), Align(kRowBytes));
+      for (int64_t term = 0; term < kTerms; ++term) {
+        Value *both = b.CreateAlignedLoad(bits, emitBytes(b, from, b.getInt64(term * kTileBytes)), Align(kRowBytes));
         first = b.CreateFAdd(first, b.CreateBitCast(b.CreateShl(both, 16), vector));
         second = b.CreateFAdd(second, b.CreateBitCast(b.CreateAnd(both, 0xffff0000), vector));
       }

@@ -22,14 +22,15 @@ Accumulators zeroAccumulators(const TileType &tile) {
   return acc;
 }
 
-int64_t aheadBytesOf(int64_t stepBytes, int64_t tiles) {
+int64_t prefetchBytesOf(int64_t stepBytes, int64_t tiles) {
   constexpr int64_t kHalfLine = 32;
   return std::min<int64_t>(alignTo(divideCeil(stepBytes, tiles), kHalfLine), stepBytes);
 }
 
-Value *emitAhead(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes, int64_t aheadBytes) {
-  Value *share = b.CreateMul(tile, b.CreateMul(k, b.getInt64(aheadBytes)));
-  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(divideCeil(stepBytes, aheadBytes)));
+Value *emitPrefetchPlace(Ir &b, Value *weights, Value *next, Value *tile, Value *k, int64_t stepBytes,
+                         int64_t prefetchBytes) {
+  Value *share = b.CreateMul(tile, b.CreateMul(k, b.getInt64(prefetchBytes)));
+  Value *isNeeded = b.CreateICmpSLT(tile, b.getInt64(divideCeil(stepBytes, prefetchBytes)));
   return b.CreateSelect(isNeeded, emitAddress(b, b.getInt8Ty(), next, share), weights);
 }
 
@@ -203,7 +204,7 @@ static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileO
   }
 }
 
-/// `size` steps that take turns over sets of accumulators, and meanwhile bring what lies ahead.
+/// `size` steps that take turns over sets of accumulators, and prefetch meanwhile.
 static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *size, const TileOperand &lhs,
                       const TileOperand &rhs, function_ref<void(Accumulators &, Value *)> step) {
   auto *constant = dyn_cast<ConstantInt>(size);
@@ -233,9 +234,9 @@ static void emitSteps(Ir &b, const TileType &tile, Accumulators &acc, Value *siz
         for (int64_t line = alignTo(u * lhs.nextBytes, kLine); line < (u + 1) * lhs.nextBytes; line += kLine)
           emitPrefetch(b, emitAddress(b, b.getInt8Ty(), lhs.next, b.CreateMul(k, b.getInt64(lhs.nextBytes))), line,
                        Into::L1);
-        int64_t ahead = rhs.ahead && copies > 1 ? rhs.aheadBytes : 0;
-        for (int64_t line = alignTo(u * ahead, kLine); line < (u + 1) * ahead; line += kLine)
-          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.ahead, b.CreateMul(k, b.getInt64(ahead))), line);
+        int64_t prefetched = rhs.prefetched && copies > 1 ? rhs.prefetchBytes : 0;
+        for (int64_t line = alignTo(u * prefetched, kLine); line < (u + 1) * prefetched; line += kLine)
+          emitPrefetch(b, emitAddress(b, b.getInt8Ty(), rhs.prefetched, b.CreateMul(k, b.getInt64(prefetched))), line);
         MutableArrayRef<Value *> set = MutableArrayRef<Value *>(sums).slice((u % sets) * count, count);
         Accumulators one{acc.rows, acc.vectors, SmallVector<Value *>(set)};
         step(one, b.CreateNSWAdd(k, b.getInt64(u)));

@@ -53,9 +53,9 @@ struct TileOperand {
   llvm::SmallVector<llvm::Value *> across;
   llvm::Value *kStride;
   bool grouped = false;
-  /// Null, or what a later tile reads: brought into L2 meanwhile, aheadBytes a step.
-  llvm::Value *ahead = nullptr;
-  int64_t aheadBytes = 0;
+  /// Null, or what a later tile reads: brought into L2 meanwhile, prefetchBytes a step.
+  llvm::Value *prefetched = nullptr;
+  int64_t prefetchBytes = 0;
   /// Bytes of a step, where these are contiguous and nobody reads them twice: they come into L1 shortly before.
   int64_t streamedBytes = 0;
   /// Of the first operand: null, or what the next tile reads. It comes into L1 meanwhile, nextBytes a step.
@@ -78,13 +78,13 @@ constexpr int64_t kStreamDistance = 1024;
 
 /// How much each step of k has to fetch, so that `tiles` tiles bring a whole panel of steps of `stepBytes`; half a line
 /// at least, as one prefetch for two steps hides among their loads.
-int64_t aheadBytesOf(int64_t stepBytes, int64_t tiles);
+int64_t prefetchBytesOf(int64_t stepBytes, int64_t tiles);
 
-/// What tile number `tile` fetches ahead of `next` (TileOperand::ahead), k steps of `stepBytes` that follow the weights
-/// at hand, `aheadBytes` a step: the first tiles bring all of it, in place of the first tile that needs it, which would
-/// wait for memory.
-llvm::Value *emitAhead(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
-                       int64_t stepBytes, int64_t aheadBytes);
+/// What tile number `tile` prefetches of `next` (TileOperand::prefetched), k steps of `stepBytes` that follow the
+/// weights at hand, `prefetchBytes` a step: the first tiles bring all of it, in place of the first tile that needs it,
+/// which would wait for memory.
+llvm::Value *emitPrefetchPlace(Ir &b, llvm::Value *weights, llvm::Value *next, llvm::Value *tile, llvm::Value *k,
+                               int64_t stepBytes, int64_t prefetchBytes);
 
 /// The elements of a step: `group` of them, `stride` apart, as a vector (a scalar, if one). Behind the first `left`
 /// (null: all are there) are zeros, and nothing is read.

@@ -67,8 +67,8 @@ private:
     unsigned loop;
   };
   OwnLoop bestOwnLoop(const Stage &stage) const;
-  double costOfSquares(unsigned store, unsigned read) const;
-  bool chooseSquares(double best);
+  double costOfTransposing(unsigned store, unsigned read) const;
+  bool chooseTransposing(double best);
 
   loop::KernelOp kernel;
   unsigned lanes;
@@ -108,17 +108,17 @@ void Planner::makeLoops() {
   auto isReduced = [&](const Stage &stage, unsigned dim) {
     return stage.isScan ? dim == scanDim(stage) : dim >= stage.resultRank;
   };
-  SmallVector<unsigned> shared;
+  SmallVector<unsigned> outer;
   for (unsigned dim = 0; dim < first.domain.size(); ++dim)
-    if (isSingle ? !isReduced(first, dim) : dim < p.sharedRank)
-      shared.push_back(dim);
+    if (isSingle ? !isReduced(first, dim) : dim < p.outerRank)
+      outer.push_back(dim);
   if (auto reduce = dyn_cast<loop::ReduceOp>(first.members.front()); reduce && reduce.getInner() > 0)
-    std::rotate(shared.begin(), shared.begin() + reduce.getInner(), shared.end());
-  p.shared = loopsOver(shared, all);
+    std::rotate(outer.begin(), outer.begin() + reduce.getInner(), outer.end());
+  p.outer = loopsOver(outer, all);
   for (Stage &stage : p.stages) {
     SmallVector<unsigned> parallel, reduced;
     for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
-      if (!is_contained(shared, dim))
+      if (!is_contained(outer, dim))
         (isReduced(stage, dim) ? reduced : parallel).push_back(dim);
     stage.parallel = loopsOver(parallel, {&stage});
     stage.reduction = loopsOver(reduced, {&stage});
@@ -154,7 +154,7 @@ void Planner::cutLoops() {
   for (const Stage &stage : p.stages)
     for (mlir::Operation *member : stage.members)
       operations += member->getRegion(0).front().getOperations().size();
-  for (Loop &loop : p.shared) {
+  for (Loop &loop : p.outer) {
     std::set<int64_t> turns;
     for (const Stage &stage : p.stages)
       for (mlir::Operation *member : stage.members)
@@ -210,7 +210,7 @@ double Planner::costOfScalar(const Stage &stage) const {
   return stage.accesses.accesses.size() + stage.accesses.work * kWork;
 }
 
-/// The cost of one iteration of the shared loops with lanes along the best of the stage's own loops.
+/// The cost of one iteration of the outer loops with lanes along the best of the stage's own loops.
 Planner::OwnLoop Planner::bestOwnLoop(const Stage &stage) const {
   double points = estimate(stage.parallel) * estimate(stage.reduction);
   OwnLoop best{costOfScalar(stage) * points, Stage::Nowhere, 0};
@@ -230,14 +230,14 @@ static void moveToEnd(SmallVector<Loop> &loops, unsigned i) {
   std::rotate(loops.begin() + i, loops.begin() + i + 1, loops.end());
 }
 
-/// Of one point, with stores along one shared loop and reads along another; infinite where it cannot be.
-double Planner::costOfSquares(unsigned store, unsigned read) const {
+/// Of one point, with stores along one outer loop and reads along another; infinite where it cannot be.
+double Planner::costOfTransposing(unsigned store, unsigned read) const {
   // To and from the stack, shuffled four times, and stored.
   constexpr double kTransposed = 6, kNever = std::numeric_limits<double>::infinity();
   const Stage &stage = p.stages.front();
   double cost = stage.accesses.work * kWork;
   for (const Access &access : stage.accesses.accesses) {
-    double alone = costOfAccess(access, p.shared[access.isStore ? store : read].dim);
+    double alone = costOfAccess(access, p.outer[access.isStore ? store : read].dim);
     mlir::Type element = loop::getScalarType(access.tensor);
     bool isLane = element.getIntOrFloatBitWidth() == 32 || element.isBF16() || element.isF16();
     if (access.isStore && (alone != kVector || !isLane))
@@ -245,25 +245,25 @@ double Planner::costOfSquares(unsigned store, unsigned read) const {
     cost += access.isStore ? kTransposed : alone;
   }
   for (unsigned i : {store, read}) {
-    double size = std::max(1.0, estimate(p.shared[i].size));
-    if (!p.shared[i].cuts.empty())
+    double size = std::max(1.0, estimate(p.outer[i].size));
+    if (!p.outer[i].cuts.empty())
       return kNever;
     cost *= std::ceil(size / lanes) / size;
   }
   return cost * lanes;
 }
 
-bool Planner::chooseSquares(double best) {
+bool Planner::chooseTransposing(double best) {
   bool areMaps = p.stages.size() == 1 && all_of(p.stages.front().members, [](mlir::Operation *member) {
     return isa<loop::MapOp>(member);
   });
   std::optional<std::pair<unsigned, unsigned>> chosen;
-  for (unsigned store = 0; areMaps && store < p.shared.size(); ++store)
-    for (unsigned read = 0; read < p.shared.size(); ++read) {
+  for (unsigned store = 0; areMaps && store < p.outer.size(); ++store)
+    for (unsigned read = 0; read < p.outer.size(); ++read) {
       if (store == read)
         continue;
-      double cost = costOfSquares(store, read);
-      p.costs.squares = std::min(p.costs.squares, cost);
+      double cost = costOfTransposing(store, read);
+      p.costs.transposed = std::min(p.costs.transposed, cost);
       if (cost < best) {
         best = cost;
         chosen = {store, read};
@@ -272,9 +272,9 @@ bool Planner::chooseSquares(double best) {
   if (!chosen)
     return false;
   auto [store, read] = *chosen;
-  p.squares = p.lanesAlongShared = true;
-  moveToEnd(p.shared, store);
-  moveToEnd(p.shared, read > store ? read - 1 : read);
+  p.transposes = p.lanesAlongOuter = true;
+  moveToEnd(p.outer, store);
+  moveToEnd(p.outer, read > store ? read - 1 : read);
   return true;
 }
 
@@ -283,22 +283,22 @@ void Planner::chooseLanes() {
   for (const Stage &stage : p.stages)
     best += bestOwnLoop(stage).cost;
   p.costs.own = best;
-  std::optional<unsigned> sharedLoop;
-  for (auto [i, loop] : enumerate(p.shared)) {
+  std::optional<unsigned> outerLoop;
+  for (auto [i, loop] : enumerate(p.outer)) {
     double cost = 0;
     for (const Stage &stage : p.stages)
       cost += costAlong(stage, loop) * estimate(stage.parallel) * estimate(stage.reduction);
-    p.costs.shared = std::min(p.costs.shared, cost);
+    p.costs.outer = std::min(p.costs.outer, cost);
     if (cost > best) // of equals the innermost: its neighbours are closest
       continue;
     best = cost;
-    sharedLoop = i;
+    outerLoop = i;
   }
-  if (chooseSquares(best))
+  if (chooseTransposing(best))
     return;
-  if (sharedLoop) {
-    p.lanesAlongShared = true;
-    moveToEnd(p.shared, *sharedLoop);
+  if (outerLoop) {
+    p.lanesAlongOuter = true;
+    moveToEnd(p.outer, *outerLoop);
     return;
   }
   for (Stage &stage : p.stages) {
@@ -326,18 +326,18 @@ static unsigned widthFor(unsigned lanes, const Stage &stage, mlir::AffineExpr si
 }
 
 void Planner::widen() {
-  if (p.squares) {
+  if (p.transposes) {
     p.width = lanes;
     return;
   }
-  if (p.lanesAlongShared) {
+  if (p.lanesAlongOuter) {
     // Only reductions need it; what streams is bound by memory.
     bool reduces = any_of(p.stages, [](const Stage &s) { return s.isReduction; });
     p.width = reduces ? 4 * lanes : 2 * lanes;
     for (const Stage &stage : p.stages)
-      p.width = std::min(p.width, widthFor(lanes, stage, p.shared.back().size));
+      p.width = std::min(p.width, widthFor(lanes, stage, p.outer.back().size));
     // A stretch has some whole vectors; shorter ones are left to masks.
-    Loop &loop = p.shared.back();
+    Loop &loop = p.outer.back();
     int64_t shortest = *llvm::min_element(stretchesOf(loop));
     if (shortest < lanes)
       loop.cuts.clear();
@@ -355,37 +355,37 @@ void Planner::widen() {
 // Tasks and scratch
 //===----------------------------------------------------------------------===//
 
-/// A task is as many iterations of the innermost shared loops as make a fair piece of work: enough to pay for finding
+/// A task is as many iterations of the last outer loops as make a fair piece of work: enough to pay for finding
 /// its place, few enough that threads share evenly.
 void Planner::cutTasks() {
   int64_t grain = loop::getTuning(kernel, loop::Knob::Grain).value_or(0);
-  double pieceOfWork = loop::scaleByGrain(16384, grain); // accesses and instructions of a point, times points
+  double taskWork = loop::scaleByGrain(16384, grain); // accesses and instructions of a point, times points
   double work = 0;
   for (const Stage &stage : p.stages)
     work += estimate(stage.parallel) * estimate(stage.reduction) *
             (stage.accesses.accesses.size() + stage.accesses.work * kWork);
   mlir::AffineExpr one = getAffineConstantExpr(1, kernel.getContext());
   p.tasks = one;
-  for (unsigned i = p.shared.size(); i-- > 0;) {
-    double size = estimate(p.shared[i].size);
-    bool isWhole = p.squares && i + 1 == p.shared.size(); // a task has all of the loop of reads
-    if (isWhole || (getConstant(p.shared[i].size) && work * size <= pieceOfWork)) {
+  for (unsigned i = p.outer.size(); i-- > 0;) {
+    double size = estimate(p.outer[i].size);
+    bool isWhole = p.transposes && i + 1 == p.outer.size(); // a task has all of the loop of reads
+    if (isWhole || (getConstant(p.outer[i].size) && work * size <= taskWork)) {
       work *= std::max(size, 1.0);
       continue;
     }
     p.blockLoop = i;
-    p.block = std::max<int64_t>(1, pieceOfWork / std::max(work, 1.0));
-    bool isVector = p.lanesAlongShared && i + (p.squares ? 2 : 1) == p.shared.size();
+    p.block = std::max<int64_t>(1, taskWork / std::max(work, 1.0));
+    bool isVector = p.lanesAlongOuter && i + (p.transposes ? 2 : 1) == p.outer.size();
     if (isVector)
       p.block = alignTo(p.block, p.width);
-    p.tasks = p.shared[i].size.ceilDiv(p.block);
+    p.tasks = p.outer[i].size.ceilDiv(p.block);
     for (unsigned j = 0; j < i; ++j)
-      p.tasks = p.shared[j].size * p.tasks;
+      p.tasks = p.outer[j].size * p.tasks;
     return;
   }
   // All of it is one task, or none when a size is zero.
   p.blockLoop = 0;
-  p.block = p.shared.empty() ? 1 : std::max<int64_t>(1, *getConstant(p.shared.front().size));
+  p.block = p.outer.empty() ? 1 : std::max<int64_t>(1, *getConstant(p.outer.front().size));
 }
 
 void Planner::placeLocals() {
@@ -394,8 +394,8 @@ void Planner::placeLocals() {
   constexpr int64_t kLine = 64;
   for (mlir::Value tensor : localTensors(kernel, p.stages)) {
     Shape sizes = getShape(tensor);
-    mlir::AffineExpr bytes = product(ShapeRef(sizes).drop_front(p.sharedRank), context) *
-                             int64_t(p.lanesAlongShared ? p.width : 1) *
+    mlir::AffineExpr bytes = product(ShapeRef(sizes).drop_front(p.outerRank), context) *
+                             int64_t(p.lanesAlongOuter ? p.width : 1) *
                              int64_t(divideCeil(loop::getScalarType(tensor).getIntOrFloatBitWidth(), 8));
     p.locals.push_back({tensor, p.scratchBytes});
     p.scratchBytes = p.scratchBytes + bytes.ceilDiv(kLine) * kLine;
@@ -405,19 +405,19 @@ void Planner::placeLocals() {
 /// Results of maps that may exceed the caches and are written from end to end.
 void Planner::chooseStreamed() {
   bool isInPlace = any_of(kernel.getInPlace(), [](int64_t operand) { return operand >= 0; });
-  bool isOneRow = p.stages.size() == 1 && p.shared.size() == 1 && p.lanesAlongShared;
+  bool isOneRow = p.stages.size() == 1 && p.outer.size() == 1 && p.lanesAlongOuter;
   const Stage &stage = p.stages.front();
   if (isInPlace || !isOneRow || stage.isReduction || stage.isScan)
     return;
   auto results = kernel.getBody().front().getTerminator()->getOperands();
-  Range elements = getRange(p.shared.front().size, getSymbols(kernel));
+  Range elements = getRange(p.outer.front().size, getSymbols(kernel));
   constexpr int64_t kLargestElement = 8;
   if (elements.max >= kStreamedBytes / kLargestElement)
     p.streamed.assign(results.begin(), results.end());
 }
 
 NestPlan Planner::plan() {
-  p.sharedRank = kernel.getShared();
+  p.outerRank = kernel.getOuter();
   p.stages = makeStages(kernel);
   makeLoops();
   cutLoops();

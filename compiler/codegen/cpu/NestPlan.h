@@ -3,15 +3,15 @@
 // Decides for a kernel of maps, reductions and scans how its iteration domains
 // become loops:
 //
-//   for each task                        blocks of the shared loops
-//     for the rest of the shared loops   all members read each other only inside
+//   for each task                        blocks of the outer loops
+//     for the rest of the outer loops   all members read each other only inside
 //       for each stage                   members that run as one loop
 //         parallel loops, reduction loops
 //
 // Neighbouring dimensions become one loop where every access walks them as one.
 // The lanes of a vector lie along one loop, the one that the accesses prefer: a
-// shared loop (then all stages run for `width` points at once), or for each
-// stage one of its own. Where reads prefer one shared loop and stores another, both have theirs.
+// outer loop (then all stages run for `width` points at once), or for each
+// stage one of its own. Where reads prefer one outer loop and stores another, both have theirs.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,30 +26,30 @@ namespace ptc::cpu {
 
 using namespace kernel;
 
-/// Estimates for one iteration of the shared loops, in vector accesses: with lanes along each stage's own loops (or
-/// nowhere), along a shared loop, in squares. Infinite where there is no such loop.
+/// Estimates for one iteration of the outer loops, in vector accesses: with lanes along each stage's own loops (or
+/// nowhere), along an outer loop, or transposed in registers. Infinite where there is no such loop.
 struct LaneCosts {
-  double own = 0, shared = std::numeric_limits<double>::infinity(), squares = shared;
+  double own = 0, outer = std::numeric_limits<double>::infinity(), transposed = outer;
 };
 
 struct NestPlan {
-  unsigned sharedRank;
-  llvm::SmallVector<Loop> shared;
-  bool lanesAlongShared = false; ///< along the last of them
-  unsigned width = 1;            ///< lanes of the shared loop
-  /// Squares of results, of the two innermost shared loops, are transposed: stores lie along the outer one
-  /// (SquareNest.h).
-  bool squares = false;
+  unsigned outerRank;
+  llvm::SmallVector<Loop> outer;
+  bool lanesAlongOuter = false; ///< along the last of them
+  unsigned width = 1;           ///< lanes of the outer loop
+  /// Tiles of results, of the last two outer loops, are transposed: stores lie along the first of them
+  /// (TransposedNest.h).
+  bool transposes = false;
   std::vector<Stage> stages;
 
   LaneCosts costs; ///< that decided where the lanes lie
 
-  /// A task is a block of `block` iterations of shared[blockLoop], for all of the loops after it.
+  /// A task is a block of `block` iterations of outer[blockLoop], for all of the loops after it.
   unsigned blockLoop = 0;
   int64_t block = 1;
   mlir::AffineExpr tasks;
 
-  /// Tensors that only live within one iteration of the shared loops, by their offset in scratch (bytes).
+  /// Tensors that only live within one iteration of the outer loops, by their offset in scratch (bytes).
   llvm::SmallVector<std::pair<mlir::Value, mlir::AffineExpr>> locals;
   mlir::AffineExpr scratchBytes;
 

@@ -44,8 +44,8 @@ static std::string findObstacle(const ContractionPlan &plan) {
     return formatv("n = {0}, less than {1}", *n, kLeastColumns);
   if (*k < kLeastK)
     return formatv("k = {0}, less than {1}", *k, kLeastK);
-  if (int64_t flops = 2 * *m * *n * *k; flops < pieces::kLeastFlopsUnsplit)
-    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(pieces::kLeastFlopsUnsplit);
+  if (int64_t flops = 2 * *m * *n * *k; flops < bf16x3::kLeastFlopsUnsplit)
+    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(bf16x3::kLeastFlopsUnsplit);
   return hasContiguousSteps(plan) ? "" : "steps along k are not contiguous";
 }
 
@@ -57,11 +57,11 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   }
   auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
   because.push_back(formatv("weights split for AMX when run: {0} ({1} or more)", loop::describeFlops(2 * *m * *n * *k),
-                            loop::describeFlops(pieces::kLeastFlopsUnsplit)));
+                            loop::describeFlops(bf16x3::kLeastFlopsUnsplit)));
 
-  // A thread splits its rows once, and each task its weights: rows stay together as long as their pieces fit L2.
-  constexpr int64_t kLeastBlocks = pieces::kRowsTogether / kRows;
-  constexpr int64_t kStepBytes = kPieces * kRowBytes; // of a row
+  // A thread splits its rows once, and each task its weights: rows stay together as long as their terms fit L2.
+  constexpr int64_t kLeastBlocks = bf16x3::kRowsTogether / kRows;
+  constexpr int64_t kStepBytes = kTerms * kRowBytes; // of a row
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t batch = getConstant(plan.batchCount).value_or(8);
@@ -92,9 +92,9 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   split.stepsPerBlock = std::clamp<int64_t>(kLhsBytes / (split.rowsPerTask * kStepBytes), 1, split.steps);
   split.stepsPerBlock = divideCeil(split.steps, divideCeil(split.steps, split.stepsPerBlock));
   split.stepsPerBlock = alignTo(split.stepsPerBlock, split.batchSteps);
-  // Planes an odd number of lines apart: the pieces of a row lie in different sets of a cache.
+  // Planes an odd number of lines apart: the terms of a row lie in different sets of a cache.
   split.planeRows = split.rowsPerTask + 1;
-  split.lhsBytes = split.stepsPerBlock * kPieces * split.planeRows * kRowBytes;
+  split.lhsBytes = split.stepsPerBlock * kTerms * split.planeRows * kRowBytes;
   split.rhsBytes = split.batchSteps * kRhsStepBytes;
   int64_t productPanels = split.stepsPerBlock < split.steps ? split.panelsPerTask : 1;
   split.productBytes = productPanels * split.rowsPerTask * kColumns * int64_t(sizeof(float));
@@ -162,7 +162,7 @@ void SplitEmitter::multiplyPanel(Value *panel, Value *firstStep, Value *lastStep
     auto [nextPanel, nextStep] = following(panel, step);
     auto weights = [&](Value *k) { return rhsRow(panel, step, k); };
     auto next = [&, panel = nextPanel, step = nextStep](Value *k) { return rhsRow(panel, step, k); };
-    Value *plane = address(lhs, times(b.CreateSub(step, firstStep), kPieces * planeBytes));
+    Value *plane = address(lhs, times(b.CreateSub(step, firstStep), kTerms * planeBytes));
     emitRowProducts(b, {plane, planeBytes, weights, next, rhs, split.batchSteps, place, rows, split.rowsPerTask,
                         b.CreateICmpEQ(step, b.getInt64(0))});
   });

@@ -78,7 +78,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return refuse("strides differ, or frames lie in the padding");
 
   SplitConvolutionPlan split;
-  split.pieceCount = isSplit ? kPieces : 1;
+  split.termCount = isSplit ? kTerms : 1;
   auto [frames, height, width] = ofThree(plan.output);
   split.frames = frames, split.height = height, split.width = width;
   int64_t leastPixels = images * frames > 1 ? kLeastPixels : kLeastPixelsAlone;
@@ -91,14 +91,14 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     if (split.channelSteps % batch == 0)
       split.batchSteps = batch;
 
-  // Parts of the image whose pieces fit L2, then panels: each task splits its weights, a thread its pixels once.
+  // Parts of the image whose terms fit L2, then panels: each task splits its weights, a thread its pixels once.
   auto setRows = [&](int64_t rows) {
     split.rowsPerTask = rows;
     split.planeRows = rows + reach[0];
     split.framePixels = s * s * split.planeRows * split.pitch;
     // An odd number of lines from plane to plane, as in SplitPlan.
     split.pixels = (kernel[0] * split.framePixels + reach[1] + kRows) | 1;
-    split.lhsBytes = split.channelSteps * split.pieceCount * split.pixels * kRowBytes;
+    split.lhsBytes = split.channelSteps * split.termCount * split.pixels * kRowBytes;
     split.rowBlocks = divideCeil(split.height, rows);
   };
   setRows(split.height);
@@ -110,7 +110,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t rowFlops = 2 * split.pitch * kColumns * plan.taps() * plan.groupInputs;
   if (!isSplit)
-    least *= kPieces; // as long as a task of f32
+    least *= kTerms; // as long as a task of f32
   split.panelsPerTask = plan.panels;
   auto count = [&] {
     return images * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
@@ -142,7 +142,7 @@ public:
                           const SplitConvolutionTask &task, Value *x, Value *w)
       : b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept), lhs(frame.scratch),
         rhs(address(lhs, number(split.lhsBytes))), products(address(rhs, number(split.rhsBytes))),
-        element(split.pieceCount == 1 ? b.getInt16Ty() : b.getFloatTy()), planeBytes(split.pixels * kRowBytes),
+        element(split.termCount == 1 ? b.getInt16Ty() : b.getFloatTy()), planeBytes(split.pixels * kRowBytes),
         stride(plan.strides.back()) {}
 
   void emit(function_ref<void(Value *, Value *)> finish);
@@ -193,24 +193,24 @@ Value *SplitConvolutionEmitter::placeOf(Value *row, Value *column) {
   return b.CreateAdd(times(line, split.pitch), columnOfPlane);
 }
 
-/// All channels of one pixel (null: of the padding), in its pieces.
+/// All channels of one pixel (null: of the padding), in its terms.
 void SplitConvolutionEmitter::splitPixel(Value *place, Value *pixel) {
   auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
   Value *to = address(lhs, times(place, kRowBytes));
   emitLoop(b, number(0), number(split.channelSteps), 1, [&](Value *step) {
     Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows));
-    SmallVector<Value *> pieces(split.pieceCount, none);
+    SmallVector<Value *> terms(split.termCount, none);
     auto load = [&](VectorType *type, int64_t channel) {
       Value *at = emitAddress(b, element, pixel, b.CreateAdd(times(step, kStep), number(channel)));
       return b.CreateAlignedLoad(type, at, Align(element->getScalarSizeInBits() / 8));
     };
-    if (pixel && split.pieceCount == 1)
-      pieces = {load(FixedVectorType::get(element, kStep), 0)};
+    if (pixel && split.termCount == 1)
+      terms = {load(FixedVectorType::get(element, kStep), 0)};
     else if (pixel)
-      pieces = to_vector<3>(emitSplit(b, load(vector, 0), load(vector, kTileRows)));
-    for (auto [i, piece] : enumerate(pieces)) {
-      Value *plane = times(b.CreateAdd(times(step, split.pieceCount), number(i)), planeBytes);
-      b.CreateAlignedStore(piece, address(to, plane), Align(kRowBytes));
+      terms = to_vector<3>(emitSplit(b, load(vector, 0), load(vector, kTileRows)));
+    for (auto [i, term] : enumerate(terms)) {
+      Value *plane = times(b.CreateAdd(times(step, split.termCount), number(i)), planeBytes);
+      b.CreateAlignedStore(term, address(to, plane), Align(kRowBytes));
     }
   });
 }
@@ -261,8 +261,8 @@ void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
     following = b.CreateBinaryIntrinsic(Intrinsic::smin, following, lastOfTask);
     auto weights = [&](Value *k) { return weightsRow(inAll, k); };
     auto next = [&](Value *k) { return weightsRow(following, k); };
-    Value *pixels = b.CreateAdd(times(placeOfTap(tap), kRowBytes),
-                                times(batch, split.batchSteps * kPieces * planeBytes));
+    Value *pixels =
+        b.CreateAdd(times(placeOfTap(tap), kRowBytes), times(batch, split.batchSteps * kTerms * planeBytes));
     emitRowProducts(b, {address(lhs, pixels), planeBytes, weights, next, rhs, split.batchSteps, products, rows,
                         split.products(), b.CreateICmpEQ(index, first)});
   });
@@ -275,7 +275,7 @@ void SplitConvolutionEmitter::multiplyWholePanel(Value *panel, Value *rows) {
   int64_t tapBytes = split.channelSteps * kStepBytes, tapsOfFrame = plan.taps() / ofThree(plan.kernel, 1)[0];
   int64_t shareLines = divideCeil(kStepBytes / kRowBytes, divideCeil(split.products(), kRows));
   forEachBlock(b, rows, kTileRows, [&](Value *row, unsigned rowTiles) {
-    Block block(b, rowTiles, 2, kTileRows, /*pieces=*/1);
+    Block block(b, rowTiles, 2, kTileRows, /*terms=*/1);
     Value *share = times(b.CreateUDiv(row, number(kRows)), shareLines * kRowBytes);
     block.setZero();
     Value *firstTap = times(task.frameTaps.begin, tapsOfFrame), *endTap = times(task.frameTaps.end, tapsOfFrame);
@@ -300,7 +300,7 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     b.CreateStore(id, kept);
   });
   Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
-  bool isWhole = split.pieceCount == 1;
+  bool isWhole = split.termCount == 1;
   if (!isWhole) {
     Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);
     emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));

@@ -6,7 +6,7 @@
 // stride of s, pixels are sorted into s x s planes by the rests of their indices. With three spatial dimensions the
 // output's frames (along the first) are cut into tasks one by one, and the frames that one reads lie behind each other.
 //
-// Pixels of f32 are split into pieces, and so are weights, for each task. Those of bf16 are copied as they are, and the
+// Pixels of f32 are split into terms, and so are weights, for each task. Those of bf16 are copied as they are, and the
 // unit reads the weights where they lie: a block of products takes all taps in the unit's registers.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 namespace ptc::cpu {
 
 struct SplitConvolutionPlan {
-  int64_t pieceCount;                 ///< of a number: 1 of bf16
+  int64_t termCount;                  ///< of a number: 1 of bf16
   int64_t rowsPerTask, panelsPerTask; ///< of output pixels, in a frame; of channels
   int64_t rowBlocks, panelBlocks;
   int64_t frames, height, width;      ///< of the output

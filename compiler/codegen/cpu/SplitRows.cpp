@@ -71,11 +71,11 @@ Carried RowSplitter::splitRow(Value *row, Value *to, int64_t planeBytes, Value *
       if (scale)
         values[i] = b.CreateFMul(values[i], part(scale, k));
     }
-    auto pieces = emitSplit(b, values[0], values[1]);
-    Value *plane = emitAddress(b, b.getInt8Ty(), to, times(b.CreateSub(step, first), kPieces * planeBytes));
-    for (auto [i, piece] : enumerate(pieces)) {
+    auto terms = emitSplit(b, values[0], values[1]);
+    Value *plane = emitAddress(b, b.getInt8Ty(), to, times(b.CreateSub(step, first), kTerms * planeBytes));
+    for (auto [i, term] : enumerate(terms)) {
       Value *at = emitAddress(b, b.getInt8Ty(), plane, b.getInt64(i * planeBytes));
-      b.CreateAlignedStore(piece, at, Align(kRowBytes));
+      b.CreateAlignedStore(term, at, Align(kRowBytes));
     }
     Value *most = carried.front();
     for (Value *value : values) {

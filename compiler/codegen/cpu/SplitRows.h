@@ -1,4 +1,4 @@
-//===- SplitRows.h - the rows of a contraction, in pieces for the matrix unit //
+//===- SplitRows.h - the rows of a contraction, as bf16x3 -----------//
 #pragma once
 
 #include "compiler/codegen/cpu/ContractionPlan.h"
@@ -26,7 +26,7 @@ struct LhsRows {
 llvm::Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source,
                            llvm::Value *to, int64_t planeRows, int64_t steps, llvm::Value *first, llvm::Value *last);
 
-/// The same of rows of bf16, which are one piece: all k of the task's rows go to `to`, with zeros beyond the last.
+/// The same of rows of bf16, which are one term: all k of the task's rows go to `to`, with zeros beyond the last.
 void emitCopyRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, RowPlace source, llvm::Value *to,
                   int64_t planeRows);
 

@@ -1,4 +1,4 @@
-//===- StageEmitter.h - one stage at one point of the shared loops --------===//
+//===- StageEmitter.h - one stage at one point of the outer loops --------===//
 #pragma once
 
 #include "compiler/codegen/cpu/CpuFrame.h"
@@ -7,7 +7,7 @@
 
 namespace ptc::cpu {
 
-/// Emits a stage. `dims` holds the shared loops' indices; `width` lanes (masked by `mask`) are different points of
+/// Emits a stage. `dims` holds the outer loops' indices; `width` lanes (masked by `mask`) are different points of
 /// them. `streaming`: stores bypass the caches. Results that are one element at such a point go to `registers`, where
 /// later stages find them.
 void emitStage(CpuFrame &frame, const Stage &stage, llvm::ArrayRef<Lanes> dims, unsigned width, llvm::Value *mask,

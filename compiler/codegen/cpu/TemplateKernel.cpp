@@ -30,11 +30,11 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
   auto split = target.hasMatrixUnit() ? planSplit(plan, op, because) : std::nullopt;
   return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
                         [op, plan, split](CpuFrame &frame) {
-                          plan.isNarrow ? emitNarrowConvolution(frame, op, plan)
-                          : plan.isDot     ? emitDotConvolution(frame, op, plan)
-                                           : emitConvolution(frame, op, plan, split);
+                          plan.isGrouped ? emitGroupedConvolution(frame, op, plan)
+                          : plan.isDot   ? emitDotConvolution(frame, op, plan)
+                                         : emitConvolution(frame, op, plan, split);
                         },
-                        describe(op, plan, split ? split->pieceCount : 0, because)};
+                        describe(op, plan, split ? split->termCount : 0, because)};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, const Target &target) {

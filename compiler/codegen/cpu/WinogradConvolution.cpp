@@ -46,7 +46,7 @@ private:
   Value *isFarFromSeen(const OutputTile &tile);
   void storeInputs(Value *place, Value *channel, ArrayRef<Value *> values);
   void multiplyPoints(Value *panel, unsigned vectors, Value *count);
-  void multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *ahead, Value *to,
+  void multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *prefetched, Value *to,
                      bool isFirst);
   /// `lastMask`: of the last vector's outputs that there are (null: all).
   void finishTile(Value *place, const OutputTile &tile, Value *panel, unsigned vectors, Value *lastMask);
@@ -63,7 +63,7 @@ private:
     return b.CreateAnd(b.CreateICmpSGE(at, number(0)), b.CreateICmpSLT(at, number(size)));
   }
   /// The register tiles of a block bring a panel.
-  int64_t aheadBytes() { return aheadBytesOf(plan.panel * sizeof(float), plan.blockTiles / plan.tileRows); }
+  int64_t prefetchBytes() { return prefetchBytesOf(plan.panel * sizeof(float), plan.blockTiles / plan.tileRows); }
   Value *atMost(Value *value, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, value, most); }
   Value *squaresPlace(int64_t i) { return emitAddress(b, element, squares, number(i * plan.lanes)); }
   Value *isDirectPlace(Value *place) { return emitAddress(b, b.getInt32Ty(), direct, place); }
@@ -447,27 +447,28 @@ void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *coun
     Value *productsOfPoint = emitAddress(b, element, products, b.CreateMul(point, number(plan.productFloats())));
     emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
       Value *inputs = emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.tileFloats())));
-      Value *ahead = emitAhead(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)), number(plan.inputs),
-                               plan.panel * sizeof(float), aheadBytes());
+      Value *prefetched = emitPrefetchPlace(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)),
+                                            number(plan.inputs), plan.panel * sizeof(float), prefetchBytes());
       Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
-      multiplyFrame(vectors, number(0), inputs, weights, ahead, to, /*isFirst=*/true);
+      multiplyFrame(vectors, number(0), inputs, weights, prefetched, to, /*isFirst=*/true);
       if (plan.frames > 1)
-        emitLoop(b, number(1), number(plan.frames), 1,
-                 [&](Value *frame) { multiplyFrame(vectors, frame, inputs, weights, ahead, to, /*isFirst=*/false); });
+        emitLoop(b, number(1), number(plan.frames), 1, [&](Value *frame) {
+          multiplyFrame(vectors, frame, inputs, weights, prefetched, to, /*isFirst=*/false);
+        });
     });
   });
 }
 
 /// A register tile of products with the weights of one frame; those of frames before it are added.
-void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *ahead,
+void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *prefetched,
                                     Value *to, bool isFirst) {
   TileType tile{unsigned(plan.tileRows), vectors, plan.lanes, element, element};
   Value *row = b.CreateMul(frame, number(plan.channels)), *place = b.CreateMul(frame, number(plan.frameFloats()));
   TileOperand lhs{emitAddress(b, element, inputs, place), strided(b, tile.rows, plan.tileFloats()), number(1)};
   TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(row, number(plan.panel))),
                   strided(b, vectors, plan.lanes), number(plan.panel)};
-  rhs.aheadBytes = aheadBytes();
-  rhs.ahead = emitAddress(b, b.getInt8Ty(), ahead, b.CreateMul(row, number(rhs.aheadBytes)));
+  rhs.prefetchBytes = prefetchBytes();
+  rhs.prefetched = emitAddress(b, b.getInt8Ty(), prefetched, b.CreateMul(row, number(rhs.prefetchBytes)));
   Accumulators sums = zeroAccumulators(tile);
   emitProducts(b, tile, sums, lhs, rhs, number(plan.channels));
   for (unsigned i = 0; i < tile.rows; ++i)

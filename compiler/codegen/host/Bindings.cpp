@@ -70,8 +70,8 @@ llvm::Expected<std::vector<Binding>> bindSymbols(const ProgramSpec &spec, llvm::
       use(symbol.extremum->a);
       use(symbol.extremum->b);
     }
-  for (const SettleSpec &settle : spec.settles)
-    isUsed[settle.symbol] = false;
+  for (const SizeDefinitionSpec &definition : spec.sizeDefinitions)
+    isUsed[definition.symbol] = false;
   for (auto [symbol, binding] : llvm::enumerate(bindings))
     if (binding.input < 0 && binding.input != runtime::kFollows && isUsed[symbol])
       return llvm::createStringError("the size " + spec.symbols[symbol].name +

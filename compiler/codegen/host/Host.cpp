@@ -294,9 +294,10 @@ llvm::Expected<Constant *> TableWriter::write() {
         {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value), c.i32(guard.isExcluded),
          c.i32(guard.isLate)});
   });
-  Constant *settles = table(spec.settles, "settles", [&](const SettleSpec &settle) {
-    return c.record<runtime::SettleEntry>({c.i32(settle.symbol), c.i32(settle.buffer), c.i32(settle.launch),
-                                           settle.most ? value(settle.most) : c.i32(-1)});
+  Constant *sizeDefinitions = table(spec.sizeDefinitions, "sizeDefinitions", [&](const SizeDefinitionSpec &definition) {
+    return c.record<runtime::SizeDefinitionEntry>({c.i32(definition.symbol), c.i32(definition.buffer),
+                                                   c.i32(definition.launch),
+                                                   definition.most ? value(definition.most) : c.i32(-1)});
   });
   Constant *controls = table(spec.controls, "controls", [&](const ControlSpec &control) {
     std::vector<Constant *> buffers;
@@ -335,7 +336,7 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      launches,
                                      c.array(copyRecords, "copies"),
                                      guards,
-                                     settles,
+                                     sizeDefinitions,
                                      controls,
                                      externals,
                                      c.i32(spec.symbols.size()),
@@ -347,7 +348,7 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      c.i32(spec.launches.size()),
                                      c.i32(copies->copies.size()),
                                      c.i32(spec.guards.size()),
-                                     c.i32(spec.settles.size()),
+                                     c.i32(spec.sizeDefinitions.size()),
                                      c.i32(spec.controls.size()),
                                      c.i32(spec.externals.size())});
 }

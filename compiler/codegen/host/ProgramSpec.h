@@ -85,7 +85,7 @@ struct CopySpec {
 /// A symbol whose value the launches before `launch` compute into a buffer (an i64). Until then it stands for `most`,
 /// which it must not exceed, so that all memory is planned when a call begins. Without `most` it has as much room as
 /// calls before needed, and one that needs more starts over.
-struct SettleSpec {
+struct SizeDefinitionSpec {
   int64_t symbol, buffer, launch;
   mlir::AffineExpr most;
 };
@@ -126,7 +126,7 @@ struct GuardSpec {
   int64_t min = 0, max = Symbol::kUnbounded;
   std::string text; ///< "s0 is a multiple of 8"
   bool isExcluded = false;
-  bool isLate = false; ///< of a symbol that settles: known when the launches are done
+  bool isLate = false; ///< of a data-dependent symbol: known when the launches are done
 };
 
 struct ProgramSpec {
@@ -142,7 +142,7 @@ struct ProgramSpec {
   std::vector<BufferSpec> buffers;
   std::vector<LaunchSpec> launches;
   std::vector<CopySpec> copies;
-  std::vector<SettleSpec> settles; ///< in the order of launches
+  std::vector<SizeDefinitionSpec> sizeDefinitions; ///< in the order of launches
   std::vector<ControlSpec> controls; ///< in the order of launches
   std::vector<ExternalSpec> externals;
   std::vector<GuardSpec> guards;

@@ -66,10 +66,10 @@ Error verifySpec(const ProgramSpec &spec) {
   for (const CopySpec &copy : spec.copies)
     if (copy.from < 0 || copy.from >= buffers || copy.to < 0 || copy.to >= buffers)
       return fail("a copy has no buffer");
-  for (const SettleSpec &settle : spec.settles)
-    if (settle.buffer < 0 || settle.buffer >= buffers || settle.launch < 0 ||
-        settle.launch > static_cast<int64_t>(spec.launches.size()) || settle.symbol < 0 ||
-        settle.symbol >= static_cast<int64_t>(spec.symbols.size()))
+  for (const SizeDefinitionSpec &definition : spec.sizeDefinitions)
+    if (definition.buffer < 0 || definition.buffer >= buffers || definition.launch < 0 ||
+        definition.launch > static_cast<int64_t>(spec.launches.size()) || definition.symbol < 0 ||
+        definition.symbol >= static_cast<int64_t>(spec.symbols.size()))
       return fail("a size that data decide has no symbol, buffer or launch");
   int64_t controls = spec.controls.size(), launches = spec.launches.size(), before = 0;
   for (const ControlSpec &control : spec.controls) {

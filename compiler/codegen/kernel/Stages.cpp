@@ -49,16 +49,16 @@ static bool isYielded(mlir::Value tensor) {
   });
 }
 
-/// Row-major; a tensor of one shared iteration stays in place for all of them.
-static Shape stridesOf(mlir::Value tensor, unsigned shared) {
+/// Row-major; a tensor of one outer iteration stays in place for all of them.
+static Shape stridesOf(mlir::Value tensor, unsigned outer) {
   Shape strides = rowMajorStrides(tensor);
   if (tensor.getDefiningOp() && !isYielded(tensor))
-    std::fill_n(strides.begin(), std::min<size_t>(shared, strides.size()),
+    std::fill_n(strides.begin(), std::min<size_t>(outer, strides.size()),
                 getAffineConstantExpr(0, tensor.getContext()));
   return strides;
 }
 
-static void addMember(Stage &stage, mlir::Operation *op, unsigned shared) {
+static void addMember(Stage &stage, mlir::Operation *op, unsigned outer) {
   stage.members.push_back(op);
   stage.isScan = isa<loop::ScanOp>(op);
   if (isa<loop::ReduceOp>(op)) {
@@ -67,7 +67,7 @@ static void addMember(Stage &stage, mlir::Operation *op, unsigned shared) {
   } else if (!stage.isReduction) {
     stage.resultRank = stage.domain.size();
   }
-  auto strides = [&](mlir::Value tensor) { return stridesOf(tensor, shared); };
+  auto strides = [&](mlir::Value tensor) { return stridesOf(tensor, outer); };
   for (mlir::Region &region : op->getRegions())
     if (!region.empty())
       addReads(stage.accesses, region, strides);
@@ -81,7 +81,7 @@ std::vector<Stage> makeStages(loop::KernelOp kernel) {
   for (mlir::Operation &op : kernel.getBody().front().without_terminator()) {
     if (stages.empty() || !fits(stages.back(), &op))
       stages.emplace_back(loop::getDomain(&op));
-    addMember(stages.back(), &op, kernel.getShared());
+    addMember(stages.back(), &op, kernel.getOuter());
   }
   return stages;
 }
@@ -91,7 +91,7 @@ SmallVector<mlir::Value> localTensors(loop::KernelOp kernel, ArrayRef<Stage> sta
   for (const Stage &stage : stages)
     for (mlir::Operation *member : stage.members)
       for (mlir::Value result : member->getResults()) {
-        bool isRow = getShape(result).size() > kernel.getShared();
+        bool isRow = getShape(result).size() > kernel.getOuter();
         bool isReadLater = any_of(result.getUsers(), [&](mlir::Operation *user) {
           return isa<loop::ReadOp>(user) && !is_contained(stage.members, user->getParentOp());
         });

@@ -12,7 +12,7 @@ struct Loop {
   unsigned dim; ///< gets the index; dimensions merged into it get 0
   mlir::AffineExpr size;
   /// Where comparisons of the index change their answer, ascending: between two of them the body has no branches on it
-  /// (index-set splitting). Only shared loops are cut.
+  /// (index-set splitting). Only outer loops are cut.
   llvm::SmallVector<int64_t, 2> cuts = {};
 };
 
@@ -25,7 +25,7 @@ struct Stage {
   unsigned resultRank = 0; ///< the dimensions before those reduced over
   bool isScan = false, isReduction = false;
   BodyAccesses accesses;
-  llvm::SmallVector<Loop> parallel, reduction; ///< beside the shared loops; those with the lanes last
+  llvm::SmallVector<Loop> parallel, reduction; ///< beside the outer loops; those with the lanes last
   enum { Nowhere, AlongParallel, AlongReduction } lanes = Nowhere;
   unsigned width = 1;
 };

@@ -28,7 +28,7 @@ public:
     return alignCorners ? (place + 1.0) * (n - 1.0) / 2.0 : ((place + 1.0) * n - 1.0) / 2.0;
   }
   /// Moves a place outside to where the padding reads.
-  T settle(T place, AffineExpr size) {
+  T applyPadding(T place, AffineExpr size) {
     T n = b.tensor(T(size), place.dtype());
     if (padding == kReflection)
       place = alignCorners ? reflect(place, 0.0, n - 1.0) : reflect(place, -0.5, n);
@@ -102,9 +102,9 @@ static T sampleBicubic(B &b, Sampler &sampler, T y, T x) {
   T top = b.floor(y), left = b.floor(x), sum;
   auto rows = cubicWeights(y - top), columns = cubicWeights(x - left);
   for (int i = 0; i < 4; ++i) {
-    T row = sampler.settle(top + double(i - 1), sampler.size(0)), line;
+    T row = sampler.applyPadding(top + double(i - 1), sampler.size(0)), line;
     for (int j = 0; j < 4; ++j) {
-      T column = sampler.settle(left + double(j - 1), sampler.size(1));
+      T column = sampler.applyPadding(left + double(j - 1), sampler.size(1));
       T term = weighted(b, sampler.at({row, column}), columns[j]);
       line = line ? line + term : term;
     }
@@ -126,7 +126,7 @@ static T gridSample(B &b, T image, T grid, int64_t mode, int64_t padding, bool a
   if (mode == kBicubic)
     return b.moveDim(sampleBicubic(b, sampler, places[0], places[1]), -1, 1);
   for (auto [d, place] : llvm::enumerate(places)) {
-    place = sampler.settle(place, sampler.size(d));
+    place = sampler.applyPadding(place, sampler.size(d));
     place = mode == kNearest ? b.round(place) : place;
   }
   return b.moveDim(mode == kNearest ? sampler.at(places) : sampleLinear(b, sampler, places), -1, 1);

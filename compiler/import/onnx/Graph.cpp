@@ -180,7 +180,7 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
     return callFunction(*function, node, frame);
   if (!domain.empty() && domain != "ai.onnx") {
     b.fail("operator " + type + " of the domain '" + domain + "' is not supported" +
-           (domain == "ai.onnx.ml" ? " (ptc compiles neural networks; classical models are outside)" : ""));
+           (domain == "ai.onnx.ml" ? " (ptc compiles neural networks; classical models are not supported)" : ""));
     return std::nullopt;
   }
   if (frame.opset == 0) {

@@ -230,7 +230,7 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
   std::vector<int64_t> symbols(given.begin(), given.end());
   llvm::SmallVector<Symbol> known = getSymbols(function);
   auto defined = definedSymbols(function);
-  auto settle = [&](Value value, const Tensor &tensor) -> llvm::Error {
+  auto define = [&](Value value, const Tensor &tensor) -> llvm::Error {
     for (unsigned symbol : defined.lookup(value)) {
       int64_t size = symbols[symbol] = tensor.integers.front();
       Range range = getRange(getAffineSymbolExpr(symbol, function.getContext()), known);
@@ -245,7 +245,7 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
     return std::move(error);
   for (BlockArgument argument : function.getArguments())
     if (const Tensor *tensor = defined.contains(argument) ? values.get(argument) : nullptr)
-      if (auto error = settle(argument, *tensor))
+      if (auto error = define(argument, *tensor))
         return std::move(error);
   for (Operation &op : function.front()) {
     std::vector<const Tensor *> operands;
@@ -269,7 +269,7 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
     for (auto [value, tensor] : llvm::zip(op.getResults(), *results)) {
       if (options.round)
         tensor.round();
-      if (auto error = settle(value, tensor))
+      if (auto error = define(value, tensor))
         return std::move(error);
       values.set(value, std::move(tensor));
     }

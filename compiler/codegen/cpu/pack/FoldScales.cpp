@@ -129,7 +129,7 @@ void FoldScalesPass::fold(loop::ContractOp op) {
   AffineMap map = found->scale.getMap().compose(op.getLhsMap());
   Value tensor = input(found->tensor), scale = input(found->scale);
   Location loc = FusedLoc::get(op.getContext(), {kernel.getLoc(), product.getLoc()});
-  if (op.getRhsPieces() && loop::elementType(lhs).isF32()) {
+  if (op.getRhsBf16x3() && loop::elementType(lhs).isF32()) {
     // It is read in vectors, as lhs is.
     if (!loop::isContiguousAlongK(op, map, found->scale.getTensor()))
       return;

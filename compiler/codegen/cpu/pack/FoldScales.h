@@ -1,7 +1,7 @@
 //===- FoldScales.h - products of scaled rows -----------------------------===//
 //
 // Before: a kernel multiplies a tensor by another (the gates of squeeze-and-excitation, say), for a product alone.
-// After:  a product with weights in pieces multiplies its rows as it splits them; of another one, the weights are
+// After:  a product with bf16x3 weights multiplies its rows as it splits them; of another one, the weights are
 //         multiplied where they are much fewer than the rows' elements: sum of (x_k g_k) w_kn = sum of x_k (g_k w_kn).
 //
 //===----------------------------------------------------------------------===//
@@ -14,6 +14,6 @@ class Pass;
 }
 
 namespace ptc::cpu {
-/// After PackWeights, which decides what is in pieces.
+/// After PackWeights, which decides what is bf16x3.
 std::unique_ptr<mlir::Pass> createFoldScalesPass();
 } // namespace ptc::cpu

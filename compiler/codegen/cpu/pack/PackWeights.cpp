@@ -3,8 +3,8 @@
 #include "compiler/codegen/cpu/pack/PackWeights.h"
 
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
 #include "compiler/codegen/cpu/pack/WeightPanels.h"
-#include "compiler/codegen/cpu/pack/WeightPieces.h"
 #include "compiler/codegen/cpu/pack/Winograd.h"
 #include "compiler/weights/WeightStore.h"
 #include "dialects/loop/KernelCost.h"
@@ -63,17 +63,17 @@ private:
   BlockArgument weightArgument(Value value);
   std::string findWinogradObstacle(loop::ConvolutionOp op) const;
   bool packWinograd(loop::ConvolutionOp op, int64_t panel);
-  bool isNarrow(loop::ConvolutionOp op) const;
+  bool isGrouped(loop::ConvolutionOp op) const;
   bool isDot(loop::ConvolutionOp op) const;
   void replaceWeight(OpOperand &use, const WeightView &view, int64_t panel, ArrayRef<int64_t> shape);
   void replaceWeight(OpOperand &use, StringRef suffix, RankedTensorType type,
                      llvm::function_ref<void(StringRef name)> addWeight);
   static StringRef keyOf(BlockArgument weight);
   std::optional<WeightView> viewOf(loop::ContractOp op);
-  std::string findPieceObstacle(loop::ContractOp op, const WeightView &view) const;
+  std::string findBf16x3Obstacle(loop::ContractOp op, const WeightView &view) const;
   double findShareOfMatrixUnit(ModuleOp module);
   bool packForMatrixUnit(loop::ContractOp op, const WeightView &view);
-  bool packPieces(loop::ContractOp op, const WeightView &view);
+  bool packBf16x3(loop::ContractOp op, const WeightView &view);
 
   int64_t panelOf(Operation *op, Type element, int64_t vectorsByRule = 2) const {
     int64_t vectors = loop::getTuning(op, loop::Knob::Vectors).value_or(vectorsByRule);
@@ -248,8 +248,8 @@ void PackWeightsPass::packContract(loop::ContractOp op) {
 
 static bool isF32(Value value) { return elementOf(value).isF32(); }
 
-/// Why the product is no faster with the weight in pieces, on a machine with a matrix unit; empty where it is.
-std::string PackWeightsPass::findPieceObstacle(loop::ContractOp op, const WeightView &view) const {
+/// Why the product is no faster with the weight as bf16x3, on a machine with a matrix unit; empty where it is.
+std::string PackWeightsPass::findBf16x3Obstacle(loop::ContractOp op, const WeightView &view) const {
   Type element = elementOf(op.getLhs());
   if ((!element.isF32() && !element.isBF16()) || elementOf(op.getRhs()) != element)
     return "operands are neither f32 nor bf16";
@@ -264,7 +264,7 @@ std::string PackWeightsPass::findPieceObstacle(loop::ContractOp op, const Weight
     return "the number of rows is dynamic";
   if (!loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs()))
     return "rows are not contiguous along k"; // they are read in vectors
-  return (element.isBF16() ? pieces::findObstacleInBf16 : pieces::findObstacle)(*rows, view.kCount(), view.columns);
+  return (element.isBF16() ? bf16x3::findObstacleInBf16 : bf16x3::findObstacle)(*rows, view.kCount(), view.columns);
 }
 
 /// Packs the weight for the matrix unit where that pays.
@@ -272,11 +272,11 @@ bool PackWeightsPass::packForMatrixUnit(loop::ContractOp op, const WeightView &v
   // A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
   // from the unit, which takes about 0.7 of its time, must be enough of the model's time.
   constexpr double kLeastShare = 0.25;
-  std::string obstacle = findPieceObstacle(op, view);
+  std::string obstacle = findBf16x3Obstacle(op, view);
   if (obstacle.empty() && shareOfMatrixUnit < kLeastShare)
     obstacle = llvm::formatv("what gains from AMX is {0:P0} of the model's time, less than {1:P0}", shareOfMatrixUnit,
                              kLeastShare);
-  bool isPacked = obstacle.empty() && packPieces(op, view);
+  bool isPacked = obstacle.empty() && packBf16x3(op, view);
   int64_t bytes = view.kCount() * view.columns * view.elementBytes;
   if (isPacked)
     loop::addReason(op, llvm::formatv("weights arranged for AMX when compiled: {0} rows meet {1}", *rowsOf(op),
@@ -304,9 +304,9 @@ double PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) {
       auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
       bool isOfUnit = (contract && isF32(contract.getLhs())) ||
                       (convolution && (isF32(convolution.getX()) || elementOf(convolution.getX()).isBF16()));
-      goes |= isOfUnit && *flops >= pieces::kLeastFlopsUnsplit; // goes there anyway
+      goes |= isOfUnit && *flops >= bf16x3::kLeastFlopsUnsplit; // goes there anyway
       if (auto view = contract ? viewOf(contract) : std::nullopt)
-        goes |= findPieceObstacle(contract, *view).empty();
+        goes |= findBf16x3Obstacle(contract, *view).empty();
     });
     there += goes ? time : 0;
   });
@@ -315,22 +315,22 @@ double PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) {
 
 /// Splits an f32 weight into three bf16 terms, or lays out a bf16 weight for tiles; false if a value is too large to
 /// split.
-bool PackWeightsPass::packPieces(loop::ContractOp op, const WeightView &source) {
+bool PackWeightsPass::packBf16x3(loop::ContractOp op, const WeightView &source) {
   bool isSplit = isF32(op.getRhs());
-  if (isSplit && !pieces::areSplittable(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
+  if (isSplit && !bf16x3::areSplittable(weights.find(keyOf(weightArgument(op.getRhs())))->bytes))
     return false;
   WeightView view = source;
   view.group = isSplit ? 1 : 2;
-  int64_t k = view.kCount(), panels = llvm::divideCeil(view.columns, pieces::kColumns);
-  int64_t steps = llvm::divideCeil(k, pieces::kStep), count = isSplit ? pieces::kPieces : 1;
-  auto type = RankedTensorType::get({panels, steps, count, pieces::kPairs, pieces::kColumns, 2},
+  int64_t k = view.kCount(), panels = llvm::divideCeil(view.columns, bf16x3::kColumns);
+  int64_t steps = llvm::divideCeil(k, bf16x3::kStep), count = isSplit ? bf16x3::kTerms : 1;
+  auto type = RankedTensorType::get({panels, steps, count, bf16x3::kPairs, bf16x3::kColumns, 2},
                                     BFloat16Type::get(&getContext()));
-  replaceWeight(op.getRhsMutable(), getPackedName(view, pieces::kColumns) + ".pieces", type, [&](StringRef name) {
-    ByteSource packed = pack(view, pieces::kColumns);
-    weights.add(name, type, isSplit ? pieces::split(packed, k) : pieces::padSteps(packed, k));
+  replaceWeight(op.getRhsMutable(), getPackedName(view, bf16x3::kColumns) + ".bf16x3", type, [&](StringRef name) {
+    ByteSource packed = pack(view, bf16x3::kColumns);
+    weights.add(name, type, isSplit ? bf16x3::split(packed, k) : bf16x3::padSteps(packed, k));
   });
-  op.setRhsPanel(pieces::kColumns);
-  op.setRhsPieces(true);
+  op.setRhsPanel(bf16x3::kColumns);
+  op.setRhsBf16x3(true);
   return true;
 }
 
@@ -347,11 +347,11 @@ static SmallVector<int64_t> packedShape(RankedTensorType weight, int64_t groups,
 }
 
 /// Whether vectors along the channels hold several whole groups, or groups are single channels.
-bool PackWeightsPass::isNarrow(loop::ConvolutionOp op) const {
+bool PackWeightsPass::isGrouped(loop::ConvolutionOp op) const {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
   bool isFew = inputs < lanesOf(type.getElementType()) && type.getElementType().isF32();
-  return loop::isNarrow(op) && (inputs == 1 || isFew);
+  return loop::isGrouped(op) && (inputs == 1 || isFew);
 }
 
 static constexpr int64_t kMostDotOutputs = 4;
@@ -381,15 +381,15 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType()); // [kernel..., C / groups, O]
   if (op.getWPanel() > 0)
     return;
-  bool narrow = isNarrow(op);
-  if (narrow && op.getGroups() == 1)
+  bool grouped = isGrouped(op);
+  if (grouped && op.getGroups() == 1)
     return;
-  bool dot = !narrow && isDot(op);
-  int64_t groups = narrow ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
-  int64_t panel = narrow ? lanesOf(type.getElementType()) : dot ? 1 : panelOf(op, type.getElementType());
+  bool dot = !grouped && isDot(op);
+  int64_t groups = grouped ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
+  int64_t panel = grouped ? lanesOf(type.getElementType()) : dot ? 1 : panelOf(op, type.getElementType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
-  bool isForUnit = inputs % pieces::kStep == 0; // which takes whole steps of pairs
-  int64_t group = narrow ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs, isForUnit);
+  bool isForUnit = inputs % bf16x3::kStep == 0; // which takes whole steps of pairs
+  int64_t group = grouped ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs, isForUnit);
   BlockArgument argument = weightArgument(op.getW());
   if (!argument || !op.getW().hasOneUse())
     packComputedWeight(op, groups, panel, group);
@@ -403,7 +403,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
     op.emitError() << "weight '" << keyOf(argument) << "' is missing";
     return signalPassFailure();
   }
-  if (!narrow && panel > 1) {
+  if (!grouped && panel > 1) {
     if (packWinograd(op, panel))
       return;
     panel = panelOfDirect(op, outputs, type.getElementType());
@@ -464,7 +464,7 @@ bool PackWeightsPass::packWinograd(loop::ConvolutionOp op, int64_t panel) {
   if (!m)
     return false;
   if (!llvm::all_of(op.getLow().take_back(2), isOne) || !llvm::all_of(op.getHigh().take_back(2), isOne) ||
-      !pieces::areSplittable(weight->bytes)) {
+      !bf16x3::areSplittable(weight->bytes)) {
     loop::addReason(op, "no minimal filtering: padding above 1, or a weight that is too large");
     return false;
   }

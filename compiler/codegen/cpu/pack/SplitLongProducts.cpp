@@ -3,7 +3,7 @@
 #include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 
 #include "compiler/codegen/cpu/Target.h"
-#include "compiler/codegen/cpu/pack/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
 #include "dialects/loop/LoopBuilder.h"
 #include "dialects/loop/Reasons.h"
 
@@ -54,11 +54,11 @@ int64_t SplitLongProductsPass::lengthOfParts(loop::ContractOp op) {
   auto rows = getConstant(product(ShapeRef(domain).take_front(op.getMRank()), op.getContext()));
   auto all = getConstant(product(domain, op.getContext())), k = getConstant(sizes.front());
   // More rows than these are cut into blocks of rows instead.
-  if (!rows || !all || !k || *rows > pieces::kRowsTogether || 2 * *all < pieces::kLeastFlopsUnsplit)
+  if (!rows || !all || !k || *rows > bf16x3::kRowsTogether || 2 * *all < bf16x3::kLeastFlopsUnsplit)
     return 0;
-  int64_t bytes = int64_t(llvm::alignTo(*rows, pieces::kStep)) * *k * pieces::kPieces * 2;
-  int64_t parts = llvm::divideCeil(bytes, pieces::kRowBytesInCache);
-  constexpr int64_t kWhole = 4 * pieces::kStep;
+  int64_t bytes = int64_t(llvm::alignTo(*rows, bf16x3::kStep)) * *k * bf16x3::kTerms * 2;
+  int64_t parts = llvm::divideCeil(bytes, bf16x3::kRowBytesInCache);
+  constexpr int64_t kWhole = 4 * bf16x3::kStep;
   return parts > 1 ? llvm::alignTo(llvm::divideCeil(*k, parts), kWhole) : 0;
 }
 
@@ -79,7 +79,7 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
   auto input = [&](Value inner) { return kernel.getInputs()[llvm::cast<BlockArgument>(inner).getArgNumber()]; };
 
   loop::addReason(op, llvm::formatv("k of {0} in parts of {1}, so that a part's rows in bf16 terms stay in {2} of L2",
-                                    k, length, loop::describeBytes(pieces::kRowBytesInCache)));
+                                    k, length, loop::describeBytes(bf16x3::kRowBytesInCache)));
 
   // All but the last part: sums as they are, in f32.
   loop::Builder b(op.getLoc(), kernel);
@@ -92,7 +92,7 @@ void SplitLongProductsPass::split(loop::ContractOp op, int64_t length) {
       inputs.push_back(sum);
     std::string name = (kernel.getName() + "_part" + llvm::Twine(first / length)).str();
     OpBuilder::InsertionGuard guard(b);
-    loop::KernelOp part = loop::createKernel(b, name, /*shared=*/0, type, inputs);
+    loop::KernelOp part = loop::createKernel(b, name, /*outer=*/0, type, inputs);
     Block &body = *b.getBlock();
     auto product = loop::ContractOp::create(b, TypeRange(type), body.getArgument(0), body.getArgument(1),
                                             from(lhsMap, first), from(rhsMap, first), op.getBatchRank(), op.getMRank(),

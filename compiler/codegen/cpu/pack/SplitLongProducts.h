@@ -1,6 +1,6 @@
 //===- SplitLongProducts.h - contractions of a long k, part by part -------===//
 //
-// Before: a product for the matrix unit may have rows whose pieces do not fit
+// Before: a product for the matrix unit may have rows whose bf16 terms do not fit
 //         L2 together; each task would split them anew.
 // After:  such a product is several, each of a part of k, whose rows a thread
 //         splits once: each adds to what the one before it has summed.

@@ -1,5 +1,5 @@
 // RUN: ptc-opt %s -decompose | FileCheck %s --check-prefix=PRIMS
-// RUN: ptc-opt %s -decompose -to-loop -settle-sizes -fuse | FileCheck %s
+// RUN: ptc-opt %s -decompose -to-loop -hoist-sizes -fuse | FileCheck %s
 
 // The size of what a mask chooses is a result of its own, with a bound that the
 // input's size gives.

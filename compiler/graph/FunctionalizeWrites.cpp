@@ -1,6 +1,6 @@
-//===- FunctionalizeTwins.cpp ---------------------------------------------===//
+//===- FunctionalizeWrites.cpp ---------------------------------------------===//
 
-#include "compiler/graph/FunctionalizeTwins.h"
+#include "compiler/graph/FunctionalizeWrites.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -19,15 +19,15 @@ namespace ptc {
 
 /// Same arguments, apart from out=. The first may be called `input`, and
 /// factories may take a dtype and a device more.
-static bool takesTheSame(const Schema &twin, const Schema &mutating) {
-  auto next = twin.arguments.begin(), end = twin.arguments.end();
+static bool takesTheSame(const Schema &functional, const Schema &mutating) {
+  auto next = functional.arguments.begin(), end = functional.arguments.end();
   auto isExtra = [](const Argument &a) { return a.isKeywordOnly && a.isOptional && a.hasDefault; };
   for (const Argument &a : mutating.arguments) {
     if (a.isOut())
       continue;
     while (next != end && next->name != a.name && isExtra(*next))
       ++next;
-    bool isFirst = next == twin.arguments.begin();
+    bool isFirst = next == functional.arguments.begin();
     if (next == end || (next->name != a.name && !isFirst) || next->kind != a.kind || next->isList != a.isList)
       return false;
     ++next;
@@ -37,7 +37,7 @@ static bool takesTheSame(const Schema &twin, const Schema &mutating) {
 
 /// add_ -> add, __iand__ -> __and__, add (with out=) -> add; and what torchgen
 /// calls X_functional.
-static SmallVector<std::string> twinNames(const Schema &mutating) {
+static SmallVector<std::string> functionalNames(const Schema &mutating) {
   StringRef base = mutating.baseName();
   std::string plain = base.str();
   if (base.starts_with("__i") && base.ends_with("__"))
@@ -47,16 +47,16 @@ static SmallVector<std::string> twinNames(const Schema &mutating) {
   return {plain, plain + "_functional"};
 }
 
-const Schema *findTwin(const Schema &mutating) {
-  auto isTwin = [&](const Schema *s) { return s && !s->mutates() && takesTheSame(*s, mutating); };
-  SmallVector<std::string> names = twinNames(mutating);
+const Schema *findFunctional(const Schema &mutating) {
+  auto isFunctional = [&](const Schema *s) { return s && !s->mutates() && takesTheSame(*s, mutating); };
+  SmallVector<std::string> names = functionalNames(mutating);
   for (const std::string &name : names)
-    if (const Schema *twin = aten::lookup(name + "." + mutating.overload().str()); isTwin(twin))
-      return twin;
+    if (const Schema *functional = aten::lookup(name + "." + mutating.overload().str()); isFunctional(functional))
+      return functional;
   for (StringRef candidate : aten::allNames())
     if (llvm::is_contained(names, candidate.split('.').first))
-      if (const Schema *twin = aten::lookup(candidate); isTwin(twin))
-        return twin;
+      if (const Schema *functional = aten::lookup(candidate); isFunctional(functional))
+        return functional;
   return nullptr;
 }
 
@@ -66,10 +66,25 @@ const Schema *findTwin(const Schema &mutating) {
 
 static bool isComparison(StringRef base) {
   base.consume_back("_");
-  static constexpr StringRef kNames[] = {"eq",      "ne",        "lt",          "le",          "gt",
-                                         "ge",      "equal",     "not_equal",   "less",        "less_equal",
-                                         "greater", "isnan",     "greater_equal", "isinf",     "isfinite",
-                                         "logical_and", "logical_or", "logical_xor", "logical_not"};
+  static constexpr StringRef kNames[] = {"eq",
+                                         "ne",
+                                         "lt",
+                                         "le",
+                                         "gt",
+                                         "ge",
+                                         "equal",
+                                         "not_equal",
+                                         "less",
+                                         "less_equal",
+                                         "greater",
+                                         "isnan",
+                                         "greater_equal",
+                                         "isinf",
+                                         "isfinite",
+                                         "logical_and",
+                                         "logical_or",
+                                         "logical_xor",
+                                         "logical_not"};
   return llvm::is_contained(kNames, base);
 }
 
@@ -97,7 +112,7 @@ static Type promoteSameCategory(Type a, Type b) {
   return isa<FloatType>(a) ? Type(builder.getF32Type()) : Type(builder.getIntegerType(16));
 }
 
-/// The element type that the twin computes in for a tensor of type `self`.
+/// The element type that the functional operator computes in for a tensor of type `self`.
 /// PyTorch forbids writes of a higher category, so only wider operands of the
 /// same category matter; those without dimensions do not widen.
 static Type computedElement(const AtenOp &op, Type self) {
@@ -140,7 +155,7 @@ Value convertTo(OpBuilder &builder, Location loc, Value value, Type type) {
 // The operations
 //===----------------------------------------------------------------------===//
 
-/// Writes that need no operator of their own, or whose twin is not in the table.
+/// Writes that need no operator of their own, or whose functional operator is not in the table.
 static Value createSpecial(OpBuilder &b, const AtenOp &op) {
   Value self = op->getNumOperands() ? op->getOperand(0) : Value();
   StringRef base = op.schema().baseName();
@@ -181,13 +196,13 @@ static SmallVector<Value> writtenOperands(const AtenOp &op) {
   return written;
 }
 
-static Call callTwin(const Schema &twin, const AtenOp &op, ArrayRef<Value> targets) {
-  Call call(twin);
+static Call callFunctional(const Schema &functional, const AtenOp &op, ArrayRef<Value> targets) {
+  Call call(functional);
   call.copyArguments(op);
-  StringRef first = twin.arguments.empty() ? StringRef() : twin.arguments[0].name;
-  if (!first.empty() && twin.arguments[0].isTensor() && !op.hasArgument(first))
+  StringRef first = functional.arguments.empty() ? StringRef() : functional.arguments[0].name;
+  if (!first.empty() && functional.arguments[0].isTensor() && !op.hasArgument(first))
     call.set(first, op->getOperand(0)); // dropout_(self) is dropout(input).
-  if (twin.find("dtype") && !op.hasArgument("dtype"))
+  if (functional.find("dtype") && !op.hasArgument("dtype"))
     call.set("dtype", TypeAttr::get(getElementTypeOrSelf(targets[0].getType())));
   return call;
 }
@@ -198,8 +213,8 @@ FailureOr<Effects> createFunctional(OpBuilder &builder, const AtenOp &op) {
     effects.written = {value};
     return effects;
   }
-  const Schema *twin = findTwin(op.schema());
-  if (!twin) {
+  const Schema *functional = findFunctional(op.schema());
+  if (!functional) {
     op->emitError() << "cannot compile " << op->getName() << ": it writes to its argument, and there is no operator "
                     << "that returns what it writes";
     return failure();
@@ -212,7 +227,7 @@ FailureOr<Effects> createFunctional(OpBuilder &builder, const AtenOp &op) {
   SmallVector<Value> targets = writtenOperands(op);
   for (Value target : targets)
     types.push_back(makeTensorType(getShape(target), computedElement(op, target.getType())));
-  Operation *call = callTwin(*twin, op, targets).create(builder, op.loc(), types);
+  Operation *call = callFunctional(*functional, op, targets).create(builder, op.loc(), types);
   effects.results = llvm::to_vector_of<Value>(call->getResults().take_front(computed));
   for (auto [target, value] : llvm::zip(targets, call->getResults().drop_front(computed)))
     effects.written.push_back(convertTo(builder, op.loc(), value, target.getType()));

@@ -40,16 +40,24 @@ std::string module(const Shape &s) {
   std::string y = tensor({kImages, s.outputs(kHeight), s.outputs(kWidth), kChannels});
   auto pair = [](int64_t n) { return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">"; };
   return "#rows = affine_map<(n, h, w, c, k) -> (n, h, w, k)>\n#any = affine_map<(n, h, w, c, k) -> (0, 0, 0)>\n"
-         "module {\nfunc.func @forward(%x: " + x + ", %w: " + w + ", %d: " + d + ") {\n"
-         "%y = loop.kernel \"chain\" shared 0 (%x, %w, %d) {\n^bb0(%a: " + x + ", %b: " + w + ", %e: " + d + "):\n"
-         "%p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: " + std::to_string(kInputs) + "> {\n"
+         "module {\nfunc.func @forward(%x: " +
+         x + ", %w: " + w + ", %d: " + d +
+         ") {\n"
+         "%y = loop.kernel \"fused\" outer 0 (%x, %w, %d) {\n^bb0(%a: " +
+         x + ", %b: " + w + ", %e: " + d +
+         "):\n"
+         "%p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: " +
+         std::to_string(kInputs) +
+         "> {\n"
          "^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):\n%s = arith.addf %acc, %acc : f32\n"
-         "loop.yield %s : f32\n} {rhs_panel = " + std::to_string(kPanel) + " : i64} : " + x + ", " + w + " -> " + rows +
+         "loop.yield %s : f32\n} {rhs_panel = " +
+         std::to_string(kPanel) + " : i64} : " + x + ", " + w + " -> " + rows +
          "\n%q = loop.convolution %p, %e {\n^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):\n"
-         "loop.yield %acc : f32\n} {dilations = " + pair(s.dilation) + ", groups = " + std::to_string(kChannels) +
-         " : i64, high = " + pair(s.low) + ", kernel = " + pair(s.taps) + ", low = " + pair(s.low) + ", strides = " +
-         pair(s.stride) + "} : " + rows + ", " + d + " -> " + y + "\nloop.yield %q : " + y + "\n} : (" + x + ", " + w +
-         ", " + d + ") -> " + y + "\nreturn\n}\n}\n";
+         "loop.yield %acc : f32\n} {dilations = " +
+         pair(s.dilation) + ", groups = " + std::to_string(kChannels) + " : i64, high = " + pair(s.low) +
+         ", kernel = " + pair(s.taps) + ", low = " + pair(s.low) + ", strides = " + pair(s.stride) + "} : " + rows +
+         ", " + d + " -> " + y + "\nloop.yield %q : " + y + "\n} : (" + x + ", " + w + ", " + d + ") -> " + y +
+         "\nreturn\n}\n}\n";
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -decompose=fallback -to-loop -fuse -settle-sizes | FileCheck %s
+// RUN: ptc-opt %s -decompose=fallback -to-loop -fuse -hoist-sizes | FileCheck %s
 
 // Where data decide a size, the caller's functions stay behind what computes their inputs, and in their order.
 // CHECK-LABEL: func.func @forward

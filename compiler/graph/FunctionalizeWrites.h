@@ -1,4 +1,4 @@
-//===- FunctionalizeTwins.h - the operator without the write --------------===//
+//===- FunctionalizeWrites.h - the operator without the write --------------===//
 #pragma once
 
 #include "dialects/aten/AtenOp.h"
@@ -9,7 +9,7 @@ namespace ptc {
 
 /// The operator that returns what this one writes: add_.Tensor -> add.Tensor,
 /// add.out -> add.Tensor, X -> X_functional. Null when there is none.
-const aten::Schema *findTwin(const aten::Schema &mutating);
+const aten::Schema *findFunctional(const aten::Schema &mutating);
 
 /// What an operation computes and writes, as new values.
 struct Effects {

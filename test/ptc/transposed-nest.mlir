@@ -1,4 +1,4 @@
-// A transpose, and what is computed on its way, moves no element alone: squares are transposed in registers.
+// A transpose, and what is computed on its way, moves no element alone: tiles are transposed in registers.
 // RUN: ptc compile %s -o %t.s --emit asm --march x86-64-v4 && FileCheck %s < %t.s
 
 // CHECK-NOT: gather

@@ -1,6 +1,6 @@
-//===- SettleSizes.cpp ----------------------------------------------------===//
+//===- HoistSizes.cpp ----------------------------------------------------===//
 
-#include "compiler/schedule/SettleSizes.h"
+#include "compiler/schedule/HoistSizes.h"
 
 #include "compiler/support/FunctionPass.h"
 #include "dialects/control/Control.h"
@@ -100,8 +100,8 @@ static LogicalResult orderBySizes(func::FuncOp function) {
   return success();
 }
 
-std::unique_ptr<Pass> createSettleSizesPass() {
-  return makeFunctionPass("settle-sizes", "what computes sizes before what has them", orderBySizes);
+std::unique_ptr<Pass> createHoistSizesPass() {
+  return makeFunctionPass("hoist-sizes", "data-dependent sizes before their uses", orderBySizes);
 }
 
 } // namespace ptc

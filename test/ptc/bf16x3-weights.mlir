@@ -1,4 +1,4 @@
-// Where the machine multiplies tiles of bf16, weights of a small product lie in pieces, and f32 is there for rows that have
+// Where the machine multiplies tiles of bf16, weights of a small product are bf16x3, and f32 is there for rows that have
 // none: y. But not where such products are a small part of the model, as the unit makes the rest slower: with z.
 // RUN: split-file %s %t
 // RUN: printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[128,192],"data_offsets":[0,98304]}}' > %t/w.safetensors

@@ -1,6 +1,6 @@
-//===- ChainKernel.cpp ----------------------------------------------------===//
+//===- FusedConvolution.cpp ----------------------------------------------------===//
 
-#include "compiler/codegen/cpu/ChainKernel.h"
+#include "compiler/codegen/cpu/FusedConvolution.h"
 
 #include "compiler/codegen/cpu/Contraction.h"
 #include "compiler/codegen/cpu/Convolution.h"
@@ -22,16 +22,16 @@ namespace ptc::cpu {
 /// Rows are copied by whole vectors, which may reach beyond the last one.
 static constexpr int64_t kVectorBytes = 64;
 
-int64_t ChainPlan::scratchBytes() const { return rows * rowBytes() + kVectorBytes; }
+int64_t FusedConvolutionPlan::scratchBytes() const { return rows * rowBytes() + kVectorBytes; }
 
 /// From the first row that a row of the convolution reads to the last one.
 static int64_t spanOf(const ConvolutionPlan &plan) { return (plan.kernel[0] - 1) * plan.dilations[0]; }
 
-Expected<ChainPlan> planChain(const loop::Chain &chain, const Target &target) {
-  Expected<ContractionPlan> product = planContraction(chain.product, target, /*onMatrixUnit=*/false);
+Expected<FusedConvolutionPlan> planFusedConvolution(const loop::FusedConvolution &fused, const Target &target) {
+  Expected<ContractionPlan> product = planContraction(fused.product, target, /*onMatrixUnit=*/false);
   if (!product)
     return product.takeError();
-  ChainPlan plan{std::move(*product), planConvolution(chain.convolution, target), 0, 0};
+  FusedConvolutionPlan plan{std::move(*product), planConvolution(fused.convolution, target), 0, 0};
   plan.width = *getConstant(plan.convolution.input[2]);
   cutPixelRows(plan.product, plan.width);
   // Bands that L2 holds beside the rest, enough of them for the threads.
@@ -51,10 +51,10 @@ Expected<ChainPlan> planChain(const loop::Chain &chain, const Target &target) {
 
 namespace {
 
-class ChainEmitter {
+class FusedConvolutionEmitter {
 public:
-  ChainEmitter(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan)
-      : f(frame), b(frame.b), chain(chain), plan(plan), convolution(plan.convolution),
+  FusedConvolutionEmitter(CpuFrame &frame, const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan)
+      : f(frame), b(frame.b), fused(fused), plan(plan), convolution(plan.convolution),
         height(*getConstant(convolution.input[1])), rows(*getConstant(convolution.rows)) {}
 
   void emit() {
@@ -81,8 +81,8 @@ private:
 
   CpuFrame &f;
   Ir &b;
-  const loop::Chain &chain;
-  const ChainPlan &plan;
+  const loop::FusedConvolution &fused;
+  const FusedConvolutionPlan &plan;
   const ConvolutionPlan &convolution;
   int64_t height, rows; ///< of an image of the product and of the convolution
 };
@@ -90,7 +90,7 @@ private:
 } // namespace
 
 /// Rows of scratch from `first` on become its first ones. A vector has no more than a row: what it overwrites is read.
-void ChainEmitter::moveToFront(Value *first, Value *count) {
+void FusedConvolutionEmitter::moveToFront(Value *first, Value *count) {
   int64_t elements = plan.rowElements(), width = std::min<int64_t>(plan.product.width, bit_floor(uint64_t(elements)));
   auto *vector = FixedVectorType::get(b.getFloatTy(), width);
   Value *from = emitAddress(b, b.getFloatTy(), f.scratch, times(first, elements));
@@ -100,7 +100,7 @@ void ChainEmitter::moveToFront(Value *first, Value *count) {
   });
 }
 
-void ChainEmitter::emitTask(const ConvolutionTask &task) {
+void FusedConvolutionEmitter::emitTask(const ConvolutionTask &task) {
   Value *begin = firstRead(task.firstRow), *end = endRead(task.lastRow);
   // The note: which row of the convolution, counted over all images, follows the last band.
   auto note = [&](Value *row) { return b.CreateAdd(times(task.image, rows), row); };
@@ -117,13 +117,13 @@ void ChainEmitter::emitTask(const ConvolutionTask &task) {
   // Rows lie in scratch as if it were a part of the whole result.
   Value *image = times(task.image, height), *firstRow = b.CreateAdd(image, begin);
   Value *result = emitAddress(b, b.getInt8Ty(), f.scratch, b.CreateNeg(times(firstRow, plan.rowBytes())));
-  f.pointers[chain.product->getResult(0)] = result;
-  emitContractionRows(f, chain.product, plan.product, b.CreateAdd(image, made), b.CreateAdd(image, end), plan.width);
-  emitNarrowTask(f, chain.convolution, convolution, task);
+  f.pointers[fused.product->getResult(0)] = result;
+  emitContractionRows(f, fused.product, plan.product, b.CreateAdd(image, made), b.CreateAdd(image, end), plan.width);
+  emitGroupedTask(f, fused.convolution, convolution, task);
 }
 
-void emitChain(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan) {
-  ChainEmitter(frame, chain, plan).emit();
+void emitFusedConvolution(CpuFrame &frame, const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan) {
+  FusedConvolutionEmitter(frame, fused, plan).emit();
 }
 
 } // namespace ptc::cpu

@@ -1,6 +1,6 @@
-//===- WeightPieces.cpp ---------------------------------------------------===//
+//===- Bf16x3Weights.cpp ---------------------------------------------------===//
 
-#include "compiler/codegen/cpu/pack/WeightPieces.h"
+#include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
 
 #include "dialects/loop/Reasons.h"
 
@@ -11,16 +11,16 @@
 #include <cmath>
 #include <cstring>
 
-namespace ptc::cpu::pieces {
+namespace ptc::cpu::bf16x3 {
 
-/// The pieces of a row of columns; `place` is 0 or 1 in a pair. Cut off, not rounded, as MatrixUnit.cpp does.
+/// The terms of a row of columns; `place` is 0 or 1 in a pair. Cut off, not rounded, as MatrixUnit.cpp does.
 static void splitRow(const float *from, uint16_t *to, int64_t place) {
   for (int64_t column = 0; column < kColumns; ++column) {
     float left = from[column];
-    for (int64_t piece = 0; piece < kPieces; ++piece) {
+    for (int64_t term = 0; term < kTerms; ++term) {
       uint32_t bits;
       std::memcpy(&bits, &left, sizeof bits);
-      to[piece * kPieceElements + 2 * column + place] = bits >> 16;
+      to[term * kTermElements + 2 * column + place] = bits >> 16;
       bits &= 0xffff0000;
       float high;
       std::memcpy(&high, &bits, sizeof high);
@@ -57,7 +57,7 @@ ByteSource split(ByteSource packed, int64_t k) {
 }
 
 ByteSource padSteps(ByteSource packed, int64_t k) {
-  constexpr uint64_t kRowBytes = 2 * kColumns * sizeof(uint16_t), kStepBytes = kPieceElements * sizeof(uint16_t);
+  constexpr uint64_t kRowBytes = 2 * kColumns * sizeof(uint16_t), kStepBytes = kTermElements * sizeof(uint16_t);
   int64_t rows = llvm::divideCeil(k, 2), steps = llvm::divideCeil(k, kStep), panels = packed.size / (rows * kRowBytes);
   auto make = [=](uint64_t first, llvm::MutableArrayRef<char> to) {
     for (int64_t next = first; !to.empty(); ++next, to = to.drop_front(kStepBytes)) {
@@ -88,7 +88,7 @@ std::string findObstacle(int64_t rows, int64_t k, int64_t columns) {
   std::string small = findSmallSize(rows, k, columns, kLeastRows, kLeastK, kLeastColumns, kLeastFlops);
   if (!small.empty())
     return small;
-  // The pieces of long rows come from L2 again for each panel, which few rows do not hide.
+  // The terms of long rows come from L2 again for each panel, which few rows do not hide.
   constexpr int64_t kFewRows = 64;
   if (rows < kFewRows && k > 2 * columns)
     return llvm::formatv("the bf16 terms of k = {0} would come from L2 again for each panel of {1} rows", k, rows);
@@ -108,4 +108,4 @@ std::string findObstacleInBf16(int64_t rows, int64_t k, int64_t columns) {
   return findSmallSize(rows, k, columns, kLeastRows, kLeastK, kLeastColumns, kLeastFlops);
 }
 
-} // namespace ptc::cpu::pieces
+} // namespace ptc::cpu::bf16x3

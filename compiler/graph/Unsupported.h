@@ -5,8 +5,8 @@
 
 namespace ptc {
 
-/// Why an operator is outside of what ptc compiles, and what to do instead; empty when it is not meant to be.
+/// Why ptc does not compile an operator, and what to do instead; empty when it is not meant to be.
 /// docs/operators.md is made from these reasons.
-llvm::StringRef whyOutside(const aten::Schema &schema);
+llvm::StringRef whyUnsupported(const aten::Schema &schema);
 
 } // namespace ptc

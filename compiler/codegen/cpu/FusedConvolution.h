@@ -1,4 +1,4 @@
-//===- ChainKernel.h - a product by the rows that a convolution needs --------===//
+//===- FusedConvolution.h - a product by the rows that a convolution needs --------===//
 //
 // A task is a band of rows of the convolution. The rows of the product that it reads are multiplied into the thread's
 // scratch, which stays in L2, and read from there. Bands overlap by the taps: what the thread's band above has left is
@@ -12,7 +12,7 @@
 
 namespace ptc::cpu {
 
-struct ChainPlan {
+struct FusedConvolutionPlan {
   ContractionPlan product;     ///< its tiles are of rows of pixels
   ConvolutionPlan convolution; ///< its tasks are bands with all channels
   int64_t width;               ///< pixels of a row of the product
@@ -23,8 +23,8 @@ struct ChainPlan {
   int64_t scratchBytes() const;
 };
 
-llvm::Expected<ChainPlan> planChain(const loop::Chain &chain, const Target &target);
+llvm::Expected<FusedConvolutionPlan> planFusedConvolution(const loop::FusedConvolution &fused, const Target &target);
 
-void emitChain(CpuFrame &frame, const loop::Chain &chain, const ChainPlan &plan);
+void emitFusedConvolution(CpuFrame &frame, const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan);
 
 } // namespace ptc::cpu

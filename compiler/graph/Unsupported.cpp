@@ -1,4 +1,4 @@
-#include "compiler/graph/Outside.h"
+#include "compiler/graph/Unsupported.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
@@ -31,11 +31,12 @@ constexpr Reason kFamilies[] = {
     {".*sparse.*|.*coalesced?_?|_?(nnz|values|indices|crow_indices|ccol_indices|row_indices|col_indices)(_copy)?|_dim["
      "IV]|"
      "_?spdiags|_spsolve|dense_dim|s?s?paddmm|hspmm|smm|_?to_dense.*|_convert_indices.*",
-     "of sparse tensors, which are outside"},
-    {".*nested.*|.*jagged.*|.*padded_(dense|tensor)", "of nested tensors, which are outside: pad them and give a mask"},
+     "of sparse tensors, which are not supported"},
+    {".*nested.*|.*jagged.*|.*padded_(dense|tensor)",
+     "of nested tensors, which are not supported: pad them and give a mask"},
     {".*quantize.*|.*qparams.*|q_.*|int_repr|qscheme|.*_fq_helper.*|.*rowwise_prune|_saturate_weight.*|_autocast.*",
-     "of quantized tensors, which are outside: export integer arithmetic (PT2E) instead"},
-    {"names?|rename_?|align_.*|refine_names", "of named dimensions, storages or streams, which are outside"},
+     "of quantized tensors, which are not supported: export integer arithmetic (PT2E) instead"},
+    {"names?|rename_?|align_.*|refine_names", "of named dimensions, storages or streams, which are not supported"},
     {"_foreach_.*|_fused_(adam|adamw|sgd|adagrad)_?|_amp_.*",
      "a fused step of an optimizer, which is no part of a model"},
     {".*(cudnn|miopen|mkldnn|mps|xnnpack|fbgemm|cufft|cuda|nnpack|xla|vulkan|sobol).*|_cslt.*|mkl_.*|_thnn_.*|_weight_"
@@ -70,13 +71,13 @@ template <size_t N> static StringRef find(const Reason (&reasons)[N], StringRef 
   return {};
 }
 
-StringRef whyOutside(const aten::Schema &schema) {
+StringRef whyUnsupported(const aten::Schema &schema) {
   if (StringRef why = find(kOperators, schema.baseName()); !why.empty())
     return why;
   if (StringRef why = find(kFamilies, schema.baseName()); !why.empty())
     return why;
   bool hasOther = llvm::any_of(schema.arguments, [](const aten::Argument &a) { return a.kind == aten::Kind::Other; });
-  return hasOther ? "of named dimensions, storages or streams, which are outside" : "";
+  return hasOther ? "of named dimensions, storages or streams, which are not supported" : "";
 }
 
 } // namespace ptc

@@ -1,6 +1,6 @@
-//===- ChainKernels.cpp ---------------------------------------------------===//
+//===- FuseConvolutions.cpp ---------------------------------------------------===//
 
-#include "compiler/codegen/cpu/pack/ChainKernels.h"
+#include "compiler/codegen/cpu/pack/FuseConvolutions.h"
 
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
@@ -18,32 +18,32 @@ namespace ptc::cpu {
 
 namespace {
 
-class ChainKernelsPass : public PassWrapper<ChainKernelsPass, OperationPass<ModuleOp>> {
+class FuseConvolutionsPass : public PassWrapper<FuseConvolutionsPass, OperationPass<ModuleOp>> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChainKernelsPass)
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseConvolutionsPass)
 
-  StringRef getArgument() const override { return "chain-kernels"; }
-  StringRef getDescription() const override { return "products by the rows that a convolution of narrow groups needs"; }
+  StringRef getArgument() const override { return "fuse-convolutions"; }
+  StringRef getDescription() const override { return "products by the rows that a grouped convolution needs"; }
 
   void runOnOperation() override {
     SmallVector<loop::ConvolutionOp> all;
     getOperation().walk([&](loop::ConvolutionOp op) { all.push_back(op); });
     for (loop::ConvolutionOp op : all)
       if (loop::ContractOp product = findProduct(op))
-        chain(product, op);
+        fuse(product, op);
   }
 
 private:
   static loop::ContractOp findProduct(loop::ConvolutionOp op);
   static bool pays(loop::ContractOp product);
-  static void chain(loop::ContractOp product, loop::ConvolutionOp convolution);
+  static void fuse(loop::ContractOp product, loop::ConvolutionOp convolution);
 };
 
 } // namespace
 
 /// What a product of a short k writes takes longer than what it adds up, once it has left L2. From a k of 64 on the
 /// matrix unit may take it.
-bool ChainKernelsPass::pays(loop::ContractOp product) {
+bool FuseConvolutionsPass::pays(loop::ContractOp product) {
   constexpr int64_t kShort = 64, kLeastBytes = 1 << 20;
   Shape k = *getSizesFromAttr(product.getKSizes());
   return k.size() == 1 && getConstant(k.front()).value_or(kShort) < kShort &&
@@ -51,7 +51,7 @@ bool ChainKernelsPass::pays(loop::ContractOp product) {
 }
 
 /// The product that the convolution can follow in one kernel.
-loop::ContractOp ChainKernelsPass::findProduct(loop::ConvolutionOp op) {
+loop::ContractOp FuseConvolutionsPass::findProduct(loop::ConvolutionOp op) {
   auto kernel = op->getParentOfType<loop::KernelOp>();
   auto x = llvm::dyn_cast<BlockArgument>(op.getX());
   if (!x || !x.hasOneUse() || op->getNextNode() != kernel.getBody().front().getTerminator())
@@ -62,10 +62,10 @@ loop::ContractOp ChainKernelsPass::findProduct(loop::ConvolutionOp op) {
     return {};
   auto product = llvm::dyn_cast<loop::ContractOp>(before.getBody().front().front());
   bool isAlone = product && product->getNextNode() == before.getBody().front().getTerminator();
-  return isAlone && loop::canChain(product, op) && pays(product) ? product : loop::ContractOp();
+  return isAlone && loop::canFuseConvolution(product, op) && pays(product) ? product : loop::ContractOp();
 }
 
-void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convolution) {
+void FuseConvolutionsPass::fuse(loop::ContractOp product, loop::ConvolutionOp convolution) {
   auto first = product->getParentOfType<loop::KernelOp>(), second = convolution->getParentOfType<loop::KernelOp>();
   unsigned x = llvm::cast<BlockArgument>(convolution.getX()).getArgNumber();
   SmallVector<Value> inputs(first.getInputs());
@@ -74,7 +74,7 @@ void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convo
       inputs.push_back(input);
   loop::Builder b(FusedLoc::get(product.getContext(), {first.getLoc(), second.getLoc()}), second);
   std::string name = (first.getName() + "_" + loop::getPlainName(second)).str();
-  loop::KernelOp kernel = loop::createKernel(b, name, /*shared=*/0, second.getResultTypes(), inputs);
+  loop::KernelOp kernel = loop::createKernel(b, name, /*outer=*/0, second.getResultTypes(), inputs);
   if (Attribute tuning = first->getAttr(loop::kTuning))
     kernel->setAttr(loop::kTuning, tuning);
   Block *body = b.getBlock();
@@ -97,6 +97,6 @@ void ChainKernelsPass::chain(loop::ContractOp product, loop::ConvolutionOp convo
   first.erase();
 }
 
-std::unique_ptr<Pass> createChainKernelsPass() { return std::make_unique<ChainKernelsPass>(); }
+std::unique_ptr<Pass> createFuseConvolutionsPass() { return std::make_unique<FuseConvolutionsPass>(); }
 
 } // namespace ptc::cpu

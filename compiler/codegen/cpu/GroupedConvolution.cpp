@@ -1,4 +1,4 @@
-//===- NarrowConvolution.cpp - one input channel for each output, or a few ===//
+//===- GroupedConvolution.cpp - one input channel for each output, or a few ===//
 
 #include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/ConvolutionWalk.h"
@@ -19,9 +19,9 @@ namespace {
 /// A vector holds neighbouring channels, of one group (depthwise) or a few each. For each row of taps, every input
 /// pixel under the tile is loaded once for each input of a group, which goes to all lanes of the group, and multiplied
 /// into all the outputs that it reaches.
-class NarrowEmitter {
+class GroupedEmitter {
 public:
-  NarrowEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
+  GroupedEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan)
       : f(frame), b(frame.b), plan(plan), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
     x = f.pointers.lookup(op.getX());
@@ -91,7 +91,7 @@ private:
 
 } // namespace
 
-void NarrowEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask) {
+void GroupedEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *channel, Value *mask) {
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last], stride = plan.strides[last], dilation = plan.dilations[last];
   TileType tile{pixels.rows, 1, plan.width, element, accumulatorType(element)};
@@ -154,13 +154,13 @@ void NarrowEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value
   epilogue.storeTile(tile, acc, channel, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
 }
 
-void emitNarrowConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
-  NarrowEmitter(frame, op, plan).emit();
+void emitGroupedConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan) {
+  GroupedEmitter(frame, op, plan).emit();
 }
 
-void emitNarrowTask(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
-                    const ConvolutionTask &task) {
-  NarrowEmitter(frame, op, plan).emitTask(task);
+void emitGroupedTask(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                     const ConvolutionTask &task) {
+  GroupedEmitter(frame, op, plan).emitTask(task);
 }
 
 } // namespace ptc::cpu

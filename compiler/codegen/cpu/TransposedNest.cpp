@@ -1,6 +1,6 @@
-//===- SquareNest.cpp -----------------------------------------------------===//
+//===- TransposedNest.cpp -----------------------------------------------------===//
 
-#include "compiler/codegen/cpu/SquareNest.h"
+#include "compiler/codegen/cpu/TransposedNest.h"
 
 #include "compiler/codegen/cpu/MicroTile.h"
 #include "compiler/codegen/cpu/TileEpilogue.h"
@@ -14,11 +14,11 @@ namespace ptc::cpu {
 
 namespace {
 
-class SquareEmitter {
+class TransposedEmitter {
 public:
-  SquareEmitter(CpuFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims)
+  TransposedEmitter(CpuFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims)
       : f(frame), b(frame.b), plan(plan), stage(plan.stages.front()), dims(dims), width(plan.width),
-        store(plan.shared[plan.shared.size() - 2]), read(plan.shared.back()) {
+        store(plan.outer[plan.outer.size() - 2]), read(plan.outer.back()) {
     BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
     Ir atEntry(&entry, entry.begin());
     for (mlir::Operation *member : stage.members)
@@ -36,13 +36,13 @@ private:
   void computeRow(Value *i, Value *mask);
   void storeColumns(Value *first, Value *mask, const VectorStep &step);
 
-  /// A result, and where a square of it lies before it is transposed: row by row, vectors along the loop of reads.
+  /// A result, and where a tile of it lies before it is transposed: row by row, vectors along the loop of reads.
   /// Halves are the low bits of whole lanes, whose shuffles every vector unit has.
   struct Stored {
     mlir::Value result;
     FixedVectorType *values;
     Type *row;
-    Value *square;
+    Value *tile;
 
     Value *widen(Ir &b, Value *value) const {
       return row == values ? value : b.CreateZExt(b.CreateBitCast(value, values->getWithNewType(b.getInt16Ty())), row);
@@ -65,7 +65,7 @@ private:
 
 } // namespace
 
-void SquareEmitter::emit(Value *begin, Value *end) {
+void TransposedEmitter::emit(Value *begin, Value *end) {
   auto hasTail = [&](const Loop &loop) { return getConstant(loop.size).value_or(1) % width != 0; };
   Value *reads = emitSize(f, read.size), *most = b.getInt64(width);
   forEach(b, begin, end, width, [&](Value *first) {
@@ -76,18 +76,18 @@ void SquareEmitter::emit(Value *begin, Value *end) {
     }
     emitVectorLoop(b, b.getInt64(0), reads, width, hasTail(read), {},
                    [&](const VectorStep &step, ArrayRef<Value *>) -> Carried {
-      forEach(b, b.getInt64(0), rows, 1, [&](Value *i) {
-        dims[store.dim] = {b.CreateAdd(first, i), nullptr};
-        dims[read.dim] = LaneBuilder(b, width).consecutive(step.index);
-        computeRow(i, step.mask);
-      });
-      storeColumns(first, mask, step);
-      return {};
-    });
+                     forEach(b, b.getInt64(0), rows, 1, [&](Value *i) {
+                       dims[store.dim] = {b.CreateAdd(first, i), nullptr};
+                       dims[read.dim] = LaneBuilder(b, width).consecutive(step.index);
+                       computeRow(i, step.mask);
+                     });
+                     storeColumns(first, mask, step);
+                     return {};
+                   });
   });
 }
 
-void SquareEmitter::computeRow(Value *i, Value *mask) {
+void TransposedEmitter::computeRow(Value *i, Value *mask) {
   BodyEmitter body(f, width, mask);
   for (mlir::Operation *member : stage.members) {
     SmallVector<Lanes> values = body.emit(member->getRegion(0), ArrayRef(dims).take_front(stage.domain.size()));
@@ -95,24 +95,24 @@ void SquareEmitter::computeRow(Value *i, Value *mask) {
       body.registers[result] = value;
   }
   for (const Stored &to : stored)
-    b.CreateStore(to.widen(b, body.lanes.vector(body.registers[to.result])), emitAddress(b, to.row, to.square, i));
+    b.CreateStore(to.widen(b, body.lanes.vector(body.registers[to.result])), emitAddress(b, to.row, to.tile, i));
 }
 
 /// `mask`: of the lanes along the loop of stores.
-void SquareEmitter::storeColumns(Value *first, Value *mask, const VectorStep &step) {
+void TransposedEmitter::storeColumns(Value *first, Value *mask, const VectorStep &step) {
   BodyEmitter body(f, width, mask);
   Value *reads = emitSize(f, read.size);
   for (const Stored &from : stored) {
-    SmallVector<Value *> square;
+    SmallVector<Value *> tile;
     for (unsigned i = 0; i < width; ++i)
-      square.push_back(b.CreateLoad(from.row, emitAddress(b, from.row, from.square, b.getInt64(i))));
-    emitTranspose(b, square);
+      tile.push_back(b.CreateLoad(from.row, emitAddress(b, from.row, from.tile, b.getInt64(i))));
+    emitTranspose(b, tile);
     dims[store.dim] = LaneBuilder(b, width).consecutive(first);
     for (unsigned i = 0; i < width; ++i) {
       Value *index = b.CreateAdd(step.index, b.getInt64(i));
       auto storeColumn = [&] {
         dims[read.dim] = {index, nullptr};
-        body.store(from.result, ArrayRef(dims).take_front(stage.domain.size()), {from.narrow(b, square[i]), nullptr});
+        body.store(from.result, ArrayRef(dims).take_front(stage.domain.size()), {from.narrow(b, tile[i]), nullptr});
       };
       if (step.mask)
         emitIf(b, b.CreateICmpSLT(index, reads), storeColumn);
@@ -122,8 +122,8 @@ void SquareEmitter::storeColumns(Value *first, Value *mask, const VectorStep &st
   }
 }
 
-void emitSquares(CpuFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims, Value *begin, Value *end) {
-  SquareEmitter(frame, plan, dims).emit(begin, end);
+void emitTransposed(CpuFrame &frame, const NestPlan &plan, ArrayRef<Lanes> dims, Value *begin, Value *end) {
+  TransposedEmitter(frame, plan, dims).emit(begin, end);
 }
 
 } // namespace ptc::cpu

@@ -1,4 +1,4 @@
-// Squares of halves are transposed, too, as lanes of 32 bits; here they become halves on the way.
+// Tiles of halves are transposed, too, as lanes of 32 bits; here they become halves on the way.
 // RUN: ptc compile %s -o %t.s --emit asm --march x86-64-v4 && FileCheck %s < %t.s
 
 // CHECK-NOT: gather

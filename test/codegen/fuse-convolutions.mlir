@@ -1,4 +1,4 @@
-// RUN: ptc-opt %s -chain-kernels | FileCheck %s
+// RUN: ptc-opt %s -fuse-convolutions | FileCheck %s
 
 // A product of a short k whose result leaves L2, and the depthwise convolution
 // that alone reads it, become one kernel.
@@ -9,13 +9,13 @@
 module {
 // CHECK-LABEL: @expansion
 // CHECK-SAME: %[[X:.*]]: tensor<1x112x112x16xf32>, %[[W:.*]]: tensor<4x16x16xf32>, %[[D:.*]]: tensor<3x3x1x64xf32>
-// CHECK-NEXT: loop.kernel "k0_product_depthwise" shared 0(%[[X]], %[[W]], %[[D]])
+// CHECK-NEXT: loop.kernel "k0_product_depthwise" outer 0(%[[X]], %[[W]], %[[D]])
 // CHECK: %[[P:.*]] = loop.contract
 // CHECK: loop.convolution %[[P]]
 // CHECK-NOT: loop.kernel
 // CHECK: return
 func.func @expansion(%x: tensor<1x112x112x16xf32>, %w: tensor<4x16x16xf32>, %d: tensor<3x3x1x64xf32>) -> tensor<1x56x56x64xf32> {
-  %0 = loop.kernel "k0_product" shared 0 (%x, %w) {
+  %0 = loop.kernel "k0_product" outer 0 (%x, %w) {
   ^bb0(%a: tensor<1x112x112x16xf32>, %b: tensor<4x16x16xf32>):
     %p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: 16> {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -23,7 +23,7 @@ func.func @expansion(%x: tensor<1x112x112x16xf32>, %w: tensor<4x16x16xf32>, %d: 
     } {rhs_panel = 16 : i64} : tensor<1x112x112x16xf32>, tensor<4x16x16xf32> -> tensor<1x112x112x64xf32>
     loop.yield %p : tensor<1x112x112x64xf32>
   } : (tensor<1x112x112x16xf32>, tensor<4x16x16xf32>) -> tensor<1x112x112x64xf32>
-  %1 = loop.kernel "k1_depthwise" shared 0 (%0, %d) {
+  %1 = loop.kernel "k1_depthwise" outer 0 (%0, %d) {
   ^bb0(%a: tensor<1x112x112x64xf32>, %b: tensor<3x3x1x64xf32>):
     %q = loop.convolution %a, %b {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -36,10 +36,10 @@ func.func @expansion(%x: tensor<1x112x112x16xf32>, %w: tensor<4x16x16xf32>, %d: 
 
 // Arithmetic hides the memory.
 // CHECK-LABEL: @long_k
-// CHECK: loop.kernel "k0_product" shared
-// CHECK: loop.kernel "k1_depthwise" shared
+// CHECK: loop.kernel "k0_product" outer
+// CHECK: loop.kernel "k1_depthwise" outer
 func.func @long_k(%x: tensor<1x112x112x96xf32>, %w: tensor<4x96x16xf32>, %d: tensor<3x3x1x64xf32>) -> tensor<1x56x56x64xf32> {
-  %0 = loop.kernel "k0_product" shared 0 (%x, %w) {
+  %0 = loop.kernel "k0_product" outer 0 (%x, %w) {
   ^bb0(%a: tensor<1x112x112x96xf32>, %b: tensor<4x96x16xf32>):
     %p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: 96> {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -47,7 +47,7 @@ func.func @long_k(%x: tensor<1x112x112x96xf32>, %w: tensor<4x96x16xf32>, %d: ten
     } {rhs_panel = 16 : i64} : tensor<1x112x112x96xf32>, tensor<4x96x16xf32> -> tensor<1x112x112x64xf32>
     loop.yield %p : tensor<1x112x112x64xf32>
   } : (tensor<1x112x112x96xf32>, tensor<4x96x16xf32>) -> tensor<1x112x112x64xf32>
-  %1 = loop.kernel "k1_depthwise" shared 0 (%0, %d) {
+  %1 = loop.kernel "k1_depthwise" outer 0 (%0, %d) {
   ^bb0(%a: tensor<1x112x112x64xf32>, %b: tensor<3x3x1x64xf32>):
     %q = loop.convolution %a, %b {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -60,10 +60,10 @@ func.func @long_k(%x: tensor<1x112x112x96xf32>, %w: tensor<4x96x16xf32>, %d: ten
 
 // It stays in L2 anyway.
 // CHECK-LABEL: @small
-// CHECK: loop.kernel "k0_product" shared
-// CHECK: loop.kernel "k1_depthwise" shared
+// CHECK: loop.kernel "k0_product" outer
+// CHECK: loop.kernel "k1_depthwise" outer
 func.func @small(%x: tensor<1x28x28x16xf32>, %w: tensor<4x16x16xf32>, %d: tensor<3x3x1x64xf32>) -> tensor<1x14x14x64xf32> {
-  %0 = loop.kernel "k0_product" shared 0 (%x, %w) {
+  %0 = loop.kernel "k0_product" outer 0 (%x, %w) {
   ^bb0(%a: tensor<1x28x28x16xf32>, %b: tensor<4x16x16xf32>):
     %p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: 16> {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -71,7 +71,7 @@ func.func @small(%x: tensor<1x28x28x16xf32>, %w: tensor<4x16x16xf32>, %d: tensor
     } {rhs_panel = 16 : i64} : tensor<1x28x28x16xf32>, tensor<4x16x16xf32> -> tensor<1x28x28x64xf32>
     loop.yield %p : tensor<1x28x28x64xf32>
   } : (tensor<1x28x28x16xf32>, tensor<4x16x16xf32>) -> tensor<1x28x28x64xf32>
-  %1 = loop.kernel "k1_depthwise" shared 0 (%0, %d) {
+  %1 = loop.kernel "k1_depthwise" outer 0 (%0, %d) {
   ^bb0(%a: tensor<1x28x28x64xf32>, %b: tensor<3x3x1x64xf32>):
     %q = loop.convolution %a, %b {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -83,10 +83,10 @@ func.func @small(%x: tensor<1x28x28x16xf32>, %w: tensor<4x16x16xf32>, %d: tensor
 }
 
 // CHECK-LABEL: @read_twice
-// CHECK: loop.kernel "k0_product" shared
-// CHECK: loop.kernel "k1_depthwise" shared
+// CHECK: loop.kernel "k0_product" outer
+// CHECK: loop.kernel "k1_depthwise" outer
 func.func @read_twice(%x: tensor<1x112x112x16xf32>, %w: tensor<4x16x16xf32>, %d: tensor<3x3x1x64xf32>) -> (tensor<1x56x56x64xf32>, tensor<1x112x112x64xf32>) {
-  %0 = loop.kernel "k0_product" shared 0 (%x, %w) {
+  %0 = loop.kernel "k0_product" outer 0 (%x, %w) {
   ^bb0(%a: tensor<1x112x112x16xf32>, %b: tensor<4x16x16xf32>):
     %p = loop.contract %a[#rows], %b[#any] batch 0 m 3 n 1 k array<i64: 16> {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):
@@ -94,7 +94,7 @@ func.func @read_twice(%x: tensor<1x112x112x16xf32>, %w: tensor<4x16x16xf32>, %d:
     } {rhs_panel = 16 : i64} : tensor<1x112x112x16xf32>, tensor<4x16x16xf32> -> tensor<1x112x112x64xf32>
     loop.yield %p : tensor<1x112x112x64xf32>
   } : (tensor<1x112x112x16xf32>, tensor<4x16x16xf32>) -> tensor<1x112x112x64xf32>
-  %1 = loop.kernel "k1_depthwise" shared 0 (%0, %d) {
+  %1 = loop.kernel "k1_depthwise" outer 0 (%0, %d) {
   ^bb0(%a: tensor<1x112x112x64xf32>, %b: tensor<3x3x1x64xf32>):
     %q = loop.convolution %a, %b {
     ^bb0(%n: index, %h: index, %v: index, %c: index, %acc: f32):

@@ -1,4 +1,4 @@
-//===- SettleSizes.h - sizes that data decide, computed in time --------------===//
+//===- HoistSizes.h - data-dependent sizes, computed before their uses ---===//
 //
 // Before: operations in any order that their values allow.
 // After:  what computes a size (a result marked ptc.defines) also precedes everything
@@ -29,7 +29,7 @@ llvm::SmallVector<SizeDefiner> findSizeDefiners(mlir::func::FuncOp function);
 /// Whether the operation, or what it calls, has sizes that follow from the symbol's value.
 bool needsSize(mlir::Operation *op, unsigned symbol, llvm::ArrayRef<Symbol> symbols);
 
-/// Pipeline name: settle-sizes.
-std::unique_ptr<mlir::Pass> createSettleSizesPass();
+/// Pipeline name: hoist-sizes.
+std::unique_ptr<mlir::Pass> createHoistSizesPass();
 
 } // namespace ptc
