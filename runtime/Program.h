@@ -28,7 +28,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 6;
+constexpr uint32_t kTablesVersion = 7;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -78,15 +78,36 @@ struct BufferEntry {
   int32_t inPlaceOf;
 };
 
-/// One kernel over tasks [0, tasks), dealt to the threads in contiguous ranges.
+/// One grid of a kernel on a GPU. The function's parameters, 8 bytes each: the launch's args, a pointer to an i32 for a
+/// fault code, then the value of every symbol.
+struct GridEntry {
+  const char *function; ///< of the device's image
+  ValueId blocks;       ///< along x; 0: nothing to do
+  int32_t threads;      ///< of a block
+  int32_t sharedBytes;  ///< of a block, beyond what the function declares
+};
+
+/// One kernel: on the CPU over tasks [0, tasks), dealt to the threads in contiguous ranges, on a GPU grids one after the
+/// other.
 struct LaunchEntry {
-  ptc_kernel kernel;
+  ptc_kernel kernel; ///< null on a GPU
   const int32_t *args; ///< buffers
   const char *const *faults; ///< faults[c - 1] explains the fault code c
   const char *name, *operators, *source;
   int32_t argCount, faultCount;
   ValueId tasks, scratch, bytes, flops;
   int32_t barrierBefore; ///< reads or overwrites what a launch since the last barrier touched
+  int32_t gridCount;
+  const GridEntry *grids;
+};
+
+/// The device that the kernels are for, where it is not the CPU.
+struct DeviceEntry {
+  int32_t type;         ///< as in DLDevice: kDLCUDA
+  int32_t major, minor; ///< least compute capability
+  int32_t isExact;      ///< no other one will do ("sm_90a")
+  const char *image;    ///< PTX, with a zero behind it
+  int64_t imageBytes;   ///< without the zero
 };
 
 /// After the last launch, the bytes of buffer `from` go to buffer `to` (written inputs and states,
@@ -153,6 +174,7 @@ struct Program {
   const SizeDefinitionEntry *sizeDefinitions; ///< in the order of launches
   const ControlEntry *controls; ///< in the order of launches
   const ExternalEntry *externals;
+  const DeviceEntry *device; ///< null: the CPU
   int32_t symbolCount, inputCount;
   int32_t requiredCount; ///< inputs: those behind may be left out
   int32_t outputCount, stateCount;

@@ -154,6 +154,7 @@ private:
   Constant *buffers();
   Constant *launch(const LaunchSpec &launch);
   Constant *kernel(llvm::StringRef name);
+  Constant *device();
   Constant *external(const ExternalSpec &external);
   Constant *symbols(llvm::ArrayRef<Binding> bindings);
   Constant *value(AffineExpr expr) { return c.i32(sizes.add(expr)); }
@@ -232,6 +233,8 @@ Constant *TableWriter::buffers() {
 }
 
 Constant *TableWriter::kernel(llvm::StringRef name) {
+  if (name.empty())
+    return c.null();
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
   auto *i64 = llvm::Type::getInt64Ty(module.getContext());
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()),
@@ -244,10 +247,24 @@ Constant *TableWriter::kernel(llvm::StringRef name) {
 Constant *TableWriter::launch(const LaunchSpec &launch) {
   Constant *args = table(launch.args, "args", [&](int64_t arg) { return c.i32(arg); });
   Constant *faults = table(launch.faults, "faults", [&](const std::string &text) { return c.string(text); });
+  Constant *grids = table(launch.grids, "grids", [&](const GridSpec &grid) {
+    return c.record<runtime::GridEntry>(
+        {c.string(grid.function), value(grid.blocks), c.i32(grid.threads), c.i32(grid.sharedBytes)});
+  });
   return c.record<runtime::LaunchEntry>(
       {kernel(launch.kernel), args, faults, c.string(launch.name), c.string(launch.operators), c.string(launch.source),
        c.i32(launch.args.size()), c.i32(launch.faults.size()), value(launch.tasks), value(launch.scratch),
-       value(launch.bytes), value(launch.flops), c.i32(launch.barrierBefore)});
+       value(launch.bytes), value(launch.flops), c.i32(launch.barrierBefore), c.i32(launch.grids.size()), grids});
+}
+
+Constant *TableWriter::device() {
+  if (!spec.device)
+    return c.null();
+  const DeviceSpec &device = *spec.device;
+  return c.array({c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
+                                                  c.i32(device.isExact), c.string(device.image),
+                                                  c.i64(device.image.size())})},
+                 "device");
 }
 
 Constant *TableWriter::external(const ExternalSpec &external) {
@@ -339,6 +356,7 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      sizeDefinitions,
                                      controls,
                                      externals,
+                                     device(),
                                      c.i32(spec.symbols.size()),
                                      c.i32(spec.inputs.size()),
                                      c.i32(llvm::count_if(spec.inputs, isRequired)),

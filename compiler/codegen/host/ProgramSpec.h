@@ -11,6 +11,7 @@
 #include "dialects/core/SymbolicShape.h"
 #include "runtime/Program.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,9 +60,17 @@ struct BufferSpec {
   int64_t inPlaceOf = -1;
 };
 
+/// One grid of a kernel on a GPU (runtime::GridEntry).
+struct GridSpec {
+  std::string function;
+  mlir::AffineExpr blocks;
+  int64_t threads, sharedBytes;
+};
+
 /// One kernel call; launches run in the order of the list.
 struct LaunchSpec {
-  std::string kernel;        ///< symbol of a function with the kernel ABI, in one of the objects linked
+  std::string kernel; ///< symbol of a function with the kernel ABI, in one of the objects linked; empty on a GPU
+  std::vector<GridSpec> grids; ///< on a GPU
   std::vector<int64_t> args; ///< buffers, in the kernel's operand-then-result order
   mlir::AffineExpr tasks;    ///< fixed by shapes alone, so that the threads do not change the result
   mlir::AffineExpr scratch;  ///< bytes for each thread; null: none
@@ -129,10 +138,18 @@ struct GuardSpec {
   bool isLate = false; ///< of a data-dependent symbol: known when the launches are done
 };
 
+/// The GPU that kernels are for (runtime::DeviceEntry).
+struct DeviceSpec {
+  int32_t type, major, minor;
+  bool isExact;
+  std::string image; ///< PTX
+};
+
 struct ProgramSpec {
   std::string name;                     ///< of the model
   std::string target = "cpu";
   std::string machine = "x86-64";       ///< that the kernels are for
+  std::optional<DeviceSpec> device;     ///< nothing: the CPU
   std::vector<std::string> cpuFeatures; ///< LLVM's names without signs ("avx2"), of what the kernels use
   std::vector<Symbol> symbols;
   std::vector<InputSpec> inputs;

@@ -57,7 +57,7 @@ Error verifySpec(const ProgramSpec &spec) {
     if (Error error = verifyBuffer(spec, i))
       return error;
   for (const LaunchSpec &launch : spec.launches) {
-    if (launch.kernel.empty() || !launch.tasks)
+    if (spec.device ? launch.grids.empty() : launch.kernel.empty() || !launch.tasks)
       return fail("launch '" + launch.name + "' has no kernel or no tasks");
     for (int64_t arg : launch.args)
       if (arg < 0 || arg >= buffers)
