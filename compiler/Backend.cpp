@@ -52,6 +52,8 @@ static CodeForm getForm(Stage stage) {
   return stage == Stage::Asm ? CodeForm::Assembly : CodeForm::Object;
 }
 
+static bool isText(Stage stage) { return stage == Stage::Llvm || stage == Stage::Asm; }
+
 /// Each kernel, with the time of its threads.
 static void addTimes(ArrayRef<KernelTime> kernels, Times &times) {
   double emit = 0, llvm = 0;
@@ -89,12 +91,18 @@ static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> vari
     if (!code)
       return code.takeError();
     std::move(code->files.begin(), code->files.end(), std::back_inserter(files));
+    if (isText(stage) && !code->image.empty()) {
+      files.emplace_back(code->image.begin(), code->image.end());
+      continue;
+    }
     Expected<host::ProgramSpec> program = buildProgram(variant.module, *code, *variant.target, options.name);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));
   }
 
+  if (programs.empty()) // the text of a GPU's kernels is an input of tools that know nothing of tables
+    return programs;
   Times::Span span(times, "tables");
   setActivity("the emission of tables");
   LLVMContext context;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compiler/codegen/KernelCode.h"
+#include "compiler/support/Device.h"
 
 #include "llvm/Support/Error.h"
 
@@ -23,8 +24,6 @@ class Cache;
 namespace host {
 struct ProgramSpec;
 }
-
-enum class Device { Cpu };
 
 struct Target {
   Device device = Device::Cpu;

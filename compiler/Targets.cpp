@@ -1,6 +1,7 @@
 #include "compiler/Targets.h"
 
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cuda/Target.h"
 #include "compiler/support/Diagnostics.h"
 
 namespace ptc {
@@ -17,7 +18,35 @@ static void warnOfSlowness(const cpu::Target &target, const Options &options) {
     warn("products of bytes (AVX512-VNNI)", "--quantize int8-dynamic");
 }
 
+/// What the options ask for that GPUs do not have yet.
+static llvm::Error checkForCuda(const Options &options) {
+  auto fail = [](llvm::StringRef what) {
+    return llvm::createStringError(what + " is not available with --target cuda in this version");
+  };
+  if (options.mode == Mode::MaxAutotune || !options.tuningFile.empty())
+    return fail("tuning");
+  if (options.fallback)
+    return fail("--fallback");
+  if (options.amp)
+    return fail("--amp");
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Targets> parseGpus(const Options &options) {
+  if (llvm::Error error = checkForCuda(options))
+    return std::move(error);
+  llvm::Expected<std::vector<cuda::Target>> gpus = cuda::getTargets(options.gpuArch);
+  if (!gpus)
+    return gpus.takeError();
+  Targets targets;
+  for (cuda::Target &gpu : *gpus)
+    targets.push_back(std::make_unique<const cuda::Target>(std::move(gpu)));
+  return targets;
+}
+
 llvm::Expected<Targets> parseTargets(const Options &options) {
+  if (options.device == Device::Cuda)
+    return parseGpus(options);
   llvm::Expected<std::vector<cpu::Target>> machines = cpu::getTargets(options.march);
   if (!machines)
     return machines.takeError();

@@ -162,6 +162,12 @@ void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bo
     launch.args.push_back(buffers.lookup(value));
   for (Value value : kernel.getResults())
     launch.args.push_back(buffers.lookup(value));
+  if (info.workspaceBytes) { // lives while the launch runs
+    launch.args.push_back(addBuffer({Storage::Arena, -1, info.workspaceBytes, int64_t(spec.launches.size()),
+                                     int64_t(spec.launches.size()), -1}));
+  }
+  for (const Grid &grid : info.grids)
+    launch.grids.push_back({grid.function, grid.blocks, grid.threads, grid.sharedBytes});
   launch.tasks = info.tasks;
   launch.scratch = info.scratchBytes;
   loop::KernelCost cost = loop::getKernelCost(kernel);
@@ -201,6 +207,8 @@ void ProgramBuilder::addGuards() {
 llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, llvm::StringRef name) {
   spec.name = name.str();
   target.require(spec);
+  if (spec.device)
+    spec.device->image = code.image;
   llvm::append_range(spec.symbols, getSymbols(module));
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);

@@ -22,12 +22,21 @@ struct Algorithm {
   std::string because; ///< sizes, facts of the machine, a tuning entry: what decided; "; " between clauses
 };
 
+/// One grid of threads of a kernel on a GPU.
+struct Grid {
+  std::string function; ///< in the image
+  mlir::AffineExpr blocks;
+  unsigned threads, sharedBytes; ///< of a block; the bytes beyond what the function declares
+};
+
 /// What a launch of one kernel needs to know.
 struct KernelInfo {
-  std::string symbol;              ///< function in one of the objects
+  std::string symbol;              ///< function in one of the objects; empty on a GPU
   mlir::AffineExpr tasks;          ///< how many tasks there are
   mlir::AffineExpr scratchBytes;   ///< for each thread
   std::vector<std::string> faults; ///< faults[c - 1] explains fault code c
+  std::vector<Grid> grids;         ///< on a GPU, one after the other
+  mlir::AffineExpr workspaceBytes; ///< on a GPU: memory that the grids use beside their tensors; null: none
 };
 
 enum class CodeForm { Object, Assembly, Llvm };
@@ -43,6 +52,7 @@ struct KernelCode {
   llvm::DenseMap<mlir::Operation *, KernelInfo> kernels; ///< by loop.kernel
   std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, one for each function, or one text
   std::vector<KernelTime> times;                         ///< of objects
+  std::string image;                                     ///< of a GPU: PTX of all kernels, or text of that form
 };
 
 /// Is told, from any thread, which kernel is done and how many of how many are.

@@ -14,6 +14,8 @@ static constexpr llvm::StringLiteral kNames[] = {"aten", "prims", "loop", "llvm"
 llvm::StringRef getName(Stage stage) { return kNames[static_cast<unsigned>(stage)]; }
 
 std::optional<Stage> parseStage(llvm::StringRef name) {
+  if (name == "ptx") // the assembly of GPUs
+    return Stage::Asm;
   const auto *found = llvm::find(kNames, name);
   if (found == std::end(kNames))
     return std::nullopt;

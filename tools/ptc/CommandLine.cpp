@@ -23,7 +23,7 @@ bool isForPeople(int descriptor) {
 }
 
 const CLI::Validator kStageName(
-    [](std::string &name) { return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, obj, so"; },
+    [](std::string &name) { return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, ptx, obj, so"; },
     ""); // the type's name says the same
 
 /// A name that users may know, of which only one is there so far.
@@ -133,11 +133,17 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       ->default_str("relative");
   command.add_option("--emit", emit, "Stop at a stage and write what it made")
       ->check(kStageName)
-      ->type_name("aten|prims|loop|llvm|asm|obj|so");
-  command.add_option("--target", "The device to compile for")
-      ->check(onlySoFar("cpu"))
+      ->type_name("aten|prims|loop|llvm|asm|ptx|obj|so");
+  command
+      .add_option_function<std::string>(
+          "--target", [&options](const std::string &name) { options.device = name == "cuda" ? Device::Cuda : Device::Cpu; },
+          "The device to compile for")
+      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "cuda"}))
       ->type_name("cpu|cuda")
       ->default_str("cpu");
+  command.add_option("--gpu-arch", options.gpuArch, "GPU architectures to compile for, with --target cuda")
+      ->type_name("ARCH,...")
+      ->capture_default_str();
   addTuning(command, options);
   command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
@@ -159,6 +165,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
     options.progress = isForPeople(STDERR_FILENO);
     if (!emit.empty())
       options.emit = *parseStage(emit);
+    if (emit == "ptx" && options.device != Device::Cuda)
+      throw CLI::ValidationError("--emit", "ptx is the assembly of --target cuda");
     CLI::Option *wish = command.get_option("--fullgraph");
     if (options.fallback && wish->count() && fullgraph)
       throw CLI::ExcludesError("--fallback", "--fullgraph");

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
+#include "compiler/codegen/kernel/KernelFunction.h"
 #include "compiler/support/Cache.h"
 #include "compiler/support/Threads.h"
 
@@ -154,7 +155,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
       units.push_back({kernel, std::move(*plan), symbol, hash + " " + symbol});
     }
     const Unit &unit = units[entry->second];
-    code.kernels[kernel] = {unit.symbol, unit.plan.tasks, unit.plan.scratchBytes, faultTexts(kernel)};
+    code.kernels[kernel] = {unit.symbol, unit.plan.tasks, unit.plan.scratchBytes, kernel::faultTexts(kernel), {}, {}};
     return mlir::WalkResult::skip();
   });
   if (error)

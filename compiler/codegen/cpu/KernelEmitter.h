@@ -28,7 +28,4 @@ KernelPlan planMatrix(loop::KernelOp kernel);
 void emitKernel(llvm::Module &module, loop::KernelOp kernel, const KernelPlan &plan, llvm::StringRef symbol,
                 const Target &target);
 
-/// What each loop.checked_index of the kernel says when it fails, in the order of their codes 1, 2, ...
-std::vector<std::string> faultTexts(loop::KernelOp kernel);
-
 } // namespace ptc::cpu

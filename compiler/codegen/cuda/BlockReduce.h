@@ -1,0 +1,14 @@
+//===- BlockReduce.h - running values of a block's threads become one -----===//
+#pragma once
+
+#include "compiler/codegen/cuda/GpuFrame.h"
+#include "compiler/codegen/kernel/Accumulator.h"
+
+namespace ptc::cuda {
+
+/// What the running values of all threads of the block combine to, in every thread. In the order of a tree over the
+/// threads' numbers, so that the result is the same in every run. All threads come here.
+llvm::SmallVector<kernel::Running> reduceBlock(GpuFrame &frame, llvm::ArrayRef<kernel::Combiner> combiners,
+                                               llvm::ArrayRef<kernel::Running> running);
+
+} // namespace ptc::cuda

@@ -1,0 +1,45 @@
+//===- GpuBuilder.h - what a GPU has and a thread's arithmetic has not ----===//
+//
+// Emitters of kernels say what they want of the machine by these methods and never by an intrinsic, so that there is
+// one place that knows PTX. Names and instructions are those of the PTX ISA.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace ptc::cuda {
+
+using Ir = llvm::IRBuilder<>;
+
+class GpuBuilder {
+public:
+  virtual ~GpuBuilder() = default;
+
+  /// An empty kernel of blocks of so many threads, whose parameters are pointers to global memory and then i64s.
+  virtual llvm::Function *createKernel(llvm::Module &module, llvm::StringRef name, unsigned pointers, unsigned numbers,
+                                       unsigned threads) = 0;
+
+  /// %tid.x and %ctaid.x, as i64.
+  virtual llvm::Value *threadIndex(Ir &b) = 0;
+  virtual llvm::Value *blockIndex(Ir &b) = 0;
+
+  /// bar.sync 0: all threads of the block have come, and what they wrote can be read.
+  virtual void barrier(Ir &b) = 0;
+
+  /// The address of `count` elements of the block's shared memory, of this kernel alone.
+  virtual llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) = 0;
+};
+
+/// PTX by way of LLVM's NVPTX back end.
+class NvvmBuilder : public GpuBuilder {
+public:
+  llvm::Function *createKernel(llvm::Module &module, llvm::StringRef name, unsigned pointers, unsigned numbers,
+                               unsigned threads) override;
+  llvm::Value *threadIndex(Ir &b) override;
+  llvm::Value *blockIndex(Ir &b) override;
+  void barrier(Ir &b) override;
+  llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) override;
+};
+
+} // namespace ptc::cuda

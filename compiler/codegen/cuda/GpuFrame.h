@@ -1,0 +1,17 @@
+//===- GpuFrame.h - what a kernel function on a GPU has at hand -----------===//
+#pragma once
+
+#include "compiler/codegen/cuda/GpuBuilder.h"
+#include "compiler/codegen/kernel/KernelFrame.h"
+
+namespace ptc::cuda {
+
+struct GpuFrame : kernel::KernelFrame {
+  GpuFrame(Ir &b, GpuBuilder &gpu) : KernelFrame(b), gpu(gpu) {}
+
+  GpuBuilder &gpu;
+  llvm::Value *workspace = nullptr; ///< memory of the launch, if the plan has any
+  unsigned threads = 0;             ///< of a block
+};
+
+} // namespace ptc::cuda

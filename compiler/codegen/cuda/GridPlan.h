@@ -1,0 +1,36 @@
+//===- GridPlan.h - how a kernel's points are dealt to threads ------------===//
+#pragma once
+
+#include "compiler/codegen/kernel/Stages.h"
+
+namespace ptc::cuda {
+
+/// A loop nest as a grid. The outer dimensions are those that all members have alike; of a kernel with one stage all
+/// that are not reduced over.
+struct GridPlan {
+  loop::KernelOp kernel;
+  std::vector<kernel::Stage> stages;
+  llvm::SmallVector<unsigned> outer; ///< dimensions that the grid runs over
+  Shape outerSizes;
+  /// A thread runs all stages of an outer point, one point after the other; else a block does, whose threads share the
+  /// points of each stage.
+  bool isFlat;
+  unsigned threads; ///< of a block
+  mlir::AffineExpr blocks;
+
+  /// A tensor of one outer point, `offset` bytes into the memory that its block has for such tensors.
+  struct Local {
+    mlir::Value tensor;
+    mlir::AffineExpr offset;
+  };
+  std::vector<Local> locals;
+  mlir::AffineExpr localBytes; ///< of one block
+
+  mlir::AffineExpr workspaceBytes() const { return localBytes * blocks; }
+  mlir::MLIRContext *context() const { return blocks.getContext(); }
+  bool isOuter(unsigned dim) const { return llvm::is_contained(outer, dim); }
+};
+
+GridPlan planGrid(loop::KernelOp kernel);
+
+} // namespace ptc::cuda

@@ -1,0 +1,386 @@
+//===- Nest.cpp -----------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/Nest.h"
+
+#include "compiler/codegen/cuda/BlockReduce.h"
+#include "compiler/codegen/kernel/BodyEmitter.h"
+#include "compiler/codegen/kernel/BodyOps.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+
+using namespace llvm;
+
+namespace ptc::cuda {
+
+using kernel::BodyEmitter;
+using kernel::Carried;
+using kernel::Combiner;
+using kernel::emitSize;
+using kernel::forEach;
+using kernel::Lanes;
+using kernel::Running;
+using kernel::Stage;
+
+namespace {
+
+/// One value that a reduction or a scan combines.
+struct Reduced {
+  mlir::Operation *member;
+  Combiner combiner;
+  Type *type;             ///< of the yielded value
+  mlir::AffineExpr place; ///< row-major in what is reduced over, by the domain's dimensions
+};
+
+/// The stages of one outer point.
+class NestEmitter {
+public:
+  NestEmitter(GpuFrame &frame, const GridPlan &plan) : f(frame), b(frame.b), plan(plan) {}
+  void emit();
+
+private:
+  void placeLocals(Value *block);
+  void emitPoint(Value *point);
+  void emitStage(const Stage &stage);
+  void addReduced(const Stage &stage);
+  void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel);
+  void emitOnePoint(const Stage &stage);
+  void emitMaps(const Stage &stage);
+  void emitScan(const Stage &stage);
+  Carried reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried);
+  Carried reduceTogether(const Stage &stage);
+  Carried emitMembers(const Stage &stage, ArrayRef<Value *> carried);
+  void finish(const Stage &stage, ArrayRef<Value *> carried);
+  void finishMember(const Stage &stage, mlir::Operation *member, ArrayRef<Value *> combined);
+  void setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank, const Lanes &value);
+
+  SmallVector<unsigned> parallelDims(const Stage &stage) const;
+  Shape sizesOf(const Stage &stage, ArrayRef<unsigned> dimensions) const;
+  void setDims(ArrayRef<unsigned> dimensions, ArrayRef<Value *> indices);
+  /// body(i) for i of [0, count): alone, or with the other threads of the block, each its own.
+  Carried share(Value *count, ArrayRef<Value *> carried,
+                function_ref<Carried(Value *, ArrayRef<Value *>)> body);
+  Carried identities();
+  Carried pack(ArrayRef<Running> running) const;
+  SmallVector<Running> unpack(ArrayRef<Value *> carried) const;
+  Running runningOf(const Reduced &reduced, const BodyEmitter &body, const Lanes &value);
+
+  GpuFrame &f;
+  Ir &b;
+  const GridPlan &plan;
+  Value *thread = nullptr; ///< null: the thread works alone
+  SmallVector<Lanes> dims; ///< index of each dimension
+  SmallVector<Reduced, 2> reduced; ///< of the stage
+  bool isOneOfBlock = false; ///< all threads of the block have the same point: one of them stores
+  DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
+};
+
+} // namespace
+
+void NestEmitter::emit() {
+  size_t rank = 0;
+  for (const Stage &stage : plan.stages)
+    rank = std::max(rank, stage.domain.size());
+  dims.assign(rank, {b.getInt64(0), nullptr});
+  Value *block = f.gpu.blockIndex(b);
+  if (!plan.isFlat) {
+    thread = f.gpu.threadIndex(b);
+    placeLocals(block);
+    emitPoint(block);
+    return;
+  }
+  Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.threads)), f.gpu.threadIndex(b));
+  Value *points = emitSize(f, product(plan.outerSizes, plan.context()));
+  kernel::emitIf(b, b.CreateICmpSLT(point, points), [&] { emitPoint(point); });
+}
+
+/// Row-major rows in the block's part of the workspace; what is an outer dimension has one element.
+void NestEmitter::placeLocals(Value *block) {
+  if (plan.locals.empty())
+    return;
+  Value *base = b.CreateMul(block, emitSize(f, plan.localBytes));
+  for (const GridPlan::Local &local : plan.locals) {
+    Value *place = b.CreateAdd(base, emitSize(f, local.offset));
+    f.pointers[local.tensor] = kernel::emitAddress(b, b.getInt8Ty(), f.workspace, place);
+    Shape sizes = getShape(local.tensor);
+    kernel::TensorLayout layout;
+    layout.strides = kernel::rowMajorStrides(local.tensor);
+    for (unsigned dim : plan.outer)
+      layout.strides[dim] = getAffineConstantExpr(0, local.tensor.getContext());
+    f.layouts[local.tensor] = layout;
+  }
+}
+
+void NestEmitter::emitPoint(Value *point) {
+  setDims(plan.outer, kernel::delinearize(f, point, plan.outerSizes));
+  for (auto [i, stage] : enumerate(plan.stages)) {
+    if (i > 0 && thread)
+      f.gpu.barrier(b); // the stage reads what other threads wrote
+    emitStage(stage);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> NestEmitter::parallelDims(const Stage &stage) const {
+  SmallVector<unsigned> dimensions;
+  for (unsigned dim = 0; dim < stage.resultRank; ++dim)
+    if (!plan.isOuter(dim) && !(stage.isScan && dim == kernel::scanDim(stage)))
+      dimensions.push_back(dim);
+  return dimensions;
+}
+
+Shape NestEmitter::sizesOf(const Stage &stage, ArrayRef<unsigned> dimensions) const {
+  Shape sizes;
+  for (unsigned dim : dimensions)
+    sizes.push_back(stage.domain[dim]);
+  return sizes;
+}
+
+void NestEmitter::setDims(ArrayRef<unsigned> dimensions, ArrayRef<Value *> indices) {
+  for (auto [dim, index] : zip_equal(dimensions, indices))
+    dims[dim] = {index, nullptr};
+}
+
+Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
+                           function_ref<Carried(Value *, ArrayRef<Value *>)> body) {
+  if (!thread)
+    return forEach(b, b.getInt64(0), count, 1, carried, body);
+  return forEach(b, thread, count, f.threads, carried, body);
+}
+
+void NestEmitter::emitStage(const Stage &stage) {
+  addReduced(stage);
+  SmallVector<unsigned> parallel = parallelDims(stage);
+  if (!parallel.empty())
+    return emitParallel(stage, parallel);
+  if (!thread)
+    return emitOnePoint(stage);
+  if (stage.isScan) { // one element after the other: nothing to share
+    Value *isFirst = b.CreateICmpEQ(thread, b.getInt64(0));
+    return kernel::emitIf(b, isFirst, [&] { emitScan(stage); });
+  }
+  isOneOfBlock = true;
+  if (stage.isReduction)
+    finish(stage, reduceTogether(stage));
+  else
+    emitMaps(stage);
+  isOneOfBlock = false;
+}
+
+/// Points of the stage are shared; what is reduced over at each is a thread's own.
+void NestEmitter::emitParallel(const Stage &stage, ArrayRef<unsigned> parallel) {
+  Shape sizes = sizesOf(stage, parallel);
+  Value *count = emitSize(f, product(sizes, plan.context()));
+  share(count, {}, [&](Value *i, ArrayRef<Value *>) -> Carried {
+    setDims(parallel, kernel::delinearize(f, i, sizes));
+    DenseMap<mlir::Value, Lanes> before = registers; // those of this point are of no other
+    emitOnePoint(stage);
+    registers = std::move(before);
+    return {};
+  });
+}
+
+void NestEmitter::emitOnePoint(const Stage &stage) {
+  if (stage.isScan)
+    return emitScan(stage);
+  if (stage.isReduction)
+    finish(stage, reduceAlone(stage, stage.resultRank, identities()));
+  else
+    emitMaps(stage);
+}
+
+Carried NestEmitter::reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried) {
+  if (dim == stage.domain.size())
+    return emitMembers(stage, carried);
+  return forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, carried,
+                 [&](Value *i, ArrayRef<Value *> values) {
+                   dims[dim] = {i, nullptr};
+                   return reduceAlone(stage, dim + 1, values);
+                 });
+}
+
+/// The block's threads take elements in turns, so that neighbours read neighbours.
+Carried NestEmitter::reduceTogether(const Stage &stage) {
+  SmallVector<unsigned> inner;
+  for (unsigned dim = stage.resultRank; dim < stage.domain.size(); ++dim)
+    inner.push_back(dim);
+  Shape sizes = sizesOf(stage, inner);
+  Value *count = emitSize(f, product(sizes, plan.context()));
+  isOneOfBlock = false; // each thread has elements of its own
+  Carried mine = share(count, identities(), [&](Value *i, ArrayRef<Value *> values) {
+    setDims(inner, kernel::delinearize(f, i, sizes));
+    return emitMembers(stage, values);
+  });
+  isOneOfBlock = true;
+  SmallVector<Combiner> combiners;
+  for (const Reduced &r : reduced)
+    combiners.push_back(r.combiner);
+  return pack(reduceBlock(f, combiners, unpack(mine)));
+}
+
+//===----------------------------------------------------------------------===//
+// Running values
+//===----------------------------------------------------------------------===//
+
+static Type *widened(Ir &b, Type *type) { return type->isHalfTy() || type->isBFloatTy() ? b.getFloatTy() : type; }
+
+void NestEmitter::addReduced(const Stage &stage) {
+  reduced.clear();
+  for (mlir::Operation *member : stage.members) {
+    SmallVector<StringRef> kinds;
+    if (auto reduce = dyn_cast<loop::ReduceOp>(member))
+      kinds = to_vector(reduce.getKinds().getAsValueRange<mlir::StringAttr>());
+    else if (auto scan = dyn_cast<loop::ScanOp>(member))
+      kinds = {scan.getKind()};
+    mlir::AffineExpr place = getAffineConstantExpr(0, member->getContext());
+    if (stage.isScan) {
+      place = getAffineDimExpr(kernel::scanDim(stage), member->getContext());
+    } else {
+      mlir::AffineExpr stride = getAffineConstantExpr(1, member->getContext());
+      for (unsigned i = stage.domain.size(); i-- > stage.resultRank; stride = stride * stage.domain[i])
+        place = place + getAffineDimExpr(i, member->getContext()) * stride;
+    }
+    for (auto [i, kind] : enumerate(kinds)) {
+      mlir::Value yielded = member->getRegion(0).front().getTerminator()->getOperand(i);
+      Type *type = kernel::valueType(b.getContext(), yielded.getType());
+      reduced.push_back({member, Combiner(kind, widened(b, type)), type, place});
+    }
+  }
+}
+
+Carried NestEmitter::pack(ArrayRef<Running> running) const {
+  Carried values;
+  for (Running one : running) {
+    values.push_back(one.value);
+    if (one.place)
+      values.push_back(one.place);
+  }
+  return values;
+}
+
+SmallVector<Running> NestEmitter::unpack(ArrayRef<Value *> carried) const {
+  SmallVector<Running> running;
+  for (const Reduced &r : reduced) {
+    Running one{carried.front()};
+    carried = carried.drop_front();
+    if (r.combiner.hasPlace()) {
+      one.place = carried.front();
+      carried = carried.drop_front();
+    }
+    running.push_back(one);
+  }
+  return running;
+}
+
+Carried NestEmitter::identities() {
+  SmallVector<Running> running;
+  for (const Reduced &r : reduced)
+    running.push_back(r.combiner.identity(b, 1));
+  return pack(running);
+}
+
+Running NestEmitter::runningOf(const Reduced &r, const BodyEmitter &body, const Lanes &value) {
+  Value *scalar = body.lanes.vector(value);
+  if (r.type != widened(b, r.type))
+    scalar = kernel::emitFloatCast(b, scalar, b.getFloatTy());
+  if (!r.combiner.hasPlace())
+    return {scalar};
+  return {scalar, body.lanes.vector(body.lanes.affine(r.place, dims, f.symbols))};
+}
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+void NestEmitter::setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank, const Lanes &value) {
+  body.registers[tensor] = value;
+  if (!f.pointers.contains(tensor))
+    return;
+  auto store = [&] { body.store(tensor, ArrayRef(dims).take_front(rank), value); };
+  if (isOneOfBlock)
+    kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt64(0)), store);
+  else
+    store();
+}
+
+void NestEmitter::emitMaps(const Stage &stage) { emitMembers(stage, {}); }
+
+/// All members at one point: maps store, reductions combine into the running values.
+Carried NestEmitter::emitMembers(const Stage &stage, ArrayRef<Value *> carried) {
+  BodyEmitter body(f, 1);
+  body.registers = registers;
+  unsigned rank = stage.domain.size();
+  SmallVector<Running> running = unpack(carried), next;
+  for (mlir::Operation *member : stage.members) {
+    SmallVector<Lanes> values = body.emit(member->getRegion(0), ArrayRef(dims).take_front(rank));
+    if (isa<loop::MapOp>(member)) {
+      for (auto [result, value] : zip_equal(member->getResults(), values)) {
+        setResult(body, result, rank, value);
+        if (!stage.isReduction)
+          registers[result] = value;
+      }
+      continue;
+    }
+    for (const Lanes &value : values) {
+      const Reduced &r = reduced[next.size()];
+      next.push_back(r.combiner.combine(b, running[next.size()], runningOf(r, body, value)));
+    }
+  }
+  return pack(next);
+}
+
+void NestEmitter::finish(const Stage &stage, ArrayRef<Value *> carried) {
+  mlir::Operation *member = nullptr;
+  SmallVector<Value *> combined;
+  for (auto [one, r] : zip_equal(unpack(carried), reduced)) {
+    if (member && member != r.member)
+      finishMember(stage, member, std::exchange(combined, {}));
+    member = r.member;
+    Type *type = one.place ? b.getInt64Ty() : r.type;
+    Value *value = one.place ? one.place : one.value;
+    combined.push_back(value->getType() == type ? value : kernel::emitFloatCast(b, value, type));
+  }
+  finishMember(stage, member, combined);
+}
+
+void NestEmitter::finishMember(const Stage &stage, mlir::Operation *member, ArrayRef<Value *> combined) {
+  BodyEmitter body(f, 1);
+  body.registers = registers;
+  SmallVector<Lanes> values, arguments(ArrayRef(dims).take_front(stage.resultRank));
+  for (Value *value : combined)
+    values.push_back({value, nullptr});
+  if (mlir::Region *region = loop::getResultRegion(member)) {
+    append_range(arguments, values);
+    values = body.emit(*region, arguments);
+  }
+  for (auto [result, value] : zip_equal(member->getResults(), values)) {
+    setResult(body, result, stage.resultRank, value);
+    registers[result] = value;
+  }
+}
+
+void NestEmitter::emitScan(const Stage &stage) {
+  auto scan = cast<loop::ScanOp>(stage.members.front());
+  const Reduced &r = reduced.front();
+  Type *element = kernel::valueType(b.getContext(), loop::getScalarType(scan.getResult()));
+  unsigned dim = scan.getDim(), rank = stage.domain.size();
+  forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, identities(),
+          [&](Value *i, ArrayRef<Value *> carried) {
+            dims[dim] = {i, nullptr};
+            BodyEmitter body(f, 1);
+            body.registers = registers;
+            Lanes value = body.emit(scan.getBody(), ArrayRef(dims).take_front(rank)).front();
+            Running sum = r.combiner.combineLater(b, unpack(carried).front(), runningOf(r, body, value));
+            Value *stored = sum.place ? sum.place : sum.value;
+            if (stored->getType() != element)
+              stored = kernel::emitFloatCast(b, stored, element);
+            setResult(body, scan.getResult(), rank, {stored, nullptr});
+            return pack({sum});
+          });
+}
+
+void emitNest(GpuFrame &frame, const GridPlan &plan) { NestEmitter(frame, plan).emit(); }
+
+} // namespace ptc::cuda

@@ -1,0 +1,90 @@
+//===- Target.cpp ---------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/Target.h"
+
+#include "compiler/codegen/host/ProgramSpec.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <dlfcn.h>
+#include <mutex>
+
+using namespace llvm;
+
+namespace ptc::cuda {
+
+namespace {
+/// An architecture that there are GPUs of and that LLVM knows. Before 8.0 there are no instructions for bfloat16.
+struct Arch {
+  const char *name;
+  int major, minor;
+};
+constexpr Arch kArchs[] = {{"sm_80", 8, 0},  {"sm_86", 8, 6},   {"sm_89", 8, 9},   {"sm_90", 9, 0},
+                           {"sm_90a", 9, 0}, {"sm_100", 10, 0}, {"sm_120", 12, 0}};
+} // namespace
+
+static Expected<Target> getTarget(StringRef name) {
+  const Arch *arch = find_if(kArchs, [&](const Arch &one) { return name == one.name; });
+  if (arch == std::end(kArchs)) {
+    auto names = map_range(kArchs, [](const Arch &one) { return StringRef(one.name); });
+    return createStringError("'" + name + "' is no GPU architecture that ptc compiles for; there are " +
+                             join(names, ", "));
+  }
+  Target target;
+  target.device = Device::Cuda;
+  target.name = target.description = target.loopKey = name.str();
+  target.major = arch->major;
+  target.minor = arch->minor;
+  target.isExact = name.ends_with("a");
+  return target;
+}
+
+Expected<std::vector<Target>> getTargets(StringRef archs) {
+  std::vector<Target> targets;
+  for (StringRef name : split(archs, ',')) {
+    Expected<Target> target = getTarget(name.trim());
+    if (!target)
+      return target.takeError();
+    targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
+std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *nvptx = TargetRegistry::lookupTarget(triple, error);
+  if (!nvptx)
+    report_fatal_error(Twine("no code generator for NVIDIA's GPUs: ") + error);
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Strict; // fma where the IR says so, as on the CPU
+  return std::unique_ptr<TargetMachine>(nvptx->createTargetMachine(triple, target.name, "", options, Reloc::PIC_));
+}
+
+/// A library may need more than the driver: its GPU is asked when a context is made.
+bool Target::runsHere() const {
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver)
+    dlclose(driver);
+  return driver != nullptr;
+}
+
+void Target::require(host::ProgramSpec &spec) const {
+  constexpr int32_t kDLCUDA = 2; // of DLPack
+  spec.target = "cuda";
+  spec.machine = name;
+  spec.device = {kDLCUDA, major, minor, isExact, {}};
+}
+
+} // namespace ptc::cuda

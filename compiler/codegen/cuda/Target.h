@@ -1,0 +1,36 @@
+//===- Target.h - the GPUs that kernels are compiled for -------------------===//
+#pragma once
+
+#include "compiler/Target.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace ptc::cuda {
+
+/// An architecture of NVIDIA's: "sm_80" runs on every GPU from compute capability 8.0 on, "sm_90a" on 9.0 alone.
+struct Target : ptc::Target {
+  int major, minor;
+  bool isExact;
+
+  llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
+                                         ShowKernel show) const override;
+  Algorithm getAlgorithm(mlir::Operation *kernel) const override;
+  bool runsHere() const override;
+  void require(host::ProgramSpec &spec) const override;
+};
+
+/// Of several architectures with commas between them, in their order.
+llvm::Expected<std::vector<Target>> getTargets(llvm::StringRef archs);
+
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Target &target);
+
+} // namespace ptc::cuda

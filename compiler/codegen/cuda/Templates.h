@@ -1,0 +1,21 @@
+//===- Templates.h - products and convolutions, a thread for each result --===//
+//
+// The form that every type, map and epilogue has: a thread multiplies and adds up what its element needs, with fma. What
+// tensor cores take is a form of its own.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/codegen/cuda/GpuFrame.h"
+#include "dialects/loop/Loop.h"
+
+namespace ptc::cuda {
+
+/// Threads of a block, and the number of blocks.
+constexpr unsigned kTemplateThreads = 256;
+mlir::AffineExpr countTemplateBlocks(mlir::Operation *op);
+
+void emitContraction(GpuFrame &frame, loop::ContractOp op);
+void emitConvolution(GpuFrame &frame, loop::ConvolutionOp op);
+
+} // namespace ptc::cuda
