@@ -148,7 +148,7 @@ static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> program
   OutputFile output(path, 0777);
   {
     Times::Span span(times, "lld");
-    if (Error error = link::linkModel(objects, output.temporary()))
+    if (Error error = link::linkModel(objects, output.temporary(), programs.front().device.has_value()))
       return error;
   }
   {

@@ -62,12 +62,14 @@ static int32_t countDims(const TensorEntry *entries, int32_t count) {
 }
 
 static void describeTensors(const TensorEntry *entries, int32_t count, ptc_tensor *tensors, ptc_dim *&dims) {
+  const DeviceEntry *device = ptc_programs.all[0].device;
+  DLDevice place = {device ? static_cast<DLDeviceType>(device->type) : kDLCPU, 0};
   for (int32_t i = 0; i < count; ++i) {
     const TensorEntry &entry = entries[i];
     for (int32_t d = 0; d < entry.rank; ++d)
       dims[d] = {entry.dims[d].text, entry.dims[d].min, entry.dims[d].max};
-    tensors[i] = {entry.name, {entry.code, entry.bits, 1},  {kDLCPU, 0},
-                  entry.rank, entry.isWritten ? PTC_TENSOR_WRITTEN : 0u, dims};
+    tensors[i] = {entry.name, {entry.code, entry.bits, 1}, place, entry.rank, entry.isWritten ? PTC_TENSOR_WRITTEN : 0u,
+                  dims};
     dims += entry.rank > 0 ? entry.rank : 0;
   }
 }
@@ -146,10 +148,10 @@ const ptc_external *ptc_get_externals(int32_t *count) {
 uint32_t ptc_abi_version(void) { return PTC_ABI_VERSION; }
 
 const char *ptc_status_string(ptc_status status) {
-  static const char *const texts[] = {"success",       "invalid argument", "tensor mismatch", "index out of range",
-                                      "out of memory", "unsupported",      "input/output error", "external function",
-                                      "corrupt library"};
-  return status >= PTC_OK && status <= PTC_CORRUPT ? texts[status] : "unknown status";
+  static const char *const texts[] = {"success",         "invalid argument", "tensor mismatch",    "index out of range",
+                                      "out of memory",   "unsupported",      "input/output error", "external function",
+                                      "corrupt library", "device error"};
+  return status >= PTC_OK && status <= PTC_DEVICE_ERROR ? texts[status] : "unknown status";
 }
 
 /// Where the linker put the library's ELF header.
@@ -184,7 +186,8 @@ ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context) {
 ptc_status ptc_context_create(ptc_context **context) { return ptc_context_create_with(0, context); }
 
 const char *ptc_get_machine(void) {
-  const Program *program = chooseProgram(ptc_programs);
+  Error ignored = {};
+  const Program *program = chooseProgram(ptc_programs, ignored);
   return program ? program->machine : nullptr;
 }
 
@@ -234,18 +237,15 @@ ptc_status ptc_state_set(ptc_context *context, int32_t state, const DLTensor *va
 }
 
 ptc_status ptc_state_reset(ptc_context *context) {
-  return reporting(context, [&](Error &) {
+  return reporting(context, [&](Error &error) {
     Guard guard(context->stateMutex);
-    context->resetStates();
-    return PTC_OK;
+    DeviceScope scope(context->device, error);
+    return scope.status == PTC_OK ? context->resetStates(error) : scope.status;
   });
 }
 
 ptc_status ptc_set_seed(ptc_context *context, uint64_t seed) {
-  return reporting(context, [&](Error &) {
-    setSeed(*context, seed);
-    return PTC_OK;
-  });
+  return reporting(context, [&](Error &error) { return setSeed(*context, seed, error); });
 }
 
 ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function function, void *data) {

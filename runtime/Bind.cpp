@@ -15,6 +15,7 @@ enum { kDLBool = 6, kDLFloat8E4M3FN = 10, kDLFloat8E5M2FNUZ = 13 }; // of newer 
 struct Place {
   const char *what, *name;
   int32_t index;
+  DLDevice model; ///< where the program runs
 };
 
 /// "2..1024", "at least 2".
@@ -52,7 +53,25 @@ static bool isType(const TensorEntry &entry, DLDataType type) {
   return type.code == entry.code || (entry.code == kDLBool && type.code == kDLUInt);
 }
 
-static bool isHostMemory(DLDevice device) { return device.device_type == kDLCPU || device.device_type == kDLCUDAHost; }
+/// Whether the program can take a tensor there. One for a GPU gets the host's brought to it.
+static bool isReached(DLDevice tensor, DLDevice model) {
+  if (tensor.device_type == kDLCPU || tensor.device_type == kDLCUDAHost)
+    return true;
+  if (model.device_type != kDLCUDA)
+    return false;
+  return tensor.device_type == kDLCUDAManaged || (tensor.device_type == kDLCUDA && tensor.device_id == model.device_id);
+}
+
+static ptc_status checkDevice(const Place &at, DLDevice tensor, Error &error) {
+  if (isReached(tensor, at.model))
+    return PTC_OK;
+  if (at.model.device_type == kDLCPU)
+    return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d, but the model runs on the CPU", at.what,
+                     at.name, at.index, static_cast<int>(tensor.device_type));
+  return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d:%d, but the model runs on device %d:%d", at.what,
+                   at.name, at.index, static_cast<int>(tensor.device_type), static_cast<int>(tensor.device_id),
+                   static_cast<int>(at.model.device_type), static_cast<int>(at.model.device_id));
+}
 
 /// Adds the bytes that `steps` steps of a stride lead away, in either direction; false when no memory is that large.
 static bool addReach(int64_t stride, int64_t steps, int64_t elementBytes, int64_t &reach) {
@@ -67,9 +86,8 @@ static bool addReach(int64_t stride, int64_t steps, int64_t elementBytes, int64_
 static ptc_status checkForm(const TensorEntry &entry, const Place &at, const DLTensor *tensor, Error &error) {
   if (!tensor)
     return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): no tensor", at.what, at.name, at.index);
-  if (!isHostMemory(tensor->device))
-    return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d, but the model runs on the CPU", at.what,
-                     at.name, at.index, static_cast<int>(tensor->device.device_type));
+  if (ptc_status status = checkDevice(at, tensor->device, error))
+    return status;
   if (!isType(entry, tensor->dtype))
     return error.set(PTC_MISMATCH, "%s '%s' (%d): has type %s, but the model was compiled for %s", at.what, at.name,
                      at.index, TypeText(tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes).text,
@@ -153,6 +171,9 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   const DLTensor &tensor = *inputs[symbol.input];
   RangeText range(symbol.min, symbol.max);
   if (symbol.dim < 0) {
+    if (tensor.device.device_type == kDLCUDA)
+      return error.set(PTC_UNSUPPORTED, "input '%s' (%d): decides a size, and must be in the host's memory", entry.name,
+                       symbol.input);
     int64_t value = symbols[index] = readScalar(tensor);
     if (!isWithin(value, symbol.min, symbol.max))
       return error.set(PTC_MISMATCH, "input '%s' (%d): is %lld, allowed: %s (%s)", entry.name, symbol.input,
@@ -174,9 +195,10 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   return PTC_OK;
 }
 
-ptc_status bindSymbols(const Program &program, const DLTensor *const *inputs, int64_t *symbols, Error &error) {
+ptc_status bindSymbols(const Program &program, DLDevice place, const DLTensor *const *inputs, int64_t *symbols,
+                       Error &error) {
   for (int32_t i = 0; i < program.inputCount; ++i)
-    if (ptc_status status = checkForm(program.inputs[i], {"input", program.inputs[i].name, i}, inputs[i], error))
+    if (ptc_status status = checkForm(program.inputs[i], {"input", program.inputs[i].name, i, place}, inputs[i], error))
       return status;
   for (int32_t i = 0; i < program.symbolCount; ++i)
     if (ptc_status status = bindSymbol(program, i, inputs, symbols, error))
@@ -202,14 +224,14 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
   Given given = {&program, symbols, {}};
   for (int32_t i = 0; i < program.inputCount; ++i)
     if (ptc_status status =
-            checkShape(program.inputs[i], {"input", program.inputs[i].name, i}, *inputs[i], values, given, error))
+            checkShape(program.inputs[i], {"input", program.inputs[i].name, i, {}}, *inputs[i], values, given, error))
       return status;
   return checkGuards(program, false, symbols, values, error);
 }
 
-ptc_status checkTensor(const TensorEntry &entry, const char *what, int32_t index, const DLTensor *tensor,
-                       const int64_t *values, Error &error) {
-  Place at = {what, entry.name, index};
+ptc_status checkTensor(const TensorEntry &entry, DLDevice place, const char *what, int32_t index,
+                       const DLTensor *tensor, const int64_t *values, Error &error) {
+  Place at = {what, entry.name, index, place};
   if (ptc_status status = checkForm(entry, at, tensor, error))
     return status;
   Given given = {};

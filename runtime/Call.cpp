@@ -7,6 +7,7 @@
 #include "runtime/Strided.h"
 #include "runtime/Tensor.h"
 #include "runtime/Threading.h"
+#include "runtime/device/DeviceCall.h"
 
 #include <algorithm>
 #include <string.h>
@@ -15,11 +16,11 @@ namespace ptc::runtime {
 
 namespace {
 /// The right to run a call. A model that calls functions of the program's has it at any time: they may wait for another
-/// call.
+/// call. So has one on a device, which takes no processor.
 class Turn {
 public:
   explicit Turn(const Program &program)
-      : begun(0), ended(0), pool(program.externalCount || usesOpenMP() ? nullptr : Pool::get()) {
+      : begun(0), ended(0), pool(program.externalCount || program.device || usesOpenMP() ? nullptr : Pool::get()) {
     if (!pool || pool->turns.tryEnter())
       return;
     begun = now();
@@ -85,7 +86,7 @@ static ptc_status bind(Frame &frame, InputList inputs, int64_t room, Error &erro
   int64_t symbols[kMaxSymbols] = {};
   if (program.symbolCount > kMaxSymbols)
     return error.set(PTC_UNSUPPORTED, "the model has more than %d symbols", kMaxSymbols);
-  if (ptc_status status = bindSymbols(program, inputs.tensors, symbols, error))
+  if (ptc_status status = bindSymbols(program, placeOf(frame.device), inputs.tensors, symbols, error))
     return status;
   if (ptc_status status = frame.plan(symbols, room, error))
     return status;
@@ -129,26 +130,58 @@ static ptc_status checkSharing(Frame &frame, InputList inputs, DLTensor *const *
   return PTC_OK;
 }
 
-/// Makes packed copies of the inputs that need them, and room for such outputs.
+/// Whether the call works on a copy of the tensor. What a device reaches it must be able to use.
+static bool needsCopy(const Frame &frame, const DLTensor &tensor) {
+  if (!frame.device)
+    return !isUsableInPlace(tensor);
+  return tensor.device.device_type == kDLCPU || (tensor.device.device_type == kDLCUDAHost && !isUsableInPlace(tensor));
+}
+
+static ptc_status checkOnDevice(const TensorEntry &entry, const char *what, int32_t index, const DLTensor &tensor,
+                                Error &error) {
+  if (tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost || isUsableInPlace(tensor))
+    return PTC_OK;
+  return error.set(PTC_UNSUPPORTED,
+                   "%s '%s' (%d): a tensor on the device must be row-major and aligned to its elements", what,
+                   entry.name, index);
+}
+
+static ptc_status checkOnDevice(const Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
+  const Program &program = *frame.program;
+  for (int32_t i = 0; frame.device && i < program.inputCount; ++i)
+    if (ptc_status status = checkOnDevice(program.inputs[i], "input", i, *inputs.tensors[i], error))
+      return status;
+  for (int32_t i = 0; frame.device && i < program.outputCount; ++i)
+    if (ptc_status status = checkOnDevice(program.outputs[i], "output", i, *outputs[i], error))
+      return status;
+  return PTC_OK;
+}
+
+/// Makes packed copies of the inputs that need them, and room for such outputs; on a device only the room.
 static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
   const Program &program = *frame.program;
   int64_t bytes = 0;
+  bool isPacked = false;
   auto place = [&](Staging &staging, const DLTensor &tensor, ValueId size, bool isStaged) {
     staging.tensor = isStaged ? &tensor : nullptr;
     staging.offset = bytes;
+    staging.isDirect = isStaged && frame.device && isContiguous(tensor);
+    isPacked |= isStaged && !staging.isDirect;
     if (isStaged)
       bytes += (frame.values[size] + kAlignment - 1) / kAlignment * kAlignment;
   };
   for (int32_t i = 0; i < program.outputCount; ++i)
-    place(frame.outputs[i], *outputs[i], program.outputs[i].bytes, !isUsableInPlace(*outputs[i]));
+    place(frame.outputs[i], *outputs[i], program.outputs[i].bytes, needsCopy(frame, *outputs[i]));
   for (int32_t i = 0; i < program.inputCount; ++i) {
-    bool isStaged = !isUsableInPlace(*inputs.tensors[i]);
+    bool isStaged = needsCopy(frame, *inputs.tensors[i]);
     for (int32_t j = 0; j < program.outputCount && !isStaged; ++j) // it would be overwritten while it is read
       isStaged = frame.inputs[i].extent.overlaps(frame.outputs[j].extent);
     place(frame.inputs[i], *inputs.tensors[i], program.inputs[i].bytes, isStaged);
   }
-  if (!frame.staging.reserve(bytes))
+  if (isPacked && !frame.staging.reserve(bytes))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for packed copies of %lld bytes", static_cast<long long>(bytes));
+  if (frame.device)
+    return frame.onDevice.reserve(*frame.device, program, frame.arenaBytes, bytes, error);
   for (int32_t i = 0; i < program.inputCount; ++i)
     if (frame.inputs[i].tensor)
       gather(frame.staging.data + frame.inputs[i].offset, *inputs.tensors[i]);
@@ -156,12 +189,15 @@ static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs
 }
 
 static char *usedData(const Frame &frame, const Staging &staging, const DLTensor &tensor) {
-  return staging.tensor ? frame.staging.data + staging.offset : dataOf(tensor);
+  char *copies = frame.device ? frame.onDevice.staging.data : frame.staging.data;
+  return staging.tensor ? copies + staging.offset : dataOf(tensor);
 }
 
 /// Sets the addresses of all buffers, and from them the launches' arguments.
 static void resolveAddresses(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs) {
   const Program &program = *frame.program;
+  char *weights = frame.device ? frame.device->weights : const_cast<char *>(program.weights);
+  char *arena = frame.device ? frame.onDevice.arena.data : frame.arena.data;
   for (int32_t i = 0; i < program.bufferCount; ++i) {
     const BufferEntry &buffer = program.buffers[i];
     void *&address = frame.addresses[i];
@@ -176,10 +212,10 @@ static void resolveAddresses(ptc_context &context, Frame &frame, InputList input
       address = context.stateData(buffer.index);
       break;
     case Storage::Weight:
-      address = const_cast<char *>(program.weights) + buffer.offset;
+      address = weights + buffer.offset;
       break;
     case Storage::Arena:
-      address = frame.arena.data + frame.offsets[i];
+      address = arena + frame.offsets[i];
       break;
     }
   }
@@ -199,10 +235,10 @@ static void resolveAddresses(ptc_context &context, Frame &frame, InputList input
 static void unstage(Frame &frame) {
   const Program &program = *frame.program;
   for (int32_t i = 0; i < program.outputCount; ++i)
-    if (const Staging &staging = frame.outputs[i]; staging.tensor)
+    if (const Staging &staging = frame.outputs[i]; staging.tensor && !staging.isDirect)
       scatter(*staging.tensor, frame.staging.data + staging.offset);
   for (int32_t i = 0; i < program.inputCount; ++i)
-    if (const Staging &staging = frame.inputs[i]; staging.tensor && program.inputs[i].isWritten)
+    if (const Staging &staging = frame.inputs[i]; staging.tensor && !staging.isDirect && program.inputs[i].isWritten)
       scatter(*staging.tensor, frame.staging.data + staging.offset);
 }
 
@@ -215,7 +251,8 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
     int64_t stride = 1;
     for (int32_t d = entry.rank - 1; d >= 0; --d) {
       tensor.shape[d] = frame.values[entry.dims[d].size];
-      if (tensor.strides && !frame.outputs[i].tensor) // one that was staged has strides of its own
+      // One that was packed has strides of its own.
+      if (tensor.strides && (!frame.outputs[i].tensor || frame.outputs[i].isDirect))
         tensor.strides[d] = stride;
       stride *= tensor.shape[d] > 0 ? tensor.shape[d] : 1;
     }
@@ -245,15 +282,17 @@ static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms 
   return status;
 }
 
-/// The call itself, with inputs and outputs checked.
-static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, const Turn &turn,
-                      Error &error) {
-  if (ptc_status status = checkFunctions(*frame.program, context.functions.data, error))
-    return status;
-  if (ptc_status status = checkSharing(frame, inputs, outputs, error))
-    return status;
-  if (ptc_status status = stage(frame, inputs, outputs, error))
-    return status;
+/// The same on a device, where nothing is recorded yet.
+static ptc_status executeOnDevice(ptc_context &context, Frame &frame, Error &error) {
+  context.activity.calls.fetch_add(1, std::memory_order_relaxed);
+  if (frame.program->stateCount == 0)
+    return executeOnDevice(frame, error);
+  Guard guard(context.stateMutex);
+  return executeOnDevice(frame, error);
+}
+
+/// The threads that the call is best cut for.
+static ThreadTerms chooseThreads(const ptc_context &context, Frame &frame) {
   ThreadTerms terms = {1, 1, WaitMode::Adaptive};
   if (frame.usefulThreads > 1) {
     terms = context.threadTerms();
@@ -261,11 +300,34 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
     if (terms.mode == WaitMode::Adaptive)
       terms.threads = frame.bestThreads(terms.threads);
   }
-  if (ptc_status status = frame.reserve(terms.threads, error))
-    return status;
-  resolveAddresses(context, frame, inputs, outputs);
+  return terms;
+}
 
-  ptc_status status = execute(context, frame, terms, turn, error);
+/// The call itself, with inputs and outputs checked.
+static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, const Turn &turn,
+                      Error &error) {
+  if (ptc_status status = checkFunctions(*frame.program, context.functions.data, error))
+    return status;
+  if (ptc_status status = checkSharing(frame, inputs, outputs, error))
+    return status;
+  if (ptc_status status = checkOnDevice(frame, inputs, outputs, error))
+    return status;
+  DeviceScope scope(frame.device, error);
+  if (scope.status != PTC_OK)
+    return scope.status;
+  if (ptc_status status = stage(frame, inputs, outputs, error))
+    return status;
+  ptc_status status;
+  if (frame.device) {
+    resolveAddresses(context, frame, inputs, outputs);
+    status = executeOnDevice(context, frame, error);
+  } else {
+    ThreadTerms terms = chooseThreads(context, frame);
+    if (ptc_status reserved = frame.reserve(terms.threads, error))
+      return reserved;
+    resolveAddresses(context, frame, inputs, outputs);
+    status = execute(context, frame, terms, turn, error);
+  }
   if (status == PTC_OK && frame.program->sizeDefinitionCount)
     status = checkGuards(*frame.program, true, frame.symbols.data, frame.values.data, error);
   if (status != PTC_OK)
@@ -318,7 +380,8 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
   const Program &program = *context.program;
   return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t room, const Turn &turn) {
     for (int32_t i = 0; i < outputCount; ++i)
-      if (ptc_status status = checkTensor(program.outputs[i], "output", i, outputs[i], frame.values.data, error)) {
+      if (ptc_status status = checkTensor(program.outputs[i], placeOf(frame.device), "output", i, outputs[i],
+                                          frame.values.data, error)) {
         context.keepRoom(room); // which output_shape tells
         return status;
       }
@@ -391,7 +454,7 @@ static ptc_status checkState(ptc_context &context, int32_t state, const DLTensor
   }
   TensorEntry local = entry;
   local.dims = dims;
-  return checkTensor(local, "state", state, value, sizes, error);
+  return checkTensor(local, placeOf(context.device), "state", state, value, sizes, error);
 }
 
 ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error &error) {
@@ -400,6 +463,12 @@ ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error 
   if (mayOverlapItself(*value))
     return error.set(PTC_INVALID_ARGUMENT, "state %d: the strides of its tensor let elements share memory", state);
   Guard guard(context.stateMutex);
+  if (Device *device = context.device) {
+    DeviceScope scope(device, error);
+    return scope.status != PTC_OK ? scope.status
+                                  : downloadTensor(*device, *value, context.stateData(state),
+                                                   stateBytes(context.program->states[state]), error);
+  }
   scatter(*value, context.stateData(state));
   return PTC_OK;
 }
@@ -408,18 +477,25 @@ ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, 
   if (ptc_status status = checkState(context, state, value, error))
     return status;
   Guard guard(context.stateMutex);
+  if (Device *device = context.device) {
+    DeviceScope scope(device, error);
+    return scope.status != PTC_OK ? scope.status
+                                  : uploadTensor(*device, context.stateData(state), *value,
+                                                 stateBytes(context.program->states[state]), error);
+  }
   gather(context.stateData(state), *value);
   return PTC_OK;
 }
 
-void setSeed(ptc_context &context, uint64_t seed) {
+ptc_status setSeed(ptc_context &context, uint64_t seed, Error &error) {
   const Program &program = *context.program;
   for (int32_t i = 0; i < program.stateCount; ++i)
     if (strcmp(program.states[i].name, kRandomState) == 0) {
-      Guard guard(context.stateMutex);
-      const uint64_t start[2] = {seed, 0};
-      memcpy(context.stateData(i), start, sizeof(start));
+      int64_t start[2] = {static_cast<int64_t>(seed), 0}, count = 2;
+      DLTensor value = {start, {kDLCPU, 0}, 1, {kDLInt, 64, 1}, &count, nullptr, 0};
+      return setState(context, i, &value, error);
     }
+  return PTC_OK;
 }
 
 } // namespace ptc::runtime

@@ -22,6 +22,6 @@ ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, i
 ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error &error);
 ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, Error &error);
 /// Nothing for a model that draws no random numbers.
-void setSeed(ptc_context &context, uint64_t seed);
+ptc_status setSeed(ptc_context &context, uint64_t seed, Error &error);
 
 } // namespace ptc::runtime

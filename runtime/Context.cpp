@@ -19,39 +19,62 @@ int64_t ptc::runtime::stateBytes(const TensorEntry &state) {
 }
 
 ptc_status ptc_context::create(const Programs &programs, ptc_context **result, Error &error) {
-  const Program *chosen = chooseProgram(programs);
-  if (!chosen) {
-    const Program &least = programs.all[programs.count - 1];
-    return error.set(PTC_UNSUPPORTED, "this processor lacks %s, which the model was compiled for (%s%s)",
-                     missingCpuFeature(least.cpuFeatures), programs.count > 1 ? "at least " : "", least.machine);
-  }
-  const Program &program = *chosen;
+  const Program *chosen = chooseProgram(programs, error);
+  if (!chosen)
+    return error.status;
   auto *context = static_cast<ptc_context *>(calloc(1, sizeof(ptc_context)));
   if (!context)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for a context");
-  context->program = &program;
-  int64_t bytes = 0;
-  bool isReady =
-      context->stateOffsets.allocate(program.stateCount) && context->functions.allocate(program.externalCount);
-  for (int32_t i = 0; isReady && i < program.stateCount; ++i) {
-    context->stateOffsets[i] = bytes;
-    bytes += (stateBytes(program.states[i]) + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  if (!isReady || !context->stateBlock.reserve(bytes, Block::Use::Again)) {
+  context->program = chosen;
+  if (ptc_status status = context->prepare(error)) {
     destroy(context);
-    return error.set(PTC_OUT_OF_MEMORY, "no memory for the %lld bytes of the states", static_cast<long long>(bytes));
+    return status;
   }
-  adviseHugePages(program.weights, program.weightBytes);
-  context->resetStates();
   *result = context;
   return PTC_OK;
 }
 
+ptc_status ptc_context::prepare(Error &error) {
+  if (const DeviceEntry *entry = program->device) {
+    if (program->externalCount)
+      return error.set(PTC_UNSUPPORTED, "the model calls the external function '%s', which a model on a GPU cannot yet",
+                       program->externals[0].name);
+    if (ptc_status status = findFunctions(*entry)->open(*program, &device, error))
+      return status;
+  } else {
+    adviseHugePages(program->weights, program->weightBytes);
+  }
+  int64_t bytes = 0;
+  bool isReady = stateOffsets.allocate(program->stateCount) && functions.allocate(program->externalCount);
+  for (int32_t i = 0; isReady && i < program->stateCount; ++i) {
+    stateOffsets[i] = bytes;
+    bytes += (stateBytes(program->states[i]) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  DeviceScope scope(device, error);
+  if (scope.status != PTC_OK)
+    return scope.status;
+  if (device)
+    if (ptc_status status = deviceStates.reserve(*device, bytes, error))
+      return status;
+  if (!isReady || (!device && !stateBlock.reserve(bytes, Block::Use::Again)))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the %lld bytes of the states", static_cast<long long>(bytes));
+  return resetStates(error);
+}
+
 void ptc_context::destroy(ptc_context *context) {
+  if (Device *device = context->device) {
+    Error ignored = {};
+    DeviceScope scope(device, ignored);
+    for (Frame *frame = context->freeFrames; frame; frame = frame->next)
+      frame->onDevice.release(*device);
+    context->deviceStates.release(*device);
+  }
   while (Frame *frame = context->freeFrames) {
     context->freeFrames = frame->next;
     Frame::destroy(frame);
   }
+  if (context->device)
+    context->device->functions->close(context->device);
   context->stateBlock.release();
   context->stateOffsets.release();
   context->functions.release();
@@ -60,9 +83,17 @@ void ptc_context::destroy(ptc_context *context) {
   free(context);
 }
 
-void ptc_context::resetStates() {
-  for (int32_t i = 0; i < program->stateCount; ++i)
-    memcpy(stateData(i), program->weights + program->states[i].initial, stateBytes(program->states[i]));
+ptc_status ptc_context::resetStates(Error &error) {
+  for (int32_t i = 0; i < program->stateCount; ++i) {
+    const char *initial = program->weights + program->states[i].initial;
+    int64_t bytes = stateBytes(program->states[i]);
+    if (!device)
+      memcpy(stateData(i), initial, bytes);
+    else if (bytes > 0)
+      if (ptc_status status = device->functions->upload(*device, nullptr, stateData(i), initial, bytes, error))
+        return status;
+  }
+  return device && program->stateCount ? device->functions->wait(*device, nullptr, error) : PTC_OK;
 }
 
 Frame *ptc_context::acquireFrame() {
@@ -75,7 +106,7 @@ Frame *ptc_context::acquireFrame() {
     }
     number = frameCount++;
   }
-  Frame *frame = Frame::create(*program);
+  Frame *frame = Frame::create(*program, device);
   if (frame)
     frame->number = number;
   return frame;
@@ -93,6 +124,8 @@ void ptc_context::releaseFrame(Frame *frame) {
 
 void ptc_context::trim() {
   Guard guard(frameMutex);
+  Error ignored = {};
+  DeviceScope scope(device, ignored);
   for (Frame *frame = freeFrames; frame; frame = frame->next) {
     reservedBytes -= frame->countedBytes;
     frame->countedBytes = 0;
@@ -102,7 +135,7 @@ void ptc_context::trim() {
 
 ptc_memory ptc_context::memory() {
   Guard guard(frameMutex);
-  return {program->weightBytes, stateBlock.size, largestArena, reservedBytes, peakBytes};
+  return {program->weightBytes, stateBlock.size + deviceStates.size, largestArena, reservedBytes, peakBytes};
 }
 
 bool ptc_context::setFunction(const char *name, Function function) {

@@ -12,6 +12,7 @@ struct ptc_context {
   using Error = ptc::runtime::Error;
 
   const Program *program;
+  ptc::runtime::Device *device; ///< null: the CPU
   ptc::runtime::ErrorLog errors;
   ptc::runtime::Profile profile;
   ptc::runtime::Array<ptc::runtime::Function> functions; ///< one for each of the program's externals
@@ -25,9 +26,10 @@ struct ptc_context {
   void trim();
   ptc_memory memory();
 
-  /// Copies the states' first values.
-  void resetStates();
-  char *stateData(int32_t state) const { return stateBlock.data + stateOffsets[state]; }
+  /// Copies the states' first values. Nobody else uses states meanwhile; the thread is in a DeviceScope.
+  ptc_status resetStates(Error &error);
+  /// In the device's memory where there is one.
+  char *stateData(int32_t state) const { return (device ? deviceStates.data : stateBlock.data) + stateOffsets[state]; }
 
   /// Held while a call runs that may read or write states, so that it sees and leaves whole ones.
   ptc::runtime::Mutex stateMutex;
@@ -53,7 +55,11 @@ private:
   int32_t frameCount;
   int64_t reservedBytes, peakBytes, largestArena;
 
+  /// Opens the device of a program for one, and takes memory for the states.
+  ptc_status prepare(Error &error);
+
   ptc::runtime::Block stateBlock;
+  ptc::runtime::DeviceBlock deviceStates;
   ptc::runtime::Array<int64_t> stateOffsets;
   int32_t threads; ///< 0: as many as the process gives a call
   int32_t waiting; ///< 0: as the environment says, else ptc_waiting

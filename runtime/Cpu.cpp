@@ -7,6 +7,7 @@
 
 #include "runtime/Cpu.h"
 #include "runtime/CpuFeatures.h"
+#include "runtime/Device.h"
 
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -52,10 +53,28 @@ const char *missingCpuFeature(uint64_t features) {
   return nullptr;
 }
 
-const Program *chooseProgram(const Programs &programs) {
-  for (int64_t i = 0; i < programs.count; ++i)
-    if (!missingCpuFeature(programs.all[i].cpuFeatures))
-      return &programs.all[i];
+/// Whether there is a device for the program, unless it is for the CPU.
+static ptc_status checkDevice(const Program &program, Error &error) {
+  if (!program.device)
+    return PTC_OK;
+  const DeviceFunctions *functions = findFunctions(*program.device);
+  return functions ? functions->check(*program.device, error)
+                   : error.set(PTC_UNSUPPORTED, "the library lacks the runtime for the device that its model is for");
+}
+
+const Program *chooseProgram(const Programs &programs, Error &error) {
+  const char *lacking = nullptr;
+  for (int64_t i = 0; i < programs.count; ++i) {
+    const Program &program = programs.all[i];
+    lacking = missingCpuFeature(program.cpuFeatures);
+    if (lacking || checkDevice(program, error) != PTC_OK)
+      continue;
+    error.status = PTC_OK; // whatever others would need
+    return &program;
+  }
+  if (lacking)
+    error.set(PTC_UNSUPPORTED, "this processor lacks %s, which the model was compiled for (%s%s)", lacking,
+              programs.count > 1 ? "at least " : "", programs.all[programs.count - 1].machine);
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 //===- Execute.cpp --------------------------------------------------------===//
 
 #include "runtime/Execute.h"
+#include "runtime/Walk.h"
 
 #include <algorithm>
 #include <string.h>
@@ -17,8 +18,8 @@ struct Region {
   /// (launch << 32 | code) of the first launch with an index out of range: the same one for any number of threads.
   std::atomic<uint64_t> fault;
   Recording *recording;
-  int64_t begun; ///< when, if it is recorded
-  int32_t first, last; ///< the steps of the region
+  int64_t begun;          ///< when, if it is recorded
+  int32_t first, last;    ///< the steps of the region
   void *const *arguments; ///< of the first of them
 
   /// As a Body.
@@ -181,64 +182,45 @@ static uint64_t runRegion(Frame &frame, Crew &crew, Recording *recording, int32_
   return region.fault.load(std::memory_order_relaxed);
 }
 
-static ptc_status runExternal(Frame &frame, int32_t index, const Function *functions, Recording *recording,
-                              Error &error) {
-  int64_t started = recording ? now() : 0;
-  ptc_status status = callFunction(frame, index, functions[index], error);
-  if (recording)
-    recording->addExternal(index, started);
-  return status;
-}
+namespace {
+/// The walk's steps on the CPU.
+struct CpuRunner {
+  Frame &frame;
+  Crew &crew;
+  const Function *functions;
+  Recording *recording;
+  Error &error;
 
-/// Does the copies of a control; whether it goes on at its target.
-static bool isLeftBy(const Frame &frame, const ControlEntry &control) {
-  for (int32_t i = 0; i < control.copyCount; ++i) {
-    int32_t from = control.copies[2 * i], to = control.copies[2 * i + 1];
-    memcpy(frame.addresses[to], frame.addresses[from], frame.values[frame.program->buffers[to].bytes]);
+  /// All threads are done behind it.
+  ptc_status runSteps(int32_t first, int32_t last) {
+    uint64_t fault = runRegion(frame, crew, recording, first, last);
+    if (fault == kNoFault)
+      return PTC_OK;
+    return setFault(*frame.program, static_cast<int32_t>(fault >> 32), static_cast<int32_t>(fault & UINT32_MAX), error);
   }
-  return control.condition < 0 || !*static_cast<const char *>(frame.addresses[control.condition]);
-}
+  ptc_status read(int32_t buffer, void *value, int64_t bytes) {
+    memcpy(value, frame.addresses[buffer], bytes);
+    return PTC_OK;
+  }
+  ptc_status copy(int32_t from, int32_t to) {
+    memcpy(frame.addresses[to], frame.addresses[from], frame.values[frame.program->buffers[to].bytes]);
+    return PTC_OK;
+  }
+  ptc_status callExternal(int32_t index) {
+    int64_t started = recording ? now() : 0;
+    ptc_status status = callFunction(frame, index, functions[index], error);
+    if (recording)
+      recording->addExternal(index, started);
+    return status;
+  }
+};
+} // namespace
 
 ptc_status execute(Frame &frame, const ThreadTerms &terms, const Function *functions, Activity &activity,
                    Recording *recording, Error &error) {
-  const Program &program = *frame.program;
   Crew crew(terms, frame.workOf(0, frame.steps.count), frame.pace, frame.gain, activity);
-
-  // Sizes that data decide and controls end a region: all threads are done then with what came before.
-  uint64_t fault = kNoFault;
-  int32_t defined = 0, control = 0, first = 0;
-  ptc_status status = PTC_OK;
-  while (fault == kNoFault && status == PTC_OK &&
-         (first < frame.steps.count || defined < program.sizeDefinitionCount || control < program.controlCount)) {
-    int32_t last = frame.steps.count;
-    if (defined < program.sizeDefinitionCount)
-      last = std::min(last, program.sizeDefinitions[defined].launch);
-    if (control < program.controlCount)
-      last = std::min(last, program.controls[control].launch);
-    if (first < last)
-      fault = runRegion(frame, crew, recording, first, last);
-    first = last;
-    while (defined < program.sizeDefinitionCount && program.sizeDefinitions[defined].launch == last &&
-           fault == kNoFault && status == PTC_OK)
-      status = frame.define(program.sizeDefinitions[defined++], error);
-    if (control < program.controlCount && program.controls[control].launch == last && fault == kNoFault &&
-        status == PTC_OK) {
-      const ControlEntry &entry = program.controls[control++];
-      if (entry.external >= 0)
-        status = runExternal(frame, entry.external, functions, recording, error);
-      if (status == PTC_OK && isLeftBy(frame, entry)) {
-        first = entry.targetLaunch;
-        control = entry.targetControl;
-      }
-    }
-  }
-
-  if (fault == kNoFault)
-    return status;
-  const LaunchEntry &launch = program.launches[fault >> 32];
-  auto code = static_cast<int32_t>(fault & UINT32_MAX);
-  const char *text = code >= 1 && code <= launch.faultCount ? launch.faults[code - 1] : "index out of range";
-  return error.set(PTC_INDEX_ERROR, "%s: %s%s%s", launch.name, text, launch.source[0] ? ", at " : "", launch.source);
+  CpuRunner runner{frame, crew, functions, recording, error};
+  return walk(frame, runner, error);
 }
 
 } // namespace ptc::runtime

@@ -40,11 +40,12 @@ bool Frame::describeDefaults() {
   return true;
 }
 
-Frame *Frame::create(const Program &program) {
+Frame *Frame::create(const Program &program, Device *device) {
   auto *frame = static_cast<Frame *>(calloc(1, sizeof(Frame)));
   if (!frame)
     return nullptr;
   frame->program = &program;
+  frame->device = device;
   int64_t arguments = 0;
   for (int32_t i = 0; i < program.launchCount; ++i)
     arguments += program.launches[i].argCount;
@@ -73,6 +74,8 @@ Frame *Frame::create(const Program &program) {
 
 void Frame::destroy(Frame *frame) {
   frame->trim();
+  if (frame->device)
+    frame->onDevice.release(*frame->device);
   frame->symbols.release();
   frame->values.release();
   frame->planned.release();
@@ -92,6 +95,8 @@ void Frame::destroy(Frame *frame) {
 }
 
 void Frame::trim() {
+  if (device)
+    onDevice.trim(*device);
   arena.release();
   staging.release();
   scratch.release();
@@ -135,12 +140,11 @@ ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
   return PTC_OK;
 }
 
-ptc_status Frame::define(const SizeDefinitionEntry &definition, Error &error) {
+ptc_status Frame::define(const SizeDefinitionEntry &definition, int64_t value, Error &error) {
   const SymbolEntry &symbol = program->symbols[definition.symbol];
-  int64_t value, most = symbols[definition.symbol];
+  int64_t most = symbols[definition.symbol];
   if (!isOpen(symbol.min, symbol.max))
     most = std::min(most, symbol.max);
-  memcpy(&value, addresses[definition.buffer], sizeof(value));
   if (definition.most < 0 && value > most) {
     lacking = value;
     return error.set(PTC_MISMATCH, "the data decide a size of %lld (%s), for which there is no room",

@@ -12,6 +12,7 @@
 #include "runtime/Program.h"
 #include "runtime/Recording.h"
 #include "runtime/Strided.h"
+#include "runtime/device/DeviceFrame.h"
 
 #include <atomic>
 
@@ -34,16 +35,18 @@ constexpr int32_t kMostChunks = 15, kChunkBits = 4;
 /// What a task of a copy copies: no two threads write to one page.
 constexpr int64_t kCopyBytes = 4096;
 
-/// How a call's tensor is used: where it is, or by way of a packed copy.
+/// How a call's tensor is used: where it is, or by way of a packed copy (on a device, where that has the program).
 struct Staging {
   const DLTensor *tensor; ///< null: the tensor is used where it is
-  int64_t offset;         ///< in Frame::staging
+  int64_t offset;         ///< in Frame::staging, and in the device's
   Extent extent;          ///< of the caller's memory
+  bool isDirect;          ///< a device copies from and to the tensor itself, which is row-major
 };
 
 struct Frame {
   Frame *next;
   const Program *program;
+  Device *device; ///< null: the CPU
   int32_t number;
 
   /// Valid while isPlanned, for the symbols' values `symbols`.
@@ -52,12 +55,13 @@ struct Frame {
   Array<int64_t> symbols, values;
   Array<int64_t> planned; ///< the values that memory was planned by, where data define symbols
   Array<int64_t> offsets; ///< of arena buffers
-  Array<StepPlan> steps; ///< launches, then copies
+  Array<StepPlan> steps;  ///< launches, then copies
   int64_t arenaBytes, scratchBytes;
   int64_t lacking; ///< how much room the symbol needs for lack of which `define` has failed; else 0
 
   Block arena, staging;
-  Block scratch; ///< one piece of scratchBytes for each thread
+  DeviceFrame onDevice; ///< a device has an arena of its own, and does not use the blocks of threads
+  Block scratch;        ///< one piece of scratchBytes for each thread
   /// Of the last inputs, what they are when the caller leaves them out; and all inputs of a call.
   Array<DLTensor> defaults;
   Array<int64_t> defaultSizes;
@@ -89,7 +93,8 @@ struct Frame {
 
   Recording recording; ///< of a call that is profiled
 
-  static Frame *create(const Program &program);
+  /// `device`: null for the CPU; else the thread is in a DeviceScope of it where the frame gets or loses memory.
+  static Frame *create(const Program &program, Device *device);
   static void destroy(Frame *frame);
 
   /// Evaluates all sizes and plans the arena for the symbols' values, unless that is what the frame is
@@ -98,13 +103,15 @@ struct Frame {
 
   /// Gives the symbol of `definition` the value that the launches so far have computed, and plans the steps behind
   /// anew. PTC_MISMATCH when it is not in its range, or larger than the room that it has.
-  ptc_status define(const SizeDefinitionEntry &definition, Error &error);
+  ptc_status define(const SizeDefinitionEntry &definition, int64_t value, Error &error);
 
   /// Makes the arena as large as planned, and scratch and claims for the threads.
   ptc_status reserve(int32_t threads, Error &error);
 
   int64_t countedBytes; ///< what the context has accounted for this frame
-  int64_t reservedBytes() const { return arena.size + staging.size + scratch.size + claims.size; }
+  int64_t reservedBytes() const {
+    return arena.size + staging.size + scratch.size + claims.size + onDevice.arena.size + onDevice.staging.size;
+  }
 
   /// Makes all claims those of a new region.
   void beginRegion();

@@ -9,6 +9,7 @@ extern "C" {
 #pragma weak dlopen
 #pragma weak dlsym
 #pragma weak dlclose
+#pragma weak dlerror
 }
 
 namespace ptc::runtime {

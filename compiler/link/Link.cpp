@@ -96,7 +96,7 @@ Error mergeObjects(ArrayRef<StringRef> objects, StringRef path) {
   return runLinker({"-r"}, inputs.paths, path);
 }
 
-Error linkModel(ArrayRef<StringRef> objects, StringRef path) {
+Error linkModel(ArrayRef<StringRef> objects, StringRef path, bool withCuda) {
   Inputs inputs;
   if (Error error = inputs.addArchive(objects))
     return error;
@@ -105,6 +105,9 @@ Error linkModel(ArrayRef<StringRef> objects, StringRef path) {
                                               {ptc_embedded_libm, ptc_embedded_libm_size}};
   for (ArrayRef<unsigned char> bytes : embedded)
     if (Error error = inputs.add(toStringRef(bytes)))
+      return error;
+  if (withCuda)
+    if (Error error = inputs.add(toStringRef(ArrayRef(ptc_embedded_runtime_cuda, ptc_embedded_runtime_cuda_size))))
       return error;
   auto versionScript = MemoryFile::create(kVersionScript);
   if (!versionScript)

@@ -16,8 +16,8 @@ namespace ptc::link {
 
 /// Links relocatable ELF files, one of them from host::emitHost, to a library that lacks but its weights. It is written
 /// to `path`, which the caller renames when it is complete (compiler/support/OutputFile.h). The same input gives the
-/// same bytes. At most one thread links at a time; others wait.
-llvm::Error linkModel(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path);
+/// same bytes. At most one thread links at a time; others wait. `withCuda`: the library gets the runtime for GPUs too.
+llvm::Error linkModel(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path, bool withCuda = false);
 
 /// One relocatable object out of several; `path` as above.
 llvm::Error mergeObjects(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path);

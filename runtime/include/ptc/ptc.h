@@ -42,10 +42,11 @@ typedef enum ptc_status {
   PTC_MISMATCH = 2,         /**< a tensor does not fit what the model was compiled for */
   PTC_INDEX_ERROR = 3,      /**< an index in the data was out of range; outputs and states are unspecified */
   PTC_OUT_OF_MEMORY = 4,
-  PTC_UNSUPPORTED = 5, /**< this machine lacks what the model was compiled for */
-  PTC_IO_ERROR = 6,    /**< a profile could not be written */
+  PTC_UNSUPPORTED = 5,    /**< this machine lacks what the model was compiled for */
+  PTC_IO_ERROR = 6,       /**< a profile could not be written */
   PTC_EXTERNAL_ERROR = 7, /**< a function of the caller's is missing, or failed: outputs and states are unspecified */
-  PTC_CORRUPT = 8 /**< the library's file is not as it was written, or cannot be read again */
+  PTC_CORRUPT = 8,        /**< the library's file is not as it was written, or cannot be read again */
+  PTC_DEVICE_ERROR = 9    /**< a GPU or its driver failed at work: outputs and states are unspecified */
 } ptc_status;
 
 /** What calls need and leave: states, working memory, settings, errors. */
@@ -62,7 +63,7 @@ typedef struct ptc_dim {
 typedef struct ptc_tensor {
   const char *name; /**< as in the exported graph's signature */
   DLDataType dtype; /**< code 6 with 8 bits is bool, a byte each; 8-bit unsigned is accepted for it too */
-  DLDevice device;
+  DLDevice device; /**< where the model works; calls take tensors in the host's memory too */
   int32_t ndim;
   uint32_t flags;
   const ptc_dim *dims;
@@ -181,7 +182,8 @@ PTC_EXPORT const char *ptc_status_string(ptc_status status);
  * can run none of it. */
 PTC_EXPORT const char *ptc_get_machine(void);
 
-/** PTC_UNSUPPORTED when the processor lacks instructions that the model was compiled for. */
+/** PTC_UNSUPPORTED when the processor lacks instructions that the model was compiled for. A model for a GPU runs on the
+ * calling thread's current CUDA device, or else on the first; PTC_UNSUPPORTED when that, or its driver, will not do. */
 PTC_EXPORT ptc_status ptc_context_create(ptc_context **context);
 PTC_EXPORT ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context);
 PTC_EXPORT void ptc_context_destroy(ptc_context *context);

@@ -1,0 +1,104 @@
+//===- Device.h - a machine beside the CPU that runs launches --------------===//
+//
+// The runtime knows such devices by a table of functions. CUDA's (runtime/cuda), and
+// what the runtime does by way of the table (runtime/device), are a second object,
+// which only the libraries of programs for devices have: its symbols are weak.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/Error.h"
+#include "runtime/Program.h"
+
+/// A symbol of the second object: null in a library without. Hidden, so that no other library's is found.
+#define PTC_OF_DEVICES __attribute__((weak, visibility("hidden")))
+
+namespace ptc::runtime {
+
+struct DeviceFunctions;
+
+/// A program on a device of this process. Code and weights are there once, for all contexts. What implements the
+/// functions extends it.
+struct Device {
+  const DeviceFunctions *functions;
+  DLDevice place;
+  char *weights; ///< in the device's memory, laid out as Program::weights
+};
+
+/// What is enqueued in it is done in order. Null stands for the device's default stream.
+struct Stream;
+
+/// Work for a stream: one of the grids of a launch.
+struct GridLaunch {
+  int32_t launch, grid; ///< launches[launch].grids[grid]
+  int64_t blocks;       ///< at least 1
+  const int64_t *parameters;
+  int32_t parameterCount;
+};
+
+/// Each says in `error` why it failed. Addresses of device memory are char pointers that the host does not follow.
+struct DeviceFunctions {
+  int32_t type; ///< as in DLDevice
+
+  /// Whether the device that `open` takes, the calling thread's current one or else the first, can run such a program.
+  ptc_status (*check)(const DeviceEntry &entry, Error &error);
+  /// Loads the program and its weights, unless another context has.
+  ptc_status (*open)(const Program &program, Device **device, Error &error);
+  /// For each `open`; the last one unloads.
+  void (*close)(Device *device);
+
+  /// All functions below are called between these two, on one thread. They may be nested.
+  ptc_status (*enter)(Device &device, Error &error);
+  void (*leave)(Device &device);
+
+  ptc_status (*allocate)(Device &device, int64_t bytes, char **data, Error &error);
+  void (*release)(Device &device, char *data);
+  /// Memory of the host's, zeroed, that kernels reach at the same address.
+  ptc_status (*allocateShared)(Device &device, int64_t bytes, char **data, Error &error);
+  void (*releaseShared)(Device &device, char *data);
+  ptc_status (*createStream)(Device &device, Stream **stream, Error &error);
+  void (*destroyStream)(Device &device, Stream *stream);
+
+  /// These enqueue work, and may return before it is done: memory of the host's stays as it is until `wait`. `copy` is
+  /// for all memory that the device reaches.
+  ptc_status (*upload)(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
+  ptc_status (*download)(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
+  ptc_status (*copy)(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
+  ptc_status (*launch)(Device &device, Stream *stream, const GridLaunch &grid, Error &error);
+  /// Until all that is enqueued is done; answers what of it has failed.
+  ptc_status (*wait)(Device &device, Stream *stream, Error &error);
+};
+
+/// The thread uses the device while this lives. Of no effect without a device.
+class DeviceScope {
+public:
+  DeviceScope(Device *used, Error &error)
+      : device(used), status(used ? used->functions->enter(*used, error) : PTC_OK) {}
+  ~DeviceScope() {
+    if (device && status == PTC_OK)
+      device->functions->leave(*device);
+  }
+  DeviceScope(const DeviceScope &) = delete;
+
+private:
+  Device *device;
+
+public:
+  const ptc_status status;
+};
+
+/// Where a program on this device, or without one on the CPU, takes its tensors.
+inline DLDevice placeOf(const Device *device) { return device ? device->place : DLDevice{kDLCPU, 0}; }
+
+} // namespace ptc::runtime
+
+extern "C" PTC_OF_DEVICES const ptc::runtime::DeviceFunctions ptc_cuda;
+
+namespace ptc::runtime {
+
+/// The functions of the devices that the entry is for; null where the library has none.
+inline const DeviceFunctions *findFunctions(const DeviceEntry &entry) {
+  return &ptc_cuda && ptc_cuda.type == entry.type ? &ptc_cuda : nullptr;
+}
+
+} // namespace ptc::runtime

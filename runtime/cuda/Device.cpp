@@ -1,0 +1,179 @@
+//===- Device.cpp - GPUs, and the programs that are on them -----------------===//
+
+#include "runtime/cuda/Device.h"
+#include "runtime/device/DeviceFrame.h"
+
+#include <stdlib.h>
+
+namespace ptc::runtime::cuda {
+
+namespace {
+/// All programs that are on a GPU. Zero-initialised.
+struct Opened {
+  static Mutex mutex;
+  static CudaDevice *first;
+};
+} // namespace
+Mutex Opened::mutex;
+CudaDevice *Opened::first;
+
+/// The current context's GPU, else the first. The driver names them as DLPack does.
+static ptc_status chooseGpu(const Driver &driver, CUdevice &gpu, Error &error) {
+  CUcontext current = nullptr;
+  if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && driver.cuCtxGetDevice(&gpu) == CUDA_SUCCESS)
+    return PTC_OK;
+  int count = 0;
+  CUresult result = driver.cuDeviceGetCount(&count);
+  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && count == 0))
+    return error.set(PTC_UNSUPPORTED, "the model needs an NVIDIA GPU, and the driver shows none");
+  if (ptc_status status = driver.check(result, "counting the GPUs", error))
+    return status;
+  return driver.check(driver.cuDeviceGet(&gpu, 0), "looking for a GPU", error);
+}
+
+static ptc_status checkCapability(const Driver &driver, CUdevice gpu, const DeviceEntry &entry, Error &error) {
+  int major = 0, minor = 0;
+  CUresult result = driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu);
+  if (ptc_status status = driver.check(result, "asking for the GPU's compute capability", error))
+    return status;
+  bool isSame = major == entry.major && minor == entry.minor;
+  bool isNewer = major > entry.major || (major == entry.major && minor > entry.minor);
+  if (isSame || (isNewer && !entry.isExact))
+    return PTC_OK;
+  char name[128] = "";
+  driver.cuDeviceGetName(name, sizeof(name), gpu);
+  return error.set(PTC_UNSUPPORTED,
+                   "the model was compiled for GPUs of compute capability %d.%d%s, but CUDA device %d (%s) has %d.%d",
+                   entry.major, entry.minor, entry.isExact ? " exactly" : " or later", gpu, name, major, minor);
+}
+
+ptc_status check(const DeviceEntry &entry, Error &error) {
+  const Driver *driver;
+  if (ptc_status status = Driver::load(driver, error))
+    return status;
+  CUdevice gpu = 0;
+  if (ptc_status status = chooseGpu(*driver, gpu, error))
+    return status;
+  return checkCapability(*driver, gpu, entry, error);
+}
+
+ptc_status enter(Device &device, Error &error) {
+  const CudaDevice &cuda = CudaDevice::of(device);
+  return cuda.driver->check(cuda.driver->cuCtxPushCurrent(cuda.context), "entering the GPU's context", error);
+}
+
+void leave(Device &device) {
+  CUcontext popped;
+  CudaDevice::of(device).driver->cuCtxPopCurrent(&popped);
+}
+
+/// What `prepare` has made of it so far.
+static void destroy(CudaDevice *device) {
+  const Driver &driver = *device->driver;
+  Error ignored = {};
+  if (device->context && enter(*device, ignored) == PTC_OK) {
+    if (device->weights)
+      release(*device, device->weights);
+    if (device->module)
+      driver.cuModuleUnload(device->module);
+    leave(*device);
+  }
+  if (device->context)
+    driver.cuDevicePrimaryCtxRelease(device->handle);
+  device->functionsOfGrids.release();
+  device->firstGrids.release();
+  free(device);
+}
+
+static ptc_status uploadWeights(CudaDevice &device, int64_t bytes, Error &error) {
+  if (bytes == 0)
+    return PTC_OK;
+  if (ptc_status status = allocate(device, bytes, &device.weights, error))
+    return status;
+  if (ptc_status status = upload(device, nullptr, device.weights, device.program->weights, bytes, error))
+    return status;
+  return wait(device, nullptr, error);
+}
+
+/// Brings the program to its GPU.
+static ptc_status prepare(CudaDevice &device, Error &error) {
+  const Driver &driver = *device.driver;
+  if (ptc_status status = driver.check(driver.cuDevicePrimaryCtxRetain(&device.context, device.handle),
+                                       "taking the GPU's primary context", error))
+    return status;
+  DeviceScope scope(&device, error);
+  if (scope.status != PTC_OK)
+    return scope.status;
+  if (ptc_status status = loadModule(device, error))
+    return status;
+  return uploadWeights(device, weightExtent(*device.program), error);
+}
+
+ptc_status open(const Program &program, Device **device, Error &error) {
+  const Driver *driver;
+  if (ptc_status status = Driver::load(driver, error))
+    return status;
+  CUdevice gpu = 0;
+  if (ptc_status status = chooseGpu(*driver, gpu, error))
+    return status;
+  Guard guard(Opened::mutex);
+  for (CudaDevice *opened = Opened::first; opened; opened = opened->next)
+    if (opened->program == &program && opened->handle == gpu) {
+      ++opened->users;
+      *device = opened;
+      return PTC_OK;
+    }
+  auto *created = static_cast<CudaDevice *>(calloc(1, sizeof(CudaDevice)));
+  if (!created)
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for a context");
+  created->functions = &ptc_cuda;
+  created->place = {kDLCUDA, gpu};
+  created->driver = driver;
+  created->program = &program;
+  created->handle = gpu;
+  created->users = 1;
+  if (ptc_status status = prepare(*created, error)) {
+    destroy(created);
+    return status;
+  }
+  created->next = Opened::first;
+  Opened::first = created;
+  *device = created;
+  return PTC_OK;
+}
+
+void close(Device *device) {
+  CudaDevice *closed = &CudaDevice::of(*device);
+  Guard guard(Opened::mutex);
+  if (--closed->users > 0)
+    return;
+  CudaDevice **place = &Opened::first;
+  while (*place != closed)
+    place = &(*place)->next;
+  *place = closed->next;
+  destroy(closed);
+}
+
+} // namespace ptc::runtime::cuda
+
+extern "C" const ptc::runtime::DeviceFunctions ptc_cuda = {
+    kDLCUDA,
+    ptc::runtime::cuda::check,
+    ptc::runtime::cuda::open,
+    ptc::runtime::cuda::close,
+    ptc::runtime::cuda::enter,
+    ptc::runtime::cuda::leave,
+    ptc::runtime::cuda::allocate,
+    ptc::runtime::cuda::release,
+    ptc::runtime::cuda::allocateShared,
+    ptc::runtime::cuda::releaseShared,
+    ptc::runtime::cuda::createStream,
+    ptc::runtime::cuda::destroyStream,
+    ptc::runtime::cuda::upload,
+    ptc::runtime::cuda::download,
+    ptc::runtime::cuda::copy,
+    ptc::runtime::cuda::launch,
+    ptc::runtime::cuda::wait,
+};

@@ -1,0 +1,102 @@
+//===- Launch.cpp - code on a GPU, and streams ------------------------------===//
+
+#include "runtime/cuda/Device.h"
+
+#include <algorithm>
+#include <stdio.h>
+
+namespace ptc::runtime::cuda {
+
+/// A block's shared memory beyond this must be asked for, once for each function.
+constexpr int32_t kSharedWithoutAsking = 48 << 10;
+
+/// The largest number of blocks along x.
+constexpr int64_t kMostBlocks = INT32_MAX;
+
+static ptc_status loadImage(CudaDevice &device, Error &error) {
+  char log[sizeof(error.text) / 2] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+  const Driver &driver = *device.driver;
+  CUresult result = driver.cuModuleLoadDataEx(&device.module, device.program->device->image, 2, options, values);
+  if (result == CUDA_SUCCESS)
+    return PTC_OK;
+  log[sizeof(log) - 1] = 0;
+  const char *text = driver.textOf(result);
+  return error.set(result == CUDA_ERROR_OUT_OF_MEMORY ? PTC_OUT_OF_MEMORY : PTC_UNSUPPORTED,
+                   "the NVIDIA driver cannot load the model's code: %s (%d)%s%s", text ? text : "unknown error", result,
+                   log[0] ? ": " : "", log);
+}
+
+static ptc_status findFunction(CudaDevice &device, const GridEntry &grid, CUfunction &function, Error &error) {
+  const Driver &driver = *device.driver;
+  char what[128];
+  snprintf(what, sizeof(what), "finding the model's function '%.64s'", grid.function);
+  if (ptc_status status =
+          driver.check(driver.cuModuleGetFunction(&function, device.module, grid.function), what, error))
+    return status;
+  // Several grids may have one function: the driver keeps what was asked for last, so it is asked for the most.
+  int32_t shared = grid.sharedBytes;
+  const Program &program = *device.program;
+  for (int32_t i = 0; shared > kSharedWithoutAsking && i < program.launchCount; ++i)
+    for (int32_t j = 0; j < program.launches[i].gridCount; ++j)
+      if (const GridEntry &other = program.launches[i].grids[j]; other.function == grid.function)
+        shared = std::max(shared, other.sharedBytes);
+  if (shared <= kSharedWithoutAsking)
+    return PTC_OK;
+  snprintf(what, sizeof(what), "asking for %d bytes of shared memory for '%.64s'", shared, grid.function);
+  return driver.check(driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared),
+                      what, error);
+}
+
+ptc_status loadModule(CudaDevice &device, Error &error) {
+  const Program &program = *device.program;
+  if (ptc_status status = loadImage(device, error))
+    return status;
+  int32_t count = 0;
+  for (int32_t i = 0; i < program.launchCount; ++i)
+    count += program.launches[i].gridCount;
+  if (!device.functionsOfGrids.allocate(count) || !device.firstGrids.allocate(program.launchCount))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for a context");
+  int32_t next = 0;
+  for (int32_t i = 0; i < program.launchCount; ++i) {
+    device.firstGrids[i] = next;
+    for (int32_t j = 0; j < program.launches[i].gridCount; ++j)
+      if (ptc_status status =
+              findFunction(device, program.launches[i].grids[j], device.functionsOfGrids[next++], error))
+        return status;
+  }
+  return PTC_OK;
+}
+
+ptc_status createStream(Device &device, Stream **stream, Error &error) {
+  const Driver &driver = *CudaDevice::of(device).driver;
+  // In order with the default stream, to which PyTorch gives its work unless it is told otherwise.
+  return driver.check(driver.cuStreamCreate(reinterpret_cast<CUstream *>(stream), CU_STREAM_DEFAULT),
+                      "creating a stream", error);
+}
+
+void destroyStream(Device &device, Stream *stream) { CudaDevice::of(device).driver->cuStreamDestroy(handleOf(stream)); }
+
+ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error &error) {
+  const CudaDevice &cuda = CudaDevice::of(device);
+  const LaunchEntry &launch = cuda.program->launches[grid.launch];
+  const GridEntry &entry = launch.grids[grid.grid];
+  if (grid.blocks > kMostBlocks)
+    return error.set(PTC_UNSUPPORTED, "%s: takes %lld blocks with these sizes, more than a GPU can start", launch.name,
+                     static_cast<long long>(grid.blocks));
+  size_t bytes = grid.parameterCount * sizeof(int64_t);
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<int64_t *>(grid.parameters), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                   &bytes, CU_LAUNCH_PARAM_END};
+  CUfunction function = cuda.functionsOfGrids[cuda.firstGrids[grid.launch] + grid.grid];
+  CUresult result = cuda.driver->cuLaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1, entry.threads, 1, 1,
+                                                entry.sharedBytes, handleOf(stream), nullptr, extra);
+  return result == CUDA_SUCCESS ? PTC_OK : cuda.driver->check(result, launch.name, error);
+}
+
+ptc_status wait(Device &device, Stream *stream, Error &error) {
+  const Driver &driver = *CudaDevice::of(device).driver;
+  return driver.check(driver.cuStreamSynchronize(handleOf(stream)), "the work on the GPU", error);
+}
+
+} // namespace ptc::runtime::cuda

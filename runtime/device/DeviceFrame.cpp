@@ -1,0 +1,80 @@
+//===- DeviceFrame.cpp ----------------------------------------------------===//
+
+#include "runtime/device/DeviceFrame.h"
+
+#include <algorithm>
+
+namespace ptc::runtime {
+
+ptc_status DeviceBlock::reserve(Device &device, int64_t bytes, Error &error) {
+  if (bytes <= size)
+    return PTC_OK;
+  release(device);
+  if (ptc_status status = device.functions->allocate(device, bytes, &data, error))
+    return status;
+  size = bytes;
+  return PTC_OK;
+}
+
+void DeviceBlock::release(Device &device) {
+  if (data)
+    device.functions->release(device, data);
+  *this = {};
+}
+
+ptc_status DeviceFrame::reserve(Device &device, const Program &program, int64_t arenaBytes, int64_t stagingBytes,
+                                Error &error) {
+  const DeviceFunctions &functions = *device.functions;
+  if (!stream)
+    if (ptc_status status = functions.createStream(device, &stream, error))
+      return status;
+  if (!readback) {
+    int64_t faultBytes = program.launchCount * int64_t(sizeof(int32_t));
+    if (ptc_status status = functions.allocateShared(device, sizeof(int64_t) + faultBytes, &readback, error))
+      return status;
+    faults = reinterpret_cast<int32_t *>(readback + sizeof(int64_t));
+  }
+  if (!parameters.data) {
+    int32_t most = 0;
+    for (int32_t i = 0; i < program.launchCount; ++i)
+      most = std::max(most, program.launches[i].argCount);
+    if (!parameters.allocate(most + 1 + program.symbolCount))
+      return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  }
+  if (ptc_status status = arena.reserve(device, arenaBytes, error))
+    return status;
+  return staging.reserve(device, stagingBytes, error);
+}
+
+void DeviceFrame::trim(Device &device) {
+  arena.release(device);
+  staging.release(device);
+}
+
+void DeviceFrame::release(Device &device) {
+  trim(device);
+  if (readback)
+    device.functions->releaseShared(device, readback);
+  if (stream)
+    device.functions->destroyStream(device, stream);
+  parameters.release();
+  *this = {};
+}
+
+int64_t weightExtent(const Program &program) {
+  Array<int64_t> symbols = {}, values = {};
+  int64_t extent = program.weightBytes;
+  bool isReady = symbols.allocate(program.symbolCount) && values.allocate(program.valueCount);
+  for (int32_t i = 0; isReady && i < program.symbolCount; ++i)
+    symbols[i] = program.symbols[i].min;
+  // The sizes of weights follow from no symbol. Other machines' weights may lie between those of this program.
+  if (isReady && program.evaluate(symbols.data, values.data))
+    for (int32_t i = 0; i < program.bufferCount; ++i)
+      if (const BufferEntry &buffer = program.buffers[i]; buffer.storage == Storage::Weight)
+        extent = std::max(extent, buffer.offset + values[buffer.bytes]);
+  symbols.release();
+  values.release();
+  return extent;
+}
+
+} // namespace ptc::runtime

@@ -1,0 +1,385 @@
+// Programs for a GPU under the fake driver: tensors of the host and of the device, faults, loops, errors of the driver.
+#include "runtime/Context.h"
+#include "test/cuda/DevicePrograms.h"
+#include "test/cuda/fake_driver.h"
+#include "test/link/Loaded.h"
+
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <thread>
+
+using namespace ptc::test;
+using Catch::Contains;
+using ptc::runtime::Program;
+
+static Program programs[] = {makeGatherProgram(), makeLoopProgram()};
+extern "C" const ptc::runtime::Programs ptc_programs = {&programs[0], 1};
+static const ptc::runtime::Programs loopPrograms = {&programs[1], 1};
+
+static const char *lastError(ptc_context *context) { return ptc_last_error(context); }
+
+static ptc_status createContext(ptc_context **context) { return ptc_context_create(context); }
+
+// First, because a driver stays once it is there.
+TEST_CASE("without a driver no context is created") {
+  if (void *driver = dlopen("libcuda.so.1", RTLD_NOW)) {
+    dlclose(driver);
+    WARN("this machine has a driver");
+    return;
+  }
+  ptc_context *context = nullptr;
+  CHECK(createContext(&context) == PTC_UNSUPPORTED);
+  CHECK(context == nullptr);
+  CHECK_THAT(ptc_last_error(nullptr), Contains("the model needs an NVIDIA driver: libcuda.so.1: cannot open"));
+  CHECK(ptc_get_machine() == nullptr);
+  REQUIRE(ptc_get_signature());
+  CHECK(ptc_get_signature()->inputs[0].device.device_type == kDLCUDA);
+}
+
+namespace {
+/// The fake driver, which the runtime then finds by its name.
+struct Driver {
+  void *library = dlopen("test/cuda/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  std::vector<char> image;
+
+#define DRIVER_FUNCTION(NAME) decltype(&NAME) NAME = reinterpret_cast<decltype(&::NAME)>(dlsym(library, #NAME));
+  DRIVER_FUNCTION(fake_live_allocations)
+  DRIVER_FUNCTION(fake_all_allocations)
+  DRIVER_FUNCTION(fake_live_objects)
+  DRIVER_FUNCTION(fake_launches)
+  DRIVER_FUNCTION(fake_waits)
+  DRIVER_FUNCTION(fake_set_gpus)
+  DRIVER_FUNCTION(fake_fail)
+#undef DRIVER_FUNCTION
+
+  Driver() {
+    REQUIRE(library);
+    std::ifstream file("test/cuda/kernels.so", std::ios::binary);
+    image.assign(std::istreambuf_iterator<char>(file), {});
+    REQUIRE(image.size() > 0);
+    deviceEntry.image = image.data();
+    deviceEntry.imageBytes = image.size();
+  }
+  template <typename... Args> int call(const char *name, Args... args) const {
+    return reinterpret_cast<int (*)(Args...)>(dlsym(library, name))(args...);
+  }
+  static Driver &get() {
+    static Driver driver;
+    return driver;
+  }
+};
+
+/// Memory of GPU 0, as a caller would have taken it.
+struct DeviceMemory {
+  unsigned long long address = 0;
+  size_t bytes;
+  explicit DeviceMemory(size_t size) : bytes(size) {
+    enter();
+    REQUIRE(driver().call("cuMemAlloc_v2", &address, bytes) == 0);
+    leave();
+  }
+  ~DeviceMemory() {
+    enter();
+    driver().call("cuMemFree_v2", address);
+    leave();
+  }
+  void write(const void *from) { copy("cuMemcpyHtoDAsync_v2", address, from); }
+  void read(void *to) { copy("cuMemcpyDtoHAsync_v2", to, address); }
+  void *data() const { return reinterpret_cast<void *>(address); }
+
+private:
+  static Driver &driver() { return Driver::get(); }
+  void enter() {
+    driver().call("cuDevicePrimaryCtxRetain", &context, 0);
+    driver().call("cuCtxPushCurrent_v2", context);
+  }
+  void leave() {
+    driver().call("cuCtxPopCurrent_v2", &context);
+    driver().call("cuDevicePrimaryCtxRelease_v2", 0);
+  }
+  template <typename To, typename From> void copy(const char *name, To to, From from) {
+    enter();
+    REQUIRE(driver().call(name, to, from, bytes, static_cast<void *>(nullptr)) == 0);
+    REQUIRE(driver().call("cuStreamSynchronize", static_cast<void *>(nullptr)) == 0);
+    leave();
+  }
+  void *context = nullptr;
+};
+
+struct Context {
+  ptc_context *handle = nullptr;
+  explicit Context(const ptc::runtime::Programs &model = ptc_programs) {
+    Driver::get().fake_set_gpus(1, 9, 0);
+    ptc::runtime::Error error = {};
+    ptc_context::create(model, &handle, error);
+    INFO(error.text);
+    REQUIRE(handle);
+  }
+  ~Context() { ptc_context_destroy(handle); }
+  Context(const Context &) = delete;
+
+  ptc_status call(std::vector<const DLTensor *> inputs, std::vector<DLTensor *> outputs) const {
+    return ptc_call(handle, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+  }
+  std::string error() const { return lastError(handle); }
+  float total() const {
+    Tensor<float> value({1});
+    REQUIRE(ptc_state_get(handle, 0, &value.view) == PTC_OK);
+    return value.values[0];
+  }
+};
+
+/// Inputs and what they give: rows in reverse order, times w.
+struct Rows {
+  int64_t count;
+  Tensor<float> x, y;
+  Tensor<int64_t> index;
+  explicit Rows(int64_t rows) : count(rows), x({rows, 4}), y({rows, 4}), index({rows}) {
+    std::iota(x.values.begin(), x.values.end(), 1.f);
+    for (int64_t i = 0; i < rows; ++i)
+      index.values[i] = rows - 1 - i;
+  }
+  bool isRight(const float *found) const {
+    for (int64_t i = 0; i < count * 4; ++i)
+      if (found[i] != x.values[(count - 1 - i / 4) * 4 + i % 4] * (i % 4 + 1))
+        return false;
+    return true;
+  }
+  bool isRight() const { return isRight(y.values.data()); }
+};
+} // namespace
+
+TEST_CASE("tensors of the host are brought to the device and back") {
+  Context context;
+  for (int64_t count : {3, 100, 0, 1}) {
+    Rows rows(count);
+    CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
+    CHECK(rows.isRight());
+  }
+  CHECK(context.total() == 204);
+  CHECK(std::string(ptc_get_machine()) == "sm_80");
+}
+
+TEST_CASE("tensors of the host may have any strides") {
+  Context context;
+  Rows rows(2);
+  Tensor<float> columns({2, 4}, {1, 5, 2, 6, 3, 7, 4, 8}), wide({2, 8});
+  columns.setStrides({1, 2});
+  wide.shape[1] = 4;
+  wide.setStrides({8, 2});
+  CHECK(context.call({&columns.view, &rows.index.view}, {&wide.view}) == PTC_OK);
+  CHECK(wide.values == std::vector<float>{5, 0, 12, 0, 21, 0, 32, 0, 1, 0, 4, 0, 9, 0, 16, 0});
+}
+
+TEST_CASE("tensors on the device are used where they are") {
+  Context context;
+  Rows rows(20);
+  DeviceMemory x(20 * 16), index(20 * 8), y(20 * 16);
+  x.write(rows.x.values.data());
+  index.write(rows.index.values.data());
+  Rows views(20);
+  for (auto [tensor, memory] :
+       {std::pair<DLTensor *, DeviceMemory *>{&views.x.view, &x}, {&views.index.view, &index}, {&views.y.view, &y}}) {
+    tensor->device = {kDLCUDA, 0};
+    tensor->data = memory->data();
+  }
+  REQUIRE(context.call({&views.x.view, &views.index.view}, {&views.y.view}) == PTC_OK);
+  y.read(rows.y.values.data());
+  CHECK(rows.isRight());
+
+  SECTION("a call with nothing on the host waits once") {
+    int64_t waits = Driver::get().fake_waits();
+    CHECK(context.call({&views.x.view, &views.index.view}, {&views.y.view}) == PTC_OK);
+    CHECK(Driver::get().fake_waits() == waits + 1);
+  }
+  SECTION("an output in the place of an input") {
+    views.y.view.data = x.data();
+    REQUIRE(context.call({&views.x.view, &views.index.view}, {&views.y.view}) == PTC_OK);
+    x.read(rows.y.values.data());
+    CHECK(rows.isRight());
+  }
+  SECTION("strides are refused") {
+    views.x.setStrides({1, 20});
+    CHECK(context.call({&views.x.view, &views.index.view}, {&views.y.view}) == PTC_UNSUPPORTED);
+    CHECK(context.error() == "input 'x' (0): a tensor on the device must be row-major and aligned to its elements");
+  }
+  SECTION("so are other devices") {
+    views.x.view.device.device_id = 1;
+    CHECK(context.call({&views.x.view, &views.index.view}, {&views.y.view}) == PTC_MISMATCH);
+    CHECK(context.error() == "input 'x' (0): is on DLPack device 2:1, but the model runs on device 2:0");
+  }
+  SECTION("states are copied on the device") {
+    views.y.shape = {1};
+    views.y.view.ndim = 1;
+    views.y.view.shape = views.y.shape.data();
+    CHECK(ptc_state_set(context.handle, 0, &views.y.view) == PTC_OK);
+    CHECK(context.total() == rows.y.values[0]);
+  }
+}
+
+TEST_CASE("an index out of range is an error, and the next call works") {
+  Context context;
+  Rows rows(5);
+  rows.index.values[3] = 5;
+  CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_INDEX_ERROR);
+  CHECK(context.error() == "gather: index out of range in a dimension, at net.py:7");
+  rows.index.values[3] = 1;
+  CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
+  CHECK(rows.isRight());
+}
+
+TEST_CASE("a second call like the first allocates nothing") {
+  Context context;
+  Rows rows(50);
+  REQUIRE(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
+  int64_t allocations = Driver::get().fake_all_allocations(), objects = Driver::get().fake_live_objects();
+  REQUIRE(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
+  CHECK(rows.isRight());
+  CHECK(Driver::get().fake_all_allocations() == allocations);
+  CHECK(Driver::get().fake_live_objects() == objects);
+  ptc_memory memory;
+  REQUIRE(ptc_get_memory(context.handle, &memory) == PTC_OK);
+  CHECK(memory.reserved >= 3 * 50 * 16);
+  REQUIRE(ptc_trim(context.handle) == PTC_OK);
+  REQUIRE(ptc_get_memory(context.handle, &memory) == PTC_OK);
+  CHECK(memory.reserved == 0);
+  CHECK(Driver::get().fake_live_allocations() < allocations);
+}
+
+TEST_CASE("contexts share code and weights, and have states of their own") {
+  Driver &driver = Driver::get();
+  int64_t allocations = driver.fake_live_allocations(), objects = driver.fake_live_objects();
+  {
+    Context first;
+    int64_t ofOne = driver.fake_live_allocations();
+    Context second;
+    CHECK(driver.fake_live_allocations() == ofOne + 1); // the second's state
+    Rows rows(7);
+    CHECK(first.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
+    CHECK(first.total() == 107);
+    CHECK(second.total() == 100);
+    CHECK(ptc_state_reset(first.handle) == PTC_OK);
+    CHECK(first.total() == 100);
+    Tensor<float> value({1}, {5});
+    CHECK(ptc_state_set(second.handle, 0, &value.view) == PTC_OK);
+    CHECK(second.total() == 5);
+    CHECK(ptc_set_seed(second.handle, 1) == PTC_OK);
+  }
+  CHECK(driver.fake_live_allocations() == allocations);
+  CHECK(driver.fake_live_objects() == objects);
+}
+
+TEST_CASE("calls from several threads and contexts") {
+  Context contexts[2];
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (int j = 0; j < 20; ++j) {
+        Rows rows(1 + i * 10 + j);
+        if (contexts[i % 2].call({&rows.x.view, &rows.index.view}, {&rows.y.view}) != PTC_OK || !rows.isRight())
+          ++wrong;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(wrong == 0);
+  CHECK(contexts[0].total() + contexts[1].total() == 200 + 4 * (20 + 190) + 20 * 60);
+}
+
+TEST_CASE("data decide how often a loop runs and how large an output is") {
+  Context context(loopPrograms);
+  for (int64_t n : {0, 2, 8, 3}) {
+    Tensor<int64_t> input({1}, {n});
+    const DLTensor *inputs[] = {&input.view};
+    DLManagedTensor *output = nullptr;
+    ptc_status status = ptc_call_new(context.handle, inputs, 1, &output, 1);
+    INFO(context.error());
+    REQUIRE(status == PTC_OK);
+    int64_t size = 1;
+    for (int64_t i = 0; i < n; ++i)
+      size *= 3;
+    const DLTensor &y = output->dl_tensor;
+    CHECK(y.device.device_type == kDLCPU);
+    CHECK(y.shape[0] == size);
+    for (int64_t i = 0; i < size; ++i)
+      REQUIRE(static_cast<int64_t *>(y.data)[i] == 10 + i);
+    output->deleter(output);
+  }
+}
+
+TEST_CASE("a GPU that will not do is named") {
+  ptc_context *context = nullptr;
+  Driver &driver = Driver::get();
+  auto refuses = [&](const std::string &message) {
+    CHECK(createContext(&context) == PTC_UNSUPPORTED);
+    CHECK_THAT(ptc_last_error(nullptr), Contains(message));
+    driver.fake_set_gpus(1, 9, 0);
+  };
+  driver.fake_set_gpus(1, 7, 5);
+  refuses("the model was compiled for GPUs of compute capability 8.0 or later, but CUDA device 0 (Fake GPU) has 7.5");
+  deviceEntry.isExact = 1;
+  refuses("the model was compiled for GPUs of compute capability 8.0 exactly, but CUDA device 0 (Fake GPU) has 9.0");
+  deviceEntry.isExact = 0;
+  driver.fake_set_gpus(0, 9, 0);
+  refuses("the model needs an NVIDIA GPU, and the driver shows none");
+  const char *image = deviceEntry.image;
+  deviceEntry.image = ".version 8.0";
+  refuses("cannot load the model's code: a PTX JIT compilation failed (218): ptxas: what was given is no library");
+  deviceEntry.image = image;
+  CHECK(createContext(&context) == PTC_OK);
+  ptc_context_destroy(context);
+}
+
+TEST_CASE("errors of the driver are the call's, and the next call works") {
+  Driver &driver = Driver::get();
+  int64_t allocations = driver.fake_live_allocations(), objects = driver.fake_live_objects();
+  {
+    Context context;
+    Rows rows(9);
+    auto fails = [&](const char *function, int result, ptc_status status, const std::string &message) {
+      driver.fake_fail(function, result);
+      CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == status);
+      CHECK_THAT(context.error(), Contains(message));
+      CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
+      CHECK(rows.isRight());
+      CHECK(ptc_trim(context.handle) == PTC_OK);
+    };
+    fails("cuStreamCreate", 2, PTC_OUT_OF_MEMORY, "creating a stream failed");
+    fails("cuMemAlloc", 2, PTC_OUT_OF_MEMORY, "no memory: CUDA device 0 cannot give");
+    fails("cuLaunchKernel", 719, PTC_DEVICE_ERROR, "scale failed: unspecified launch failure");
+    fails("cuStreamSynchronize", 719, PTC_DEVICE_ERROR, "the work on the GPU failed: unspecified launch failure");
+    fails("cuMemcpyDtoHAsync", 719, PTC_DEVICE_ERROR, "copying from the GPU to the host failed");
+    fails("cuCtxPushCurrent", 3, PTC_DEVICE_ERROR, "entering the GPU's context failed");
+  }
+  ptc_context *context = nullptr;
+  for (const char *function : {"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent", "cuModuleGetFunction",
+                               "cuFuncSetAttribute", "cuMemAlloc", "cuMemcpyHtoDAsync", "cuStreamSynchronize"}) {
+    driver.fake_fail(function, 2);
+    CHECK(createContext(&context) == PTC_OUT_OF_MEMORY);
+  }
+  CHECK(driver.fake_live_allocations() == allocations);
+  CHECK(driver.fake_live_objects() == objects);
+}
+
+TEST_CASE("the calling thread's current context names the GPU") {
+  Driver &driver = Driver::get();
+  driver.fake_set_gpus(2, 9, 0);
+  void *second = nullptr;
+  REQUIRE(driver.call("cuDevicePrimaryCtxRetain", &second, 1) == 0);
+  REQUIRE(driver.call("cuCtxPushCurrent_v2", second) == 0);
+  ptc_context *context = nullptr;
+  REQUIRE(createContext(&context) == PTC_OK);
+  CHECK(context->device->place.device_id == 1);
+  void *current = nullptr;
+  driver.call("cuCtxPopCurrent_v2", &current);
+  CHECK(current == second);
+  Rows rows(4);
+  const DLTensor *inputs[] = {&rows.x.view, &rows.index.view};
+  DLTensor *outputs[] = {&rows.y.view};
+  CHECK(ptc_call(context, inputs, 2, outputs, 1) == PTC_OK);
+  CHECK(rows.isRight());
+  ptc_context_destroy(context);
+  driver.call("cuDevicePrimaryCtxRelease_v2", 1);
+}

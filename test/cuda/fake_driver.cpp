@@ -1,0 +1,409 @@
+// A libcuda.so.1 without a GPU, for tests of runtime/cuda: device memory is the host's, and code is a shared library of
+// x86 that cuModuleLoadDataEx gets in place of PTX.
+//
+// It is stricter than a driver. The host cannot touch device memory outside of the driver's functions, new memory is
+// full of NaNs, and work is done as late as it may be: when a stream is waited for.
+#include "test/cuda/fake_driver.h"
+#include "runtime/cuda/Driver.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <dlfcn.h>
+#include <elf.h>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace ptc::runtime::cuda;
+
+namespace ptc::runtime::cuda {
+struct CUctx_st {
+  int device, retained;
+};
+struct CUmod_st {
+  void *library;
+};
+struct CUfunc_st {
+  void *code;
+  int mostShared;
+};
+struct CUstream_st {
+  std::deque<std::function<CUresult()>> work;
+  CUresult failed; ///< of work that nobody has waited for
+};
+} // namespace ptc::runtime::cuda
+
+namespace {
+constexpr CUresult kInvalidValue = 1, kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218, kNotFound = 500,
+                   kLaunchFailed = 719;
+constexpr size_t kPage = 4096;
+constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10;
+
+struct Indices {
+  int block, thread, blockSize;
+  void *shared;
+};
+thread_local Indices indices;
+thread_local std::vector<CUcontext> contexts;
+
+/// One lock for all: the fake is not fast.
+struct Fake {
+  std::recursive_mutex mutex;
+  int gpus = 1, major = 9, minor = 0;
+  CUctx_st primary[kMostGpus] = {{0, 0}, {1, 0}};
+  std::map<char *, size_t> deviceMemory; ///< whole pages
+  std::map<void *, size_t> pinned;
+  std::map<CUstream, bool> streams;
+  CUstream_st defaultStream = {};
+  std::map<std::string, CUresult> failures;
+  int64_t allAllocations = 0, objects = 0, launches = 0, waits = 0;
+
+  void protect(int protection) {
+    for (auto [data, size] : deviceMemory)
+      mprotect(data, size, protection);
+  }
+} fake;
+
+/// Device memory can be used while one lives.
+struct Open {
+  std::lock_guard<std::recursive_mutex> lock{fake.mutex};
+  Open() { fake.protect(PROT_READ | PROT_WRITE); }
+  ~Open() { fake.protect(PROT_NONE); }
+};
+
+/// What a function answers before it begins: a failure that a test has asked for, or that there is no context.
+CUresult begin(const char *function, bool needsContext = true) {
+  std::lock_guard lock(fake.mutex);
+  if (auto found = fake.failures.find(function); found != fake.failures.end()) {
+    CUresult result = found->second;
+    fake.failures.erase(found);
+    return result;
+  }
+  return needsContext && (contexts.empty() || !contexts.back()) ? kInvalidContext : CUDA_SUCCESS;
+}
+
+void drain(CUstream_st &stream) {
+  Open open;
+  while (!stream.work.empty()) {
+    CUresult result = stream.failed ? stream.failed : stream.work.front()();
+    stream.failed = result;
+    stream.work.pop_front();
+  }
+}
+
+/// All streams are ordered with the default one.
+void drainAll() {
+  drain(fake.defaultStream);
+  for (auto &[stream, isThere] : fake.streams)
+    drain(*stream);
+}
+
+CUresult enqueue(CUstream stream, std::function<CUresult()> work) {
+  std::lock_guard lock(fake.mutex);
+  if (stream)
+    drain(fake.defaultStream);
+  else
+    drainAll();
+  (stream ? *stream : fake.defaultStream).work.push_back(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+/// Whether [data, data + bytes) lies in one piece of device or pinned memory.
+bool isReached(const void *data, size_t bytes) {
+  const char *begin = static_cast<const char *>(data);
+  auto isIn = [&](auto &pieces) {
+    for (auto [piece, size] : pieces) {
+      const char *from = reinterpret_cast<const char *>(piece);
+      if (begin >= from && begin + bytes <= from + size)
+        return true;
+    }
+    return false;
+  };
+  return isIn(fake.deviceMemory) || isIn(fake.pinned);
+}
+
+CUresult enqueueCopy(CUstream stream, void *to, const void *from, size_t bytes, bool toDevice, bool fromDevice) {
+  return enqueue(stream, [=]() -> CUresult {
+    if ((toDevice && !isReached(to, bytes)) || (fromDevice && !isReached(from, bytes)))
+      return kInvalidValue;
+    memmove(to, from, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+template <size_t... I> void callWith(void *code, const int64_t *values, std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(decltype(static_cast<int64_t>(I))...)>(code)(values[I]...);
+}
+
+CUresult runGrid(void *code, std::vector<int64_t> parameters, int blocks, int threads, int shared) {
+  constexpr size_t kMostParameters = 64;
+  if (parameters.size() > kMostParameters)
+    return kInvalidValue;
+  parameters.resize(kMostParameters); // a function takes what it knows of
+  std::vector<int64_t> sharedMemory(shared / 8 + 1);
+  for (int block = 0; block < blocks; ++block) {
+    memset(sharedMemory.data(), 0xff, sharedMemory.size() * 8);
+    for (int thread = 0; thread < threads; ++thread) {
+      indices = {block, thread, threads, sharedMemory.data()};
+      callWith(code, parameters.data(), std::make_index_sequence<kMostParameters>());
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+/// Opens a shared library that lies in memory, as far as its table of sections says; null when it is none.
+void *openImage(const void *image) {
+  Elf64_Ehdr header;
+  if (memcmp(image, ELFMAG, SELFMAG) != 0)
+    return nullptr;
+  memcpy(&header, image, sizeof(header));
+  size_t size = header.e_shoff + header.e_shnum * header.e_shentsize;
+  int file = memfd_create("image", 0);
+  bool isWritten = write(file, image, size) == static_cast<ssize_t>(size);
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  void *library = isWritten ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  close(file);
+  return library;
+}
+} // namespace
+
+#define BEGIN(NAME, ...)                                                                                               \
+  if (CUresult result = begin(#NAME, ##__VA_ARGS__))                                                                   \
+    return result;
+
+extern "C" {
+int fake_block_index() { return indices.block; }
+int fake_thread_index() { return indices.thread; }
+int fake_block_size() { return indices.blockSize; }
+void *fake_shared() { return indices.shared; }
+
+int64_t fake_live_allocations() { return fake.deviceMemory.size() + fake.pinned.size(); }
+int64_t fake_all_allocations() { return fake.allAllocations; }
+int64_t fake_live_objects() { return fake.objects + fake.streams.size(); }
+int64_t fake_launches() { return fake.launches; }
+int64_t fake_waits() { return fake.waits; }
+void fake_set_gpus(int count, int major, int minor) {
+  fake.gpus = count;
+  fake.major = major;
+  fake.minor = minor;
+}
+void fake_fail(const char *function, int result) { fake.failures[function] = result; }
+
+CUresult cuInit(unsigned) {
+  BEGIN(cuInit, false)
+  // Kernels find the functions above.
+  Dl_info own;
+  if (dladdr(reinterpret_cast<void *>(&cuInit), &own))
+    dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult result, const char **name) {
+  *name = result == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OF_A_TEST";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult result, const char **text) {
+  *text = result == kLaunchFailed ? "unspecified launch failure"
+          : result == kInvalidPtx ? "a PTX JIT compilation failed"
+                                  : "an error of the fake driver";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  BEGIN(cuDeviceGetCount, false)
+  *count = fake.gpus;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  BEGIN(cuDeviceGet, false)
+  *device = ordinal;
+  return ordinal < fake.gpus ? CUDA_SUCCESS : kInvalidDevice;
+}
+CUresult cuDeviceGetName(char *name, int size, CUdevice) {
+  strncpy(name, "Fake GPU", size);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? fake.major : fake.minor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  BEGIN(cuDevicePrimaryCtxRetain, false)
+  std::lock_guard lock(fake.mutex);
+  ++fake.objects;
+  ++fake.primary[device].retained;
+  *context = &fake.primary[device];
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  std::lock_guard lock(fake.mutex);
+  --fake.objects;
+  --fake.primary[device].retained;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = contexts.empty() ? nullptr : contexts.back();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice *device) {
+  BEGIN(cuCtxGetDevice)
+  *device = contexts.back()->device;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  BEGIN(cuCtxPushCurrent, false)
+  contexts.push_back(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+  BEGIN(cuCtxPopCurrent)
+  *context = contexts.back();
+  contexts.pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options, void **values) {
+  BEGIN(cuModuleLoadDataEx)
+  void *library = openImage(image);
+  for (unsigned i = 0; !library && i < count; ++i)
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+      strcpy(static_cast<char *>(values[i]), "ptxas: what was given is no library");
+  if (!library)
+    return kInvalidPtx;
+  std::lock_guard lock(fake.mutex);
+  ++fake.objects;
+  *module = new CUmod_st{library};
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  BEGIN(cuModuleUnload)
+  std::lock_guard lock(fake.mutex);
+  drainAll();
+  --fake.objects;
+  dlclose(module->library);
+  delete module;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  BEGIN(cuModuleGetFunction)
+  static std::map<void *, CUfunc_st> functions; // that stay where they are
+  std::lock_guard lock(fake.mutex);
+  void *code = dlsym(module->library, name);
+  if (!code)
+    return kNotFound;
+  *function = &functions.insert({code, {code, kSharedWithoutAsking}}).first->second;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value) {
+  BEGIN(cuFuncSetAttribute)
+  function->mostShared = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  BEGIN(cuMemAlloc)
+  if (bytes == 0)
+    return kInvalidValue;
+  std::lock_guard lock(fake.mutex);
+  size_t size = (bytes + kPage - 1) / kPage * kPage;
+  void *data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  memset(data, 0xff, size);
+  mprotect(data, size, PROT_NONE);
+  fake.deviceMemory[static_cast<char *>(data)] = size;
+  ++fake.allAllocations;
+  *address = reinterpret_cast<CUdeviceptr>(data);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  BEGIN(cuMemFree)
+  std::lock_guard lock(fake.mutex);
+  drainAll();
+  auto found = fake.deviceMemory.find(reinterpret_cast<char *>(address));
+  if (found == fake.deviceMemory.end())
+    return kInvalidValue;
+  munmap(found->first, found->second);
+  fake.deviceMemory.erase(found);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void **data, size_t bytes, unsigned) {
+  BEGIN(cuMemHostAlloc)
+  std::lock_guard lock(fake.mutex);
+  *data = malloc(bytes);
+  memset(*data, 0xff, bytes);
+  fake.pinned[*data] = bytes;
+  ++fake.allAllocations;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void *data) {
+  BEGIN(cuMemFreeHost)
+  std::lock_guard lock(fake.mutex);
+  drainAll();
+  if (!fake.pinned.erase(data))
+    return kInvalidValue;
+  free(data);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+  BEGIN(cuMemcpyHtoDAsync)
+  return enqueueCopy(stream, reinterpret_cast<void *>(to), from, bytes, true, false);
+}
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  BEGIN(cuMemcpyDtoHAsync)
+  return enqueueCopy(stream, to, reinterpret_cast<void *>(from), bytes, false, true);
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  BEGIN(cuMemcpyAsync)
+  return enqueueCopy(stream, reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes, true, true);
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  BEGIN(cuStreamCreate)
+  std::lock_guard lock(fake.mutex);
+  *stream = new CUstream_st{};
+  fake.streams[*stream] = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  BEGIN(cuStreamDestroy)
+  std::lock_guard lock(fake.mutex);
+  drain(*stream);
+  fake.streams.erase(stream);
+  delete stream;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  BEGIN(cuStreamSynchronize)
+  std::lock_guard lock(fake.mutex);
+  ++fake.waits;
+  if (!stream)
+    drainAll();
+  CUstream_st &waited = stream ? *stream : fake.defaultStream;
+  drain(waited);
+  CUresult result = waited.failed;
+  waited.failed = CUDA_SUCCESS;
+  return result;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned gridY, unsigned gridZ, unsigned threads,
+                        unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream, void **, void **extra) {
+  BEGIN(cuLaunchKernel)
+  bool isLine = gridY == 1 && gridZ == 1 && blockY == 1 && blockZ == 1;
+  if (!isLine || blocks == 0 || threads == 0 || threads > 1024 || static_cast<int>(shared) > function->mostShared)
+    return kInvalidValue;
+  if (!extra || extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE)
+    return kInvalidValue; // as the runtime passes parameters
+  auto *values = static_cast<const int64_t *>(extra[1]);
+  std::vector<int64_t> parameters(values, values + *static_cast<size_t *>(extra[3]) / sizeof(int64_t));
+  ++fake.launches;
+  void *code = function->code;
+  return enqueue(stream, [=]() -> CUresult { return runGrid(code, parameters, blocks, threads, shared); });
+}
+}

@@ -1,0 +1,28 @@
+/* fake_driver.h - what tests and the kernels of tests ask of the fake driver, besides the driver's own functions. */
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For kernels: where the calling one is. The threads of a block run one after the other, so there are no barriers. */
+int fake_block_index(void);
+int fake_thread_index(void);
+int fake_block_size(void);
+void *fake_shared(void); /* the block's dynamic shared memory */
+
+/* For tests. Allocations are of device memory and of pinned memory. */
+int64_t fake_live_allocations(void);
+int64_t fake_all_allocations(void); /* that were ever made */
+int64_t fake_live_objects(void);    /* modules, streams and retained contexts */
+int64_t fake_launches(void);
+int64_t fake_waits(void);
+void fake_set_gpus(int count, int major, int minor);
+/* The next call of the function, whose name is without a version, answers `result`. */
+void fake_fail(const char *function, int result);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,54 @@
+// Kernels for the fake driver, with the parameters that a GPU's have: arguments, the fault slot, symbols.
+#include "test/cuda/fake_driver.h"
+
+static int64_t element(void) { return (int64_t)fake_block_index() * fake_block_size() + fake_thread_index(); }
+
+// t[s0, 4] = x[s0, 4] * w[4]
+void scale(const float *x, const float *w, float *t, int32_t *fault, int64_t s0) {
+  (void)fault;
+  int64_t i = element();
+  if (i < s0 * 4)
+    t[i] = x[i] * w[i % 4];
+}
+
+// y[s0, 4] = t[index[s0], 4]; fault 2 where an index is out of range
+void gather(const float *t, const int64_t *index, float *y, int32_t *fault, int64_t s0) {
+  int64_t i = element();
+  if (i >= s0 * 4)
+    return;
+  int64_t row = index[i / 4];
+  if (row < 0 || row >= s0)
+    *fault = 2;
+  else
+    y[i] = t[row * 4 + i % 4];
+}
+
+// next[1] = total[1] + s0, by way of shared memory
+void count(const float *total, float *next, int32_t *fault, int64_t s0) {
+  (void)fault;
+  float *shared = fake_shared();
+  *shared = *total + (float)s0;
+  *next = *shared;
+}
+
+// i[1] = 0, size[1] = 1, goes_on[1] = n > 0
+void start(const int64_t *n, int64_t *i, int64_t *size, char *goes_on) {
+  *i = 0;
+  *size = 1;
+  *goes_on = *n > 0;
+}
+
+// i += 1, size *= 3, goes_on = i < n
+void step(const int64_t *n, int64_t *i, int64_t *size, char *goes_on) {
+  *i += 1;
+  *size *= 3;
+  *goes_on = *i < *n;
+}
+
+// y[u0] = 10, 11, ...
+void fill(int64_t *y, int32_t *fault, int64_t u0) {
+  (void)fault;
+  int64_t i = element();
+  if (i < u0)
+    y[i] = 10 + i;
+}
