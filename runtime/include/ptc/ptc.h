@@ -63,7 +63,7 @@ typedef struct ptc_dim {
 typedef struct ptc_tensor {
   const char *name; /**< as in the exported graph's signature */
   DLDataType dtype; /**< code 6 with 8 bits is bool, a byte each; 8-bit unsigned is accepted for it too */
-  DLDevice device; /**< where the model works; calls take tensors in the host's memory too */
+  DLDevice device;  /**< where the model works; calls take tensors in the host's memory too */
   int32_t ndim;
   uint32_t flags;
   const ptc_dim *dims;
