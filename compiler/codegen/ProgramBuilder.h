@@ -1,4 +1,4 @@
-//===- ProgramBuilder.h - how a module becomes the host's tables -----------===//
+//===- ProgramBuilder.h - how a module becomes the host's tables ----------===//
 #pragma once
 
 #include "compiler/codegen/BuildProgram.h"

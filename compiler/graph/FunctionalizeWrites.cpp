@@ -1,4 +1,4 @@
-//===- FunctionalizeWrites.cpp ---------------------------------------------===//
+//===- FunctionalizeWrites.cpp --------------------------------------------===//
 
 #include "compiler/graph/FunctionalizeWrites.h"
 

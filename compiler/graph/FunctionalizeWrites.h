@@ -1,4 +1,4 @@
-//===- FunctionalizeWrites.h - the operator without the write --------------===//
+//===- FunctionalizeWrites.h - the operator without the write -------------===//
 #pragma once
 
 #include "dialects/aten/AtenOp.h"

@@ -1,4 +1,4 @@
-//===- Outside.h - operators that ptc does not compile, and why ------------===//
+//===- Unsupported.h - operators that ptc does not compile, and why -------===//
 #pragma once
 
 #include "dialects/aten/Schema.h"

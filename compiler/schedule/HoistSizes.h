@@ -1,4 +1,4 @@
-//===- HoistSizes.h - data-dependent sizes, computed before their uses ---===//
+//===- HoistSizes.h - data-dependent sizes, computed before their uses ----===//
 //
 // Before: operations in any order that their values allow.
 // After:  what computes a size (a result marked ptc.defines) also precedes everything

@@ -1,4 +1,4 @@
-//===- TuningFile.h - what was measured, kept ------------------------------===//
+//===- TuningFile.h - what was measured, kept -----------------------------===//
 //
 // A JSON file that may be committed and is read by later compilations:
 //

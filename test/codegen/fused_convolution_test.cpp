@@ -1,4 +1,4 @@
-//===- chain_test.cpp - a product and its depthwise convolution against C++ ===//
+//===- fused_convolution_test.cpp - what is multiplied by rows, against C++ ===//
 
 #include "test/codegen/Jit.h"
 

@@ -1,4 +1,4 @@
-//===- Describe.h - plans in words ------------------------------------------===//
+//===- Describe.h - plans in words ----------------------------------------===//
 //
 // What `ptc explain` says of a kernel's algorithm. Names are the field's. A reason is the sizes first, then what passes
 // have noted (dialects/loop/Reasons.h), then what the plan decided.
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/AttentionPlan.h"
-#include "compiler/codegen/cpu/FusedConvolution.h"
-#include "compiler/codegen/cpu/NestPlan.h"
+#include "compiler/codegen/cpu/attention/AttentionPlan.h"
+#include "compiler/codegen/cpu/conv/FusedConvolution.h"
+#include "compiler/codegen/cpu/nest/NestPlan.h"
 
 namespace ptc::cpu {
 

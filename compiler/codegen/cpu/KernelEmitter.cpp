@@ -3,10 +3,9 @@
 #include "compiler/codegen/cpu/KernelEmitter.h"
 
 #include "compiler/codegen/cpu/Describe.h"
-#include "compiler/codegen/cpu/FusedConvolution.h"
-#include "compiler/codegen/cpu/LoopNest.h"
 #include "compiler/codegen/cpu/TemplateKernel.h"
-#include "compiler/codegen/cpu/TileEpilogue.h"
+#include "compiler/codegen/cpu/conv/FusedConvolution.h"
+#include "compiler/codegen/cpu/nest/LoopNest.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
 #include "dialects/loop/Tuning.h"
 

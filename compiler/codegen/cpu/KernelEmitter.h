@@ -1,9 +1,8 @@
 //===- KernelEmitter.h - one kernel as a function -------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/ContractionPlan.h"
 #include "compiler/codegen/cpu/Target.h"
-#include "compiler/codegen/cpu/CpuFrame.h"
+#include "compiler/codegen/cpu/tile/CpuFrame.h"
 #include "dialects/loop/Loop.h"
 
 #include <functional>

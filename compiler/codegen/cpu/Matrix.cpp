@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/TileEpilogue.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 #include "dialects/core/MatrixSignature.h"

@@ -9,8 +9,6 @@
 
 #include "compiler/codegen/cpu/Describe.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/TileEpilogue.h"
 #include "compiler/codegen/kernel/Accumulator.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/BodyOps.h"

@@ -8,8 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
-#include "compiler/codegen/cpu/MicroTile.h"
-#include "compiler/codegen/cpu/TileEpilogue.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"

@@ -2,11 +2,11 @@
 
 #include "compiler/codegen/cpu/TemplateKernel.h"
 
-#include "compiler/codegen/cpu/Attention.h"
-#include "compiler/codegen/cpu/Contraction.h"
-#include "compiler/codegen/cpu/Convolution.h"
 #include "compiler/codegen/cpu/Describe.h"
-#include "compiler/codegen/cpu/WinogradConvolution.h"
+#include "compiler/codegen/cpu/attention/Attention.h"
+#include "compiler/codegen/cpu/conv/Convolution.h"
+#include "compiler/codegen/cpu/conv/WinogradConvolution.h"
+#include "compiler/codegen/cpu/gemm/Contraction.h"
 
 namespace ptc::cpu {
 

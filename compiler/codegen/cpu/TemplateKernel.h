@@ -1,8 +1,8 @@
 //===- TemplateKernel.h - kernels of contract, convolution, attention -----===//
 #pragma once
 
-#include "compiler/codegen/cpu/ContractionPlan.h"
-#include "compiler/codegen/cpu/CpuFrame.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cpu/tile/CpuFrame.h"
 
 #include <functional>
 

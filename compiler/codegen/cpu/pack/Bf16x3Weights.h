@@ -1,6 +1,6 @@
-//===- Bf16x3Weights.h - weights as tiles of bf16 --------------------------===//
+//===- Bf16x3Weights.h - weights as tiles of bf16 -------------------------===//
 //
-// A float is the exact sum of three numbers of bf16 (compiler/codegen/cpu/MatrixUnit.h says what for). Weights that
+// A float is the exact sum of three numbers of bf16 (compiler/codegen/cpu/amx/MatrixUnit.h says what for). Weights that
 // meet few rows lie in the artifact as bf16x3: to split them at each call would take as long as to multiply them.
 //
 // A panel of 16 columns is [step of 32 k][term: high, middle, low][16 pairs][16 columns][2 k], where the k of a pair

@@ -1,4 +1,4 @@
-//===- FuseConvolutions.cpp ---------------------------------------------------===//
+//===- FuseConvolutions.cpp -----------------------------------------------===//
 
 #include "compiler/codegen/cpu/pack/FuseConvolutions.h"
 

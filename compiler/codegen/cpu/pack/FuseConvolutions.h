@@ -1,4 +1,4 @@
-//===- FuseConvolutions.h - a product and the convolution behind it -------------===//
+//===- FuseConvolutions.h - a product and the convolution behind it -------===//
 //
 // Before: a kernel multiplies the pixels of an image with weights, and a grouped convolution alone reads the
 //         result: an inverted residual.

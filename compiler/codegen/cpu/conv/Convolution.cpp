@@ -1,0 +1,228 @@
+//===- Convolution.cpp ----------------------------------------------------===//
+
+#include "compiler/codegen/cpu/conv/Convolution.h"
+
+#include "compiler/codegen/cpu/amx/MatrixUnit.h"
+#include "compiler/codegen/cpu/conv/ConvolutionWalk.h"
+#include "compiler/codegen/cpu/tile/MicroTile.h"
+#include "compiler/codegen/cpu/tile/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+class ConvolutionEmitter {
+public:
+  ConvolutionEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                     const std::optional<SplitConvolutionPlan> &split)
+      : f(frame), b(frame.b), plan(plan), split(split), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
+    element = memoryType(b.getContext(), op.getX().getType());
+    x = f.pointers.lookup(op.getX());
+    w = f.pointers.lookup(op.getW());
+    channels = b.getInt64(plan.channels());
+  }
+
+  void emit() {
+    if (!split)
+      return walk.forEachTask([&](const ConvolutionTask &task) { emitTask(task); });
+    matrixunit::emitBegin(b);
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
+    matrixunit::emitEnd(b);
+  }
+
+private:
+  void emitTask(const ConvolutionTask &task);
+  void emitSplitTask(Value *task);
+  void finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products);
+  void emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
+  void emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel, unsigned vectors,
+                ArrayRef<Value *> masks);
+
+  CpuFrame &f;
+  Ir &b;
+  const ConvolutionPlan &plan;
+  const std::optional<SplitConvolutionPlan> &split;
+  ConvolutionWalk walk;
+  TileEpilogue epilogue;
+  Type *element;
+  Value *x, *w, *channels;
+};
+
+} // namespace
+
+void ConvolutionEmitter::emitTask(const ConvolutionTask &task) {
+  int64_t whole = plan.groupOutputs / plan.panel, tail = plan.groupOutputs % plan.panel;
+  if (whole)
+    emitLoop(b, task.firstPanel, b.CreateBinaryIntrinsic(Intrinsic::smin, task.lastPanel, b.getInt64(whole)), 1,
+             [&](Value *panel) { emitPanel(task, panel, plan.panel / plan.width, {}); });
+  if (!tail)
+    return;
+  emitIf(b, b.CreateICmpSGT(task.lastPanel, b.getInt64(whole)), [&] {
+    SmallVector<Value *> masks(divideCeil(tail, plan.width), nullptr);
+    if (int64_t lanes = tail % plan.width)
+      masks.back() = emitLanesBelow(b, plan.width, b.getInt64(lanes));
+    emitPanel(task, b.getInt64(whole), masks.size(), masks);
+  });
+}
+
+void ConvolutionEmitter::emitSplitTask(Value *index) {
+  Value *panelBlock = b.CreateURem(index, b.getInt64(split->panelBlocks));
+  Value *part = b.CreateUDiv(index, b.getInt64(split->panelBlocks));
+  auto range = [&](Value *number, int64_t size, int64_t end) {
+    Value *first = b.CreateMul(number, b.getInt64(size)), *last = b.CreateAdd(first, b.getInt64(size));
+    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end)));
+  };
+  auto digit = [&](Value *&number, int64_t base) {
+    Value *rest = b.CreateURem(number, b.getInt64(base));
+    number = b.CreateUDiv(number, b.getInt64(base));
+    return rest;
+  };
+  Value *image = part, *rowBlock = digit(image, split->rowBlocks), *frame = digit(image, split->frames);
+  auto [begin, end] = range(rowBlock, split->rowsPerTask, split->height);
+  auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, plan.panels);
+  Value *rowsBefore = b.CreateMul(frame, b.getInt64(split->height)), *group = b.getInt64(0);
+  TapRange frameTaps{b.getInt64(0), b.getInt64(1)};
+  if (plan.spatialRank() == 3)
+    frameTaps = walk.tapRange(0, frame);
+  Value *firstRow = b.CreateAdd(rowsBefore, begin), *lastRow = b.CreateAdd(rowsBefore, end);
+  SplitConvolutionTask task{{image, group, firstRow, lastRow, firstPanel, lastPanel, /*firstOfBand=*/firstRow},
+                            part,
+                            frame,
+                            begin,
+                            frameTaps};
+  emitSplitConvolution(f, plan, *split, task, x, w,
+                       [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
+}
+
+/// The epilogue for a panel's products, or, where any is not finite, the panel once more in f32 (ContractionEmitter).
+void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products) {
+  unsigned vectors = plan.panel / plan.width;
+  auto *vector = FixedVectorType::get(b.getFloatTy(), plan.width);
+  Value *rows = b.CreateSub(task.lastRow, task.firstRow), *column = b.CreateMul(panel, b.getInt64(plan.panel));
+  SmallVector<Value *> masks(vectors, nullptr), zeros(vectors, Constant::getNullValue(vector));
+  if (plan.groupOutputs % plan.panel)
+    for (unsigned j = 0; j < vectors; ++j)
+      masks[j] = emitLanesBelow(
+          b, plan.width, b.CreateSub(b.getInt64(plan.groupOutputs), b.CreateAdd(column, b.getInt64(j * plan.width))));
+  using Carried = SmallVector<Value *>;
+  auto forEachPixel = [&](ArrayRef<Value *> carried, function_ref<Carried(Value *, Value *, ArrayRef<Value *>)> body) {
+    return emitLoop(b, b.getInt64(0), rows, b.getInt64(1), carried, [&](Value *row, ArrayRef<Value *> outer) {
+      return emitLoop(b, b.getInt64(0), b.getInt64(split->width), b.getInt64(1), outer,
+                      [&](Value *pixel, ArrayRef<Value *> inner) { return body(row, pixel, inner); });
+    });
+  };
+  auto load = [&](Value *row, Value *pixel, unsigned j) {
+    Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(split->pitch)), pixel);
+    place = b.CreateAdd(b.CreateMul(place, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+    Value *address = emitAddress(b, b.getFloatTy(), products, place);
+    return b.CreateAlignedLoad(vector, address, Align(plan.width * sizeof(float)));
+  };
+  Carried taints = forEachPixel(zeros, [&](Value *row, Value *pixel, ArrayRef<Value *> carried) {
+    Carried next;
+    for (auto [j, taint] : enumerate(carried))
+      next.push_back(matrixunit::emitTaint(b, taint, load(row, pixel, j)));
+    return next;
+  });
+  Value *isTainted = matrixunit::emitIsTainted(b, taints);
+  emitIf(b, isTainted, [&] { emitPanel(task, panel, vectors, masks); });
+  emitIf(b, b.CreateNot(isTainted), [&] {
+    forEachPixel({}, [&](Value *row, Value *pixel, ArrayRef<Value *>) -> Carried {
+      Carried outer{task.image, task.frame, b.CreateAdd(task.begin, row), pixel};
+      outer.erase(outer.begin() + 1, outer.end() - plan.spatialRank());
+      for (unsigned j = 0; j < vectors; ++j)
+        epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(row, pixel, j), masks[j]);
+      return {};
+    });
+  });
+}
+
+void ConvolutionEmitter::emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors,
+                                   ArrayRef<Value *> masks) {
+  walk.forEachRow(task, [&](const PixelRow &row) {
+    walk.forEachTile([&](const PixelTile &tile) { emitTile(row, tile, task.group, panel, vectors, masks); });
+  });
+}
+
+void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel,
+                                  unsigned vectors, ArrayRef<Value *> masks) {
+  unsigned last = plan.spatialRank() - 1;
+  int64_t taps = plan.kernel[last];
+  TileType tile{pixels.rows, vectors, plan.width, element, accumulatorType(element), plan.group};
+  Accumulators acc = zeroAccumulators(tile);
+  Value *inputs = b.getInt64(plan.groupInputs), *width = emitSize(f, plan.input[1 + last]);
+  int64_t tapSize = alignTo(plan.groupInputs, plan.group) * plan.panel, allTaps = plan.taps();
+  Value *panelIndex = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.panels)), panel);
+  Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, b.getInt64(allTaps * tapSize)));
+  Value *nextPanel = emitAddress(b, element, weights, b.getInt64(allTaps * tapSize));
+  Value *firstChannel = b.CreateMul(group, inputs);
+  int64_t tapSteps = divideCeil(plan.groupInputs, plan.group);
+  Value *allSteps = b.getInt64(allTaps * tapSteps);
+  int64_t stepBytes = plan.group * plan.panel * element->getScalarSizeInBits() / 8;
+  int64_t prefetchBytes = prefetchBytesOf(stepBytes, plan.blocksPerBand * plan.rowsPerTask);
+  int64_t pixelStride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.channels());
+  Value *plane = emitSize(f, product(ShapeRef(plan.input).slice(1, last + 1), plan.rows.getContext()));
+
+  auto products = [&](Value *outerTap, Value *inputRow, Value *tap, Accumulators &sums, ArrayRef<bool> active) {
+    Value *pixel = b.CreateAdd(b.CreateMul(inputRow, width), walk.inputPixel(pixels.first, tap));
+    Value *place = b.CreateAdd(b.CreateMul(pixel, channels), firstChannel);
+    if (plan.isChannelsFirst) // pixels are counted over all images: each has the other channels' planes besides
+      place = b.CreateAdd(pixel, b.CreateMul(b.CreateMul(row.image, b.CreateSub(channels, b.getInt64(1))), plane));
+    Value *flatTap = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
+    TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride),
+                    plan.isChannelsFirst ? plane : b.getInt64(1)};
+    TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
+                    strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
+    // All taps of a row of pixels count as one tile.
+    Value *done = b.CreateMul(flatTap, b.getInt64(tapSteps * prefetchBytes));
+    Value *prefetched = emitPrefetchPlace(b, weights, nextPanel, row.index, allSteps, stepBytes, prefetchBytes);
+    rhs.prefetched = emitAddress(b, b.getInt8Ty(), prefetched, done);
+    rhs.prefetchBytes = prefetchBytes;
+    emitProducts(b, tile, sums, lhs, rhs, inputs, active);
+  };
+  auto sumOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
+    Accumulators sums{tile.rows, tile.vectors, SmallVector<Value *>(carried)};
+    if (!pixels.active.empty()) {
+      for (int64_t tap = 0; tap < taps; ++tap)
+        if (is_contained(pixels.active[tap], true)) {
+          products(outerTap, inputRow, b.getInt64(tap), sums, pixels.active[tap]);
+          emitCompilerFence(b); // the next tap's pixels are in part the same: kept, they would go over the stack
+        }
+      return sums.values;
+    }
+    TapRange range{b.getInt64(0), b.getInt64(taps)};
+    if (pixels.bounded)
+      range = walk.tapRange(last, pixels.first);
+    return emitLoop(b, range.begin, range.end, b.getInt64(1), sums.values, [&](Value *tap, ArrayRef<Value *> values) {
+      Accumulators inner{tile.rows, tile.vectors, SmallVector<Value *>(values)};
+      products(outerTap, inputRow, tap, inner, {});
+      return inner.values;
+    });
+  };
+  // As in emitProducts: rounding errors grow with the number of terms of one sum, so many are summed row by row.
+  bool isLong = tile.accumulator->isFloatTy() && taps * plan.groupInputs >= 128;
+  auto rowOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
+    if (!isLong)
+      return sumOfTaps(outerTap, inputRow, carried);
+    SmallVector<Value *> sums = sumOfTaps(outerTap, inputRow, zeroAccumulators(tile).values);
+    for (auto [sum, before] : zip_equal(sums, carried))
+      sum = b.CreateFAdd(before, sum);
+    return sums;
+  };
+  acc.values = walk.forEachOuterTap(row, acc.values, rowOfTaps);
+
+  Value *column =
+      b.CreateAdd(b.CreateMul(group, b.getInt64(plan.groupOutputs)), b.CreateMul(panel, b.getInt64(plan.panel)));
+  epilogue.storeTile(tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
+}
+
+void emitConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
+                     const std::optional<SplitConvolutionPlan> &split) {
+  ConvolutionEmitter(frame, op, plan, split).emit();
+}
+
+} // namespace ptc::cpu

@@ -1,0 +1,437 @@
+//===- Contraction.cpp ----------------------------------------------------===//
+
+#include "compiler/codegen/cpu/gemm/Contraction.h"
+
+#include "compiler/codegen/cpu/amx/MatrixUnit.h"
+#include "compiler/codegen/cpu/gemm/Bf16x3Contraction.h"
+#include "compiler/codegen/cpu/gemm/PackPanels.h"
+#include "compiler/codegen/cpu/gemm/SplitContraction.h"
+#include "compiler/codegen/cpu/tile/MicroTile.h"
+#include "compiler/codegen/cpu/tile/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
+
+using namespace llvm;
+
+namespace ptc::cpu {
+
+namespace {
+
+/// Where the rows of a task's block lie.
+struct Block {
+  SmallVector<Value *> batch;                          ///< indices
+  Value *batchPlace;                                   ///< flattened
+  Value *firstRow = nullptr;                           ///< that tiles count from; null: the first of all
+  Value *firstTile = nullptr;                          ///< of the band; null: of the task
+  Value *firstPacked = nullptr;                        ///< panel of rhs in scratch
+  Value *scaledRows = nullptr, *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first
+};
+
+class ContractionEmitter {
+public:
+  ContractionEmitter(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
+      : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
+    element = memoryType(b.getContext(), op.getLhs().getType());
+    rhsElement = op.getRhsBf16x3() ? element : memoryType(b.getContext(), op.getRhs().getType());
+    accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
+    lhs = f.pointers.lookup(op.getLhs());
+    rhs = f.pointers.lookup(op.getRhs());
+    scale = op.getScale() ? f.pointers.lookup(op.getScale()) : nullptr;
+    m = emitSize(f, plan.mSize);
+    n = emitSize(f, plan.nSize);
+    packedK = emitSize(f, plan.packedReductionSize());
+    loops = loopsOverScratch();
+  }
+
+  void emit() {
+    if (!plan.split && !plan.bf16x3)
+      return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+    matrixunit::emitBegin(b, plan.bf16x3 ? plan.bf16x3->tileRows : matrixunit::kTileRows);
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
+    matrixunit::emitEnd(b);
+  }
+
+  void emitPixelRows(Value *first, Value *last, int64_t width);
+
+private:
+  void emitTask(Value *task);
+  void emitSplitTask(Value *task);
+  void finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products);
+  SmallVector<Value *> masksOf(const SplitTask &task, Value *panel, unsigned vectors);
+  void storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row, ArrayRef<Value *> products);
+  void multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows = nullptr);
+  void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
+  void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
+                  Value *lastPanel);
+  void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
+                 ArrayRef<Value *> masks);
+  void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
+                Value *tileOfBand = nullptr);
+  void fetchNextRows(TileOperand &tile, unsigned rows);
+  void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
+                     ArrayRef<ReductionLoop> loops, Value *mask);
+
+  SmallVector<ReductionLoop> loopsOverScratch() const;
+  TileOperand lhsOperand(const Block &block, Value *row, unsigned rows);
+  TileOperand rhsOperand(const Block &block, Value *panel, unsigned vectors);
+  Value *lhsPlace(const Block &block, Value *row, mlir::AffineExpr place);
+  Value *rhsPlace(const Block &block, Value *column);
+  Value *rowOfTile(const Block &block, Value *tile);
+  /// Lanes of vector `vector` of a panel that hold one of its first `limit` columns.
+  Value *lanesBelow(Value *limit, unsigned vector) {
+    return emitLanesBelow(b, plan.width, b.CreateSub(limit, b.getInt64(vector * plan.width)));
+  }
+
+  CpuFrame &f;
+  Ir &b;
+  loop::ContractOp op;
+  const ContractionPlan &plan;
+  TileEpilogue epilogue;
+  MergedDims rowDims = epilogue.merge(plan.batch.size(), plan.m.size()); ///< of m, as the epilogue needs them
+  SmallVector<ReductionLoop> loops;
+  Type *element, *rhsElement, *accumulator;
+  Value *lhs, *rhs, *scale, *m, *n, *packedK;
+};
+
+} // namespace
+
+/// The loops over k with the strides of what is packed, merged where that
+/// makes them one.
+SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
+  SmallVector<ReductionLoop> result(plan.k);
+  mlir::AffineExpr place = getAffineConstantExpr(1, plan.mSize.getContext());
+  for (ReductionLoop &loop : reverse(result)) {
+    if (plan.packRhs)
+      loop.rhsStride = place * plan.panel;
+    bool isInnermost = &loop == &result.back();
+    place = place * (isInnermost ? loop.size.ceilDiv(plan.group) * plan.group : loop.size);
+  }
+  return collapseLoops(result);
+}
+
+/// The first row of a tile (static sizes: the first `extra` tiles have one more).
+Value *ContractionEmitter::rowOfTile(const Block &block, Value *tile) {
+  Value *row = b.CreateMul(tile, b.getInt64(plan.tiles.rows));
+  if (plan.tiles.extra)
+    row = b.CreateAdd(row, b.CreateBinaryIntrinsic(Intrinsic::smin, tile, b.getInt64(plan.tiles.extra)));
+  return block.firstRow ? b.CreateAdd(block.firstRow, row) : row;
+}
+
+/// Row by row of pixels, as a fused convolution needs them.
+void ContractionEmitter::emitPixelRows(Value *first, Value *last, int64_t width) {
+  emitLoop(b, first, last, 1, [&](Value *row) {
+    Block block;
+    block.batchPlace = b.getInt64(0);
+    block.firstRow = b.CreateMul(row, b.getInt64(width));
+    Value *zero = b.getInt64(0), *tiles = emitSize(f, plan.tiles.count), *panels = emitSize(f, plan.panels);
+    emitPanels(block, zero, tiles, /*leftover=*/false, zero, panels);
+  });
+}
+
+void ContractionEmitter::emitTask(Value *task) {
+  Value *columns = emitSize(f, plan.taskColumns), *perBand = b.getInt64(plan.tasksPerBand);
+  Value *inBand = b.CreateURem(task, perBand), *rest = b.CreateUDiv(task, perBand);
+  Value *column = b.CreateURem(rest, columns);
+  rest = b.CreateUDiv(rest, columns);
+  Value *rows = b.CreateUDiv(emitSize(f, plan.taskRows), perBand), *band = b.CreateURem(rest, rows);
+  Block block;
+  block.batchPlace = b.CreateUDiv(rest, rows);
+  block.batch = delinearize(f, block.batchPlace, plan.batch);
+
+  auto atMost = [&](Value *x, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, most); };
+  Value *perTask = b.getInt64(plan.panelsPerTask);
+  Value *firstPanel = b.CreateMul(column, perTask);
+  Value *lastPanel = atMost(b.CreateAdd(firstPanel, perTask), emitSize(f, plan.panels));
+  Value *tileCount = emitSize(f, plan.tiles.count), *rowBlock = b.CreateAdd(b.CreateMul(band, perBand), inBand);
+  if (getConstant(plan.mSize)) {
+    auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), emitSize(f, plan.taskRows)); };
+    block.firstTile = cut(b.CreateMul(band, perBand));
+    return emitRows(block, cut(rowBlock), cut(b.CreateAdd(rowBlock, b.getInt64(1))), false, firstPanel, lastPanel);
+  }
+  Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
+  Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
+  // The last block of a dynamic m has the rows left over, and no whole tile.
+  Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
+  emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
+  emitIf(b, isLast, [&] { emitRows(block, rowOfTile(block, tileCount), m, true, firstPanel, lastPanel); });
+}
+
+void ContractionEmitter::emitSplitTask(Value *index) {
+  const TaskGrid &grid = plan.taskGrid();
+  Value *column = b.CreateURem(index, b.getInt64(grid.taskColumns));
+  Value *rest = b.CreateUDiv(index, b.getInt64(grid.taskColumns));
+  Value *rowBlock = b.CreateURem(rest, b.getInt64(grid.taskRows));
+  Block block;
+  block.batchPlace = b.CreateUDiv(rest, b.getInt64(grid.taskRows));
+  block.batch = delinearize(f, block.batchPlace, plan.batch);
+  auto range = [&](Value *number, int64_t size, Value *end) {
+    Value *first = b.CreateMul(number, b.getInt64(size));
+    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(size)), end));
+  };
+  auto [firstRow, lastRow] = range(rowBlock, grid.rowsPerTask, m);
+  auto [firstPanel, lastPanel] = range(column, grid.panelsPerTask, emitSize(f, plan.panels));
+  SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
+  auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)); };
+  auto scaleRow = [&](Value *row) { return emitAddress(b, element, scale, lhsPlace(block, row, plan.scalePlace)); };
+  if (plan.bf16x3)
+    return emitBf16x3Products(
+        f, plan, task, {{lhsRow, scale ? RowPlace(scaleRow) : RowPlace()}, rhs},
+        {[&](Value *panel, Value *row, ArrayRef<Value *> products) { storeRow(block, task, panel, row, products); },
+         [&](Value *panel, Value *scaledRows) { multiplyInF32(block, task, panel, scaledRows); }});
+  auto rhsPanel = [&](Value *panel) { return rhsOperand(block, panel, 1).base; };
+  emitSplitProducts(f, plan, task, {lhsRow, rhsPanel},
+                    [&](Value *panel, Value *products) { finishSplit(block, task, panel, products); });
+}
+
+/// One mask for each vector of columns from a panel's first on; null where all of its columns are there.
+SmallVector<Value *> ContractionEmitter::masksOf(const SplitTask &task, Value *panel, unsigned vectors) {
+  SmallVector<Value *> masks(vectors, nullptr);
+  int64_t perPanel = plan.panel / plan.width;
+  bool endsWhole = plan.taskGrid().panelsPerTask * perPanel % vectors == 0;
+  if (*getConstant(plan.nSize) % (vectors * plan.width) == 0 && endsWhole)
+    return masks;
+  Value *width = b.getInt64(plan.panel);
+  Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, n, b.CreateMul(task.lastPanel, width));
+  for (auto [j, mask] : enumerate(masks))
+    mask = lanesBelow(b.CreateSub(end, b.CreateMul(panel, width)), j);
+  return masks;
+}
+
+/// The epilogue for a row's products with the columns from a panel's first on. `row` counts from the task's first.
+void ContractionEmitter::storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row,
+                                  ArrayRef<Value *> products) {
+  SmallVector<Value *> outer = block.batch, masks = masksOf(task, panel, products.size());
+  epilogue.addIndices(outer, b.CreateAdd(task.firstRow, row), rowDims);
+  for (auto [j, value] : enumerate(products)) {
+    Value *column = b.CreateAdd(b.CreateMul(panel, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+    epilogue.store(outer, column, value, masks[j]);
+  }
+}
+
+void ContractionEmitter::multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows) {
+  block.scaledRows = scaledRows;
+  block.firstScaled = task.firstRow;
+  SmallVector<Value *> masks = masksOf(task, panel, plan.panel / plan.width);
+  emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, masks.size(), masks);
+}
+
+/// Runs the epilogue on a panel. With an infinite operand, inf * 0 in a bf16 term is NaN: a panel with a non-finite
+/// product is recomputed in f32.
+void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products) {
+  unsigned vectors = plan.panel / plan.width;
+  auto *vector = FixedVectorType::get(accumulator, plan.width);
+  Value *rows = b.CreateSub(task.lastRow, task.firstRow);
+  auto load = [&](Value *row, unsigned j) {
+    Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+    return b.CreateAlignedLoad(vector, emitAddress(b, accumulator, products, place), Align(plan.width * sizeof(float)));
+  };
+  SmallVector<Value *> zeros(vectors, Constant::getNullValue(vector));
+  SmallVector<Value *> taints =
+      emitLoop(b, b.getInt64(0), rows, b.getInt64(1), zeros, [&](Value *row, ArrayRef<Value *> carried) {
+        SmallVector<Value *> next;
+        for (auto [j, taint] : enumerate(carried))
+          next.push_back(matrixunit::emitTaint(b, taint, load(row, j)));
+        return next;
+      });
+  Value *isTainted = matrixunit::emitIsTainted(b, taints);
+  emitIf(b, isTainted, [&] { multiplyInF32(block, task, panel); });
+  emitIf(b, b.CreateNot(isTainted), [&] {
+    emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
+      SmallVector<Value *> values;
+      for (unsigned j = 0; j < vectors; ++j)
+        values.push_back(load(row, j));
+      storeRow(block, task, panel, row, values);
+    });
+  });
+}
+
+/// Rows of tiles against panels, a group of panels at a time where they are packed here.
+void ContractionEmitter::emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
+                                  Value *lastPanel) {
+  if (!plan.packRhs)
+    return emitPanels(block, firstTile, lastTile, leftover, firstPanel, lastPanel);
+  emitLoop(b, firstPanel, lastPanel, plan.panelsPerPack, [&](Value *first) {
+    Value *last = b.CreateAdd(first, b.getInt64(plan.panelsPerPack));
+    last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, lastPanel);
+    packPanels(f, plan, rhsElement, first, last,
+               [&](Value *column) { return emitAddress(b, rhsElement, rhs, rhsPlace(block, column)); });
+    block.firstPacked = first;
+    emitPanels(block, firstTile, lastTile, leftover, first, last);
+  });
+}
+
+void ContractionEmitter::emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover,
+                                    Value *firstPanel, Value *lastPanel) {
+  unsigned vectors = plan.panel / plan.width;
+  Value *whole = b.CreateUDiv(n, b.getInt64(plan.panel));
+  Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastPanel, whole);
+  emitLoop(b, firstPanel, end, 1,
+           [&](Value *panel) { emitPanel(block, firstTile, lastTile, leftover, panel, vectors, {}); });
+  auto constant = getConstant(plan.nSize);
+  int64_t tail = constant ? *constant % plan.panel : plan.panel - 1;
+  if (!tail)
+    return;
+  emitIf(b, b.CreateICmpSGT(lastPanel, whole), [&] {
+    unsigned used = divideCeil(tail, plan.width);
+    Value *left = b.CreateSub(n, b.CreateMul(whole, b.getInt64(plan.panel)));
+    SmallVector<Value *> masks;
+    for (unsigned j = 0; j < used; ++j) {
+      bool isFull = constant && int64_t(j + 1) * plan.width <= tail;
+      masks.push_back(isFull ? nullptr : lanesBelow(left, j));
+    }
+    emitPanel(block, firstTile, lastTile, leftover, whole, used, masks);
+  });
+}
+
+void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel,
+                                   unsigned vectors, ArrayRef<Value *> masks) {
+  if (leftover) { // rows firstTile ... lastTile, four at a time, then one by one
+    Value *count = b.CreateSub(lastTile, firstTile);
+    Value *fours = b.CreateAdd(firstTile, b.CreateAnd(count, b.getInt64(~3ll)));
+    emitLoop(b, firstTile, fours, 4, [&](Value *row) { emitTile(block, row, 4, panel, vectors, masks); });
+    emitLoop(b, fours, lastTile, 1, [&](Value *row) { emitTile(block, row, 1, panel, vectors, masks); });
+    return;
+  }
+  Value *longer = b.getInt64(plan.tiles.extra), *firstOfBand = block.firstTile ? block.firstTile : firstTile;
+  auto emit = [&](Value *tile, unsigned rows) {
+    emitTile(block, rowOfTile(block, tile), rows, panel, vectors, masks, b.CreateSub(tile, firstOfBand));
+  };
+  if (plan.tiles.extra) {
+    Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastTile, longer);
+    emitLoop(b, firstTile, end, 1, [&](Value *tile) { emit(tile, plan.tiles.rows + 1); });
+  }
+  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1,
+           [&](Value *tile) { emit(tile, plan.tiles.rows); });
+}
+
+void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
+                                  ArrayRef<Value *> masks, Value *tileOfBand) {
+  TileType tile{rows, vectors, plan.width, element, accumulator, plan.group, rhsElement};
+  Accumulators acc = zeroAccumulators(tile);
+  // Panels in scratch and packed weights are padded with zeros; only a tensor
+  // read in place must not be read past its end.
+  bool inPlace = !plan.rhsIsPacked && !plan.packRhs;
+  Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
+  TileOperand rhsTile = rhsOperand(block, panel, vectors);
+  int64_t stepBytes = plan.group * plan.panel * plan.rhsBytes;
+  if (plan.rhsIsPacked && getConstant(plan.tiles.count) == 1) {
+    rhsTile.streamedBytes = stepBytes;
+  } else if (tileOfBand && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
+    Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
+    Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
+    int64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(0) / plan.bands);
+    rhsTile.prefetchBytes = prefetchBytesOf(stepBytes, tiles);
+    rhsTile.prefetched = emitPrefetchPlace(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.prefetchBytes);
+  }
+  TileOperand lhsTile = lhsOperand(block, row, rows);
+  if (tileOfBand)
+    fetchNextRows(lhsTile, rows);
+  auto rowOf = [&](Value *i) {
+    SmallVector<Value *> outer = block.batch;
+    epilogue.addIndices(outer, b.CreateAdd(row, i), rowDims);
+    return outer;
+  };
+  if (epilogue.hasFarRows())
+    epilogue.fetchTile(tile, b.CreateMul(panel, b.getInt64(plan.panel)), rowOf);
+  emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
+  epilogue.storeTile(tile, acc, b.CreateMul(panel, b.getInt64(plan.panel)), masks, rowOf);
+}
+
+/// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next
+/// tile's, or those of the next step of an outer k (the heads of attention).
+void ContractionEmitter::fetchNextRows(TileOperand &tile, unsigned rows) {
+  constexpr int64_t kMostBytes = 8 << 10;
+  auto stride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
+  auto k = getConstant(loops.back().size);
+  if (!stride || stride != k || loops.size() > 2 || plan.group > 1 || rows * *k * plan.elementBytes > kMostBytes)
+    return;
+  tile.nextBytes = rows * plan.elementBytes;
+  tile.next = emitAddress(b, element, tile.base, b.getInt64(rows * *k));
+}
+
+void ContractionEmitter::emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
+                                       ArrayRef<ReductionLoop> loops, Value *mask) {
+  Value *size = emitSize(f, loops.front().size);
+  Value *lhsStride = emitSize(f, loops.front().lhsStride), *rhsStride = emitSize(f, loops.front().rhsStride);
+  if (loops.size() == 1) {
+    lhs.kStride = lhsStride;
+    rhs.kStride = rhsStride;
+    emitProducts(b, tile, acc, lhs, rhs, size, {}, mask);
+    return;
+  }
+  acc.values = emitLoop(b, b.getInt64(0), size, b.getInt64(1), acc.values, [&](Value *i, ArrayRef<Value *> carried) {
+    Accumulators sums{acc.rows, acc.vectors, SmallVector<Value *>(carried)};
+    TileOperand innerLhs = lhs, innerRhs = rhs;
+    innerLhs.base = emitAddress(b, element, lhs.base, b.CreateMul(i, lhsStride));
+    innerRhs.base = emitAddress(b, rhsElement, rhs.base, b.CreateMul(i, rhsStride));
+    if (lhs.next) {
+      Value *next = b.CreateAdd(i, b.getInt64(1));
+      Value *following = emitAddress(b, element, lhs.base, b.CreateMul(next, lhsStride));
+      innerLhs.next = b.CreateSelect(b.CreateICmpSLT(next, size), following, lhs.next);
+    }
+    if (rhs.prefetched) {
+      Value *steps = b.CreateUDiv(rhsStride, b.getInt64(plan.group * plan.panel));
+      Value *done = b.CreateMul(i, b.CreateMul(steps, b.getInt64(rhs.prefetchBytes)));
+      innerRhs.prefetched = emitAddress(b, b.getInt8Ty(), rhs.prefetched, done);
+    }
+    emitReduction(tile, sums, innerLhs, innerRhs, loops.drop_front(), mask);
+    return sums.values;
+  });
+}
+
+Value *ContractionEmitter::lhsPlace(const Block &block, Value *row, mlir::AffineExpr place) {
+  SmallVector<Value *> dims = block.batch;
+  append_range(dims, delinearize(f, row, plan.m));
+  dims.append(plan.n.size(), b.getInt64(0));
+  return emitIndexExpr(b, place, dims, f.symbols);
+}
+
+Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
+  SmallVector<Value *> dims = block.batch;
+  dims.append(plan.m.size(), b.getInt64(0));
+  append_range(dims, delinearize(f, column, plan.n));
+  return emitIndexExpr(b, plan.rhsPlace, dims, f.symbols);
+}
+
+TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows) {
+  if (block.scaledRows) {
+    Value *place = b.CreateMul(b.CreateSub(row, block.firstScaled), packedK);
+    return {emitAddress(b, element, block.scaledRows, place), strided(b, rows, packedK), nullptr};
+  }
+  if (plan.lhsRowStride)
+    return {emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
+            strided(b, rows, emitSize(f, plan.lhsRowStride)), nullptr};
+  SmallVector<Value *> across;
+  for (unsigned i = 0; i < rows; ++i)
+    across.push_back(lhsPlace(block, b.CreateAdd(row, b.getInt64(i)), plan.lhsPlace));
+  return {lhs, across, nullptr};
+}
+
+TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, unsigned vectors) {
+  SmallVector<Value *> across = strided(b, vectors, plan.width);
+  if (plan.packRhs) {
+    Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
+    return {emitAddress(b, rhsElement, f.scratch, place), across, nullptr, plan.group > 1};
+  }
+  if (plan.bf16x3)
+    return {joinedPanel(f, *plan.bf16x3), across, nullptr};
+  if (!plan.rhsIsPacked) {
+    Value *place = rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)));
+    return {emitAddress(b, rhsElement, rhs, place), across, nullptr};
+  }
+  Value *index = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.panels)), panel);
+  Value *place = b.CreateMul(index, b.CreateMul(packedK, b.getInt64(plan.panel)));
+  return {emitAddress(b, rhsElement, rhs, place), across, nullptr, plan.group > 1};
+}
+
+void emitContraction(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
+  ContractionEmitter(frame, op, plan).emit();
+}
+
+void emitContractionRows(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first, Value *last,
+                         int64_t width) {
+  ContractionEmitter(frame, op, plan).emitPixelRows(first, last, width);
+}
+
+} // namespace ptc::cpu
