@@ -34,7 +34,6 @@ Running Combiner::identity(Ir &b, unsigned width) const {
     return width == 1 ? value : ConstantVector::getSplat(ElementCount::getFixed(width), value);
   };
   unsigned bits = type->getScalarSizeInBits();
-  bool isMax = kind == Max || kind == ArgMax || kind == ArgMaxLastNan || kind == LogAddExp;
   bool isFloat = type->isFloatingPointTy();
   switch (kind) {
   case Sum:
@@ -47,6 +46,7 @@ Running Combiner::identity(Ir &b, unsigned width) const {
   default:
     break;
   }
+  bool isMax = isMaximum() || kind == LogAddExp;
   Constant *least = isFloat ? ConstantFP::getInfinity(type, /*Negative=*/isMax)
                             : ConstantInt::get(type, bits == 1 ? APInt(1, !isMax)
                                                      : isMax   ? APInt::getSignedMinValue(bits)
@@ -56,7 +56,7 @@ Running Combiner::identity(Ir &b, unsigned width) const {
 
 /// Whether y takes the place of x: NaN is the most extreme; of equals the first place wins, or of NaN the last.
 Value *Combiner::moreExtreme(Ir &b, Running x, Running y, bool orLater) const {
-  bool isMax = kind == Max || kind == ArgMax || kind == ArgMaxLastNan;
+  bool isMax = isMaximum();
   Value *beats, *equal;
   if (type->isFloatingPointTy()) {
     Value *xIsNan = b.CreateFCmpUNO(x.value, x.value), *yIsNan = b.CreateFCmpUNO(y.value, y.value);

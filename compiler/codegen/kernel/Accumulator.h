@@ -35,6 +35,7 @@ public:
   static Running select(Ir &b, llvm::Value *condition, Running x, Running y);
 
 private:
+  bool isMaximum() const { return kind == Max || kind == ArgMax || kind == ArgMaxLastNan; }
   llvm::Value *moreExtreme(Ir &b, Running x, Running y, bool orLater) const;
 
   enum Kind { Sum, Prod, Max, Min, And, Or, LogAddExp, ArgMax, ArgMin, ArgMaxLastNan } kind;
