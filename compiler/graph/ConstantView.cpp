@@ -2,7 +2,7 @@
 
 #include "compiler/graph/ConstantView.h"
 
-#include "dialects/prims/Elements.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/prims/reference/Tensor.h"
 
 #include <cstring>
@@ -123,7 +123,7 @@ struct Bytes16 {
 } // namespace
 
 std::vector<char> ConstantView::materialize() const {
-  int64_t width = prims::getElementBytes(type.getElementType()), count = type.getNumElements();
+  int64_t width = getElementBytes(type.getElementType()), count = type.getNumElements();
   std::vector<char> bytes(count * width);
   if (count == 0)
     return bytes;

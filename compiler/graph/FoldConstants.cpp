@@ -6,6 +6,7 @@
 #include "compiler/graph/ConstantView.h"
 #include "compiler/support/FunctionPass.h"
 #include "compiler/weights/WeightStore.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/prims/Compute.h"
 #include "dialects/prims/Structure.h"
 
@@ -63,7 +64,7 @@ private:
 
 static int64_t countBytes(Value value) {
   auto type = llvm::cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * prims::getElementBytes(type.getElementType());
+  return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,7 +166,7 @@ static bool isSplat(ArrayRef<char> bytes, int64_t width) {
 
 Value Folder::makeValue(OpBuilder &b, Value old, const ConstantView &view) {
   Type element = view.type.getElementType();
-  int64_t width = prims::getElementBytes(element);
+  int64_t width = getElementBytes(element);
   // The same bytes in another shape need no copy.
   bool isView = view.isContiguous() && !view.owner;
   std::vector<char> made = isView ? std::vector<char>() : view.materialize();

@@ -10,6 +10,7 @@
 
 #include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/loop/Bodies.h"
 
 using namespace mlir;
@@ -87,9 +88,7 @@ static unsigned identicalDims(loop::ReadOp read) {
 }
 
 static double tensorBytes(Value value, ArrayRef<Symbol> symbols) {
-  Type element = elementType(value);
-  double size = llvm::isa<ComplexType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  return size * estimateCount(getShape(value), symbols);
+  return getElementBytes(elementType(value)) * estimateCount(getShape(value), symbols);
 }
 
 /// The dimensions that `op` would share with the group; nullopt where it must not join.

@@ -8,11 +8,14 @@ using namespace mlir;
 
 namespace ptc {
 
+int64_t getElementBytes(Type element) {
+  if (auto complex = llvm::dyn_cast<ComplexType>(element))
+    return 2 * getElementBytes(complex.getElementType());
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
 std::optional<int64_t> getTensorBytes(RankedTensorType type) {
-  Type element = type.getElementType();
-  auto complex = llvm::dyn_cast<ComplexType>(element);
-  int64_t bits = complex ? 2 * complex.getElementType().getIntOrFloatBitWidth() : element.getIntOrFloatBitWidth();
-  int64_t bytes = std::max<int64_t>(bits / 8, 1);
+  int64_t bytes = getElementBytes(type.getElementType());
   bool isEmpty = false;
   for (int64_t size : type.getShape()) {
     if (ShapedType::isDynamic(size))

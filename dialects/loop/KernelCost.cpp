@@ -2,6 +2,8 @@
 
 #include "dialects/loop/KernelCost.h"
 
+#include "dialects/core/TensorBytes.h"
+
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -10,10 +12,7 @@ namespace ptc::loop {
 
 AffineExpr getTensorBytes(Type tensor) {
   Type element = llvm::cast<RankedTensorType>(tensor).getElementType();
-  unsigned bits = llvm::isa<ComplexType>(element)
-                      ? 2 * llvm::cast<ComplexType>(element).getElementType().getIntOrFloatBitWidth()
-                      : element.getIntOrFloatBitWidth();
-  return product(getShape(tensor), tensor.getContext()) * std::max(1u, bits / 8);
+  return product(getShape(tensor), tensor.getContext()) * getElementBytes(element);
 }
 
 /// Arithmetic of one point of a body: its operations but reads and indices.

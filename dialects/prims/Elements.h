@@ -19,10 +19,6 @@ inline bool isBits(mlir::Type element) { return llvm::isa<mlir::IntegerType>(ele
 inline bool isInteger(mlir::Type element) { return isBits(element) && !isBool(element); }
 inline bool isElement(mlir::Type element) { return isField(element) || isBits(element); }
 
-/// Bytes that an element takes in memory: a bool one, a complex number two
-/// floats.
-int64_t getElementBytes(mlir::Type element);
-
 /// Whether values of the types may stand for each other: equal up to how
 /// symbolic sizes are written.
 bool areCompatible(mlir::TypeRange a, mlir::TypeRange b);

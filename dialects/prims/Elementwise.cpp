@@ -1,6 +1,7 @@
 //===- Elementwise.cpp - result types -------------------------------------===//
 
 #include "dialects/prims/Elementwise.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/prims/Inference.h"
 #include "dialects/prims/reference/SpecialFunctions.h"
 

@@ -9,12 +9,6 @@ using namespace mlir;
 
 namespace ptc::prims {
 
-int64_t getElementBytes(Type element) {
-  if (auto complex = llvm::dyn_cast<ComplexType>(element))
-    return 2 * getElementBytes(complex.getElementType());
-  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
-
 bool mayBeEqual(AffineExpr a, AffineExpr b) {
   if (a == b)
     return true;

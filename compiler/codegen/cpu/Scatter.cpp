@@ -14,6 +14,7 @@
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
+#include "dialects/core/TensorBytes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -182,7 +183,7 @@ static ScatterPlan makePlan(loop::ScatterOp op, bool isInPlace, unsigned vectorB
   }
   // A vector has to be worth its mask.
   auto innermost = plan.updates.empty() ? std::nullopt : getConstant(plan.updates.back());
-  int64_t bytes = std::max(1u, loop::getScalarType(op.getResult()).getIntOrFloatBitWidth() / 8);
+  int64_t bytes = getElementBytes(loop::getScalarType(op.getResult()));
   int64_t lanes = vectorBytes / std::max<int64_t>(bytes, 4);
   bool hasLanes = !plan.result.empty() && !plan.updates.empty() && plan.keptAs.back() == plan.lastUpdate() &&
                   (!innermost || *innermost >= lanes / 2);

@@ -5,6 +5,7 @@
 #include "compiler/codegen/host/Constants.h"
 #include "compiler/codegen/host/SizeCode.h"
 #include "compiler/codegen/host/VerifySpec.h"
+#include "dialects/core/TensorBytes.h"
 #include "runtime/ArenaPlanner.h"
 #include "runtime/CpuFeatures.h"
 #include "runtime/Program.h"
@@ -42,14 +43,8 @@ static int64_t countWeightBytes(const ProgramSpec &program) {
   return bytes;
 }
 
-int64_t elementBytes(Type element) {
-  if (auto complex = llvm::dyn_cast<ComplexType>(element))
-    return 2 * elementBytes(complex.getElementType());
-  return std::max(element.getIntOrFloatBitWidth() / 8, 1u);
-}
-
 static AffineExpr bytesOf(RankedTensorType type) {
-  return product(getShape(type), type.getContext()) * elementBytes(type.getElementType());
+  return product(getShape(type), type.getContext()) * getElementBytes(type.getElementType());
 }
 
 /// The planner's item of each buffer that owns arena memory. `bytesOf` answers nullopt where a size is not known, and
@@ -109,7 +104,7 @@ struct DataType {
 static DataType dataType(Type element) {
   enum { Int = 0, UInt = 1, Float = 2, BFloat = 4, Complex = 5, Bool = 6 };
   enum { Float8E4M3FN = 10, Float8E4M3FNUZ = 11, Float8E5M2 = 12, Float8E5M2FNUZ = 13 };
-  uint8_t bits = elementBytes(element) * 8;
+  uint8_t bits = getElementBytes(element) * 8;
   if (llvm::isa<ComplexType>(element))
     return {Complex, bits};
   if (element.isBF16())

@@ -28,9 +28,6 @@ struct WeightLayout {
 };
 WeightLayout layoutWeights(llvm::ArrayRef<ProgramSpec> programs);
 
-/// Bytes of an element in memory; i1 takes one.
-int64_t elementBytes(mlir::Type element);
-
 /// The arena that a program with only static sizes needs; nullopt when sizes are symbolic.
 std::optional<int64_t> staticArenaBytes(const ProgramSpec &spec);
 

@@ -2,6 +2,7 @@
 
 #include "dialects/prims/reference/Tensor.h"
 
+#include "dialects/core/TensorBytes.h"
 #include "dialects/prims/Elements.h"
 
 #include <cstring>

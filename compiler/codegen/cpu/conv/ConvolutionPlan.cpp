@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/conv/ConvolutionPlan.h"
 
 #include "compiler/codegen/cpu/tile/Tasks.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/loop/Tuning.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -127,7 +128,7 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
   plan.isDot = op.getWPanel() == 1;
 
   Type element = llvm::cast<RankedTensorType>(op.getX().getType()).getElementType();
-  int64_t elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  int64_t elementBytes = getElementBytes(element);
   plan.width = target.vectorBytes / (element.isF64() ? 8 : 4);
   plan.group = op.getWGroup();
   unsigned last = plan.spatialRank() - 1;

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/gemm/Bf16x3Contraction.h"
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 #include "compiler/codegen/cpu/tile/Tasks.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/loop/StridedAccess.h"
 #include "dialects/loop/Tuning.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -186,8 +187,8 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   plan.nSize = product(plan.n, context);
 
   Type element = llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType();
-  plan.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  plan.rhsBytes = std::max(1u, llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementTypeBitWidth() / 8);
+  plan.elementBytes = getElementBytes(element);
+  plan.rhsBytes = getElementBytes(elementOf(op.getRhs()));
   int64_t accumulatorBytes = std::max<int64_t>(element.isF64() ? 8 : 4, element.isInteger() ? plan.elementBytes : 4);
   plan.width = target.vectorBytes / accumulatorBytes;
   plan.rhsIsPacked = op.getRhsPanel() > 0;

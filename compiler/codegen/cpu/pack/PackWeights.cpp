@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/pack/WeightPanels.h"
 #include "compiler/codegen/cpu/pack/Winograd.h"
 #include "compiler/weights/WeightStore.h"
+#include "dialects/core/TensorBytes.h"
 #include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 #include "dialects/loop/Reasons.h"
@@ -214,7 +215,7 @@ std::optional<WeightView> PackWeightsPass::viewOf(loop::ContractOp op) {
       !staticPart(*access, domain, batch + m + n, domain.size() - batch - m - n, view.kSizes, view.kStrides))
     return std::nullopt;
   Type element = llvm::cast<RankedTensorType>(argument.getType()).getElementType();
-  view.elementBytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  view.elementBytes = getElementBytes(element);
   while (!view.kSizes.empty() && view.kSizes.back() == 1) {
     view.kSizes.pop_back();
     view.kStrides.pop_back();
@@ -409,7 +410,7 @@ void PackWeightsPass::packConvolution(loop::ConvolutionOp op) {
     panel = panelOfDirect(op, outputs, type.getElementType());
   }
   WeightView source{weight->bytes.data(), 0, 0, groups, outputs, {outputs}, {1}, {groups}, {outputs}, {}, {}};
-  source.elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  source.elementBytes = getElementBytes(type.getElementType());
   int64_t stride = type.getShape().back();
   for (int64_t i = type.getRank() - 1; i-- > 0; stride *= type.getShape()[i]) {
     source.kSizes.insert(source.kSizes.begin(), type.getShape()[i]);

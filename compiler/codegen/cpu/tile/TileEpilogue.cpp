@@ -5,6 +5,7 @@
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/ScalarType.h"
+#include "dialects/core/TensorBytes.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -84,7 +85,7 @@ bool TileEpilogue::isFar(const Access &access) const {
   if (row.dims.size() != 1 || !access.strided || access.irregular.any() || !type.hasStaticShape() ||
       getConstant(access.strided->strides[row.dims[0]]) != 1)
     return false;
-  int64_t elementBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  int64_t elementBytes = getElementBytes(type.getElementType());
   auto rowSize = getConstant(row.sizes[0]);
   return rowSize && *rowSize * elementBytes <= kLongRow && type.getNumElements() * elementBytes >= kLargestL2;
 }
