@@ -250,16 +250,37 @@ void emitJoin(Ir &b, Value *panel, Value *to, int64_t steps) {
   });
 }
 
-Value *emitTaint(Ir &b, Value *taint, Value *value) { // 0 times what is not finite is NaN
+/// `taint` (a vector, zeros at first) becomes NaN in the lanes where a value is not finite.
+static Value *emitTaint(Ir &b, Value *taint, Value *value) { // 0 times what is not finite is NaN
   Type *type = value->getType();
   return b.CreateIntrinsic(Intrinsic::fma, {type}, {value, Constant::getNullValue(type), taint});
 }
 
-Value *emitIsTainted(Ir &b, ArrayRef<Value *> taints) {
+/// Whether any lane is (i1).
+static Value *emitIsTainted(Ir &b, ArrayRef<Value *> taints) {
   Value *isTainted = b.getFalse();
   for (Value *taint : taints)
     isTainted = b.CreateOr(isTainted, b.CreateOrReduce(b.CreateFCmpUNO(taint, taint)));
   return isTainted;
+}
+
+void emitStoreFinite(Ir &b, Type *vector, const PanelProducts &products) {
+  using Carried = PanelProducts::Carried;
+  Carried zeros(products.vectors, Constant::getNullValue(vector));
+  Carried taints = products.forEachPlace(zeros, [&](PanelProducts::Place place, ArrayRef<Value *> carried) {
+    Carried next;
+    for (auto [j, taint] : enumerate(carried))
+      next.push_back(emitTaint(b, taint, products.load(place, j)));
+    return next;
+  });
+  Value *isTainted = emitIsTainted(b, taints);
+  emitIf(b, isTainted, products.multiplyInF32);
+  emitIf(b, b.CreateNot(isTainted), [&] {
+    products.forEachPlace({}, [&](PanelProducts::Place place, ArrayRef<Value *>) -> Carried {
+      products.store(place);
+      return {};
+    });
+  });
 }
 
 } // namespace ptc::cpu::matrixunit

@@ -129,10 +129,23 @@ void emitRowProducts(Ir &b, const RowProducts &operands);
 /// Puts the terms of a panel (compiler/codegen/cpu/pack/Bf16x3Weights.h) together again, exactly: [k][16] of f32.
 void emitJoin(Ir &b, llvm::Value *panel, llvm::Value *to, int64_t steps);
 
-/// `taint` (a vector, zeros at first) becomes NaN in the lanes where a value is not finite.
-llvm::Value *emitTaint(Ir &b, llvm::Value *taint, llvm::Value *value);
-/// Whether any lane is (i1).
-llvm::Value *emitIsTainted(Ir &b, llvm::ArrayRef<llvm::Value *> taints);
+/// What becomes of a panel's products, `vectors` vectors at each place (a row of a matrix, or a pixel and its row).
+struct PanelProducts {
+  using Place = llvm::ArrayRef<llvm::Value *>;
+  using Carried = llvm::SmallVector<llvm::Value *>;
+  using Body = llvm::function_ref<Carried(Place place, llvm::ArrayRef<llvm::Value *> carried)>;
+
+  unsigned vectors;
+  /// Runs the body at all places.
+  llvm::function_ref<Carried(llvm::ArrayRef<llvm::Value *> carried, Body body)> forEachPlace;
+  llvm::function_ref<llvm::Value *(Place place, unsigned vector)> load;
+  llvm::function_ref<void(Place place)> store; ///< with the epilogue
+  llvm::function_ref<void()> multiplyInF32;    ///< and stores
+};
+
+/// Stores the products. With an infinite operand, inf * 0 in a bf16 term is NaN: where any product is not finite, the
+/// panel is multiplied in f32 in their place.
+void emitStoreFinite(Ir &b, llvm::Type *vector, const PanelProducts &products);
 
 } // namespace matrixunit
 } // namespace ptc::cpu

@@ -99,46 +99,37 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
                        [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
 }
 
-/// The epilogue for a panel's products, or, where any is not finite, the panel once more in f32 (ContractionEmitter).
+/// Runs the epilogue on a panel's products.
 void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products) {
   unsigned vectors = plan.panel / plan.width;
   auto *vector = FixedVectorType::get(b.getFloatTy(), plan.width);
   Value *rows = b.CreateSub(task.lastRow, task.firstRow), *column = b.CreateMul(panel, b.getInt64(plan.panel));
-  SmallVector<Value *> masks(vectors, nullptr), zeros(vectors, Constant::getNullValue(vector));
+  SmallVector<Value *> masks(vectors, nullptr);
   if (plan.groupOutputs % plan.panel)
     for (unsigned j = 0; j < vectors; ++j)
       masks[j] = emitLanesBelow(
           b, plan.width, b.CreateSub(b.getInt64(plan.groupOutputs), b.CreateAdd(column, b.getInt64(j * plan.width))));
-  using Carried = SmallVector<Value *>;
-  auto forEachPixel = [&](ArrayRef<Value *> carried, function_ref<Carried(Value *, Value *, ArrayRef<Value *>)> body) {
+  using Products = matrixunit::PanelProducts;
+  auto forEachPixel = [&](ArrayRef<Value *> carried, Products::Body body) {
     return emitLoop(b, b.getInt64(0), rows, b.getInt64(1), carried, [&](Value *row, ArrayRef<Value *> outer) {
       return emitLoop(b, b.getInt64(0), b.getInt64(split->width), b.getInt64(1), outer,
-                      [&](Value *pixel, ArrayRef<Value *> inner) { return body(row, pixel, inner); });
+                      [&](Value *pixel, ArrayRef<Value *> inner) { return body({row, pixel}, inner); });
     });
   };
-  auto load = [&](Value *row, Value *pixel, unsigned j) {
-    Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(split->pitch)), pixel);
+  auto load = [&](Products::Place pixel, unsigned j) -> Value * {
+    Value *place = b.CreateAdd(b.CreateMul(pixel[0], b.getInt64(split->pitch)), pixel[1]);
     place = b.CreateAdd(b.CreateMul(place, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
     Value *address = emitAddress(b, b.getFloatTy(), products, place);
     return b.CreateAlignedLoad(vector, address, Align(plan.width * sizeof(float)));
   };
-  Carried taints = forEachPixel(zeros, [&](Value *row, Value *pixel, ArrayRef<Value *> carried) {
-    Carried next;
-    for (auto [j, taint] : enumerate(carried))
-      next.push_back(matrixunit::emitTaint(b, taint, load(row, pixel, j)));
-    return next;
-  });
-  Value *isTainted = matrixunit::emitIsTainted(b, taints);
-  emitIf(b, isTainted, [&] { emitPanel(task, panel, vectors, masks); });
-  emitIf(b, b.CreateNot(isTainted), [&] {
-    forEachPixel({}, [&](Value *row, Value *pixel, ArrayRef<Value *>) -> Carried {
-      Carried outer{task.image, task.frame, b.CreateAdd(task.begin, row), pixel};
-      outer.erase(outer.begin() + 1, outer.end() - plan.spatialRank());
-      for (unsigned j = 0; j < vectors; ++j)
-        epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(row, pixel, j), masks[j]);
-      return {};
-    });
-  });
+  auto store = [&](Products::Place pixel) {
+    SmallVector<Value *> outer{task.image, task.frame, b.CreateAdd(task.begin, pixel[0]), pixel[1]};
+    outer.erase(outer.begin() + 1, outer.end() - plan.spatialRank());
+    for (unsigned j = 0; j < vectors; ++j)
+      epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(pixel, j), masks[j]);
+  };
+  auto multiplyInF32 = [&] { emitPanel(task, panel, vectors, masks); };
+  matrixunit::emitStoreFinite(b, vector, {vectors, forEachPixel, load, store, multiplyInF32});
 }
 
 void ConvolutionEmitter::emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors,

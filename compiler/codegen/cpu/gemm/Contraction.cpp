@@ -216,34 +216,28 @@ void ContractionEmitter::multiplyInF32(Block block, const SplitTask &task, Value
   emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, masks.size(), masks);
 }
 
-/// Runs the epilogue on a panel. With an infinite operand, inf * 0 in a bf16 term is NaN: a panel with a non-finite
-/// product is recomputed in f32.
+/// Runs the epilogue on a panel's products.
 void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, Value *panel, Value *products) {
   unsigned vectors = plan.panel / plan.width;
   auto *vector = FixedVectorType::get(accumulator, plan.width);
   Value *rows = b.CreateSub(task.lastRow, task.firstRow);
-  auto load = [&](Value *row, unsigned j) {
-    Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
+  using Products = matrixunit::PanelProducts;
+  auto forEachRow = [&](ArrayRef<Value *> carried, Products::Body body) {
+    return emitLoop(b, b.getInt64(0), rows, b.getInt64(1), carried,
+                    [&](Value *row, ArrayRef<Value *> values) { return body(row, values); });
+  };
+  auto load = [&](Products::Place row, unsigned j) -> Value * {
+    Value *place = b.CreateAdd(b.CreateMul(row.front(), b.getInt64(plan.panel)), b.getInt64(j * plan.width));
     return b.CreateAlignedLoad(vector, emitAddress(b, accumulator, products, place), Align(plan.width * sizeof(float)));
   };
-  SmallVector<Value *> zeros(vectors, Constant::getNullValue(vector));
-  SmallVector<Value *> taints =
-      emitLoop(b, b.getInt64(0), rows, b.getInt64(1), zeros, [&](Value *row, ArrayRef<Value *> carried) {
-        SmallVector<Value *> next;
-        for (auto [j, taint] : enumerate(carried))
-          next.push_back(matrixunit::emitTaint(b, taint, load(row, j)));
-        return next;
-      });
-  Value *isTainted = matrixunit::emitIsTainted(b, taints);
-  emitIf(b, isTainted, [&] { multiplyInF32(block, task, panel); });
-  emitIf(b, b.CreateNot(isTainted), [&] {
-    emitLoop(b, b.getInt64(0), rows, 1, [&](Value *row) {
-      SmallVector<Value *> values;
-      for (unsigned j = 0; j < vectors; ++j)
-        values.push_back(load(row, j));
-      storeRow(block, task, panel, row, values);
-    });
-  });
+  auto store = [&](Products::Place row) {
+    SmallVector<Value *> values;
+    for (unsigned j = 0; j < vectors; ++j)
+      values.push_back(load(row, j));
+    storeRow(block, task, panel, row.front(), values);
+  };
+  auto multiply = [&] { multiplyInF32(block, task, panel); };
+  matrixunit::emitStoreFinite(b, vector, {vectors, forEachRow, load, store, multiply});
 }
 
 /// Rows of tiles against panels, a group of panels at a time where they are packed here.
