@@ -1,6 +1,7 @@
 //===- Fold.cpp -----------------------------------------------------------===//
 
 #include "compiler/import/onnx/Fold.h"
+#include "compiler/import/onnx/FoldMove.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -120,20 +121,11 @@ private:
   std::optional<Value> reduce();
   std::optional<Value> shapeOf();
   std::optional<Value> range();
-  std::optional<Value> move();
-  std::optional<Value> moved(const Literal &x, llvm::SmallVector<int64_t> sizes, std::vector<int64_t> places);
 
   Builder &b;
   StringRef type;
   const Node &node;
 };
-
-int64_t countOf(IntsRef sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count = std::min<int64_t>(count * std::min<int64_t>(size, kLargestLiteral + 1), kLargestLiteral + 1);
-  return count;
-}
 
 std::optional<Expression> Folder::compute(Numbers operands, Type element) {
   if (llvm::all_of(operands, isNumber)) {
@@ -326,132 +318,6 @@ std::optional<Value> Folder::range() {
   return b.literal(std::move(result));
 }
 
-//===----------------------------------------------------------------------===//
-// Elements that move
-//===----------------------------------------------------------------------===//
-
-std::optional<Value> Folder::moved(const Literal &x, llvm::SmallVector<int64_t> sizes, std::vector<int64_t> places) {
-  Literal result{x.element, std::move(sizes), {}};
-  for (int64_t place : places) {
-    if (place < 0 || place >= int64_t(x.elements.size()))
-      return std::nullopt;
-    result.elements.push_back(x.elements[place]);
-  }
-  return b.literal(std::move(result));
-}
-
-std::optional<Value> Folder::move() {
-  const Literal &x = *node[0].literal;
-  int64_t rank = x.sizes.size(), count = x.elements.size();
-  auto all = [&] {
-    std::vector<int64_t> places(count);
-    for (int64_t i = 0; i < count; ++i)
-      places[i] = i;
-    return places;
-  };
-  if (type == "Identity")
-    return node[0];
-  if (type == "Squeeze" || type == "Unsqueeze") {
-    auto axes = node.has(1) ? b.knownInts(node.input(1)) : node.ints("axes");
-    if (node.has(1) && !axes)
-      return std::nullopt;
-    Ints sizes(x.sizes.begin(), x.sizes.end());
-    int64_t full = type == "Squeeze" ? rank : rank + (axes ? axes->size() : 0);
-    Ints sorted = axes ? b.dims(*axes, full) : Ints();
-    llvm::sort(sorted);
-    if (b.hasFailed())
-      return std::nullopt;
-    if (type == "Unsqueeze")
-      for (int64_t axis : sorted)
-        sizes.insert(sizes.begin() + axis, 1);
-    else if (!axes)
-      llvm::erase(sizes, 1);
-    else
-      for (int64_t axis : llvm::reverse(sorted)) {
-        if (sizes[axis] != 1)
-          return std::nullopt;
-        sizes.erase(sizes.begin() + axis);
-      }
-    return moved(x, sizes, all());
-  }
-  if (type == "Flatten" && rank == 1)
-    return moved(x, {1, count}, all());
-  if (type == "Reshape") {
-    auto wanted = node.has(1) ? b.knownInts(node.input(1)) : std::nullopt;
-    if (!wanted || node.integer("allowzero", 0))
-      return std::nullopt;
-    Ints sizes = *wanted;
-    int64_t known = 1, open = -1;
-    for (auto [i, size] : llvm::enumerate(sizes)) {
-      if (size == 0 && int64_t(i) < rank)
-        size = x.sizes[i];
-      if (size == -1)
-        open = i;
-      else
-        known *= size;
-    }
-    if (open >= 0 && known > 0)
-      sizes[open] = count / known;
-    return countOf(sizes) == count ? moved(x, sizes, all()) : std::nullopt;
-  }
-  if (type == "Gather") {
-    auto indices = node.has(1) ? b.knownInts(node.input(1)) : std::nullopt;
-    int64_t axis = node.integer("axis", 0);
-    if (!indices || rank != 1 || (axis != 0 && axis != -1))
-      return std::nullopt;
-    std::vector<int64_t> places;
-    for (int64_t index : *indices)
-      places.push_back(index < 0 ? index + count : index);
-    return moved(x, node[1].literal->sizes, std::move(places));
-  }
-  if (type == "Slice" && rank == 1) {
-    bool isOld = node.opset < 10;
-    auto get = [&](const char *name, unsigned i) {
-      return isOld ? node.ints(name) : node.has(i) ? b.knownInts(node.input(i)) : std::nullopt;
-    };
-    auto starts = get("starts", 1), ends = get("ends", 2), steps = get("steps", 4);
-    if (!starts || !ends || starts->size() != 1 || ends->size() != 1 || (node.has(4) && (!steps || steps->size() != 1)))
-      return std::nullopt;
-    int64_t step = steps ? steps->front() : 1;
-    if (step == 0)
-      return std::nullopt;
-    auto bound = [&](int64_t at, int64_t low, int64_t high) {
-      return std::clamp<int64_t>(at < 0 ? at + count : at, low, high);
-    };
-    int64_t start = bound(starts->front(), 0, step > 0 ? count : count - 1);
-    int64_t end = bound(std::max<int64_t>(ends->front(), INT64_MIN / 2), step > 0 ? 0 : -1, count);
-    std::vector<int64_t> places;
-    for (int64_t i = start; step > 0 ? i < end : i > end; i += step)
-      places.push_back(i);
-    int64_t length = places.size();
-    return moved(x, {length}, std::move(places));
-  }
-  if (type == "Concat" && rank == 1) {
-    Literal result{x.element, {0}, {}};
-    for (const Value &input : node.all()) {
-      if (input.literal->sizes.size() != 1 || input.literal->element != x.element)
-        return std::nullopt;
-      llvm::append_range(result.elements, input.literal->elements);
-    }
-    result.sizes[0] = result.elements.size();
-    return result.sizes[0] <= kLargestLiteral ? std::optional(b.literal(std::move(result))) : std::nullopt;
-  }
-  if (type == "Expand" || type == "Tile") {
-    auto wanted = node.has(1) ? b.knownInts(node.input(1)) : std::nullopt;
-    if (!wanted || count != 1)
-      return std::nullopt;
-    Ints sizes = *wanted;
-    for (int64_t &size : sizes)
-      if (size < 0)
-        return std::nullopt;
-    while (int64_t(sizes.size()) < rank)
-      sizes.insert(sizes.begin(), 1);
-    int64_t length = countOf(sizes);
-    return length <= kLargestLiteral ? moved(x, sizes, std::vector<int64_t>(length, 0)) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
 std::optional<Value> Folder::fold() {
   if (type == "Shape" || type == "Size")
     return node.has(0) && node[0].isTensor() ? shapeOf() : std::nullopt;
@@ -469,11 +335,6 @@ std::optional<Value> Folder::fold() {
       return std::nullopt;
   if (!node.input(0).literal)
     return std::nullopt;
-  bool isMove =
-      llvm::StringSwitch<bool>(type)
-          .Cases({"Identity", "Squeeze", "Unsqueeze", "Flatten", "Reshape", "Gather", "Slice", "Concat"}, true)
-          .Cases({"Expand", "Tile"}, true)
-          .Default(false);
   bool isReduction = llvm::is_contained({"ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"}, type);
   bool isElementwise = isCondition(type) || !symbolicName(type).empty() ||
                        llvm::is_contained({"Abs", "Round", "Sqrt", "Reciprocal", "Exp", "Log", "Pow", "Where"}, type);
@@ -486,8 +347,8 @@ std::optional<Value> Folder::fold() {
       return std::nullopt;
   if (type == "Range" && node.count() == 3)
     return range();
-  if (isMove)
-    return move();
+  if (isMove(type))
+    return foldMove(b, type, node);
   if (isReduction)
     return reduce();
   if (!isElementwise || (type == "Where" && node.count() != 3) || (type == "Mod" && node.integer("fmod", 0)))
