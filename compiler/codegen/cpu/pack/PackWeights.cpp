@@ -2,7 +2,8 @@
 
 #include "compiler/codegen/cpu/pack/PackWeights.h"
 
-#include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
+#include "compiler/codegen/cpu/conv/SplitConvolution.h"
+#include "compiler/codegen/cpu/gemm/ContractionPlan.h"
 #include "compiler/codegen/cpu/pack/Packer.h"
 #include "dialects/loop/KernelCost.h"
 
@@ -28,8 +29,8 @@ public:
   StringRef getDescription() const override { return "weights in the order that kernels read them"; }
 
   void runOnOperation() override {
-    double share = target.hasMatrixUnit() ? findShareOfMatrixUnit(getOperation()) : 0;
-    if (failed(pack(getOperation(), share)))
+    llvm::FailureOr<double> share = target.hasMatrixUnit() ? findShareOfMatrixUnit(getOperation()) : 0;
+    if (failed(share) || failed(pack(getOperation(), *share)))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(dropUnusedWeights(function)))
@@ -39,7 +40,7 @@ public:
 private:
   LogicalResult pack(ModuleOp module, double shareOfMatrixUnit) const;
   static LogicalResult dropUnusedWeights(func::FuncOp function);
-  double findShareOfMatrixUnit(ModuleOp module) const;
+  llvm::FailureOr<double> findShareOfMatrixUnit(ModuleOp module) const;
 
   WeightStore &weights;
   const Target &target;
@@ -70,31 +71,47 @@ LogicalResult PackWeightsPass::dropUnusedWeights(func::FuncOp function) {
   return function.eraseArguments(unused);
 }
 
-static bool isF32(Value value) { return elementOf(value).isF32(); }
+/// Whether the matrix unit takes the operation though its weights are packed for vectors.
+static bool isPlannedForMatrixUnit(Operation *op, const Target &target) {
+  if (auto contract = llvm::dyn_cast<loop::ContractOp>(op)) {
+    llvm::Expected<ContractionPlan> plan = planContraction(contract, target);
+    if (plan)
+      return plan->split.has_value();
+    llvm::consumeError(plan.takeError()); // which codegen reports
+  }
+  auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
+  std::string because;
+  return convolution && convolution.getWinograd() == 0 &&
+         planSplit(planConvolution(convolution, target), convolution, because);
+}
 
-/// The part of the model's time that gains from the matrix unit.
-double PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) const {
+/// The part of the model's time that gains from the matrix unit. What goes there in any case is planned on a copy,
+/// whose weights are packed as if nothing gained more from the unit.
+llvm::FailureOr<double> PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) const {
   constexpr double kFlopsPerByte = 8;
+  auto kernelsOf = [](ModuleOp module) {
+    SmallVector<loop::KernelOp> kernels;
+    module.walk([&](loop::KernelOp kernel) { kernels.push_back(kernel); });
+    return kernels;
+  };
+  OwningOpRef<ModuleOp> copy = module.clone();
+  SmallVector<loop::KernelOp> kernels = kernelsOf(module), packed = kernelsOf(*copy);
+  if (failed(pack(*copy, /*shareOfMatrixUnit=*/0)))
+    return failure();
   ContractionPacker contractions(weights, target, /*shareOfMatrixUnit=*/0);
   double all = 0, there = 0;
-  module.walk([&](loop::KernelOp kernel) {
+  for (auto [kernel, ofVectors] : llvm::zip_equal(kernels, packed)) {
     loop::KernelCost cost = loop::getKernelCost(kernel);
     auto flops = getConstant(cost.flops), bytes = getConstant(cost.bytes);
     if (!flops || !bytes)
-      return;
+      continue;
     double time = std::max<double>(*flops, kFlopsPerByte * *bytes);
     all += time;
     bool goes = false;
-    kernel.walk([&](Operation *op) {
-      auto contract = llvm::dyn_cast<loop::ContractOp>(op);
-      auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
-      bool isOfUnit = (contract && isF32(contract.getLhs())) ||
-                      (convolution && (isF32(convolution.getX()) || elementOf(convolution.getX()).isBF16()));
-      goes |= isOfUnit && *flops >= bf16x3::kLeastFlopsUnsplit; // goes there anyway
-      goes |= contract && contractions.gainsFromMatrixUnit(contract);
-    });
+    kernel.walk([&](loop::ContractOp op) { goes |= contractions.gainsFromMatrixUnit(op); });
+    ofVectors.walk([&](Operation *op) { goes |= isPlannedForMatrixUnit(op, target); });
     there += goes ? time : 0;
-  });
+  }
   return all > 0 ? there / all : 1;
 }
 
