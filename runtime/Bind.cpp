@@ -1,5 +1,3 @@
-//===- Bind.cpp -----------------------------------------------------------===//
-
 #include "runtime/Bind.h"
 #include "runtime/Strided.h"
 

@@ -1,5 +1,3 @@
-//===- Call.cpp -----------------------------------------------------------===//
-
 #include "runtime/Call.h"
 #include "runtime/Bind.h"
 #include "runtime/Execute.h"

@@ -1,5 +1,3 @@
-//===- Context.cpp --------------------------------------------------------===//
-
 #include "runtime/Context.h"
 #include "runtime/Cpu.h"
 #include "runtime/Memory.h"

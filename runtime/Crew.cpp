@@ -1,5 +1,3 @@
-//===- Crew.cpp -----------------------------------------------------------===//
-
 #include "runtime/Crew.h"
 #include "runtime/OpenMP.h"
 #include "runtime/Threading.h"

@@ -1,5 +1,3 @@
-//===- Error.cpp ----------------------------------------------------------===//
-
 #include "runtime/Error.h"
 
 #include <stdarg.h>

@@ -1,5 +1,3 @@
-//===- Execute.cpp --------------------------------------------------------===//
-
 #include "runtime/Execute.h"
 #include "runtime/Walk.h"
 

@@ -1,5 +1,3 @@
-//===- External.cpp -------------------------------------------------------===//
-
 #include "runtime/External.h"
 
 namespace ptc::runtime {

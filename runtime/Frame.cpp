@@ -1,5 +1,3 @@
-//===- Frame.cpp ----------------------------------------------------------===//
-
 #include "runtime/Frame.h"
 #include "runtime/ArenaPlanner.h"
 #include "runtime/Bind.h"

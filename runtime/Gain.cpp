@@ -1,5 +1,3 @@
-//===- Gain.cpp -----------------------------------------------------------===//
-
 #include "runtime/Gain.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-//===- HostTeam.cpp -------------------------------------------------------===//
-
 #include "runtime/HostTeam.h"
 #include "runtime/Waiting.h"
 

@@ -1,5 +1,3 @@
-//===- Loader.cpp ---------------------------------------------------------===//
-
 #include "runtime/Loader.h"
 
 #include <link.h>

@@ -1,5 +1,3 @@
-//===- Memory.cpp ---------------------------------------------------------===//
-
 #include "runtime/Memory.h"
 #include "runtime/Program.h"
 

@@ -1,5 +1,3 @@
-//===- OpenMP.cpp ---------------------------------------------------------===//
-
 #include "runtime/OpenMP.h"
 #include "runtime/Once.h"
 #include "runtime/Threading.h"

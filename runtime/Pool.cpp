@@ -1,5 +1,3 @@
-//===- Pool.cpp -----------------------------------------------------------===//
-
 #include "runtime/Pool.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-//===- Profile.cpp --------------------------------------------------------===//
-
 #include "runtime/Profile.h"
 
 #include <errno.h>

@@ -87,8 +87,8 @@ struct GridEntry {
   int32_t sharedBytes;  ///< of a block, beyond what the function declares
 };
 
-/// One kernel: on the CPU over tasks [0, tasks), dealt to the threads in contiguous ranges, on a GPU grids one after the
-/// other.
+/// One kernel: on the CPU over tasks [0, tasks), dealt to the threads in contiguous ranges; on a GPU grids, one after
+/// the other.
 struct LaunchEntry {
   ptc_kernel kernel; ///< null on a GPU
   const int32_t *args; ///< buffers

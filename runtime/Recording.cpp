@@ -1,5 +1,3 @@
-//===- Recording.cpp ------------------------------------------------------===//
-
 #include "runtime/Recording.h"
 #include "runtime/Waiting.h"
 

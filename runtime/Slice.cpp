@@ -1,5 +1,3 @@
-//===- Slice.cpp ----------------------------------------------------------===//
-
 #include "runtime/Slice.h"
 
 namespace ptc::runtime {

@@ -1,5 +1,3 @@
-//===- Strided.cpp --------------------------------------------------------===//
-
 #include "runtime/Strided.h"
 
 #include <string.h>

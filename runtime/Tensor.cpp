@@ -1,5 +1,3 @@
-//===- Tensor.cpp ---------------------------------------------------------===//
-
 #include "runtime/Tensor.h"
 #include "runtime/Memory.h"
 

@@ -1,5 +1,3 @@
-//===- Threading.cpp ------------------------------------------------------===//
-
 #include "runtime/Threading.h"
 #include "runtime/Once.h"
 #include "runtime/OpenMP.h"

@@ -1,5 +1,3 @@
-//===- Turns.cpp ----------------------------------------------------------===//
-
 #include "runtime/Turns.h"
 
 namespace ptc::runtime {

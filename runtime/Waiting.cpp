@@ -1,5 +1,3 @@
-//===- Waiting.cpp --------------------------------------------------------===//
-
 #include "runtime/Waiting.h"
 
 #include <linux/futex.h>

@@ -1,5 +1,3 @@
-//===- BuildProgram.cpp ---------------------------------------------------===//
-
 #include "compiler/codegen/ProgramBuilder.h"
 
 #include "compiler/support/Diagnostics.h"

@@ -1,5 +1,3 @@
-//===- Autocast.cpp -------------------------------------------------------===//
-
 #include "compiler/graph/Autocast.h"
 
 #include "compiler/support/FunctionPass.h"

@@ -1,5 +1,3 @@
-//===- ChooseLayout.cpp ---------------------------------------------------===//
-
 #include "compiler/graph/ChooseLayout.h"
 
 #include "dialects/core/SymbolicShape.h"

@@ -1,5 +1,3 @@
-//===- ComplexFunctions.cpp -----------------------------------------------===//
-
 #include "compiler/graph/ComplexFunctions.h"
 
 #include "llvm/ADT/StringMap.h"

@@ -1,5 +1,3 @@
-//===- ConstantValues.cpp -------------------------------------------------===//
-
 #include "compiler/graph/ConstantValues.h"
 
 #include "dialects/prims/PrimsDialect.h"

@@ -1,5 +1,3 @@
-//===- ConstantView.cpp ---------------------------------------------------===//
-
 #include "compiler/graph/ConstantView.h"
 
 #include "dialects/core/TensorBytes.h"

@@ -1,5 +1,3 @@
-//===- Decompose.cpp ------------------------------------------------------===//
-
 #include "compiler/graph/Decompose.h"
 
 #include "compiler/graph/LeaveToCaller.h"

@@ -1,5 +1,3 @@
-//===- FoldBatchNorm.cpp --------------------------------------------------===//
-
 #include "compiler/graph/FoldBatchNorm.h"
 
 #include "compiler/graph/ConstantValues.h"

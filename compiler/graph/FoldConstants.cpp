@@ -1,5 +1,3 @@
-//===- FoldConstants.cpp --------------------------------------------------===//
-
 #include "compiler/graph/FoldConstants.h"
 
 #include "compiler/graph/ConstantValues.h"

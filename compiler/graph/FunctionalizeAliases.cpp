@@ -1,5 +1,3 @@
-//===- FunctionalizeAliases.cpp -------------------------------------------===//
-
 #include "compiler/graph/FunctionalizeAliases.h"
 
 #include "compiler/graph/FunctionalizeViews.h"

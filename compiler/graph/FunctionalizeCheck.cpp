@@ -1,5 +1,3 @@
-//===- FunctionalizeCheck.cpp ---------------------------------------------===//
-
 #include "compiler/graph/FunctionalizeViews.h"
 
 #include "llvm/ADT/SmallSet.h"

@@ -1,5 +1,3 @@
-//===- FunctionalizeStrides.cpp -------------------------------------------===//
-
 #include "compiler/graph/FunctionalizeStrides.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,3 @@
-//===- FunctionalizeViews.cpp ---------------------------------------------===//
-
 #include "compiler/graph/FunctionalizeViews.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -1,5 +1,3 @@
-//===- FunctionalizeWrites.cpp --------------------------------------------===//
-
 #include "compiler/graph/FunctionalizeWrites.h"
 
 #include "mlir/IR/TypeUtilities.h"

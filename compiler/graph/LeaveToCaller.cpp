@@ -1,5 +1,3 @@
-//===- LeaveToCaller.cpp --------------------------------------------------===//
-
 #include "compiler/graph/LeaveToCaller.h"
 
 #include "dialects/aten/AtenOp.h"

@@ -1,5 +1,3 @@
-//===- LowerComplex.cpp ---------------------------------------------------===//
-
 #include "compiler/graph/LowerComplex.h"
 
 #include "compiler/graph/ComplexFunctions.h"

@@ -1,5 +1,3 @@
-//===- LowerFloat8.cpp ----------------------------------------------------===//
-
 #include "compiler/graph/LowerFloat8.h"
 
 #include "compiler/graph/decompose/Builder.h"

@@ -1,5 +1,3 @@
-//===- LowerTransposedConvolution.cpp -------------------------------------===//
-
 #include "compiler/graph/LowerTransposedConvolution.h"
 
 #include "compiler/support/FunctionPass.h"

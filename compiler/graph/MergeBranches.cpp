@@ -1,5 +1,3 @@
-//===- MergeBranches.cpp --------------------------------------------------===//
-
 #include "compiler/graph/MergeBranches.h"
 
 #include "compiler/graph/ConstantValues.h"

@@ -1,5 +1,3 @@
-//===- OutlineControlFlow.cpp ---------------------------------------------===//
-
 #include "compiler/graph/OutlineControlFlow.h"
 
 #include "dialects/aten/AtenDialect.h"

@@ -1,5 +1,3 @@
-//===- Patterns.cpp -------------------------------------------------------===//
-
 #include "compiler/graph/Patterns.h"
 
 #include "dialects/aten/AtenDialect.h"

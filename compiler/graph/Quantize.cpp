@@ -1,5 +1,3 @@
-//===- Quantize.cpp -------------------------------------------------------===//
-
 #include "compiler/graph/Quantize.h"
 
 #include "compiler/graph/ConstantValues.h"

@@ -1,5 +1,3 @@
-//===- Simplify.cpp -------------------------------------------------------===//
-
 #include "compiler/graph/Simplify.h"
 
 #include "compiler/graph/simplify/Rules.h"

@@ -1,5 +1,3 @@
-//===- BuildCall.cpp ------------------------------------------------------===//
-
 #include "compiler/import/BuildCall.h"
 
 #include "compiler/import/NumberTensor.h"

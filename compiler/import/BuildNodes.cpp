@@ -1,5 +1,3 @@
-//===- BuildNodes.cpp -----------------------------------------------------===//
-
 #include "compiler/import/BuildNodes.h"
 
 #include "compiler/import/FunctionNames.h"

@@ -1,5 +1,3 @@
-//===- CheckMlir.cpp ------------------------------------------------------===//
-
 #include "compiler/import/CheckMlir.h"
 
 #include "dialects/control/Control.h"

@@ -1,5 +1,3 @@
-//===- DType.cpp ----------------------------------------------------------===//
-
 #include "compiler/import/DType.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,5 +1,3 @@
-//===- Expression.cpp -----------------------------------------------------===//
-
 #include "compiler/import/Expression.h"
 
 #include "llvm/ADT/STLExtras.h"

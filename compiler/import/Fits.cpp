@@ -1,5 +1,3 @@
-//===- Fits.cpp -----------------------------------------------------------===//
-
 #include "compiler/import/Fits.h"
 
 #include "llvm/ADT/STLExtras.h"

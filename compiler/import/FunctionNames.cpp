@@ -1,5 +1,3 @@
-//===- FunctionNames.cpp --------------------------------------------------===//
-
 #include "compiler/import/FunctionNames.h"
 
 #include "llvm/ADT/STLExtras.h"

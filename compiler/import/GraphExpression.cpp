@@ -1,5 +1,3 @@
-//===- GraphExpression.cpp ------------------------------------------------===//
-
 #include "compiler/import/GraphExpression.h"
 
 #include "llvm/ADT/STLExtras.h"

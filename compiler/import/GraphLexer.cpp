@@ -1,5 +1,3 @@
-//===- GraphLexer.cpp -----------------------------------------------------===//
-
 #include "compiler/import/GraphLexer.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,5 +1,3 @@
-//===- GraphSignature.cpp -------------------------------------------------===//
-
 #include "compiler/import/GraphSignature.h"
 
 #include "llvm/Support/Regex.h"

@@ -1,5 +1,3 @@
-//===- Guards.cpp ---------------------------------------------------------===//
-
 #include "compiler/import/Guards.h"
 
 using llvm::StringRef;

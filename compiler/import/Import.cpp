@@ -1,5 +1,3 @@
-//===- Import.cpp ---------------------------------------------------------===//
-
 #include "compiler/import/Import.h"
 
 #include "compiler/import/BuildAten.h"

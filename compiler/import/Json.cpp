@@ -1,5 +1,3 @@
-//===- Json.cpp -----------------------------------------------------------===//
-
 #include "compiler/import/Json.h"
 
 #include "llvm/ADT/SmallVector.h"

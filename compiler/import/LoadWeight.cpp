@@ -1,5 +1,3 @@
-//===- LoadWeight.cpp -----------------------------------------------------===//
-
 #include "compiler/import/LoadWeight.h"
 
 #include "compiler/import/StoredTensor.h"

@@ -1,5 +1,3 @@
-//===- NumberTensor.cpp ---------------------------------------------------===//
-
 #include "compiler/import/NumberTensor.h"
 
 #include "dialects/aten/AtenOp.h"

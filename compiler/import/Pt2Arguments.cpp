@@ -1,5 +1,3 @@
-//===- Pt2Arguments.cpp ---------------------------------------------------===//
-
 #include "compiler/import/Pt2Arguments.h"
 
 #include "llvm/ADT/STLExtras.h"

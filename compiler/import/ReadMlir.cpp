@@ -1,5 +1,3 @@
-//===- ReadMlir.cpp -------------------------------------------------------===//
-
 #include "compiler/import/ReadMlir.h"
 
 #include "compiler/import/CheckMlir.h"

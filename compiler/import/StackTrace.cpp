@@ -1,5 +1,3 @@
-//===- StackTrace.cpp -----------------------------------------------------===//
-
 #include "compiler/import/StackTrace.h"
 
 #include "llvm/ADT/STLExtras.h"

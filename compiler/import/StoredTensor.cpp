@@ -1,5 +1,3 @@
-//===- StoredTensor.cpp -----------------------------------------------------===//
-
 #include "compiler/import/StoredTensor.h"
 
 #include "llvm/ADT/BitVector.h"

@@ -1,5 +1,3 @@
-//===- SymbolTable.cpp ----------------------------------------------------===//
-
 #include "compiler/import/SymbolTable.h"
 
 #include "dialects/core/Polynomial.h"

@@ -1,5 +1,3 @@
-//===- File.cpp -----------------------------------------------------------===//
-
 #include "compiler/link/File.h"
 
 #include <cerrno>

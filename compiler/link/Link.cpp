@@ -1,5 +1,3 @@
-//===- Link.cpp -----------------------------------------------------------===//
-
 #include "compiler/link/Link.h"
 #include "compiler/link/Embedded.h"
 #include "compiler/link/MemoryFile.h"

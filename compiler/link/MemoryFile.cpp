@@ -1,5 +1,3 @@
-//===- MemoryFile.cpp -----------------------------------------------------===//
-
 #include "compiler/link/MemoryFile.h"
 
 #include <cerrno>

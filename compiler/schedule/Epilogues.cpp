@@ -1,5 +1,3 @@
-//===- Epilogues.cpp ------------------------------------------------------===//
-
 #include "compiler/schedule/Epilogues.h"
 
 #include "dialects/loop/Bodies.h"

@@ -1,5 +1,3 @@
-//===- Fuse.cpp -----------------------------------------------------------===//
-
 #include "compiler/schedule/Fuse.h"
 
 #include "compiler/schedule/Epilogues.h"

@@ -1,5 +1,3 @@
-//===- GatheredContractions.cpp -------------------------------------------===//
-
 #include "compiler/schedule/GatheredContractions.h"
 
 #include "compiler/schedule/Work.h"

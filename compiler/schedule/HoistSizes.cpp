@@ -1,5 +1,3 @@
-//===- HoistSizes.cpp -----------------------------------------------------===//
-
 #include "compiler/schedule/HoistSizes.h"
 
 #include "compiler/support/FunctionPass.h"

@@ -1,5 +1,3 @@
-//===- Inline.cpp ---------------------------------------------------------===//
-
 #include "compiler/schedule/Inline.h"
 
 #include "compiler/schedule/Work.h"

@@ -1,5 +1,3 @@
-//===- PlanMemory.cpp -----------------------------------------------------===//
-
 #include "compiler/schedule/PlanMemory.h"
 
 #include "compiler/support/FunctionPass.h"

@@ -1,5 +1,3 @@
-//===- ScalarFunctions.cpp ------------------------------------------------===//
-
 #include "compiler/schedule/ScalarFunctions.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,3 @@
-//===- SplitReductions.cpp ------------------------------------------------===//
-
 #include "compiler/schedule/SplitReductions.h"
 
 #include "compiler/schedule/Work.h"

@@ -1,5 +1,3 @@
-//===- Work.cpp -----------------------------------------------------------===//
-
 #include "compiler/schedule/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

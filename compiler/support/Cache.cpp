@@ -1,5 +1,3 @@
-//===- Cache.cpp ----------------------------------------------------------===//
-
 #include "compiler/support/Cache.h"
 
 #include "compiler/support/Diagnostics.h"

@@ -1,5 +1,3 @@
-//===- Threads.cpp --------------------------------------------------------===//
-
 #include "compiler/support/Threads.h"
 
 #include "llvm/Support/Threading.h"

@@ -1,5 +1,3 @@
-//===- Tune.cpp -----------------------------------------------------------===//
-
 #include "compiler/tune/Tune.h"
 
 #include "compiler/support/Cache.h"

@@ -1,5 +1,3 @@
-//===- ByteSource.cpp -----------------------------------------------------===//
-
 #include "compiler/weights/ByteSource.h"
 
 #include "llvm/ADT/SmallVector.h"

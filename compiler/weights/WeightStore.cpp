@@ -1,5 +1,3 @@
-//===- WeightStore.cpp ----------------------------------------------------===//
-
 #include "compiler/weights/WeightStore.h"
 
 #include "runtime/RandomState.h"

@@ -1,5 +1,3 @@
-//===- ArgumentAttr.cpp ---------------------------------------------------===//
-
 #include "dialects/aten/ArgumentAttr.h"
 
 #include "dialects/core/SymbolicShape.h"

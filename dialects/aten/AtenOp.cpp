@@ -1,5 +1,3 @@
-//===- AtenOp.cpp ---------------------------------------------------------===//
-
 #include "dialects/aten/AtenOp.h"
 
 #include "mlir/IR/BuiltinAttributes.h"

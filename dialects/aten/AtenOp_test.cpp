@@ -1,5 +1,3 @@
-//===- AtenOp_test.cpp ----------------------------------------------------===//
-
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/aten/AtenOp.h"
 

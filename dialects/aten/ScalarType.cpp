@@ -1,5 +1,3 @@
-//===- ScalarType.cpp -----------------------------------------------------===//
-
 #include "dialects/aten/ScalarType.h"
 
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,5 +1,3 @@
-//===- Schema.cpp ---------------------------------------------------------===//
-
 #include "dialects/aten/Schema.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,3 @@
-//===- Schema_test.cpp ----------------------------------------------------===//
-
 #include "dialects/aten/Schema.h"
 
 #include <catch2/catch.hpp>

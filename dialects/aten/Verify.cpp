@@ -1,5 +1,3 @@
-//===- Verify.cpp ---------------------------------------------------------===//
-
 #include "dialects/aten/Verify.h"
 
 #include "dialects/aten/AtenOp.h"

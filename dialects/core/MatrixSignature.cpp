@@ -1,5 +1,3 @@
-//===- MatrixSignature.cpp ------------------------------------------------===//
-
 #include "dialects/core/MatrixSignature.h"
 
 #include "runtime/matrix/Algorithms.h"

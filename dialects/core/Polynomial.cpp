@@ -1,5 +1,3 @@
-//===- Polynomial.cpp -----------------------------------------------------===//
-
 #include "dialects/core/Polynomial.h"
 
 #include "llvm/ADT/DenseMap.h"

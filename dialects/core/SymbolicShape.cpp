@@ -1,5 +1,3 @@
-//===- SymbolicShape.cpp --------------------------------------------------===//
-
 #include "dialects/core/SymbolicShape.h"
 
 #include "dialects/core/Polynomial.h"

@@ -1,5 +1,3 @@
-//===- TensorBytes.cpp ----------------------------------------------------===//
-
 #include "dialects/core/TensorBytes.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -1,5 +1,3 @@
-//===- Bodies.cpp ---------------------------------------------------------===//
-
 #include "dialects/loop/Bodies.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -1,5 +1,3 @@
-//===- KernelCost.cpp -----------------------------------------------------===//
-
 #include "dialects/loop/KernelCost.h"
 
 #include "dialects/core/TensorBytes.h"

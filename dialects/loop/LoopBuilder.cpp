@@ -1,5 +1,3 @@
-//===- LoopBuilder.cpp ----------------------------------------------------===//
-
 #include "dialects/loop/LoopBuilder.h"
 
 #include "llvm/ADT/StringSwitch.h"

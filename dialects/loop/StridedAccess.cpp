@@ -1,5 +1,3 @@
-//===- StridedAccess.cpp --------------------------------------------------===//
-
 #include "dialects/loop/StridedAccess.h"
 
 #include "dialects/core/Polynomial.h"

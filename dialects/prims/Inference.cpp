@@ -1,5 +1,3 @@
-//===- Inference.cpp ------------------------------------------------------===//
-
 #include "dialects/prims/Inference.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -1,5 +1,3 @@
-//===- PrimsDialect.cpp ---------------------------------------------------===//
-
 #include "dialects/prims/Structure.h"
 
 using namespace mlir;

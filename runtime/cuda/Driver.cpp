@@ -1,5 +1,3 @@
-//===- Driver.cpp ---------------------------------------------------------===//
-
 #include "runtime/cuda/Driver.h"
 #include "runtime/Loader.h"
 #include "runtime/Once.h"

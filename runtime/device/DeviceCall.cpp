@@ -1,5 +1,3 @@
-//===- DeviceCall.cpp -----------------------------------------------------===//
-
 #include "runtime/device/DeviceCall.h"
 #include "runtime/Strided.h"
 #include "runtime/Walk.h"

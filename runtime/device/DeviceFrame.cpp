@@ -1,5 +1,3 @@
-//===- DeviceFrame.cpp ----------------------------------------------------===//
-
 #include "runtime/device/DeviceFrame.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-//===- Integers.cpp -------------------------------------------------------===//
-
 #include "runtime/special/Special.h"
 
 /// Euclid's algorithm on magnitudes; gcd(x, 0) = |x|.

@@ -1,5 +1,3 @@
-//===- Jit.cpp ------------------------------------------------------------===//
-
 #include "test/codegen/Jit.h"
 
 #include "compiler/codegen/cpu/Target.h"

@@ -1,5 +1,3 @@
-//===- DevicePrograms.cpp -------------------------------------------------===//
-
 #include "test/cuda/DevicePrograms.h"
 
 #include "runtime/include/ptc/ptc.h"

@@ -1,5 +1,3 @@
-//===- MutateOnnx.cpp -----------------------------------------------------===//
-
 #include "test/import/MutateOnnx.h"
 
 #include "compiler/import/onnx/ImportOnnx.h"

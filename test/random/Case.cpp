@@ -1,5 +1,3 @@
-//===- Case.cpp -----------------------------------------------------------===//
-
 #include "test/random/Case.h"
 
 #include "compiler/import/Import.h"

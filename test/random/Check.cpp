@@ -1,5 +1,3 @@
-//===- Check.cpp ----------------------------------------------------------===//
-
 #include "test/random/Check.h"
 
 #include "compiler/Compile.h"

@@ -1,5 +1,3 @@
-//===- Expect.cpp ---------------------------------------------------------===//
-
 #include "test/random/Expect.h"
 
 #include "dialects/prims/reference/Evaluate.h"

@@ -1,5 +1,3 @@
-//===- Noise.cpp ----------------------------------------------------------===//
-
 #include "test/random/Noise.h"
 
 #include "dialects/prims/Prims.h"

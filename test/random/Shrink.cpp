@@ -1,5 +1,3 @@
-//===- Shrink.cpp ---------------------------------------------------------===//
-
 #include "test/random/Shrink.h"
 
 #include "dialects/core/SymbolicShape.h"

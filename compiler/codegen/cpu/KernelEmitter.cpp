@@ -1,5 +1,3 @@
-//===- KernelEmitter.cpp --------------------------------------------------===//
-
 #include "compiler/codegen/cpu/KernelEmitter.h"
 
 #include "compiler/codegen/cpu/Describe.h"

@@ -1,5 +1,3 @@
-//===- Object.cpp ---------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/Object.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"

@@ -1,5 +1,3 @@
-//===- Target.cpp ---------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/Target.h"
 
 #include "compiler/codegen/host/ProgramSpec.h"

@@ -1,5 +1,3 @@
-//===- TemplateKernel.cpp -------------------------------------------------===//
-
 #include "compiler/codegen/cpu/TemplateKernel.h"
 
 #include "compiler/codegen/cpu/Describe.h"

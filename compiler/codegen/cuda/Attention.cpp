@@ -1,5 +1,3 @@
-//===- Attention.cpp ------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/Attention.h"
 
 #include "compiler/codegen/cuda/BlockReduce.h"

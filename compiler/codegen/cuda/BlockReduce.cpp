@@ -1,5 +1,3 @@
-//===- BlockReduce.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/cuda/BlockReduce.h"
 
 #include "llvm/Support/MathExtras.h"

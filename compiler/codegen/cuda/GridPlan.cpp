@@ -1,5 +1,3 @@
-//===- GridPlan.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/GridPlan.h"
 
 #include "dialects/core/SymbolicShape.h"

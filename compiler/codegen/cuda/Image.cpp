@@ -1,5 +1,3 @@
-//===- Image.cpp ----------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/Image.h"
 
 #include "llvm/IR/LegacyPassManager.h"

@@ -1,5 +1,3 @@
-//===- KernelEmitter.cpp --------------------------------------------------===//
-
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
 #include "compiler/codegen/cuda/Attention.h"

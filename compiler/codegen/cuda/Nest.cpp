@@ -1,5 +1,3 @@
-//===- Nest.cpp -----------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/Nest.h"
 
 #include "compiler/codegen/cuda/BlockReduce.h"

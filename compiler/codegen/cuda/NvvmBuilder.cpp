@@ -1,5 +1,3 @@
-//===- NvvmBuilder.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/cuda/GpuBuilder.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"

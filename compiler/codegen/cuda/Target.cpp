@@ -1,5 +1,3 @@
-//===- Target.cpp ---------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/Target.h"
 
 #include "compiler/codegen/host/ProgramSpec.h"

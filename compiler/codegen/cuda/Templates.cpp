@@ -1,5 +1,3 @@
-//===- Templates.cpp ------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/Templates.h"
 
 #include "compiler/codegen/cuda/ThreadCode.h"

@@ -1,5 +1,3 @@
-//===- ThreadCode.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/cuda/ThreadCode.h"
 
 #include "compiler/codegen/kernel/BodyOps.h"

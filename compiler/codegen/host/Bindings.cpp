@@ -1,5 +1,3 @@
-//===- Bindings.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/host/Bindings.h"
 
 #include "runtime/Program.h"

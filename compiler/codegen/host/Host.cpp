@@ -1,5 +1,3 @@
-//===- Host.cpp -----------------------------------------------------------===//
-
 #include "compiler/codegen/host/Host.h"
 #include "compiler/codegen/host/Bindings.h"
 #include "compiler/codegen/host/Constants.h"

@@ -1,5 +1,3 @@
-//===- SizeCode.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/host/SizeCode.h"
 
 #include "llvm/IR/IRBuilder.h"

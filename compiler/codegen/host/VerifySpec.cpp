@@ -1,5 +1,3 @@
-//===- VerifySpec.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/host/VerifySpec.h"
 
 using namespace llvm;

@@ -1,5 +1,3 @@
-//===- Accesses.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/Accesses.h"
 
 #include "dialects/loop/Loop.h"

@@ -1,5 +1,3 @@
-//===- Accumulator.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/kernel/Accumulator.h"
 
 #include "compiler/codegen/kernel/VectorMath.h"

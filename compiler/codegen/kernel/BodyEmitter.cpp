@@ -1,5 +1,3 @@
-//===- BodyEmitter.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/kernel/BodyEmitter.h"
 
 #include "compiler/codegen/kernel/BodyOps.h"

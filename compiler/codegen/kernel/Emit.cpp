@@ -1,5 +1,3 @@
-//===- Emit.cpp -----------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/Emit.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,3 @@
-//===- IndexExpr.cpp ------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/IndexExpr.h"
 
 using namespace llvm;

@@ -1,5 +1,3 @@
-//===- KernelFunction.cpp -------------------------------------------------===//
-
 #include "compiler/codegen/kernel/KernelFunction.h"
 
 #include "compiler/codegen/kernel/BodyOps.h"

@@ -1,5 +1,3 @@
-//===- Lanes.cpp ----------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/Lanes.h"
 
 #include "compiler/codegen/kernel/IndexExpr.h"

@@ -1,5 +1,3 @@
-//===- Loops.cpp ----------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/Loops.h"
 
 #include "compiler/codegen/kernel/Emit.h"

@@ -1,5 +1,3 @@
-//===- MathExpr.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/MathExpr.h"
 
 #include "compiler/codegen/kernel/Emit.h"

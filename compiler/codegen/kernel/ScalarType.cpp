@@ -1,5 +1,3 @@
-//===- ScalarType.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/kernel/ScalarType.h"
 
 #include "llvm/Support/ErrorHandling.h"

@@ -1,5 +1,3 @@
-//===- Stages.cpp ---------------------------------------------------------===//
-
 #include "compiler/codegen/kernel/Stages.h"
 
 #include "llvm/ADT/STLExtras.h"

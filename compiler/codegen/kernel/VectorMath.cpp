@@ -1,5 +1,3 @@
-//===- VectorMath.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/kernel/VectorMath.h"
 
 #include "llvm/ADT/STLExtras.h"

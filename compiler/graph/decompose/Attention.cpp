@@ -1,5 +1,3 @@
-//===- Attention.cpp ------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Random.h"
 #include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"

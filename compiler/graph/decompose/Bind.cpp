@@ -1,5 +1,3 @@
-//===- Bind.cpp -----------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Bind.h"
 
 #include "llvm/ADT/StringSwitch.h"

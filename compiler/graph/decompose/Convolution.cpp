@@ -1,5 +1,3 @@
-//===- Convolution.cpp ----------------------------------------------------===//
-
 #include "compiler/graph/decompose/Table.h"
 
 namespace ptc::decompose {

@@ -1,5 +1,3 @@
-//===- Einsum.cpp ---------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Einsum.h"
 
 #include "llvm/ADT/StringExtras.h"

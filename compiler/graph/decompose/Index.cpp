@@ -1,5 +1,3 @@
-//===- Index.cpp ----------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Index.h"
 
 using namespace mlir;

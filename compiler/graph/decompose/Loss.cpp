@@ -1,5 +1,3 @@
-//===- Loss.cpp -----------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Loss.h"
 #include "compiler/graph/decompose/Norm.h"

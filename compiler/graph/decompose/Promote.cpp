@@ -1,5 +1,3 @@
-//===- Promote.cpp --------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Promote.h"
 
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,5 +1,3 @@
-//===- Statistics.cpp -----------------------------------------------------===//
-
 #include "compiler/graph/decompose/Statistics.h"
 
 namespace ptc::decompose {

@@ -1,5 +1,3 @@
-//===- Table.cpp ----------------------------------------------------------===//
-
 #include "compiler/graph/decompose/Table.h"
 
 namespace ptc::decompose {

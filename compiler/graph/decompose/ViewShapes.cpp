@@ -1,5 +1,3 @@
-//===- ViewShapes.cpp -----------------------------------------------------===//
-
 #include "compiler/graph/decompose/ViewShapes.h"
 
 #include "compiler/graph/decompose/Index.h"

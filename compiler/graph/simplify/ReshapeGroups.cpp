@@ -1,5 +1,3 @@
-//===- ReshapeGroups.cpp --------------------------------------------------===//
-
 #include "compiler/graph/simplify/ReshapeGroups.h"
 
 using namespace mlir;

@@ -1,5 +1,3 @@
-//===- Rules.cpp ----------------------------------------------------------===//
-
 #include "compiler/graph/simplify/Rules.h"
 
 using namespace mlir;

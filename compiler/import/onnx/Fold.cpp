@@ -1,5 +1,3 @@
-//===- Fold.cpp -----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Fold.h"
 #include "compiler/import/onnx/FoldMove.h"
 

@@ -1,5 +1,3 @@
-//===- FoldMove.cpp -------------------------------------------------------===//
-
 #include "compiler/import/onnx/FoldMove.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,3 @@
-//===- Graph.cpp ----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Graph.h"
 
 #include "compiler/import/onnx/Fold.h"

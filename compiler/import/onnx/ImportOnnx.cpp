@@ -1,5 +1,3 @@
-//===- ImportOnnx.cpp -----------------------------------------------------===//
-
 #include "compiler/import/onnx/ImportOnnx.h"
 
 #include "compiler/import/onnx/Graph.h"

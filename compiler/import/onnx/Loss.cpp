@@ -1,5 +1,3 @@
-//===- Loss.cpp ---------------------------------------------------------------------===//
-
 #include "compiler/import/onnx/Table.h"
 
 using namespace mlir;

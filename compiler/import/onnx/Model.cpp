@@ -1,5 +1,3 @@
-//===- Model.cpp ----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Model.h"
 
 #include "compiler/import/onnx/MappedTensors.h"

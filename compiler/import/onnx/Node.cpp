@@ -1,5 +1,3 @@
-//===- Node.cpp -----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Node.h"
 
 using llvm::StringRef;

@@ -1,5 +1,3 @@
-//===- Normalization.cpp ------------------------------------------------------===//
-
 #include "compiler/import/onnx/Table.h"
 
 using namespace mlir;

@@ -1,5 +1,3 @@
-//===- Pooling.cpp ----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Table.h"
 #include "compiler/import/onnx/Windows.h"
 

@@ -1,5 +1,3 @@
-//===- Quantization.cpp -----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Quantization.h"
 
 #include "compiler/import/onnx/Table.h"

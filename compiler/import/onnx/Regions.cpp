@@ -1,5 +1,3 @@
-//===- Regions.cpp --------------------------------------------------------===//
-
 #include "compiler/import/onnx/Regions.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -1,5 +1,3 @@
-//===- Table.cpp ----------------------------------------------------------===//
-
 #include "compiler/import/onnx/Table.h"
 
 using llvm::StringRef;

@@ -1,5 +1,3 @@
-//===- Evaluate.cpp -------------------------------------------------------===//
-
 #include "dialects/control/Control.h"
 #include "dialects/prims/reference/Evaluate.h"
 

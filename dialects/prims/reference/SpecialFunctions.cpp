@@ -1,5 +1,3 @@
-//===- SpecialFunctions.cpp -----------------------------------------------===//
-
 #include "dialects/prims/reference/SpecialFunctions.h"
 #include "runtime/special/Special.h"
 

@@ -1,5 +1,3 @@
-//===- Tensor.cpp ---------------------------------------------------------===//
-
 #include "dialects/prims/reference/Tensor.h"
 
 #include "dialects/core/TensorBytes.h"

@@ -1,5 +1,3 @@
-//===- MatrixUnit.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"
 
 #include "compiler/codegen/cpu/tile/MicroTile.h"

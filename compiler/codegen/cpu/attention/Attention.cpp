@@ -1,5 +1,3 @@
-//===- Attention.cpp ------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/attention/Attention.h"
 
 #include "compiler/codegen/cpu/tile/MicroTile.h"

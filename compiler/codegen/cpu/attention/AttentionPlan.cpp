@@ -1,5 +1,3 @@
-//===- AttentionPlan.cpp --------------------------------------------------===//
-
 #include "compiler/codegen/cpu/attention/AttentionPlan.h"
 
 #include "compiler/codegen/cpu/tile/Tasks.h"

@@ -1,5 +1,3 @@
-//===- Convolution.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/Convolution.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"

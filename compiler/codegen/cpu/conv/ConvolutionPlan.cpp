@@ -1,5 +1,3 @@
-//===- ConvolutionPlan.cpp ------------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/ConvolutionPlan.h"
 
 #include "compiler/codegen/cpu/tile/Tasks.h"

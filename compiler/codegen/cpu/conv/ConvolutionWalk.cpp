@@ -1,5 +1,3 @@
-//===- ConvolutionWalk.cpp ------------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/ConvolutionWalk.h"
 
 #include "compiler/codegen/kernel/IndexExpr.h"

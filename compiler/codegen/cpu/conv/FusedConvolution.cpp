@@ -1,5 +1,3 @@
-//===- FusedConvolution.cpp -----------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/FusedConvolution.h"
 
 #include "compiler/codegen/cpu/conv/Convolution.h"

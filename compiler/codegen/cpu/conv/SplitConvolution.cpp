@@ -1,5 +1,3 @@
-//===- SplitConvolution.cpp -----------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/SplitConvolution.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"

@@ -1,5 +1,3 @@
-//===- WinogradConvolution.cpp --------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/WinogradConvolution.h"
 
 #include "compiler/codegen/cpu/tile/MicroTile.h"

@@ -1,5 +1,3 @@
-//===- WinogradPlan.cpp ---------------------------------------------------===//
-
 #include "compiler/codegen/cpu/conv/WinogradPlan.h"
 
 #include "compiler/codegen/cpu/tile/Tasks.h"

@@ -1,5 +1,3 @@
-//===- Bf16x3Contraction.cpp ----------------------------------------------===//
-
 #include "compiler/codegen/cpu/gemm/Bf16x3Contraction.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"

@@ -1,5 +1,3 @@
-//===- Contraction.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/cpu/gemm/Contraction.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"

@@ -1,5 +1,3 @@
-//===- ContractionPlan.cpp ------------------------------------------------===//
-
 #include "compiler/codegen/cpu/gemm/ContractionPlan.h"
 
 #include "compiler/codegen/cpu/gemm/Bf16x3Contraction.h"

@@ -1,5 +1,3 @@
-//===- PackPanels.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/cpu/gemm/PackPanels.h"
 
 #include "compiler/codegen/cpu/tile/MicroTile.h"

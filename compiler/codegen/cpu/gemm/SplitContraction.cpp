@@ -1,5 +1,3 @@
-//===- SplitContraction.cpp -----------------------------------------------===//
-
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"

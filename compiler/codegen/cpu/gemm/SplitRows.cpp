@@ -1,5 +1,3 @@
-//===- SplitRows.cpp ------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/gemm/SplitRows.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"

@@ -1,5 +1,3 @@
-//===- LoopNest.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/nest/LoopNest.h"
 
 #include "compiler/codegen/cpu/nest/StageEmitter.h"

@@ -1,5 +1,3 @@
-//===- NestPlan.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/nest/NestPlan.h"
 
 #include "compiler/codegen/kernel/BodyOps.h"

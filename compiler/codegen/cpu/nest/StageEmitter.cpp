@@ -1,5 +1,3 @@
-//===- StageEmitter.cpp ---------------------------------------------------===//
-
 #include "compiler/codegen/cpu/nest/StageEmitter.h"
 
 #include "compiler/codegen/kernel/Accumulator.h"

@@ -1,5 +1,3 @@
-//===- TransposedNest.cpp -------------------------------------------------===//
-
 #include "compiler/codegen/cpu/nest/TransposedNest.h"
 
 #include "compiler/codegen/cpu/tile/CpuFrame.h"

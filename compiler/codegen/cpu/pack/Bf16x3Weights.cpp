@@ -1,5 +1,3 @@
-//===- Bf16x3Weights.cpp --------------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
 
 #include "dialects/loop/Reasons.h"

@@ -1,5 +1,3 @@
-//===- FoldScales.cpp -----------------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/FoldScales.h"
 
 #include "dialects/loop/Bodies.h"

@@ -1,5 +1,3 @@
-//===- FuseConvolutions.cpp -----------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/FuseConvolutions.h"
 
 #include "dialects/loop/KernelCost.h"

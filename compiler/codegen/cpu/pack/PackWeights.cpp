@@ -1,5 +1,3 @@
-//===- PackWeights.cpp ----------------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/PackWeights.h"
 
 #include "compiler/codegen/cpu/conv/SplitConvolution.h"

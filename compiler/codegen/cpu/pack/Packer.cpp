@@ -1,5 +1,3 @@
-//===- Packer.cpp ---------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/Packer.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,3 @@
-//===- SplitLongProducts.cpp ----------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 
 #include "compiler/codegen/cpu/Target.h"

@@ -1,5 +1,3 @@
-//===- WeightPanels.cpp ---------------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/WeightPanels.h"
 
 #include "llvm/ADT/ArrayRef.h"

@@ -1,5 +1,3 @@
-//===- Winograd.cpp -------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/pack/Winograd.h"
 
 #include "llvm/Support/ErrorHandling.h"

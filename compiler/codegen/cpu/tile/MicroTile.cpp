@@ -1,5 +1,3 @@
-//===- MicroTile.cpp ------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/tile/MicroTile.h"
 
 #include "compiler/codegen/kernel/Loops.h"

@@ -1,5 +1,3 @@
-//===- Tasks.cpp ----------------------------------------------------------===//
-
 #include "compiler/codegen/cpu/tile/Tasks.h"
 
 #include "dialects/loop/Tuning.h"

@@ -1,5 +1,3 @@
-//===- TileEpilogue.cpp ---------------------------------------------------===//
-
 #include "compiler/codegen/cpu/tile/TileEpilogue.h"
 
 #include "compiler/codegen/kernel/BodyEmitter.h"
