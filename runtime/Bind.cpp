@@ -13,7 +13,7 @@ enum { kDLBool = 6, kDLFloat8E4M3FN = 10, kDLFloat8E5M2FNUZ = 13 }; // of newer 
 struct Place {
   const char *what, *name;
   int32_t index;
-  DLDevice model; ///< where the program runs
+  const Device *device; ///< that the program runs on; null: the CPU
 };
 
 /// "2..1024", "at least 2".
@@ -51,24 +51,15 @@ static bool isType(const TensorEntry &entry, DLDataType type) {
   return type.code == entry.code || (entry.code == kDLBool && type.code == kDLUInt);
 }
 
-/// Whether the program can take a tensor there. One for a GPU gets the host's brought to it.
-static bool isReached(DLDevice tensor, DLDevice model) {
-  if (tensor.device_type == kDLCPU || tensor.device_type == kDLCUDAHost)
-    return true;
-  if (model.device_type != kDLCUDA)
-    return false;
-  return tensor.device_type == kDLCUDAManaged || (tensor.device_type == kDLCUDA && tensor.device_id == model.device_id);
-}
+static bool isHostMemory(DLDevice device) { return device.device_type == kDLCPU || device.device_type == kDLCUDAHost; }
 
-static ptc_status checkDevice(const Place &at, DLDevice tensor, Error &error) {
-  if (isReached(tensor, at.model))
-    return PTC_OK;
-  if (at.model.device_type == kDLCPU)
+static ptc_status setElsewhere(const Place &at, DLDevice device, Error &error) {
+  if (!at.device)
     return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d, but the model runs on the CPU", at.what,
-                     at.name, at.index, static_cast<int>(tensor.device_type));
-  return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d:%d, but the model runs on device %d:%d", at.what,
-                   at.name, at.index, static_cast<int>(tensor.device_type), static_cast<int>(tensor.device_id),
-                   static_cast<int>(at.model.device_type), static_cast<int>(at.model.device_id));
+                     at.name, at.index, static_cast<int>(device.device_type));
+  return error.set(PTC_MISMATCH, "%s '%s' (%d): is on DLPack device %d:%d, but the model runs on %d:%d", at.what,
+                   at.name, at.index, static_cast<int>(device.device_type), static_cast<int>(device.device_id),
+                   static_cast<int>(at.device->place.device_type), static_cast<int>(at.device->place.device_id));
 }
 
 /// Adds the bytes that `steps` steps of a stride lead away, in either direction; false when no memory is that large.
@@ -84,8 +75,8 @@ static bool addReach(int64_t stride, int64_t steps, int64_t elementBytes, int64_
 static ptc_status checkForm(const TensorEntry &entry, const Place &at, const DLTensor *tensor, Error &error) {
   if (!tensor)
     return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): no tensor", at.what, at.name, at.index);
-  if (ptc_status status = checkDevice(at, tensor->device, error))
-    return status;
+  if (!isHostMemory(tensor->device) && !(at.device && isMemoryOf(*at.device, tensor->device)))
+    return setElsewhere(at, tensor->device, error);
   if (!isType(entry, tensor->dtype))
     return error.set(PTC_MISMATCH, "%s '%s' (%d): has type %s, but the model was compiled for %s", at.what, at.name,
                      at.index, TypeText(tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes).text,
@@ -169,9 +160,8 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   const DLTensor &tensor = *inputs[symbol.input];
   RangeText range(symbol.min, symbol.max);
   if (symbol.dim < 0) {
-    if (tensor.device.device_type == kDLCUDA)
-      return error.set(PTC_UNSUPPORTED, "input '%s' (%d): decides a size, and must be in the host's memory", entry.name,
-                       symbol.input);
+    if (!isHostMemory(tensor.device))
+      return error.set(PTC_UNSUPPORTED, "input '%s' (%d): must be in the host's memory", entry.name, symbol.input);
     int64_t value = symbols[index] = readScalar(tensor);
     if (!isWithin(value, symbol.min, symbol.max))
       return error.set(PTC_MISMATCH, "input '%s' (%d): is %lld, allowed: %s (%s)", entry.name, symbol.input,
@@ -193,10 +183,11 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   return PTC_OK;
 }
 
-ptc_status bindSymbols(const Program &program, DLDevice place, const DLTensor *const *inputs, int64_t *symbols,
+ptc_status bindSymbols(const Program &program, const Device *device, const DLTensor *const *inputs, int64_t *symbols,
                        Error &error) {
   for (int32_t i = 0; i < program.inputCount; ++i)
-    if (ptc_status status = checkForm(program.inputs[i], {"input", program.inputs[i].name, i, place}, inputs[i], error))
+    if (ptc_status status =
+            checkForm(program.inputs[i], {"input", program.inputs[i].name, i, device}, inputs[i], error))
       return status;
   for (int32_t i = 0; i < program.symbolCount; ++i)
     if (ptc_status status = bindSymbol(program, i, inputs, symbols, error))
@@ -221,15 +212,15 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
                       const int64_t *values, Error &error) {
   Given given = {&program, symbols, {}};
   for (int32_t i = 0; i < program.inputCount; ++i)
-    if (ptc_status status =
-            checkShape(program.inputs[i], {"input", program.inputs[i].name, i, {}}, *inputs[i], values, given, error))
+    if (ptc_status status = checkShape(program.inputs[i], {"input", program.inputs[i].name, i, nullptr}, *inputs[i],
+                                       values, given, error))
       return status;
   return checkGuards(program, false, symbols, values, error);
 }
 
-ptc_status checkTensor(const TensorEntry &entry, DLDevice place, const char *what, int32_t index,
+ptc_status checkTensor(const TensorEntry &entry, const Device *device, const char *what, int32_t index,
                        const DLTensor *tensor, const int64_t *values, Error &error) {
-  Place at = {what, entry.name, index, place};
+  Place at = {what, entry.name, index, device};
   if (ptc_status status = checkForm(entry, at, tensor, error))
     return status;
   Given given = {};

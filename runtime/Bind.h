@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Error.h"
+#include "runtime/Device.h"
 #include "runtime/Program.h"
 
 namespace ptc::runtime {
@@ -20,8 +20,8 @@ inline bool isWithin(int64_t value, int64_t min, int64_t max) {
 }
 
 /// Takes the symbols' values from the inputs, of which there is one for each that the program has. Checks all that does
-/// not need derived sizes. `place`: where the program runs.
-ptc_status bindSymbols(const Program &program, DLDevice place, const DLTensor *const *inputs, int64_t *symbols,
+/// not need derived sizes. `device`: that the program runs on; null for the CPU.
+ptc_status bindSymbols(const Program &program, const Device *device, const DLTensor *const *inputs, int64_t *symbols,
                        Error &error);
 
 /// Checks the guards that are late, or those that are not.
@@ -33,7 +33,7 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
 
 /// Checks a tensor that the model, or its state, is to be written to (or a state's new value).
 /// `what`: "output", "state"; `values` give the sizes.
-ptc_status checkTensor(const TensorEntry &entry, DLDevice place, const char *what, int32_t index,
+ptc_status checkTensor(const TensorEntry &entry, const Device *device, const char *what, int32_t index,
                        const DLTensor *tensor, const int64_t *values, Error &error);
 
 } // namespace ptc::runtime

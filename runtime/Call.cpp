@@ -84,17 +84,11 @@ static ptc_status bind(Frame &frame, InputList inputs, int64_t room, Error &erro
   int64_t symbols[kMaxSymbols] = {};
   if (program.symbolCount > kMaxSymbols)
     return error.set(PTC_UNSUPPORTED, "the model has more than %d symbols", kMaxSymbols);
-  if (ptc_status status = bindSymbols(program, placeOf(frame.device), inputs.tensors, symbols, error))
+  if (ptc_status status = bindSymbols(program, frame.device, inputs.tensors, symbols, error))
     return status;
   if (ptc_status status = frame.plan(symbols, room, error))
     return status;
   return checkSizes(program, inputs.tensors, frame.symbols.data, frame.values.data, error);
-}
-
-/// Kernels take row-major tensors, aligned to their elements.
-static bool isUsableInPlace(const DLTensor &tensor) {
-  uintptr_t alignment = std::min(tensor.dtype.bits / 8, 8);
-  return isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % alignment == 0;
 }
 
 /// Refuses what would make results depend on the order in which memory is written.
@@ -128,31 +122,11 @@ static ptc_status checkSharing(Frame &frame, InputList inputs, DLTensor *const *
   return PTC_OK;
 }
 
-/// Whether the call works on a copy of the tensor. What a device reaches it must be able to use.
+/// Whether the call works on a copy of the tensor. What is on a device can be used there (checkOnDevice).
 static bool needsCopy(const Frame &frame, const DLTensor &tensor) {
   if (!frame.device)
     return !isUsableInPlace(tensor);
   return tensor.device.device_type == kDLCPU || (tensor.device.device_type == kDLCUDAHost && !isUsableInPlace(tensor));
-}
-
-static ptc_status checkOnDevice(const TensorEntry &entry, const char *what, int32_t index, const DLTensor &tensor,
-                                Error &error) {
-  if (tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost || isUsableInPlace(tensor))
-    return PTC_OK;
-  return error.set(PTC_UNSUPPORTED,
-                   "%s '%s' (%d): a tensor on the device must be row-major and aligned to its elements", what,
-                   entry.name, index);
-}
-
-static ptc_status checkOnDevice(const Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
-  const Program &program = *frame.program;
-  for (int32_t i = 0; frame.device && i < program.inputCount; ++i)
-    if (ptc_status status = checkOnDevice(program.inputs[i], "input", i, *inputs.tensors[i], error))
-      return status;
-  for (int32_t i = 0; frame.device && i < program.outputCount; ++i)
-    if (ptc_status status = checkOnDevice(program.outputs[i], "output", i, *outputs[i], error))
-      return status;
-  return PTC_OK;
 }
 
 /// Makes packed copies of the inputs that need them, and room for such outputs; on a device only the room.
@@ -260,7 +234,8 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
 /// The launches, alone with the states.
 static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms &terms, const Turn &turn,
                           Error &error) {
-  Recording *recording = context.profile.isOn() ? &frame.recording : nullptr;
+  bool isRecorded = context.profile.isOn() && !frame.device; // a device's steps have no times yet
+  Recording *recording = isRecorded ? &frame.recording : nullptr;
   if (recording && !recording->begin(*frame.program, frame.steps.count, terms.threads, frame.number))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the profile's events");
   if (recording && turn.begun)
@@ -272,21 +247,13 @@ static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms 
     if (recording)
       recording->addWait(0, Cause::States, begun, now());
   }
-  ptc_status status = execute(frame, terms, context.functions.data, context.activity, recording, error);
+  ptc_status status = frame.device ? executeOnDevice(frame, context.activity, error)
+                                   : execute(frame, terms, context.functions.data, context.activity, recording, error);
   if (hasStates)
     context.stateMutex.unlock();
   if (recording)
     recording->end(context.profile);
   return status;
-}
-
-/// The same on a device, where nothing is recorded yet.
-static ptc_status executeOnDevice(ptc_context &context, Frame &frame, Error &error) {
-  context.activity.calls.fetch_add(1, std::memory_order_relaxed);
-  if (frame.program->stateCount == 0)
-    return executeOnDevice(frame, error);
-  Guard guard(context.stateMutex);
-  return executeOnDevice(frame, error);
 }
 
 /// The threads that the call is best cut for.
@@ -308,24 +275,22 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
     return status;
   if (ptc_status status = checkSharing(frame, inputs, outputs, error))
     return status;
-  if (ptc_status status = checkOnDevice(frame, inputs, outputs, error))
-    return status;
+  if (frame.device)
+    if (ptc_status status = checkOnDevice(frame, inputs.tensors, outputs, error))
+      return status;
   DeviceScope scope(frame.device, error);
   if (scope.status != PTC_OK)
     return scope.status;
   if (ptc_status status = stage(frame, inputs, outputs, error))
     return status;
-  ptc_status status;
-  if (frame.device) {
-    resolveAddresses(context, frame, inputs, outputs);
-    status = executeOnDevice(context, frame, error);
-  } else {
-    ThreadTerms terms = chooseThreads(context, frame);
-    if (ptc_status reserved = frame.reserve(terms.threads, error))
-      return reserved;
-    resolveAddresses(context, frame, inputs, outputs);
-    status = execute(context, frame, terms, turn, error);
+  ThreadTerms terms = {1, 1, WaitMode::Adaptive};
+  if (!frame.device) {
+    terms = chooseThreads(context, frame);
+    if (ptc_status status = frame.reserve(terms.threads, error))
+      return status;
   }
+  resolveAddresses(context, frame, inputs, outputs);
+  ptc_status status = execute(context, frame, terms, turn, error);
   if (status == PTC_OK && frame.program->sizeDefinitionCount)
     status = checkGuards(*frame.program, true, frame.symbols.data, frame.values.data, error);
   if (status != PTC_OK)
@@ -378,8 +343,8 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
   const Program &program = *context.program;
   return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t room, const Turn &turn) {
     for (int32_t i = 0; i < outputCount; ++i)
-      if (ptc_status status = checkTensor(program.outputs[i], placeOf(frame.device), "output", i, outputs[i],
-                                          frame.values.data, error)) {
+      if (ptc_status status =
+              checkTensor(program.outputs[i], frame.device, "output", i, outputs[i], frame.values.data, error)) {
         context.keepRoom(room); // which output_shape tells
         return status;
       }
@@ -452,7 +417,7 @@ static ptc_status checkState(ptc_context &context, int32_t state, const DLTensor
   }
   TensorEntry local = entry;
   local.dims = dims;
-  return checkTensor(local, placeOf(context.device), "state", state, value, sizes, error);
+  return checkTensor(local, context.device, "state", state, value, sizes, error);
 }
 
 ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error &error) {
@@ -461,12 +426,8 @@ ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error 
   if (mayOverlapItself(*value))
     return error.set(PTC_INVALID_ARGUMENT, "state %d: the strides of its tensor let elements share memory", state);
   Guard guard(context.stateMutex);
-  if (Device *device = context.device) {
-    DeviceScope scope(device, error);
-    return scope.status != PTC_OK ? scope.status
-                                  : downloadTensor(*device, *value, context.stateData(state),
-                                                   stateBytes(context.program->states[state]), error);
-  }
+  if (context.device)
+    return downloadTensor(*context.device, *value, context.stateData(state), error);
   scatter(*value, context.stateData(state));
   return PTC_OK;
 }
@@ -475,12 +436,8 @@ ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, 
   if (ptc_status status = checkState(context, state, value, error))
     return status;
   Guard guard(context.stateMutex);
-  if (Device *device = context.device) {
-    DeviceScope scope(device, error);
-    return scope.status != PTC_OK ? scope.status
-                                  : uploadTensor(*device, context.stateData(state), *value,
-                                                 stateBytes(context.program->states[state]), error);
-  }
+  if (context.device)
+    return uploadTensor(*context.device, context.stateData(state), *value, error);
   gather(context.stateData(state), *value);
   return PTC_OK;
 }

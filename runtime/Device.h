@@ -87,8 +87,11 @@ public:
   const ptc_status status;
 };
 
-/// Where a program on this device, or without one on the CPU, takes its tensors.
-inline DLDevice placeOf(const Device *device) { return device ? device->place : DLDevice{kDLCPU, 0}; }
+/// Whether kernels on the device reach memory that DLPack calls so. The host's is brought to it.
+inline bool isMemoryOf(const Device &device, DLDevice memory) {
+  return memory.device_type == kDLCUDAManaged || memory.device_type == kDLCUDAHost ||
+         (memory.device_type == device.place.device_type && memory.device_id == device.place.device_id);
+}
 
 } // namespace ptc::runtime
 

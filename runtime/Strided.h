@@ -3,6 +3,8 @@
 
 #include "runtime/include/ptc/ptc.h"
 
+#include <algorithm>
+
 namespace ptc::runtime {
 
 /// No exported graph has more (PyTorch's own limit).
@@ -12,6 +14,12 @@ inline char *dataOf(const DLTensor &tensor) { return static_cast<char *>(tensor.
 
 /// Whether the elements lie one after the other in row-major order.
 bool isContiguous(const DLTensor &tensor);
+
+/// Kernels take row-major tensors, aligned to their elements.
+inline bool isUsableInPlace(const DLTensor &tensor) {
+  uintptr_t alignment = std::min(tensor.dtype.bits / 8, 8);
+  return isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % alignment == 0;
+}
 
 /// Whether two indices may share an element, so that the tensor cannot be written.
 bool mayOverlapItself(const DLTensor &tensor);

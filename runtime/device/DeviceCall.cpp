@@ -112,7 +112,7 @@ ptc_status DeviceRunner::bringInputs() {
       from = frame.staging.data + staging.offset;
       gather(from, *staging.tensor);
     }
-    auto *bring = isOnDevice(*staging.tensor) ? functions.copy : functions.upload;
+    auto *bring = isHostMemory(*staging.tensor) ? functions.upload : functions.copy;
     if (ptc_status status = bring(device(), stream(), to, from, bytes, error))
       return status;
   }
@@ -140,7 +140,8 @@ ptc_status DeviceRunner::bringResults() {
   return PTC_OK;
 }
 
-ptc_status executeOnDevice(Frame &frame, Error &error) {
+ptc_status executeOnDevice(Frame &frame, Activity &activity, Error &error) {
+  activity.calls.fetch_add(1, std::memory_order_relaxed);
   DeviceRunner runner{frame, *frame.device->functions, error};
   ptc_status status = runner.bringInputs();
   if (status == PTC_OK)
@@ -155,56 +156,67 @@ ptc_status executeOnDevice(Frame &frame, Error &error) {
   return status;
 }
 
+ptc_status checkOnDevice(const Frame &frame, const DLTensor *const *inputs, DLTensor *const *outputs, Error &error) {
+  const Program &program = *frame.program;
+  auto check = [&](const TensorEntry &entry, const char *what, int32_t index, const DLTensor &tensor) {
+    // What is the host's too can be gathered there.
+    if (isHostMemory(tensor) || isUsableInPlace(tensor))
+      return PTC_OK;
+    return error.set(PTC_UNSUPPORTED,
+                     "%s '%s' (%d): a tensor on the device must be row-major and aligned to its elements", what,
+                     entry.name, index);
+  };
+  for (int32_t i = 0; i < program.inputCount; ++i)
+    if (ptc_status status = check(program.inputs[i], "input", i, *inputs[i]))
+      return status;
+  for (int32_t i = 0; i < program.outputCount; ++i)
+    if (ptc_status status = check(program.outputs[i], "output", i, *outputs[i]))
+      return status;
+  return PTC_OK;
+}
+
 //===----------------------------------------------------------------------===//
 // States
 //===----------------------------------------------------------------------===//
 
-/// A tensor that is on the device is copied as it is; one of the host's may have any strides.
-static ptc_status checkIsCopied(const DLTensor &tensor, Error &error) {
-  if (!isOnDevice(tensor) || isContiguous(tensor))
+/// Copies between a tensor and row-major memory of the device's.
+static ptc_status transfer(Device &device, const DLTensor &tensor, char *data, bool isUpload, Error &error) {
+  const DeviceFunctions &functions = *device.functions;
+  int64_t bytes = tensor.dtype.bits / 8;
+  for (int32_t d = 0; d < tensor.ndim; ++d)
+    bytes *= tensor.shape[d];
+  if (bytes == 0)
     return PTC_OK;
-  return error.set(PTC_UNSUPPORTED, "a state's tensor on the device must be row-major");
-}
-
-ptc_status uploadTensor(Device &device, char *to, const DLTensor &tensor, int64_t bytes, Error &error) {
-  const DeviceFunctions &functions = *device.functions;
-  if (ptc_status status = checkIsCopied(tensor, error); status != PTC_OK || bytes == 0)
-    return status;
+  char *other = dataOf(tensor);
   Block packed = {};
-  const char *from = dataOf(tensor);
   if (!isContiguous(tensor)) {
+    if (!isHostMemory(tensor))
+      return error.set(PTC_UNSUPPORTED, "a state's tensor on the device must be row-major");
     if (!packed.reserve(bytes))
       return error.set(PTC_OUT_OF_MEMORY, "no memory for a packed copy of %lld bytes", static_cast<long long>(bytes));
-    gather(packed.data, tensor);
-    from = packed.data;
+    other = packed.data;
+    if (isUpload)
+      gather(other, tensor);
   }
-  auto *bring = isOnDevice(tensor) ? functions.copy : functions.upload;
-  ptc_status status = bring(device, nullptr, to, from, bytes, error);
+  DeviceScope scope(&device, error);
+  ptc_status status = scope.status;
+  auto *bring = !isHostMemory(tensor) ? functions.copy : isUpload ? functions.upload : functions.download;
+  if (status == PTC_OK)
+    status = bring(device, nullptr, isUpload ? data : other, isUpload ? other : data, bytes, error);
   if (status == PTC_OK)
     status = functions.wait(device, nullptr, error);
-  packed.release();
-  return status;
-}
-
-ptc_status downloadTensor(Device &device, const DLTensor &tensor, const char *from, int64_t bytes, Error &error) {
-  const DeviceFunctions &functions = *device.functions;
-  if (ptc_status status = checkIsCopied(tensor, error); status != PTC_OK || bytes == 0)
-    return status;
-  Block packed = {};
-  char *to = dataOf(tensor);
-  if (!isContiguous(tensor)) {
-    if (!packed.reserve(bytes))
-      return error.set(PTC_OUT_OF_MEMORY, "no memory for a packed copy of %lld bytes", static_cast<long long>(bytes));
-    to = packed.data;
-  }
-  auto *bring = isOnDevice(tensor) ? functions.copy : functions.download;
-  ptc_status status = bring(device, nullptr, to, from, bytes, error);
-  if (status == PTC_OK)
-    status = functions.wait(device, nullptr, error);
-  if (status == PTC_OK && packed.data)
+  if (status == PTC_OK && !isUpload && packed.data)
     scatter(tensor, packed.data);
   packed.release();
   return status;
+}
+
+ptc_status uploadTensor(Device &device, char *to, const DLTensor &tensor, Error &error) {
+  return transfer(device, tensor, to, true, error);
+}
+
+ptc_status downloadTensor(Device &device, const DLTensor &tensor, const char *from, Error &error) {
+  return transfer(device, tensor, const_cast<char *>(from), false, error);
 }
 
 } // namespace ptc::runtime

@@ -207,7 +207,7 @@ TEST_CASE("tensors on the device are used where they are") {
   SECTION("so are other devices") {
     views.x.view.device.device_id = 1;
     CHECK(context.call({&views.x.view, &views.index.view}, {&views.y.view}) == PTC_MISMATCH);
-    CHECK(context.error() == "input 'x' (0): is on DLPack device 2:1, but the model runs on device 2:0");
+    CHECK(context.error() == "input 'x' (0): is on DLPack device 2:1, but the model runs on 2:0");
   }
   SECTION("states are copied on the device") {
     views.y.shape = {1};
