@@ -52,3 +52,7 @@ void fill(int64_t *y, int32_t *fault, int64_t u0) {
   if (i < u0)
     y[i] = 10 + i;
 }
+
+// t[s0, 8] = x[s0, 8] * w[8], then y[s0, 8] = t + b[8]: a block a row
+void scale_rows(const float *x, const float *w, float *t) { t[element()] = x[element()] * w[fake_thread_index()]; }
+void add_row(const float *t, const float *b, float *y) { y[element()] = t[element()] + b[fake_thread_index()]; }

@@ -79,7 +79,7 @@ void build(const Model &model, const std::string &path) {
     pieces.push_back({offset, model.mapped.count(weight.key) ? model.mapped.at(weight.key)
                                                              : ArrayRef<char>(model.weights.at(weight.key))});
   StringRef objects[] = {StringRef(host.data(), host.size()), (*kernels)->getBuffer()};
-  check(link::linkModel(objects, path));
+  check(link::linkModel(objects, path, model.spec.device.has_value()));
   check(link::completeLibrary(path, pieces));
 }
 
