@@ -1,10 +1,22 @@
-// Kernels for the fake driver, with the parameters that a GPU's have: arguments, the fault slot, symbols.
+// Kernels of the tests' programs, as x86 for the fake driver and as PTX for a GPU. Parameters: the launch's arguments,
+// its fault slot, the symbols.
+#ifdef __NVPTX__
+#include <stdint.h>
+#define KERNEL(NAME) __attribute__((device_kernel)) void NAME
+#define fake_block_index __nvvm_read_ptx_sreg_ctaid_x
+#define fake_thread_index __nvvm_read_ptx_sreg_tid_x
+#define fake_block_size __nvvm_read_ptx_sreg_ntid_x
+extern __attribute__((address_space(3), aligned(16))) char dynamic_shared[];
+#define fake_shared() ((float *)dynamic_shared)
+#else
 #include "test/cuda/fake_driver.h"
+#define KERNEL(NAME) void NAME
+#endif
 
 static int64_t element(void) { return (int64_t)fake_block_index() * fake_block_size() + fake_thread_index(); }
 
 // t[s0, 4] = x[s0, 4] * w[4]
-void scale(const float *x, const float *w, float *t, int32_t *fault, int64_t s0) {
+KERNEL(scale)(const float *x, const float *w, float *t, int32_t *fault, int64_t s0) {
   (void)fault;
   int64_t i = element();
   if (i < s0 * 4)
@@ -12,7 +24,7 @@ void scale(const float *x, const float *w, float *t, int32_t *fault, int64_t s0)
 }
 
 // y[s0, 4] = t[index[s0], 4]; fault 2 where an index is out of range
-void gather(const float *t, const int64_t *index, float *y, int32_t *fault, int64_t s0) {
+KERNEL(gather)(const float *t, const int64_t *index, float *y, int32_t *fault, int64_t s0) {
   int64_t i = element();
   if (i >= s0 * 4)
     return;
@@ -24,7 +36,7 @@ void gather(const float *t, const int64_t *index, float *y, int32_t *fault, int6
 }
 
 // next[1] = total[1] + s0, by way of shared memory
-void count(const float *total, float *next, int32_t *fault, int64_t s0) {
+KERNEL(count)(const float *total, float *next, int32_t *fault, int64_t s0) {
   (void)fault;
   float *shared = fake_shared();
   *shared = *total + (float)s0;
@@ -32,21 +44,23 @@ void count(const float *total, float *next, int32_t *fault, int64_t s0) {
 }
 
 // i[1] = 0, size[1] = 1, goes_on[1] = n > 0
-void start(const int64_t *n, int64_t *i, int64_t *size, char *goes_on) {
+KERNEL(start)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, int32_t *fault, int64_t u0) {
+  (void)fault, (void)u0;
   *i = 0;
   *size = 1;
   *goes_on = *n > 0;
 }
 
 // i += 1, size *= 3, goes_on = i < n
-void step(const int64_t *n, int64_t *i, int64_t *size, char *goes_on) {
+KERNEL(step)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, int32_t *fault, int64_t u0) {
+  (void)fault, (void)u0;
   *i += 1;
   *size *= 3;
   *goes_on = *i < *n;
 }
 
 // y[u0] = 10, 11, ...
-void fill(int64_t *y, int32_t *fault, int64_t u0) {
+KERNEL(fill)(int64_t *y, int32_t *fault, int64_t u0) {
   (void)fault;
   int64_t i = element();
   if (i < u0)
@@ -54,5 +68,11 @@ void fill(int64_t *y, int32_t *fault, int64_t u0) {
 }
 
 // t[s0, 8] = x[s0, 8] * w[8], then y[s0, 8] = t + b[8]: a block a row
-void scale_rows(const float *x, const float *w, float *t) { t[element()] = x[element()] * w[fake_thread_index()]; }
-void add_row(const float *t, const float *b, float *y) { y[element()] = t[element()] + b[fake_thread_index()]; }
+KERNEL(scale_rows)(const float *x, const float *w, float *t, int32_t *fault, int64_t s0) {
+  (void)fault, (void)s0;
+  t[element()] = x[element()] * w[fake_thread_index()];
+}
+KERNEL(add_row)(const float *t, const float *b, float *y, int32_t *fault, int64_t s0) {
+  (void)fault, (void)s0;
+  y[element()] = t[element()] + b[fake_thread_index()];
+}
