@@ -35,6 +35,49 @@ static bool reducesColumns(const GridPlan &plan, const Stage &stage) {
   });
 }
 
+Shape GridPlan::loopSizes() const {
+  Shape sizes;
+  for (const kernel::Loop &loop : loops)
+    sizes.push_back(loop.size);
+  if (width > 1)
+    sizes.back() = sizes.back().floorDiv(width);
+  return sizes;
+}
+
+static void makeLoops(GridPlan &plan) {
+  for (unsigned dim : plan.outer) {
+    mlir::AffineExpr size = plan.stages.front().domain[dim];
+    bool merges = !plan.loops.empty() && all_of(plan.stages, [&](const Stage &stage) {
+      return kernel::walkAsOne(stage.accesses, stage.domain, plan.loops.back().dim, dim);
+    });
+    if (merges)
+      plan.loops.back() = {dim, plan.loops.back().size * size};
+    else
+      plan.loops.push_back({dim, size});
+  }
+}
+
+/// As many elements as 16 bytes hold of the largest type, where every access of neighbours is one place or neighbours.
+static unsigned chooseWidth(const GridPlan &plan) {
+  constexpr int64_t kBytes = 16;
+  if (!plan.isFlat || plan.loops.empty() || plan.stages.size() > 1)
+    return 1;
+  const Stage &stage = plan.stages.front();
+  if (stage.isReduction || stage.isScan)
+    return 1;
+  unsigned dim = plan.loops.back().dim;
+  int64_t largest = 1;
+  for (const kernel::Access &access : stage.accesses.accesses) {
+    auto stride = access.strided ? getConstant(access.strided->strides[dim]) : std::nullopt;
+    if (!stride || *stride < 0 || *stride > 1 || (access.isStore && *stride != 1))
+      return 1;
+    largest = std::max<int64_t>(largest, divideCeil(loop::getScalarType(access.tensor).getIntOrFloatBitWidth(), 8));
+  }
+  auto size = getConstant(plan.loops.back().size);
+  int64_t width = kBytes / largest;
+  return size && width > 0 && *size % width == 0 ? width : 1;
+}
+
 /// What a thread does alone must be little, or each thread's own work: a scan, or a reduction along columns.
 static bool isFlat(const GridPlan &plan) {
   constexpr int64_t kFewPoints = 16;
@@ -69,17 +112,17 @@ GridPlan planGrid(loop::KernelOp kernel) {
   bool isOneStage = plan.stages.size() == 1;
   for (unsigned dim = 0; dim < first.domain.size(); ++dim) {
     bool isReduced = first.isScan ? dim == kernel::scanDim(first) : dim >= first.resultRank;
-    if (isOneStage ? !isReduced : dim < kernel.getOuter()) {
+    if (isOneStage ? !isReduced : dim < kernel.getOuter())
       plan.outer.push_back(dim);
-      plan.outerSizes.push_back(first.domain[dim]);
-    }
   }
-  mlir::AffineExpr points = plan.blocks = product(plan.outerSizes, kernel.getContext());
+  makeLoops(plan);
+  plan.blocks = product(plan.loopSizes(), kernel.getContext());
   placeLocals(plan);
   plan.isFlat = isFlat(plan);
+  plan.width = chooseWidth(plan);
   plan.threads = kThreads;
   if (plan.isFlat)
-    plan.blocks = points.ceilDiv(kThreads);
+    plan.blocks = product(plan.loopSizes(), kernel.getContext()).ceilDiv(kThreads);
   else if (plan.outer.empty())
     plan.threads = kMostThreads;
   return plan;

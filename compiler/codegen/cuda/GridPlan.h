@@ -11,10 +11,11 @@ struct GridPlan {
   loop::KernelOp kernel;
   std::vector<kernel::Stage> stages;
   llvm::SmallVector<unsigned> outer; ///< dimensions that the grid runs over
-  Shape outerSizes;
+  llvm::SmallVector<kernel::Loop, 4> loops; ///< over them; neighbours that all accesses walk as one are one
   /// A thread runs all stages of an outer point, one point after the other; else a block does, whose threads share the
   /// points of each stage.
   bool isFlat;
+  unsigned width = 1; ///< neighbouring points of the last loop that a thread of a flat nest takes: 16 bytes of memory
   unsigned threads; ///< of a block
   mlir::AffineExpr blocks;
 
@@ -27,6 +28,8 @@ struct GridPlan {
   mlir::AffineExpr localBytes; ///< of one block
 
   mlir::AffineExpr workspaceBytes() const { return localBytes * blocks; }
+  /// Of the loops; and of those that a thread takes together.
+  Shape loopSizes() const;
   mlir::MLIRContext *context() const { return blocks.getContext(); }
   bool isOuter(unsigned dim) const { return llvm::is_contained(outer, dim); }
 };

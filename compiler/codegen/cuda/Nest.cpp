@@ -19,6 +19,9 @@ using kernel::Lanes;
 using kernel::Running;
 using kernel::Stage;
 
+/// Of the widest access to memory.
+constexpr uint64_t kVectorBytes = 16;
+
 namespace {
 
 /// One value that a reduction or a scan combines.
@@ -38,6 +41,8 @@ public:
 private:
   void placeLocals(Value *block);
   void emitPoint(Value *point);
+  void emitPoints(Value *point);
+  SmallVector<unsigned> loopDims() const;
   void emitStage(const Stage &stage);
   void addReduced(const Stage &stage);
   void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel);
@@ -65,6 +70,7 @@ private:
   GpuFrame &f;
   Ir &b;
   const GridPlan &plan;
+  unsigned width = 1;      ///< lanes that are neighbouring points
   Value *thread = nullptr; ///< null: the thread works alone
   SmallVector<Lanes> dims; ///< index of each dimension
   SmallVector<Reduced, 2> reduced; ///< of the stage
@@ -87,8 +93,47 @@ void NestEmitter::emit() {
     return;
   }
   Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.threads)), f.gpu.threadIndex(b));
-  Value *points = emitSize(f, product(plan.outerSizes, plan.context()));
-  kernel::emitIf(b, b.CreateICmpSLT(point, points), [&] { emitPoint(point); });
+  Value *points = emitSize(f, product(plan.loopSizes(), plan.context()));
+  kernel::emitIf(b, b.CreateICmpSLT(point, points), [&] {
+    if (plan.width > 1)
+      emitPoints(point);
+    else
+      emitPoint(point);
+  });
+}
+
+/// Neighbours together where all tensors begin at multiples of 16 bytes, as all do but a caller's now and then.
+void NestEmitter::emitPoints(Value *point) {
+  setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
+  unsigned dim = plan.loops.back().dim;
+  Value *first = b.CreateMul(dims[dim].value, b.getInt64(plan.width));
+  mlir::Block &body = loop::KernelOp(plan.kernel).getBody().front();
+  SmallVector<mlir::Value> tensors(body.getArguments());
+  append_range(tensors, body.getTerminator()->getOperands());
+  Value *bits = b.getInt64(0);
+  for (mlir::Value tensor : tensors)
+    bits = b.CreateOr(bits, b.CreatePtrToInt(f.pointers[tensor], b.getInt64Ty()));
+  Value *isAligned = b.CreateICmpEQ(b.CreateAnd(bits, kVectorBytes - 1), b.getInt64(0));
+  kernel::emitIf(b, isAligned, [&] {
+    for (mlir::Value tensor : tensors)
+      b.CreateAlignmentAssumption(b.GetInsertBlock()->getDataLayout(), f.pointers[tensor], kVectorBytes);
+    width = plan.width;
+    dims[dim] = kernel::LaneBuilder(b, width).consecutive(first);
+    emitStage(plan.stages.front());
+    width = 1;
+    registers.clear();
+  });
+  kernel::emitIf(b, b.CreateNot(isAligned), [&] {
+    forEach(b, b.getInt64(0), b.getInt64(plan.width), 1, [&](Value *i) {
+      dims[dim] = {b.CreateAdd(first, i), nullptr};
+      emitStage(plan.stages.front());
+      registers.clear();
+    });
+  });
+}
+
+SmallVector<unsigned> NestEmitter::loopDims() const {
+  return to_vector(map_range(plan.loops, [](const kernel::Loop &loop) { return loop.dim; }));
 }
 
 /// Row-major rows in the block's part of the workspace; what is an outer dimension has one element.
@@ -109,7 +154,7 @@ void NestEmitter::placeLocals(Value *block) {
 }
 
 void NestEmitter::emitPoint(Value *point) {
-  setDims(plan.outer, kernel::delinearize(f, point, plan.outerSizes));
+  setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
   for (auto [i, stage] : enumerate(plan.stages)) {
     if (i > 0 && thread)
       f.gpu.barrier(b); // the stage reads what other threads wrote
@@ -307,7 +352,7 @@ void NestEmitter::emitMaps(const Stage &stage) { emitMembers(stage, {}); }
 
 /// All members at one point: maps store, reductions combine into the running values.
 Carried NestEmitter::emitMembers(const Stage &stage, ArrayRef<Value *> carried) {
-  BodyEmitter body(f, 1);
+  BodyEmitter body(f, width);
   body.registers = registers;
   unsigned rank = stage.domain.size();
   SmallVector<Running> running = unpack(carried), next;
