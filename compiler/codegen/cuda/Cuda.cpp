@@ -1,7 +1,7 @@
 //===- Cuda.cpp - loop kernels become PTX ---------------------------------===//
 //
-// Each loop.kernel becomes one function of a program's one module, since drivers load modules one by one. Kernels that
-// differ only in name and locations share one function.
+// Each loop.kernel becomes functions, one for each of its grids, of a program's one module, since drivers load modules
+// one by one. Kernels that differ only in name and locations share them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,8 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
         show(symbol, known.size(), 0);
     }
     KernelInfo &info = code.kernels[kernel];
-    info.grids.push_back({symbol, plan->blocks, plan->threads, 0});
+    for (auto [i, grid] : enumerate(plan->grids))
+      info.grids.push_back({getGridSymbol(symbol, i), grid.blocks, grid.threads, 0});
     info.workspaceBytes = plan->workspaceBytes;
     info.faults = kernel::faultTexts(kernel);
     return mlir::WalkResult::skip();

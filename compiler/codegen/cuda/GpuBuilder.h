@@ -27,6 +27,13 @@ public:
   /// bar.sync 0: all threads of the block have come, and what they wrote can be read.
   virtual void barrier(Ir &b) = 0;
 
+  /// atom.relaxed.gpu.add, .min, .max, .and, .or: what lies at `address` (global memory) and an integer are combined.
+  virtual void atomic(Ir &b, llvm::AtomicRMWInst::BinOp combine, llvm::Value *address, llvm::Value *value) = 0;
+
+  /// atom.relaxed.gpu.cas: where `expected` lies at `address`, `next` does. Answers what lay there. Integers; of fewer
+  /// than 32 bits those beside them are read and written along.
+  virtual llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) = 0;
+
   /// The address of `count` elements of the block's shared memory, of this kernel alone.
   virtual llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) = 0;
 };
@@ -39,6 +46,8 @@ public:
   llvm::Value *threadIndex(Ir &b) override;
   llvm::Value *blockIndex(Ir &b) override;
   void barrier(Ir &b) override;
+  void atomic(Ir &b, llvm::AtomicRMWInst::BinOp combine, llvm::Value *address, llvm::Value *value) override;
+  llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) override;
   llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) override;
 };
 

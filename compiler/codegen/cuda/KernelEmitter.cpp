@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cuda/Attention.h"
 #include "compiler/codegen/cuda/Nest.h"
+#include "compiler/codegen/cuda/Scatter.h"
+#include "compiler/codegen/cuda/Sort.h"
 #include "compiler/codegen/cuda/Templates.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
 
@@ -12,22 +14,23 @@ using namespace llvm;
 namespace ptc::cuda {
 
 static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation *op) {
-  KernelPlan plan{countTemplateBlocks(op), kTemplateThreads, {}, {}, {}};
+  KernelPlan plan;
   if (auto contract = dyn_cast<loop::ContractOp>(op)) {
-    plan.emit = [contract](GpuFrame &frame) { emitContraction(frame, contract); };
+    plan.grids.push_back(
+        {countTemplateBlocks(op), kTemplateThreads, [contract](GpuFrame &frame) { emitContraction(frame, contract); }});
     plan.algorithm = {"product, a thread a result", "tensor cores are not used yet"};
     return plan;
   }
   if (auto convolution = dyn_cast<loop::ConvolutionOp>(op)) {
-    plan.emit = [convolution](GpuFrame &frame) { emitConvolution(frame, convolution); };
+    plan.grids.push_back({countTemplateBlocks(op), kTemplateThreads,
+                          [convolution](GpuFrame &frame) { emitConvolution(frame, convolution); }});
     plan.algorithm = {"direct convolution, a thread a result", "tensor cores are not used yet"};
     return plan;
   }
   if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
-    plan.blocks = countAttentionBlocks(attention);
-    plan.threads = kAttentionThreads;
+    plan.grids.push_back({countAttentionBlocks(attention), kAttentionThreads,
+                          [attention](GpuFrame &frame) { emitAttention(frame, attention); }});
     plan.workspaceBytes = getAttentionWorkspace(attention);
-    plan.emit = [attention](GpuFrame &frame) { emitAttention(frame, attention); };
     plan.algorithm = {"attention, a block a query", "tensor cores are not used yet"};
     return plan;
   }
@@ -40,27 +43,37 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first))
     return planTemplate(kernel, first);
+  if (isa<loop::ScatterOp>(first))
+    return planScatter(kernel);
+  if (isa<loop::SortOp>(first))
+    return planSort(kernel);
   for (mlir::Operation &member : kernel.getBody().front().without_terminator())
     if (!isa<loop::MapOp, loop::ReduceOp, loop::ScanOp>(member))
       return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + member.getName().getStringRef());
   auto grid = std::make_shared<GridPlan>(planGrid(kernel));
-  KernelPlan plan{grid->blocks, grid->threads, {}, [grid](GpuFrame &frame) { emitNest(frame, *grid); }, {}};
+  KernelPlan plan;
+  plan.grids.push_back({grid->blocks, grid->threads, [grid](GpuFrame &frame) { emitNest(frame, *grid); }});
   if (!grid->locals.empty())
     plan.workspaceBytes = grid->workspaceBytes();
   plan.algorithm.name = grid->isFlat ? "a thread a point" : "a block a row";
   return plan;
 }
 
-void emitKernel(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, const KernelPlan &plan, StringRef symbol) {
+/// No kernel's symbol is another's grid: those end with a number of their own.
+std::string getGridSymbol(StringRef symbol, unsigned i) {
+  return i == 0 ? symbol.str() : (symbol + "_part" + Twine(i + 1)).str();
+}
+
+static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, const GridPart &grid, bool hasWorkspace,
+                     StringRef symbol) {
   mlir::Block &body = kernel.getBody().front();
   auto results = body.getTerminator()->getOperands();
   unsigned tensors = body.getNumArguments() + results.size(), symbols = getSymbols(kernel).size();
-  bool hasWorkspace = bool(plan.workspaceBytes);
   unsigned pointers = tensors + hasWorkspace + 1;
-  Function *function = gpu.createKernel(module, symbol, pointers, symbols, plan.threads);
+  Function *function = gpu.createKernel(module, symbol, pointers, symbols, grid.threads);
   Ir b(BasicBlock::Create(module.getContext(), "entry", function));
   GpuFrame frame(b, gpu);
-  frame.threads = plan.threads;
+  frame.threads = grid.threads;
   unsigned slot = 0;
   for (mlir::Value argument : body.getArguments())
     frame.pointers[argument] = function->getArg(slot++);
@@ -74,8 +87,13 @@ void emitKernel(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, const Ke
   kernel::numberFaults(frame, kernel);
   kernel::setAlias(frame, kernel);
   kernel::endWhereNothingIsIndexed(frame, kernel);
-  plan.emit(frame);
+  grid.emit(frame);
   b.CreateRetVoid();
+}
+
+void emitKernel(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, const KernelPlan &plan, StringRef symbol) {
+  for (auto [i, grid] : enumerate(plan.grids))
+    emitGrid(module, gpu, kernel, grid, bool(plan.workspaceBytes), getGridSymbol(symbol, i));
 }
 
 } // namespace ptc::cuda

@@ -30,6 +30,19 @@ Value *NvvmBuilder::blockIndex(Ir &b) { return readIndex(b, Intrinsic::nvvm_read
 
 void NvvmBuilder::barrier(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b.getInt32(0)}); }
 
+/// All threads of the device.
+static SyncScope::ID getScope(Ir &b) { return b.getContext().getOrInsertSyncScopeID("device"); }
+
+void NvvmBuilder::atomic(Ir &b, AtomicRMWInst::BinOp combine, Value *address, Value *value) {
+  b.CreateAtomicRMW(combine, address, value, MaybeAlign(), AtomicOrdering::Monotonic, getScope(b));
+}
+
+Value *NvvmBuilder::compareAndSwap(Ir &b, Value *address, Value *expected, Value *next) {
+  Value *pair = b.CreateAtomicCmpXchg(address, expected, next, MaybeAlign(), AtomicOrdering::Monotonic,
+                                      AtomicOrdering::Monotonic, getScope(b));
+  return b.CreateExtractValue(pair, 0);
+}
+
 Value *NvvmBuilder::shared(Ir &b, Type *element, unsigned count) {
   Module &module = *b.GetInsertBlock()->getModule();
   auto *type = ArrayType::get(element, count);
