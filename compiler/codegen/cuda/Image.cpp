@@ -1,5 +1,7 @@
 #include "compiler/codegen/cuda/Image.h"
 
+#include "compiler/codegen/cuda/DeviceLibrary.h"
+
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -36,6 +38,7 @@ Expected<std::string> writeImage(Module &module, TargetMachine &machine, CodeFor
   raw_string_ostream complaints(broken);
   if (verifyModule(module, &complaints))
     report_fatal_error(Twine("kernels are broken LLVM IR: ") + broken);
+  linkDeviceLibrary(module);
   optimise(module, machine);
   for (const Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())

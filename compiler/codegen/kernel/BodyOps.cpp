@@ -133,6 +133,18 @@ template <CmpInst::Predicate predicate> Results againstInfinity(Ir &b, mlir::Ope
                        ConstantFP::getInfinity(x[0]->getType()))};
 }
 
+/// LLVM's frem for GPUs is x - y trunc(x / y), which loses digits of large quotients.
+Results remainder(Ir &b, mlir::Operation &, Operands x, Type *) {
+  Type *type = x[0]->getType();
+  if (!isForGpu(b))
+    return {b.CreateFRem(x[0], x[1])};
+  if (type->getScalarType()->isDoubleTy())
+    return {callLibm(b, "fmod", x)};
+  Type *wide = type->getWithNewType(b.getFloatTy());
+  Value *exact = callLibm(b, "fmod", {b.CreateFPCast(x[0], wide), b.CreateFPCast(x[1], wide)});
+  return {b.CreateFPCast(exact, type)};
+}
+
 Results special(Ir &b, mlir::Operation &op, Operands x, Type *) {
   return {callLibm(b, ("ptc_special_" + op.getAttrOfType<mlir::StringAttr>("function").getValue()).str(), x)};
 }
@@ -149,7 +161,7 @@ const StringMap<Emit> &table() {
         {"arith.subf", binary<I::FSub>},
         {"arith.mulf", binary<I::FMul>},
         {"arith.divf", divide},
-        {"arith.remf", binary<I::FRem>},
+        {"arith.remf", remainder},
         {"arith.negf", negate},
         {"arith.maximumf", extreme<Intrinsic::maximum, CmpInst::FCMP_OGT>},
         {"arith.minimumf", extreme<Intrinsic::minimum, CmpInst::FCMP_OLT>},

@@ -112,6 +112,12 @@ Decomposed decompose(Real x) {
   return {fromBits(bits - (exponent << mantissaBits), x), exponent};
 }
 
+bool isForGpu(Ir &b) { return b.GetInsertBlock()->getModule()->getTargetTriple().isNVPTX(); }
+
+static FunctionCallee declareLibm(Module &module, StringRef libm, Type *scalar, unsigned arity) {
+  return module.getOrInsertFunction(libm, FunctionType::get(scalar, SmallVector<Type *>(arity, scalar), false));
+}
+
 /// void name(T *result, const T *x, const T *y, i64 count), which calls libm's function for each element. It keeps all
 /// registers: around a call that hardly ever happens, code is as if there was none.
 static Function *getLaneLoop(Module &module, StringRef libm, Type *scalar, unsigned arity) {
@@ -126,8 +132,7 @@ static Function *getLaneLoop(Module &module, StringRef libm, Type *scalar, unsig
   function->setDoesNotThrow();
   function->addFnAttr(Attribute::NoInline);
   Ir b(BasicBlock::Create(context, "entry", function));
-  FunctionCallee callee =
-      module.getOrInsertFunction(libm, FunctionType::get(scalar, SmallVector<Type *>(arity, scalar), false));
+  FunctionCallee callee = declareLibm(module, libm, scalar, arity);
   emitLoop(b, b.getInt64(0), function->getArg(3), 1, [&](Value *i) {
     SmallVector<Value *> operands;
     for (unsigned k = 0; k < arity; ++k)
@@ -140,9 +145,33 @@ static Function *getLaneLoop(Module &module, StringRef libm, Type *scalar, unsig
   return function;
 }
 
+/// A GPU's calls may use what registers they like, and a thread's own memory is far away.
+static Value *callForEachLane(Ir &b, StringRef libm, ArrayRef<Value *> operands) {
+  Type *type = operands[0]->getType();
+  FunctionCallee callee = declareLibm(*b.GetInsertBlock()->getModule(), libm, type->getScalarType(), operands.size());
+  auto call = [&](ArrayRef<Value *> scalars) {
+    CallInst *result = b.CreateCall(callee, scalars);
+    result->setDoesNotThrow();
+    return result;
+  };
+  auto *vector = dyn_cast<FixedVectorType>(type);
+  if (!vector)
+    return call(operands);
+  Value *result = PoisonValue::get(type);
+  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+    SmallVector<Value *> scalars;
+    for (Value *operand : operands)
+      scalars.push_back(b.CreateExtractElement(operand, lane));
+    result = b.CreateInsertElement(result, call(scalars), lane);
+  }
+  return result;
+}
+
 Value *callLibm(Ir &b, StringRef name, ArrayRef<Value *> operands) {
   Type *type = operands[0]->getType(), *scalar = type->getScalarType();
   std::string symbol = (name + (scalar->isFloatTy() ? "f" : "")).str();
+  if (isForGpu(b))
+    return callForEachLane(b, symbol, operands);
   Function *loop = getLaneLoop(*b.GetInsertBlock()->getModule(), symbol, scalar, operands.size());
   BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   Ir atEntry(&entry, entry.begin());

@@ -151,6 +151,9 @@ struct Decomposed {
 };
 Decomposed decompose(Real x);
 
+/// Whether the code is for a GPU, which has no registers of many lanes and no libm but what is linked in.
+bool isForGpu(Ir &b);
+
 /// libm's function of this name ("f" is appended for float) for each lane.
 llvm::Value *callLibm(Ir &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> operands);
 
