@@ -1,6 +1,6 @@
 //===- Bessel.cpp - libm's Bessel functions, which libclc lacks -----------===//
 //
-// Up to 25 all orders at once by Miller's recurrence, from which Neumann's series
+// Up to 25, all orders at once by Miller's recurrence, from which Neumann's series
 // give Y (Abramowitz and Stegun, 9.1.46 and 9.1.88); from there on Hankel's expansion.
 // Near zeros the error is that of numbers as large as the neighbouring extremes.
 //
@@ -15,7 +15,7 @@ struct Bessel {
 };
 } // namespace
 
-constexpr double kEuler = 0.57721566490153286061, kLarge = 25;
+constexpr double kEuler = 0.57721566490153286061, kSmall = 1e-8, kLarge = 25;
 
 static Bessel recurDown(double x) {
   // Where (x / 2)^n / n!, which J_n is about, is nothing beside J_0.
@@ -63,6 +63,8 @@ static void expand(int order, double x, double &j, double &y) {
 static Bessel bessel(double x) {
   if (x == 0)
     return {1, 0, -HUGE_VAL, -HUGE_VAL};
+  if (x < kSmall)
+    return {1, x / 2, M_2_PI * (log(x / 2) + kEuler), -M_2_PI / x};
   if (x < kLarge)
     return recurDown(x);
   Bessel b;
