@@ -1,13 +1,6 @@
-//===- Scatter.cpp - values combined into computed places on a GPU --------===//
-//
-// Updates may meet in a place: then they count in row-major order. What is known of them decides who sees to that. A
-// dimension of the updates that is a dimension of the result as it stands is kept: updates that differ in it do not
-// meet. The others move. A dimension of the result that is no kept one is computed.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/codegen/cuda/Scatter.h"
 
+#include "compiler/codegen/cuda/ScatterPlan.h"
 #include "compiler/codegen/cuda/ThreadCode.h"
 #include "compiler/codegen/kernel/Accumulator.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
@@ -33,35 +26,6 @@ static constexpr unsigned kThreads = 256;
 static constexpr unsigned kRowThreads = 64; ///< where a thread has many updates: on more multiprocessors
 
 namespace {
-
-enum class Form {
-  InOrder, ///< a thread for each kept index takes its updates one by one
-  Gather,  ///< a thread for each place looks through all updates that might go there
-  Chains,  ///< those of one place are linked in their order, and one thread for each kept index walks a chain
-  Owners,  ///< of "set": a place is owned by the last that goes there, which alone is stored
-  Atomics, ///< the order is of no matter
-};
-
-struct ScatterPlan {
-  loop::ScatterOp op;
-  bool isInPlace;
-  Shape updates, result;
-  SmallVector<std::optional<unsigned>> keptAs; ///< the dimension of the updates that each one of the result is
-  SmallVector<unsigned> kept, moving;          ///< dimensions of the updates
-  SmallVector<unsigned> computed;              ///< dimensions of the result
-  bool movesTogether = true;                   ///< computed indices do not depend on kept ones
-  Form form;
-
-  static mlir::AffineExpr count(ShapeRef sizes, ArrayRef<unsigned> dims, mlir::MLIRContext *context);
-  mlir::MLIRContext *context() const { return op->getContext(); }
-  mlir::AffineExpr allUpdates() const { return product(updates, context()); }
-  mlir::AffineExpr allPlaces() const { return product(result, context()); }
-  mlir::AffineExpr keptUpdates() const { return count(updates, kept, context()); }
-  mlir::AffineExpr movingUpdates() const { return count(updates, moving, context()); }
-  /// What is owned and by whom: computed indices by moving ones where that says all.
-  mlir::AffineExpr owned() const { return movesTogether ? count(result, computed, context()) : allPlaces(); }
-  mlir::AffineExpr owners() const { return movesTogether ? movingUpdates() : allUpdates(); }
-};
 
 /// What an update is: the value and where it goes.
 struct Update {
@@ -111,13 +75,6 @@ private:
 };
 
 } // namespace
-
-mlir::AffineExpr ScatterPlan::count(ShapeRef sizes, ArrayRef<unsigned> dims, mlir::MLIRContext *context) {
-  mlir::AffineExpr result = getAffineConstantExpr(1, context);
-  for (unsigned dim : dims)
-    result = result * sizes[dim];
-  return result;
-}
 
 /// while (condition(values)) values = body(values)
 static Carried emitWhile(Ir &b, ArrayRef<Value *> carried, function_ref<Value *(ArrayRef<Value *>)> condition,
@@ -422,127 +379,43 @@ void ScatterEmitter::walk() {
 }
 
 //===----------------------------------------------------------------------===//
-// Plans
+// Plan
 //===----------------------------------------------------------------------===//
-
-/// Whether a value of the body is computed from one of these of its arguments.
-static bool dependsOn(mlir::Value value, mlir::Block &body, ArrayRef<unsigned> arguments) {
-  SmallVector<mlir::Value> left{value};
-  DenseSet<mlir::Value> seen;
-  while (!left.empty()) {
-    mlir::Value next = left.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (auto argument = dyn_cast<mlir::BlockArgument>(next)) {
-      if (argument.getOwner() == &body && is_contained(arguments, argument.getArgNumber()))
-        return true;
-    } else {
-      append_range(left, next.getDefiningOp()->getOperands());
-    }
-  }
-  return false;
-}
-
-static Form chooseForm(const ScatterPlan &plan) {
-  constexpr int64_t kFewUpdates = 8, kManyRows = 4096, kFewPlaces = 1 << 16, kMostPlaces = 1 << 21;
-  auto moving = getConstant(plan.movingUpdates()), kept = getConstant(plan.keptUpdates());
-  auto places = getConstant(plan.allPlaces());
-  if (moving && *moving <= kFewUpdates)
-    return Form::InOrder;
-  loop::ScatterOp op = plan.op;
-  StringRef combine = op.getCombine();
-  if (combine == "set") // in order, stores do not wait for each other
-    return !plan.movesTogether && kept && *kept >= kManyRows ? Form::InOrder : Form::Owners;
-  if (combine == "max" || combine == "min" || isa<mlir::IntegerType>(loop::getScalarType(op.getResult())))
-    return Form::Atomics;
-  // To look at an update costs a place half a picosecond, all threads of a GPU together; to wait for the sum before is
-  // a microsecond.
-  bool isFew = places && *places > 0 && *places <= kFewPlaces;
-  bool isFewer = places && *places > 0 && *places <= kMostPlaces && moving && *places <= *moving;
-  if (isFew || isFewer)
-    return Form::Gather;
-  if (plan.movesTogether)
-    return Form::Chains;
-  return places && *places > 0 && *places <= kMostPlaces ? Form::Gather : Form::InOrder;
-}
-
-static ScatterPlan makePlan(loop::ScatterOp op, bool isInPlace) {
-  ScatterPlan plan{op, isInPlace, loop::getDomain(op), getShape(op.getResult()), {}, {}, {}, {}, true, {}};
-  mlir::Block &body = op.getBody().front();
-  auto place = body.getTerminator()->getOperands().drop_front();
-  for (auto [dim, index] : enumerate(place)) {
-    auto argument = dyn_cast<mlir::BlockArgument>(index);
-    bool keeps = argument && isEqual(plan.updates[argument.getArgNumber()], plan.result[dim]) &&
-                 !is_contained(plan.kept, argument.getArgNumber());
-    plan.keptAs.push_back(keeps ? std::optional(argument.getArgNumber()) : std::nullopt);
-    if (keeps)
-      plan.kept.push_back(argument.getArgNumber());
-    else
-      plan.computed.push_back(dim);
-  }
-  llvm::sort(plan.kept);
-  for (unsigned dim = 0; dim < plan.updates.size(); ++dim)
-    if (!is_contained(plan.kept, dim))
-      plan.moving.push_back(dim);
-  for (unsigned dim : plan.computed)
-    plan.movesTogether &= !dependsOn(place[dim], body, plan.kept);
-  plan.form = chooseForm(plan);
-  return plan;
-}
-
-static Algorithm describe(const ScatterPlan &plan) {
-  std::string name = plan.isInPlace ? "scatter in place" : "scatter into a copy";
-  SmallVector<Symbol> symbols = getSymbols(plan.op);
-  std::string moving = toString(plan.movingUpdates(), symbols), kept = toString(plan.keptUpdates(), symbols);
-  switch (plan.form) {
-  case Form::InOrder:
-    return {name, "a thread for each of " + kept + " rows that cannot meet takes " + moving + " updates one by one"};
-  case Form::Gather:
-    return {name, "a thread for each place looks through " + moving + " updates"};
-  case Form::Chains:
-    return {name, "each of " + moving + " updates is linked to the next of its place"};
-  case Form::Owners:
-    return {name, "the last of " + moving + " updates that may meet owns the place"};
-  case Form::Atomics:
-    return {name, "atomic: the order is of no matter"};
-  }
-  llvm_unreachable("not a form");
-}
 
 KernelPlan planScatter(loop::KernelOp kernel) {
   auto op = cast<loop::ScatterOp>(kernel.getBody().front().front());
   bool isInPlace = !kernel.getInPlace().empty() && kernel.getInPlace().front() >= 0;
-  auto plan = std::make_shared<ScatterPlan>(makePlan(op, isInPlace));
+  auto plan = std::make_shared<ScatterPlan>(planScatterForm(op, isInPlace));
   KernelPlan result;
   result.algorithm = describe(*plan);
   auto add = [&](mlir::AffineExpr points, void (ScatterEmitter::*emit)(), unsigned threads = kThreads) {
     result.grids.push_back(
         {points.ceilDiv(threads), threads, [plan, emit](GpuFrame &frame) { (ScatterEmitter(frame, *plan).*emit)(); }});
   };
-  bool copiesFirst = !isInPlace && plan->form != Form::Gather && plan->form != Form::Owners;
+  bool copiesFirst = !isInPlace && plan->form != ScatterForm::Gather && plan->form != ScatterForm::Owners;
   if (copiesFirst)
     add(plan->allPlaces(), &ScatterEmitter::copy);
   constexpr int64_t kNumber = sizeof(int64_t);
   switch (plan->form) {
-  case Form::InOrder:
+  case ScatterForm::InOrder:
     add(plan->keptUpdates(), &ScatterEmitter::takeInOrder, kRowThreads);
     break;
-  case Form::Gather:
+  case ScatterForm::Gather:
     add(plan->allPlaces(), &ScatterEmitter::gather);
     break;
-  case Form::Chains:
+  case ScatterForm::Chains:
     result.workspaceBytes = plan->movingUpdates() * (3 * kNumber);
     add(plan->movingUpdates(), &ScatterEmitter::note);
     add(plan->movingUpdates(), &ScatterEmitter::link);
     add(plan->allUpdates(), &ScatterEmitter::walk);
     break;
-  case Form::Owners:
+  case ScatterForm::Owners:
     result.workspaceBytes = plan->owned() * kNumber;
     add(isInPlace ? plan->owned() : plan->allPlaces(), &ScatterEmitter::clearOwners);
     add(plan->owners(), &ScatterEmitter::claim);
     add(plan->allUpdates(), &ScatterEmitter::storeOwned);
     break;
-  case Form::Atomics:
+  case ScatterForm::Atomics:
     add(plan->allUpdates(), &ScatterEmitter::combineAtomically);
     break;
   }

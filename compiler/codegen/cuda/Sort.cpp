@@ -26,7 +26,7 @@ using kernel::forEach;
 
 /// Pairs that shared memory holds: 12 bytes each at most, of 48 KB.
 static constexpr int64_t kTile = 4096;
-static constexpr unsigned kMostThreads = 1024, kWarp = 32;
+static constexpr unsigned kMostThreads = 1024, kLeastThreads = 32;
 
 namespace {
 
@@ -234,7 +234,7 @@ KernelPlan planSort(loop::KernelOp kernel) {
   if (size && *size <= kTile) {
     plan->form = SortPlan::Shared;
     plan->tile = PowerOf2Ceil(std::max<int64_t>(*size, 1));
-    threads = std::clamp<int64_t>(plan->tile / 2, kWarp, kMostThreads);
+    threads = std::clamp<int64_t>(plan->tile / 2, kLeastThreads, kMostThreads);
   } else if (count && *count <= kTile / 2) {
     plan->form = SortPlan::Best;
   } else {
