@@ -1,7 +1,5 @@
 #include "compiler/codegen/cuda/BlockReduce.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace llvm;
 
 namespace ptc::cuda {
@@ -9,53 +7,77 @@ namespace ptc::cuda {
 using kernel::Combiner;
 using kernel::Running;
 
+/// Any scalar, 32 bits at a time.
+static Value *shuffle(GpuFrame &frame, Value *value, unsigned mask) {
+  if (!value)
+    return nullptr;
+  Ir &b = frame.b;
+  Type *type = value->getType();
+  unsigned bits = type->getPrimitiveSizeInBits();
+  Value *integer = b.CreateBitCast(value, b.getIntNTy(bits));
+  if (bits <= 32) {
+    Value *moved = frame.gpu.shuffle(b, b.CreateZExt(integer, b.getInt32Ty()), mask);
+    return b.CreateBitCast(b.CreateTrunc(moved, integer->getType()), type);
+  }
+  Value *low = frame.gpu.shuffle(b, b.CreateTrunc(integer, b.getInt32Ty()), mask);
+  Value *high = frame.gpu.shuffle(b, b.CreateTrunc(b.CreateLShr(integer, 32), b.getInt32Ty()), mask);
+  Value *joined = b.CreateOr(b.CreateShl(b.CreateZExt(high, integer->getType()), 32),
+                             b.CreateZExt(low, integer->getType()));
+  return b.CreateBitCast(joined, type);
+}
+
 namespace {
-/// A column of shared memory for each value, and for its place if it has one.
-struct Columns {
-  Type *type;
-  Value *values, *places;
+/// An element of shared memory for each warp. Memory holds no single bits.
+class WarpResults {
+public:
+  WarpResults(GpuFrame &frame, Type *type)
+      : frame(frame), b(frame.b), type(type), memory(type->isIntegerTy(1) ? b.getInt8Ty() : type),
+        base(frame.gpu.shared(b, memory, frame.threads / kWarp)) {}
+
+  void store(Value *warp, Value *value) {
+    b.CreateStore(memory == type ? value : b.CreateZExt(value, memory), kernel::emitAddress(b, memory, base, warp));
+  }
+  Value *load(unsigned warp) {
+    Value *value = b.CreateLoad(memory, kernel::emitAddress(b, memory, base, b.getInt64(warp)));
+    return memory == type ? value : b.CreateTrunc(value, type);
+  }
+
+private:
+  GpuFrame &frame;
+  Ir &b;
+  Type *type, *memory;
+  Value *base;
 };
 } // namespace
 
-SmallVector<Running> reduceBlock(GpuFrame &frame, ArrayRef<Combiner> combiners, ArrayRef<Running> running) {
+/// In a warp by shuffles, then over the warps in order; every thread does the second alone, which takes one barrier.
+static Running reduceOne(GpuFrame &frame, const Combiner &combiner, Running running) {
   Ir &b = frame.b;
-  assert(isPowerOf2_32(frame.threads) && "a tree has two halves");
-  Value *thread = frame.gpu.threadIndex(b);
-  // Memory holds no single bits.
-  auto inMemory = [&](Type *type) -> Type * { return type->isIntegerTy(1) ? b.getInt8Ty() : type; };
-  SmallVector<Columns> columns;
-  for (const Running &one : running)
-    columns.push_back({one.value->getType(), frame.gpu.shared(b, inMemory(one.value->getType()), frame.threads),
-                       one.place ? frame.gpu.shared(b, b.getInt64Ty(), frame.threads) : nullptr});
-  auto load = [&](const Columns &column, Value *at) {
-    Type *type = inMemory(column.type);
-    Value *value = b.CreateLoad(type, kernel::emitAddress(b, type, column.values, at));
-    Running one{type == column.type ? value : b.CreateTrunc(value, column.type)};
-    if (column.places)
-      one.place = b.CreateLoad(b.getInt64Ty(), kernel::emitAddress(b, b.getInt64Ty(), column.places, at));
-    return one;
-  };
-  auto store = [&](const Columns &column, const Running &one) {
-    Type *type = inMemory(column.type);
-    Value *value = type == column.type ? one.value : b.CreateZExt(one.value, type);
-    b.CreateStore(value, kernel::emitAddress(b, type, column.values, thread));
-    if (column.places)
-      b.CreateStore(one.place, kernel::emitAddress(b, b.getInt64Ty(), column.places, thread));
-  };
-  for (auto [column, one] : zip_equal(columns, running))
-    store(column, one);
+  for (unsigned mask = kWarp / 2; mask > 0; mask /= 2)
+    running = combiner.combine(b, running, {shuffle(frame, running.value, mask), shuffle(frame, running.place, mask)});
+  WarpResults values(frame, running.value->getType());
+  std::optional<WarpResults> places;
+  if (running.place)
+    places.emplace(frame, running.place->getType());
+  Value *thread = frame.gpu.threadIndex(b), *warp = b.CreateUDiv(thread, b.getInt64(kWarp));
+  kernel::emitIf(b, b.CreateICmpEQ(b.CreateURem(thread, b.getInt64(kWarp)), b.getInt64(0)), [&] {
+    values.store(warp, running.value);
+    if (places)
+      places->store(warp, running.place);
+  });
   frame.gpu.barrier(b);
-  for (unsigned half = frame.threads / 2; half > 0; half /= 2) {
-    kernel::emitIf(b, b.CreateICmpULT(thread, b.getInt64(half)), [&] {
-      Value *other = b.CreateAdd(thread, b.getInt64(half));
-      for (auto [column, combiner] : zip_equal(columns, combiners))
-        store(column, combiner.combine(b, load(column, thread), load(column, other)));
-    });
-    frame.gpu.barrier(b);
-  }
+  auto load = [&](unsigned i) { return Running{values.load(i), places ? places->load(i) : nullptr}; };
+  Running result = load(0);
+  for (unsigned i = 1; i < frame.threads / kWarp; ++i)
+    result = combiner.combine(b, result, load(i));
+  return result;
+}
+
+SmallVector<Running> reduceBlock(GpuFrame &frame, ArrayRef<Combiner> combiners, ArrayRef<Running> running) {
+  assert(frame.threads % kWarp == 0 && "whole warps");
   SmallVector<Running> results;
-  for (const Columns &column : columns)
-    results.push_back(load(column, b.getInt64(0)));
+  for (auto [combiner, one] : zip_equal(combiners, running))
+    results.push_back(reduceOne(frame, combiner, one));
   return results;
 }
 

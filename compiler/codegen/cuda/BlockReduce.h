@@ -6,8 +6,8 @@
 
 namespace ptc::cuda {
 
-/// What the running values of all threads of the block combine to, in every thread. In the order of a tree over the
-/// threads' numbers, so that the result is the same in every run. All threads come here.
+/// What the running values of all threads of the block combine to, in every thread. In an order that the
+/// threads' numbers decide, so that the result is the same in every run. All threads come here.
 llvm::SmallVector<kernel::Running> reduceBlock(GpuFrame &frame, llvm::ArrayRef<kernel::Combiner> combiners,
                                                llvm::ArrayRef<kernel::Running> running);
 

@@ -12,6 +12,9 @@ namespace ptc::cuda {
 
 using Ir = llvm::IRBuilder<>;
 
+/// Threads of a warp.
+constexpr unsigned kWarp = 32;
+
 class GpuBuilder {
 public:
   virtual ~GpuBuilder() = default;
@@ -34,6 +37,9 @@ public:
   /// than 32 bits those beside them are read and written along.
   virtual llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) = 0;
 
+  /// shfl.sync.bfly.b32: the value (i32) of the thread of the warp whose number differs in the bits of `mask`.
+  virtual llvm::Value *shuffle(Ir &b, llvm::Value *value, unsigned mask) = 0;
+
   /// The address of `count` elements of the block's shared memory, of this kernel alone.
   virtual llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) = 0;
 };
@@ -48,6 +54,7 @@ public:
   void barrier(Ir &b) override;
   void atomic(Ir &b, llvm::AtomicRMWInst::BinOp combine, llvm::Value *address, llvm::Value *value) override;
   llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) override;
+  llvm::Value *shuffle(Ir &b, llvm::Value *value, unsigned mask) override;
   llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) override;
 };
 

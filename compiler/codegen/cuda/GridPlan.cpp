@@ -58,24 +58,36 @@ static void makeLoops(GridPlan &plan) {
 }
 
 /// As many elements as 16 bytes hold of the largest type, where every access of neighbours is one place or neighbours.
-static unsigned chooseWidth(const GridPlan &plan) {
+static unsigned chooseWidth(const Stage &stage, const kernel::Loop &loop) {
   constexpr int64_t kBytes = 16;
-  if (!plan.isFlat || plan.loops.empty() || plan.stages.size() > 1)
+  if (stage.isScan)
     return 1;
-  const Stage &stage = plan.stages.front();
-  if (stage.isReduction || stage.isScan)
-    return 1;
-  unsigned dim = plan.loops.back().dim;
+  unsigned dim = loop.dim;
   int64_t largest = 1;
   for (const kernel::Access &access : stage.accesses.accesses) {
     auto stride = access.strided ? getConstant(access.strided->strides[dim]) : std::nullopt;
-    if (!stride || *stride < 0 || *stride > 1 || (access.isStore && *stride != 1))
+    bool isReduced = dim >= stage.resultRank; // what is stored of it is one element
+    if (!stride || *stride < 0 || *stride > 1 || (access.isStore && *stride != 1 && !isReduced))
       return 1;
     largest = std::max<int64_t>(largest, divideCeil(loop::getScalarType(access.tensor).getIntOrFloatBitWidth(), 8));
   }
-  auto size = getConstant(plan.loops.back().size);
+  auto size = getConstant(loop.size);
   int64_t width = kBytes / largest;
   return size && width > 0 && *size % width == 0 ? width : 1;
+}
+
+static void chooseWidths(GridPlan &plan) {
+  const Stage &first = plan.stages.front();
+  if (plan.isFlat && plan.stages.size() == 1 && !plan.loops.empty() && !first.isReduction)
+    plan.width = chooseWidth(first, plan.loops.back());
+  for (const Stage &stage : plan.stages) {
+    SmallVector<unsigned> inner;
+    for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
+      if (!plan.isOuter(dim))
+        inner.push_back(dim);
+    bool isOne = !plan.isFlat && inner.size() == 1;
+    plan.widths.push_back(isOne ? chooseWidth(stage, {inner.front(), stage.domain[inner.front()]}) : 1);
+  }
 }
 
 /// What a thread does alone must be little, or each thread's own work: a scan, or a reduction along columns.
@@ -119,7 +131,7 @@ GridPlan planGrid(loop::KernelOp kernel) {
   plan.blocks = product(plan.loopSizes(), kernel.getContext());
   placeLocals(plan);
   plan.isFlat = isFlat(plan);
-  plan.width = chooseWidth(plan);
+  chooseWidths(plan);
   plan.threads = kThreads;
   if (plan.isFlat)
     plan.blocks = product(plan.loopSizes(), kernel.getContext()).ceilDiv(kThreads);

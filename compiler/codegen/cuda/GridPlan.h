@@ -15,7 +15,10 @@ struct GridPlan {
   /// A thread runs all stages of an outer point, one point after the other; else a block does, whose threads share the
   /// points of each stage.
   bool isFlat;
-  unsigned width = 1; ///< neighbouring points of the last loop that a thread of a flat nest takes: 16 bytes of memory
+  /// Neighbouring points that a thread takes together, up to 16 bytes of memory: of a flat nest those of the last loop,
+  /// else, by stage, those of the only dimension that is not an outer one.
+  unsigned width = 1;
+  llvm::SmallVector<unsigned> widths;
   unsigned threads; ///< of a block
   mlir::AffineExpr blocks;
 

@@ -42,15 +42,16 @@ private:
   void placeLocals(Value *block);
   void emitPoint(Value *point);
   void emitPoints(Value *point);
+  void ifAligned(function_ref<void()> then, function_ref<void()> otherwise);
   SmallVector<unsigned> loopDims() const;
-  void emitStage(const Stage &stage);
+  void emitStage(const Stage &stage, unsigned vector);
   void addReduced(const Stage &stage);
-  void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel);
+  void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, unsigned vector);
   void emitOnePoint(const Stage &stage);
   void emitMaps(const Stage &stage);
   void emitScan(const Stage &stage);
   Carried reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried);
-  Carried reduceTogether(const Stage &stage);
+  Carried reduceTogether(const Stage &stage, unsigned vector);
   Carried emitMembers(const Stage &stage, ArrayRef<Value *> carried);
   void finish(const Stage &stage, ArrayRef<Value *> carried);
   void finishMember(const Stage &stage, mlir::Operation *member, ArrayRef<Value *> combined);
@@ -58,6 +59,7 @@ private:
 
   SmallVector<unsigned> parallelDims(const Stage &stage) const;
   Shape sizesOf(const Stage &stage, ArrayRef<unsigned> dimensions) const;
+  void takeTogether(unsigned dim, unsigned vector);
   void setDims(ArrayRef<unsigned> dimensions, ArrayRef<Value *> indices);
   /// body(i) for i of [0, count): alone, or with the other threads of the block, each its own.
   Carried share(Value *count, ArrayRef<Value *> carried,
@@ -74,6 +76,7 @@ private:
   Value *thread = nullptr; ///< null: the thread works alone
   SmallVector<Lanes> dims; ///< index of each dimension
   SmallVector<Reduced, 2> reduced; ///< of the stage
+  bool takesVectors = false;
   bool isOneOfBlock = false; ///< all threads of the block have the same point: one of them stores
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
 };
@@ -89,7 +92,9 @@ void NestEmitter::emit() {
   if (!plan.isFlat) {
     thread = f.gpu.threadIndex(b);
     placeLocals(block);
-    emitPoint(block);
+    if (all_of(plan.widths, [](unsigned one) { return one == 1; }))
+      return emitPoint(block);
+    ifAligned([&] { takesVectors = true, emitPoint(block); }, [&] { takesVectors = false, emitPoint(block); });
     return;
   }
   Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.threads)), f.gpu.threadIndex(b));
@@ -102,11 +107,8 @@ void NestEmitter::emit() {
   });
 }
 
-/// Neighbours together where all tensors begin at multiples of 16 bytes, as all do but a caller's now and then.
-void NestEmitter::emitPoints(Value *point) {
-  setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
-  unsigned dim = plan.loops.back().dim;
-  Value *first = b.CreateMul(dims[dim].value, b.getInt64(plan.width));
+/// Whether all tensors begin at multiples of 16 bytes, as all do but a caller's now and then: the same in all threads.
+void NestEmitter::ifAligned(function_ref<void()> then, function_ref<void()> otherwise) {
   mlir::Block &body = loop::KernelOp(plan.kernel).getBody().front();
   SmallVector<mlir::Value> tensors(body.getArguments());
   append_range(tensors, body.getTerminator()->getOperands());
@@ -117,19 +119,34 @@ void NestEmitter::emitPoints(Value *point) {
   kernel::emitIf(b, isAligned, [&] {
     for (mlir::Value tensor : tensors)
       b.CreateAlignmentAssumption(b.GetInsertBlock()->getDataLayout(), f.pointers[tensor], kVectorBytes);
-    width = plan.width;
-    dims[dim] = kernel::LaneBuilder(b, width).consecutive(first);
-    emitStage(plan.stages.front());
-    width = 1;
+    then();
     registers.clear();
   });
   kernel::emitIf(b, b.CreateNot(isAligned), [&] {
+    otherwise();
+    registers.clear();
+  });
+}
+
+void NestEmitter::emitPoints(Value *point) {
+  setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
+  unsigned dim = plan.loops.back().dim;
+  const Stage &stage = plan.stages.front();
+  Value *first = b.CreateMul(dims[dim].value, b.getInt64(plan.width));
+  auto together = [&] {
+    width = plan.width;
+    dims[dim] = kernel::LaneBuilder(b, width).consecutive(first);
+    emitStage(stage, 1);
+    width = 1;
+  };
+  auto apart = [&] {
     forEach(b, b.getInt64(0), b.getInt64(plan.width), 1, [&](Value *i) {
       dims[dim] = {b.CreateAdd(first, i), nullptr};
-      emitStage(plan.stages.front());
+      emitStage(stage, 1);
       registers.clear();
     });
-  });
+  };
+  ifAligned(together, apart);
 }
 
 SmallVector<unsigned> NestEmitter::loopDims() const {
@@ -158,7 +175,7 @@ void NestEmitter::emitPoint(Value *point) {
   for (auto [i, stage] : enumerate(plan.stages)) {
     if (i > 0 && thread)
       f.gpu.barrier(b); // the stage reads what other threads wrote
-    emitStage(stage);
+    emitStage(stage, takesVectors ? plan.widths[i] : 1);
   }
 }
 
@@ -193,11 +210,12 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
   return forEach(b, thread, count, f.threads, carried, body);
 }
 
-void NestEmitter::emitStage(const Stage &stage) {
+/// `vector`: points that are taken together of the dimension that is not an outer one.
+void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
   addReduced(stage);
   SmallVector<unsigned> parallel = parallelDims(stage);
   if (!parallel.empty())
-    return emitParallel(stage, parallel);
+    return emitParallel(stage, parallel, vector);
   if (!thread)
     return emitOnePoint(stage);
   if (stage.isScan) { // one element after the other: nothing to share
@@ -206,21 +224,24 @@ void NestEmitter::emitStage(const Stage &stage) {
   }
   isOneOfBlock = true;
   if (stage.isReduction)
-    finish(stage, reduceTogether(stage));
+    finish(stage, reduceTogether(stage, vector));
   else
     emitMaps(stage);
   isOneOfBlock = false;
 }
 
 /// Points of the stage are shared; what is reduced over at each is a thread's own.
-void NestEmitter::emitParallel(const Stage &stage, ArrayRef<unsigned> parallel) {
+void NestEmitter::emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, unsigned vector) {
   Shape sizes = sizesOf(stage, parallel);
+  sizes.back() = sizes.back().floorDiv(vector);
   Value *count = emitSize(f, product(sizes, plan.context()));
   share(count, {}, [&](Value *i, ArrayRef<Value *>) -> Carried {
     setDims(parallel, kernel::delinearize(f, i, sizes));
+    takeTogether(parallel.back(), vector);
     DenseMap<mlir::Value, Lanes> before = registers; // those of this point are of no other
     emitOnePoint(stage);
     registers = std::move(before);
+    width = 1;
     return {};
   });
 }
@@ -245,22 +266,36 @@ Carried NestEmitter::reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Valu
 }
 
 /// The block's threads take elements in turns, so that neighbours read neighbours.
-Carried NestEmitter::reduceTogether(const Stage &stage) {
+Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
   SmallVector<unsigned> inner;
   for (unsigned dim = stage.resultRank; dim < stage.domain.size(); ++dim)
     inner.push_back(dim);
   Shape sizes = sizesOf(stage, inner);
+  sizes.back() = sizes.back().floorDiv(vector);
   Value *count = emitSize(f, product(sizes, plan.context()));
   isOneOfBlock = false; // each thread has elements of its own
+  width = vector;
   Carried mine = share(count, identities(), [&](Value *i, ArrayRef<Value *> values) {
     setDims(inner, kernel::delinearize(f, i, sizes));
+    takeTogether(inner.back(), vector);
     return emitMembers(stage, values);
   });
+  width = 1;
   isOneOfBlock = true;
   SmallVector<Combiner> combiners;
-  for (const Reduced &r : reduced)
+  SmallVector<Running> running;
+  for (auto [r, one] : zip_equal(reduced, unpack(mine))) {
     combiners.push_back(r.combiner);
-  return pack(reduceBlock(f, combiners, unpack(mine)));
+    running.push_back(r.combiner.acrossLanes(b, one));
+  }
+  return pack(reduceBlock(f, combiners, running));
+}
+
+/// From now on the index of a dimension counts vectors of neighbours.
+void NestEmitter::takeTogether(unsigned dim, unsigned vector) {
+  width = vector;
+  if (vector > 1)
+    dims[dim] = kernel::LaneBuilder(b, vector).consecutive(b.CreateMul(dims[dim].value, b.getInt64(vector)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,14 +355,14 @@ SmallVector<Running> NestEmitter::unpack(ArrayRef<Value *> carried) const {
 Carried NestEmitter::identities() {
   SmallVector<Running> running;
   for (const Reduced &r : reduced)
-    running.push_back(r.combiner.identity(b, 1));
+    running.push_back(r.combiner.identity(b, width));
   return pack(running);
 }
 
 Running NestEmitter::runningOf(const Reduced &r, const BodyEmitter &body, const Lanes &value) {
   Value *scalar = body.lanes.vector(value);
   if (r.type != widened(b, r.type))
-    scalar = kernel::emitFloatCast(b, scalar, b.getFloatTy());
+    scalar = kernel::emitFloatCast(b, scalar, scalar->getType()->getWithNewType(b.getFloatTy()));
   if (!r.combiner.hasPlace())
     return {scalar};
   return {scalar, body.lanes.vector(body.lanes.affine(r.place, dims, f.symbols))};

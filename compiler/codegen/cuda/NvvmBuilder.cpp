@@ -43,6 +43,11 @@ Value *NvvmBuilder::compareAndSwap(Ir &b, Value *address, Value *expected, Value
   return b.CreateExtractValue(pair, 0);
 }
 
+Value *NvvmBuilder::shuffle(Ir &b, Value *value, unsigned mask) {
+  Value *all = b.getInt32(-1), *lanes = b.getInt32(kWarp - 1);
+  return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_bfly_i32, {all, value, b.getInt32(mask), lanes});
+}
+
 Value *NvvmBuilder::shared(Ir &b, Type *element, unsigned count) {
   Module &module = *b.GetInsertBlock()->getModule();
   auto *type = ArrayType::get(element, count);
