@@ -1,10 +1,9 @@
 #include "compiler/codegen/cuda/Nest.h"
 
 #include "compiler/codegen/cuda/BlockReduce.h"
-#include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
-#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/Reductions.h"
 
 using namespace llvm;
 
@@ -24,14 +23,6 @@ constexpr uint64_t kVectorBytes = 16;
 
 namespace {
 
-/// One value that a reduction or a scan combines.
-struct Reduced {
-  mlir::Operation *member;
-  Combiner combiner;
-  Type *type;             ///< of the yielded value
-  mlir::AffineExpr place; ///< row-major in what is reduced over, by the domain's dimensions
-};
-
 /// The stages of one outer point.
 class NestEmitter {
 public:
@@ -45,7 +36,6 @@ private:
   void ifAligned(function_ref<void()> then, function_ref<void()> otherwise);
   SmallVector<unsigned> loopDims() const;
   void emitStage(const Stage &stage, unsigned vector);
-  void addReduced(const Stage &stage);
   void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, unsigned vector);
   void emitOnePoint(const Stage &stage);
   void emitMaps(const Stage &stage);
@@ -64,10 +54,7 @@ private:
   /// body(i) for i of [0, count): alone, or with the other threads of the block, each its own.
   Carried share(Value *count, ArrayRef<Value *> carried,
                 function_ref<Carried(Value *, ArrayRef<Value *>)> body);
-  Carried identities();
-  Carried pack(ArrayRef<Running> running) const;
-  SmallVector<Running> unpack(ArrayRef<Value *> carried) const;
-  Running runningOf(const Reduced &reduced, const BodyEmitter &body, const Lanes &value);
+  Carried identities() { return reductions.identities(b, width); }
 
   GpuFrame &f;
   Ir &b;
@@ -75,7 +62,7 @@ private:
   unsigned width = 1;      ///< lanes that are neighbouring points
   Value *thread = nullptr; ///< null: the thread works alone
   SmallVector<Lanes> dims; ///< index of each dimension
-  SmallVector<Reduced, 2> reduced; ///< of the stage
+  kernel::Reductions reductions; ///< of the stage
   bool takesVectors = false;
   bool isOneOfBlock = false; ///< all threads of the block have the same point: one of them stores
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
@@ -212,7 +199,7 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
 
 /// `vector`: points that are taken together of the dimension that is not an outer one.
 void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
-  addReduced(stage);
+  reductions = kernel::Reductions(b, stage);
   SmallVector<unsigned> parallel = parallelDims(stage);
   if (!parallel.empty())
     return emitParallel(stage, parallel, vector);
@@ -284,11 +271,11 @@ Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
   isOneOfBlock = true;
   SmallVector<Combiner> combiners;
   SmallVector<Running> running;
-  for (auto [r, one] : zip_equal(reduced, unpack(mine))) {
+  for (auto [r, one] : zip_equal(reductions.all(), reductions.unpack(mine))) {
     combiners.push_back(r.combiner);
     running.push_back(r.combiner.acrossLanes(b, one));
   }
-  return pack(reduceBlock(f, combiners, running));
+  return kernel::Reductions::pack(reduceBlock(f, combiners, running));
 }
 
 /// From now on the index of a dimension counts vectors of neighbours.
@@ -296,76 +283,6 @@ void NestEmitter::takeTogether(unsigned dim, unsigned vector) {
   width = vector;
   if (vector > 1)
     dims[dim] = kernel::LaneBuilder(b, vector).consecutive(b.CreateMul(dims[dim].value, b.getInt64(vector)));
-}
-
-//===----------------------------------------------------------------------===//
-// Running values
-//===----------------------------------------------------------------------===//
-
-static Type *widened(Ir &b, Type *type) { return type->isHalfTy() || type->isBFloatTy() ? b.getFloatTy() : type; }
-
-void NestEmitter::addReduced(const Stage &stage) {
-  reduced.clear();
-  for (mlir::Operation *member : stage.members) {
-    SmallVector<StringRef> kinds;
-    if (auto reduce = dyn_cast<loop::ReduceOp>(member))
-      kinds = to_vector(reduce.getKinds().getAsValueRange<mlir::StringAttr>());
-    else if (auto scan = dyn_cast<loop::ScanOp>(member))
-      kinds = {scan.getKind()};
-    mlir::AffineExpr place = getAffineConstantExpr(0, member->getContext());
-    if (stage.isScan) {
-      place = getAffineDimExpr(kernel::scanDim(stage), member->getContext());
-    } else {
-      mlir::AffineExpr stride = getAffineConstantExpr(1, member->getContext());
-      for (unsigned i = stage.domain.size(); i-- > stage.resultRank; stride = stride * stage.domain[i])
-        place = place + getAffineDimExpr(i, member->getContext()) * stride;
-    }
-    for (auto [i, kind] : enumerate(kinds)) {
-      mlir::Value yielded = member->getRegion(0).front().getTerminator()->getOperand(i);
-      Type *type = kernel::valueType(b.getContext(), yielded.getType());
-      reduced.push_back({member, Combiner(kind, widened(b, type)), type, place});
-    }
-  }
-}
-
-Carried NestEmitter::pack(ArrayRef<Running> running) const {
-  Carried values;
-  for (Running one : running) {
-    values.push_back(one.value);
-    if (one.place)
-      values.push_back(one.place);
-  }
-  return values;
-}
-
-SmallVector<Running> NestEmitter::unpack(ArrayRef<Value *> carried) const {
-  SmallVector<Running> running;
-  for (const Reduced &r : reduced) {
-    Running one{carried.front()};
-    carried = carried.drop_front();
-    if (r.combiner.hasPlace()) {
-      one.place = carried.front();
-      carried = carried.drop_front();
-    }
-    running.push_back(one);
-  }
-  return running;
-}
-
-Carried NestEmitter::identities() {
-  SmallVector<Running> running;
-  for (const Reduced &r : reduced)
-    running.push_back(r.combiner.identity(b, width));
-  return pack(running);
-}
-
-Running NestEmitter::runningOf(const Reduced &r, const BodyEmitter &body, const Lanes &value) {
-  Value *scalar = body.lanes.vector(value);
-  if (r.type != widened(b, r.type))
-    scalar = kernel::emitFloatCast(b, scalar, scalar->getType()->getWithNewType(b.getFloatTy()));
-  if (!r.combiner.hasPlace())
-    return {scalar};
-  return {scalar, body.lanes.vector(body.lanes.affine(r.place, dims, f.symbols))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,7 +307,7 @@ Carried NestEmitter::emitMembers(const Stage &stage, ArrayRef<Value *> carried) 
   BodyEmitter body(f, width);
   body.registers = registers;
   unsigned rank = stage.domain.size();
-  SmallVector<Running> running = unpack(carried), next;
+  SmallVector<Running> running = reductions.unpack(carried), next;
   for (mlir::Operation *member : stage.members) {
     SmallVector<Lanes> values = body.emit(member->getRegion(0), ArrayRef(dims).take_front(rank));
     if (isa<loop::MapOp>(member)) {
@@ -402,23 +319,21 @@ Carried NestEmitter::emitMembers(const Stage &stage, ArrayRef<Value *> carried) 
       continue;
     }
     for (const Lanes &value : values) {
-      const Reduced &r = reduced[next.size()];
-      next.push_back(r.combiner.combine(b, running[next.size()], runningOf(r, body, value)));
+      const kernel::Reduced &r = reductions.all()[next.size()];
+      next.push_back(r.combiner.combine(b, running[next.size()], r.runningOf(body.lanes, value, dims, f.symbols)));
     }
   }
-  return pack(next);
+  return kernel::Reductions::pack(next);
 }
 
 void NestEmitter::finish(const Stage &stage, ArrayRef<Value *> carried) {
   mlir::Operation *member = nullptr;
   SmallVector<Value *> combined;
-  for (auto [one, r] : zip_equal(unpack(carried), reduced)) {
+  for (auto [one, r] : zip_equal(reductions.unpack(carried), reductions.all())) {
     if (member && member != r.member)
       finishMember(stage, member, std::exchange(combined, {}));
     member = r.member;
-    Type *type = one.place ? b.getInt64Ty() : r.type;
-    Value *value = one.place ? one.place : one.value;
-    combined.push_back(value->getType() == type ? value : kernel::emitFloatCast(b, value, type));
+    combined.push_back(r.finished(b, one));
   }
   finishMember(stage, member, combined);
 }
@@ -441,7 +356,7 @@ void NestEmitter::finishMember(const Stage &stage, mlir::Operation *member, Arra
 
 void NestEmitter::emitScan(const Stage &stage) {
   auto scan = cast<loop::ScanOp>(stage.members.front());
-  const Reduced &r = reduced.front();
+  const kernel::Reduced &r = reductions.all().front();
   Type *element = kernel::valueType(b.getContext(), loop::getScalarType(scan.getResult()));
   unsigned dim = scan.getDim(), rank = stage.domain.size();
   forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, identities(),
@@ -450,12 +365,12 @@ void NestEmitter::emitScan(const Stage &stage) {
             BodyEmitter body(f, 1);
             body.registers = registers;
             Lanes value = body.emit(scan.getBody(), ArrayRef(dims).take_front(rank)).front();
-            Running sum = r.combiner.combineLater(b, unpack(carried).front(), runningOf(r, body, value));
+            Running sum = r.combiner.combineLater(b, reductions.unpack(carried).front(), r.runningOf(body.lanes, value, dims, f.symbols));
             Value *stored = sum.place ? sum.place : sum.value;
             if (stored->getType() != element)
               stored = kernel::emitFloatCast(b, stored, element);
             setResult(body, scan.getResult(), rank, {stored, nullptr});
-            return pack({sum});
+            return kernel::Reductions::pack({sum});
           });
 }
 

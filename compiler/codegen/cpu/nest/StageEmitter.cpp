@@ -1,10 +1,8 @@
 #include "compiler/codegen/cpu/nest/StageEmitter.h"
 
-#include "compiler/codegen/kernel/Accumulator.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
-#include "compiler/codegen/kernel/Loops.h"
-#include "compiler/codegen/kernel/Stages.h"
+#include "compiler/codegen/kernel/Reductions.h"
 
 using namespace llvm;
 
@@ -12,28 +10,16 @@ namespace ptc::cpu {
 
 namespace {
 
-/// One value that a reduction (or a scan) combines.
-struct Reduced {
-  mlir::Operation *member;
-  Combiner combiner;
-  Type *type;             ///< of the yielded value
-  mlir::AffineExpr place; ///< row-major, over the domain's dimensions
-};
-
 class StageEmitter {
 public:
   StageEmitter(CpuFrame &frame, const Stage &stage, ArrayRef<Lanes> dims, unsigned width, Value *mask, bool streaming,
                DenseMap<mlir::Value, Lanes> &registers)
       : f(frame), b(frame.b), stage(stage), dims(dims), width(width), mask(mask), streaming(streaming),
-        registers(registers) {
-    isPoint = stage.parallel.empty();
-    addReduced();
-  }
+        registers(registers), isPoint(stage.parallel.empty()), reductions(frame.b, stage) {}
 
   void emit() { emitParallel(0); }
 
 private:
-  void addReduced();
   void emitParallel(unsigned level);
   void emitInside();
   void emitScan();
@@ -55,11 +41,10 @@ private:
   /// Lanes of the running values.
   unsigned runningWidth() const { return lanesReduce() ? stage.width : width; }
 
-  Carried identities();
-  Carried pack(ArrayRef<Running> running) const;
-  SmallVector<Running> unpack(ArrayRef<Value *> carried) const;
-  Running runningOf(const Reduced &reduced, const LaneBuilder &lanes, const Lanes &value);
-  Carried combine(ArrayRef<Value *> x, ArrayRef<Value *> y);
+  Carried identities() { return reductions.identities(b, runningWidth()); }
+  Running runningOf(const kernel::Reduced &reduced, const LaneBuilder &lanes, const Lanes &value) {
+    return reduced.runningOf(lanes, value, dims, f.symbols);
+  }
 
   CpuFrame &f;
   Ir &b;
@@ -70,86 +55,10 @@ private:
   bool streaming;
   DenseMap<mlir::Value, Lanes> &registers;
   bool isPoint; ///< results of reductions are one element, kept in registers
-  SmallVector<Reduced, 2> reduced;
+  kernel::Reductions reductions;
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Running values
-//===----------------------------------------------------------------------===//
-
-static Type *widened(Ir &b, Type *type) { return type->isHalfTy() || type->isBFloatTy() ? b.getFloatTy() : type; }
-
-void StageEmitter::addReduced() {
-  for (mlir::Operation *member : stage.members) {
-    SmallVector<StringRef> kinds;
-    if (auto reduce = dyn_cast<loop::ReduceOp>(member))
-      kinds = to_vector(reduce.getKinds().getAsValueRange<mlir::StringAttr>());
-    else if (auto scan = dyn_cast<loop::ScanOp>(member))
-      kinds = {scan.getKind()};
-    mlir::AffineExpr place = getAffineConstantExpr(0, member->getContext());
-    if (stage.isScan) {
-      place = getAffineDimExpr(scanDim(stage), member->getContext());
-    } else {
-      mlir::AffineExpr stride = getAffineConstantExpr(1, member->getContext());
-      for (unsigned i = stage.domain.size(); i-- > stage.resultRank; stride = stride * stage.domain[i])
-        place = place + getAffineDimExpr(i, member->getContext()) * stride;
-    }
-    for (auto [i, kind] : enumerate(kinds)) {
-      mlir::Value yielded = member->getRegion(0).front().getTerminator()->getOperand(i);
-      Type *type = valueType(b.getContext(), yielded.getType());
-      reduced.push_back({member, Combiner(kind, widened(b, type)), type, place});
-    }
-  }
-}
-
-Carried StageEmitter::pack(ArrayRef<Running> running) const {
-  Carried values;
-  for (Running one : running) {
-    values.push_back(one.value);
-    if (one.place)
-      values.push_back(one.place);
-  }
-  return values;
-}
-
-SmallVector<Running> StageEmitter::unpack(ArrayRef<Value *> carried) const {
-  SmallVector<Running> running;
-  for (const Reduced &r : reduced) {
-    Running one{carried.front()};
-    carried = carried.drop_front();
-    if (r.combiner.hasPlace()) {
-      one.place = carried.front();
-      carried = carried.drop_front();
-    }
-    running.push_back(one);
-  }
-  return running;
-}
-
-Carried StageEmitter::identities() {
-  SmallVector<Running> running;
-  for (const Reduced &r : reduced)
-    running.push_back(r.combiner.identity(b, runningWidth()));
-  return pack(running);
-}
-
-Carried StageEmitter::combine(ArrayRef<Value *> x, ArrayRef<Value *> y) {
-  SmallVector<Running> sums, xs = unpack(x), ys = unpack(y);
-  for (auto [i, r] : enumerate(reduced))
-    sums.push_back(r.combiner.combine(b, xs[i], ys[i]));
-  return pack(sums);
-}
-
-Running StageEmitter::runningOf(const Reduced &r, const LaneBuilder &lanes, const Lanes &value) {
-  Value *vector = lanes.vector(value);
-  vector = r.type == widened(b, r.type) ? vector
-                                        : emitFloatCast(b, vector, vector->getType()->getWithNewType(b.getFloatTy()));
-  if (!r.combiner.hasPlace())
-    return {vector};
-  return {vector, lanes.vector(lanes.affine(r.place, dims, f.symbols))};
-}
 
 //===----------------------------------------------------------------------===//
 // Loops
@@ -201,7 +110,7 @@ Carried StageEmitter::reduce(unsigned level, ArrayRef<Value *> carried) {
   const Loop &loop = stage.reduction[level];
   Value *zero = b.getInt64(0), *size = emitSize(f, loop.size);
   bool isInnermost = level + 1 == stage.reduction.size();
-  bool isSum = any_of(reduced, [](const Reduced &r) { return r.combiner.isSum(); });
+  bool isSum = any_of(reductions.all(), [](const kernel::Reduced &r) { return r.combiner.isSum(); });
   double inner = 1; // additions of one iteration
   for (const Loop &other : ArrayRef(stage.reduction).drop_front(level + 1))
     inner *= std::max(1.0, estimate(other.size));
@@ -211,7 +120,7 @@ Carried StageEmitter::reduce(unsigned level, ArrayRef<Value *> carried) {
       return reduceInnermost(begin, end, values);
     return forEach(b, begin, end, 1, values, [&](Value *i, ArrayRef<Value *> values) {
       dims[loop.dim] = {i, nullptr};
-      return isApart ? combine(values, reduce(level + 1, identities())) : reduce(level + 1, values);
+      return isApart ? reductions.combine(b, values, reduce(level + 1, identities())) : reduce(level + 1, values);
     });
   };
   int64_t step = isInnermost && lanesReduce() ? stage.width : 1;
@@ -221,7 +130,7 @@ Carried StageEmitter::reduce(unsigned level, ArrayRef<Value *> carried) {
     return run(zero, size, carried);
   return forEach(b, zero, size, block, carried, [&](Value *begin, ArrayRef<Value *> values) {
     Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, b.getInt64(block)), size);
-    return combine(values, run(begin, end, identities()));
+    return reductions.combine(b, values, run(begin, end, identities()));
   });
 }
 
@@ -254,7 +163,7 @@ void StageEmitter::setResult(BodyEmitter &body, mlir::Value tensor, ArrayRef<Lan
 /// All members at one point (of `width` lanes): maps store, reductions combine into the running values.
 Carried StageEmitter::emitPoint(ArrayRef<Value *> carried, Value *pointMask) {
   BodyEmitter body = makeBody(lanesReduce() ? stage.width : width, pointMask);
-  SmallVector<Running> running = unpack(carried), next;
+  SmallVector<Running> running = reductions.unpack(carried), next;
   for (mlir::Operation *member : stage.members) {
     SmallVector<Lanes> values = body.emit(member->getRegion(0), indices(stage.domain.size()));
     if (isa<loop::MapOp>(member)) {
@@ -266,28 +175,26 @@ Carried StageEmitter::emitPoint(ArrayRef<Value *> carried, Value *pointMask) {
       continue;
     }
     for (const Lanes &value : values) {
-      const Reduced &r = reduced[next.size()];
+      const kernel::Reduced &r = reductions.all()[next.size()];
       Running sum = r.combiner.combine(b, running[next.size()], runningOf(r, body.lanes, value));
       if (lanesReduce() && pointMask)
         sum = Combiner::select(b, pointMask, sum, running[next.size()]);
       next.push_back(sum);
     }
   }
-  return pack(next);
+  return kernel::Reductions::pack(next);
 }
 
 void StageEmitter::finish(ArrayRef<Value *> carried) {
-  SmallVector<Running> running = unpack(carried);
+  SmallVector<Running> running = reductions.unpack(carried);
   mlir::Operation *member = nullptr;
   SmallVector<Lanes> combined;
-  for (auto [i, r] : enumerate(reduced)) {
+  for (auto [i, r] : enumerate(reductions.all())) {
     if (member && member != r.member)
       finishMember(member, std::exchange(combined, {}));
     member = r.member;
     Running one = lanesReduce() ? r.combiner.acrossLanes(b, running[i]) : running[i];
-    Value *value = one.place ? one.place : one.value;
-    Type *type = value->getType()->getWithNewType(one.place ? b.getInt64Ty() : r.type);
-    combined.push_back({type == value->getType() ? value : emitFloatCast(b, value, type), nullptr});
+    combined.push_back({r.finished(b, one), nullptr});
   }
   finishMember(member, combined);
 }
@@ -310,20 +217,20 @@ void StageEmitter::finishMember(mlir::Operation *member, ArrayRef<Lanes> combine
 /// One after the other; lanes, if any, are neighbouring rows.
 void StageEmitter::emitScan() {
   auto scan = cast<loop::ScanOp>(stage.members.front());
-  const Reduced &r = reduced.front();
+  const kernel::Reduced &r = reductions.all().front();
   Type *element = valueType(b.getContext(), loop::getScalarType(scan.getResult()));
   mlir::AffineExpr size = stage.domain[scan.getDim()];
   forEach(b, b.getInt64(0), emitSize(f, size), 1, identities(), [&](Value *i, ArrayRef<Value *> carried) {
     dims[scan.getDim()] = {i, nullptr};
     BodyEmitter body = makeBody(width, mask);
     Lanes value = body.emit(scan.getBody(), indices(stage.domain.size())).front();
-    Running sum = r.combiner.combineLater(b, unpack(carried).front(), runningOf(r, body.lanes, value));
+    Running sum = r.combiner.combineLater(b, reductions.unpack(carried).front(), runningOf(r, body.lanes, value));
     Value *stored = sum.place ? sum.place : sum.value;
     Type *type = stored->getType()->getWithNewType(element);
     if (type != stored->getType())
       stored = emitFloatCast(b, stored, type);
     setResult(body, scan.getResult(), indices(stage.domain.size()), {stored, nullptr});
-    return pack({sum});
+    return kernel::Reductions::pack({sum});
   });
 }
 
