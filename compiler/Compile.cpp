@@ -40,10 +40,11 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 /// were.
 static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
-  const auto &[model, output, weights, device, march, gpuArch, cache, constantInitializers, opt, mode, tuningFile, tuningInputs, emit,
-               graph, progress, time, fallback, amp, quantization, winograd, verifyEach, saveTemps, name, sourcePaths,
-               dumpDir] = options;
-  // `targets` are what device, march and gpuArch mean here. The others decide where things go, and what is said and checked on the way.
+  const auto &[model, output, weights, device, march, gpuArch, cache, constantInitializers, opt, mode, tuningFile,
+               tuningInputs, emit, graph, progress, time, fallback, amp, quantization, winograd, verifyEach, saveTemps,
+               name, sourcePaths, dumpDir] = options;
+  // `targets` are what device, march and gpuArch mean here. The others decide where things go, and what is said and
+  // checked on the way.
   (void)device, (void)march, (void)gpuArch, (void)output, (void)cache, (void)progress, (void)time, (void)verifyEach;
   if (emit != Stage::So || saveTemps || !dumpDir.empty())
     return "";

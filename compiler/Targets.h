@@ -11,7 +11,8 @@ namespace ptc {
 
 using Targets = std::vector<std::unique_ptr<const Target>>;
 
-/// By options.march or options.gpuArch, the most capable machine first. Warns where the precision that the options ask for is slow.
+/// By options.march or options.gpuArch, the most capable machine first. Warns where the precision that the options ask
+/// for is slow.
 llvm::Expected<Targets> parseTargets(const Options &options);
 
 } // namespace ptc

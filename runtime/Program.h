@@ -90,8 +90,8 @@ struct GridEntry {
 /// One kernel: on the CPU over tasks [0, tasks), dealt to the threads in contiguous ranges; on a GPU grids, one after
 /// the other.
 struct LaunchEntry {
-  ptc_kernel kernel; ///< null on a GPU
-  const int32_t *args; ///< buffers
+  ptc_kernel kernel;         ///< null on a GPU
+  const int32_t *args;       ///< buffers
   const char *const *faults; ///< faults[c - 1] explains the fault code c
   const char *name, *operators, *source;
   int32_t argCount, faultCount;
@@ -161,7 +161,7 @@ struct Program {
   uint64_t cpuFeatures; ///< bit i: kCpuFeatures[i] is needed
   const char *weights;  ///< of all programs of the model
   int64_t weightBytes;  ///< of this one
-  int64_t arenaBytes; ///< -1: planned when the sizes are known
+  int64_t arenaBytes;   ///< -1: planned when the sizes are known
   /// Fills values[0, valueCount) and the symbols that follow from others; false when a size overflows or divides by
   /// zero.
   bool (*evaluate)(int64_t *symbols, int64_t *values);
@@ -172,7 +172,7 @@ struct Program {
   const CopyEntry *copies;
   const GuardEntry *guards;
   const SizeDefinitionEntry *sizeDefinitions; ///< in the order of launches
-  const ControlEntry *controls; ///< in the order of launches
+  const ControlEntry *controls;               ///< in the order of launches
   const ExternalEntry *externals;
   const DeviceEntry *device; ///< null: the CPU
   int32_t symbolCount, inputCount;

@@ -23,7 +23,9 @@ bool isForPeople(int descriptor) {
 }
 
 const CLI::Validator kStageName(
-    [](std::string &name) { return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, ptx, obj, so"; },
+    [](std::string &name) {
+      return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, ptx, obj, so";
+    },
     ""); // the type's name says the same
 
 /// A name that users may know, of which only one is there so far.
@@ -136,7 +138,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       ->type_name("aten|prims|loop|llvm|asm|ptx|obj|so");
   command
       .add_option_function<std::string>(
-          "--target", [&options](const std::string &name) { options.device = name == "cuda" ? Device::Cuda : Device::Cpu; },
+          "--target",
+          [&options](const std::string &name) { options.device = name == "cuda" ? Device::Cuda : Device::Cpu; },
           "The device to compile for")
       ->check(CLI::IsMember(std::vector<std::string>{"cpu", "cuda"}))
       ->type_name("cpu|cuda")

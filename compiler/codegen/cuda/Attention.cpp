@@ -25,7 +25,9 @@ static Shape getRows(loop::AttentionOp op) {
   return domain;
 }
 
-static mlir::Type getScoreType(loop::AttentionOp op) { return op.getEpilogue().front().getArguments().back().getType(); }
+static mlir::Type getScoreType(loop::AttentionOp op) {
+  return op.getEpilogue().front().getArguments().back().getType();
+}
 
 mlir::AffineExpr countAttentionBlocks(loop::AttentionOp op) { return product(getRows(op), op.getContext()); }
 
@@ -130,8 +132,8 @@ void AttentionEmitter::emit() {
                  b.CreateStore(weight, weightAt(key));
                  return weight;
                }).value;
-  Value *isEmpty = op.getEmptyIsNan() ? b.CreateICmpEQ(keys, b.getInt64(0))
-                                      : b.CreateFCmpOEQ(sum, Constant::getNullValue(type));
+  Value *isEmpty =
+      op.getEmptyIsNan() ? b.CreateICmpEQ(keys, b.getInt64(0)) : b.CreateFCmpOEQ(sum, Constant::getNullValue(type));
   Value *divisor = b.CreateSelect(isEmpty, ConstantFP::get(type, 1), sum);
   f.gpu.barrier(b); // all weights can be read
   Value *features = emitSize(f, getShape(op->getResult(0)).back());

@@ -21,8 +21,8 @@ static Value *shuffle(GpuFrame &frame, Value *value, unsigned mask) {
   }
   Value *low = frame.gpu.shuffle(b, b.CreateTrunc(integer, b.getInt32Ty()), mask);
   Value *high = frame.gpu.shuffle(b, b.CreateTrunc(b.CreateLShr(integer, 32), b.getInt32Ty()), mask);
-  Value *joined = b.CreateOr(b.CreateShl(b.CreateZExt(high, integer->getType()), 32),
-                             b.CreateZExt(low, integer->getType()));
+  Value *joined =
+      b.CreateOr(b.CreateShl(b.CreateZExt(high, integer->getType()), 32), b.CreateZExt(low, integer->getType()));
   return b.CreateBitCast(joined, type);
 }
 

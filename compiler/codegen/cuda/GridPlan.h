@@ -10,7 +10,7 @@ namespace ptc::cuda {
 struct GridPlan {
   loop::KernelOp kernel;
   std::vector<kernel::Stage> stages;
-  llvm::SmallVector<unsigned> outer; ///< dimensions that the grid runs over
+  llvm::SmallVector<unsigned> outer;        ///< dimensions that the grid runs over
   llvm::SmallVector<kernel::Loop, 4> loops; ///< over them; neighbours that all accesses walk as one are one
   /// A thread runs all stages of an outer point, one point after the other; else a block does, whose threads share the
   /// points of each stage.

@@ -52,19 +52,18 @@ private:
   void takeTogether(unsigned dim, unsigned vector);
   void setDims(ArrayRef<unsigned> dimensions, ArrayRef<Value *> indices);
   /// body(i) for i of [0, count): alone, or with the other threads of the block, each its own.
-  Carried share(Value *count, ArrayRef<Value *> carried,
-                function_ref<Carried(Value *, ArrayRef<Value *>)> body);
+  Carried share(Value *count, ArrayRef<Value *> carried, function_ref<Carried(Value *, ArrayRef<Value *>)> body);
   Carried identities() { return reductions.identities(b, width); }
 
   GpuFrame &f;
   Ir &b;
   const GridPlan &plan;
-  unsigned width = 1;      ///< lanes that are neighbouring points
-  Value *thread = nullptr; ///< null: the thread works alone
-  SmallVector<Lanes> dims; ///< index of each dimension
+  unsigned width = 1;            ///< lanes that are neighbouring points
+  Value *thread = nullptr;       ///< null: the thread works alone
+  SmallVector<Lanes> dims;       ///< index of each dimension
   kernel::Reductions reductions; ///< of the stage
   bool takesVectors = false;
-  bool isOneOfBlock = false; ///< all threads of the block have the same point: one of them stores
+  bool isOneOfBlock = false;              ///< all threads of the block have the same point: one of them stores
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
 };
 
@@ -245,11 +244,10 @@ void NestEmitter::emitOnePoint(const Stage &stage) {
 Carried NestEmitter::reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried) {
   if (dim == stage.domain.size())
     return emitMembers(stage, carried);
-  return forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, carried,
-                 [&](Value *i, ArrayRef<Value *> values) {
-                   dims[dim] = {i, nullptr};
-                   return reduceAlone(stage, dim + 1, values);
-                 });
+  return forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, carried, [&](Value *i, ArrayRef<Value *> values) {
+    dims[dim] = {i, nullptr};
+    return reduceAlone(stage, dim + 1, values);
+  });
 }
 
 /// The block's threads take elements in turns, so that neighbours read neighbours.
@@ -359,19 +357,19 @@ void NestEmitter::emitScan(const Stage &stage) {
   const kernel::Reduced &r = reductions.all().front();
   Type *element = kernel::valueType(b.getContext(), loop::getScalarType(scan.getResult()));
   unsigned dim = scan.getDim(), rank = stage.domain.size();
-  forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, identities(),
-          [&](Value *i, ArrayRef<Value *> carried) {
-            dims[dim] = {i, nullptr};
-            BodyEmitter body(f, 1);
-            body.registers = registers;
-            Lanes value = body.emit(scan.getBody(), ArrayRef(dims).take_front(rank)).front();
-            Running sum = r.combiner.combineLater(b, reductions.unpack(carried).front(), r.runningOf(body.lanes, value, dims, f.symbols));
-            Value *stored = sum.place ? sum.place : sum.value;
-            if (stored->getType() != element)
-              stored = kernel::emitFloatCast(b, stored, element);
-            setResult(body, scan.getResult(), rank, {stored, nullptr});
-            return kernel::Reductions::pack({sum});
-          });
+  forEach(b, b.getInt64(0), emitSize(f, stage.domain[dim]), 1, identities(), [&](Value *i, ArrayRef<Value *> carried) {
+    dims[dim] = {i, nullptr};
+    BodyEmitter body(f, 1);
+    body.registers = registers;
+    Lanes value = body.emit(scan.getBody(), ArrayRef(dims).take_front(rank)).front();
+    Running sum =
+        r.combiner.combineLater(b, reductions.unpack(carried).front(), r.runningOf(body.lanes, value, dims, f.symbols));
+    Value *stored = sum.place ? sum.place : sum.value;
+    if (stored->getType() != element)
+      stored = kernel::emitFloatCast(b, stored, element);
+    setResult(body, scan.getResult(), rank, {stored, nullptr});
+    return kernel::Reductions::pack({sum});
+  });
 }
 
 void emitNest(GpuFrame &frame, const GridPlan &plan) { NestEmitter(frame, plan).emit(); }

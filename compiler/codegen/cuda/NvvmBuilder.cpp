@@ -21,9 +21,7 @@ Function *NvvmBuilder::createKernel(Module &module, StringRef name, unsigned poi
   return function;
 }
 
-static Value *readIndex(Ir &b, Intrinsic::ID id) {
-  return b.CreateZExt(b.CreateIntrinsic(id, {}), b.getInt64Ty());
-}
+static Value *readIndex(Ir &b, Intrinsic::ID id) { return b.CreateZExt(b.CreateIntrinsic(id, {}), b.getInt64Ty()); }
 
 Value *NvvmBuilder::threadIndex(Ir &b) { return readIndex(b, Intrinsic::nvvm_read_ptx_sreg_tid_x); }
 Value *NvvmBuilder::blockIndex(Ir &b) { return readIndex(b, Intrinsic::nvvm_read_ptx_sreg_ctaid_x); }
@@ -51,9 +49,9 @@ Value *NvvmBuilder::shuffle(Ir &b, Value *value, unsigned mask) {
 Value *NvvmBuilder::shared(Ir &b, Type *element, unsigned count) {
   Module &module = *b.GetInsertBlock()->getModule();
   auto *type = ArrayType::get(element, count);
-  auto *memory = new GlobalVariable(module, type, /*isConstant=*/false, GlobalValue::InternalLinkage,
-                                    PoisonValue::get(type), "shared", nullptr, GlobalValue::NotThreadLocal,
-                                    NVPTXAS::ADDRESS_SPACE_SHARED);
+  auto *memory =
+      new GlobalVariable(module, type, /*isConstant=*/false, GlobalValue::InternalLinkage, PoisonValue::get(type),
+                         "shared", nullptr, GlobalValue::NotThreadLocal, NVPTXAS::ADDRESS_SPACE_SHARED);
   memory->setAlignment(Align(16));
   return b.CreateAddrSpaceCast(memory, b.getPtrTy());
 }

@@ -21,7 +21,7 @@ struct Arch {
   const char *name;
   int major, minor;
 };
-constexpr Arch kArchs[] = {{"sm_80", 8, 0},  {"sm_86", 8, 6},   {"sm_89", 8, 9},   {"sm_90", 9, 0},
+constexpr Arch kArchs[] = {{"sm_80", 8, 0},  {"sm_86", 8, 6},   {"sm_89", 8, 9},  {"sm_90", 9, 0},
                            {"sm_90a", 9, 0}, {"sm_100", 10, 0}, {"sm_120", 12, 0}};
 } // namespace
 

@@ -1,7 +1,7 @@
 //===- Templates.h - products and convolutions, a thread for each result --===//
 //
-// The form that every type, map and epilogue has: a thread multiplies and adds up what its element needs, with fma. What
-// tensor cores take is a form of its own.
+// The form that every type, map and epilogue has: a thread multiplies and adds up what its element needs, with fma.
+// What tensor cores take is a form of its own.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -230,8 +230,8 @@ Constant *TableWriter::kernel(llvm::StringRef name) {
     return c.null();
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
   auto *i64 = llvm::Type::getInt64Ty(module.getContext());
-  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()),
-                                       {pointer, pointer, pointer, i64, i64}, false);
+  auto *type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), {pointer, pointer, pointer, i64, i64}, false);
   auto *function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name, type).getCallee());
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   return function;
@@ -254,10 +254,10 @@ Constant *TableWriter::device() {
   if (!spec.device)
     return c.null();
   const DeviceSpec &device = *spec.device;
-  return c.array({c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
-                                                  c.i32(device.isExact), c.string(device.image),
-                                                  c.i64(device.image.size())})},
-                 "device");
+  return c.array(
+      {c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
+                                       c.i32(device.isExact), c.string(device.image), c.i64(device.image.size())})},
+      "device");
 }
 
 Constant *TableWriter::external(const ExternalSpec &external) {
@@ -279,8 +279,8 @@ Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
   std::vector<Constant *> records;
   for (auto [symbol, binding] : llvm::zip_equal(spec.symbols, bindings))
     records.push_back(c.record<runtime::SymbolEntry>({c.string(symbol.name), c.i64(symbol.min), c.i64(symbol.max),
-                                                      c.i64(binding.scale), c.i64(binding.offset),
-                                                      c.i32(binding.input), c.i32(binding.dim)}));
+                                                      c.i64(binding.scale), c.i64(binding.offset), c.i32(binding.input),
+                                                      c.i32(binding.dim)}));
   return c.array(records, "symbols");
 }
 
@@ -300,9 +300,8 @@ llvm::Expected<Constant *> TableWriter::write() {
   Constant *bufferTable = buffers();
   Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
   Constant *guards = table(spec.guards, "guards", [&](const GuardSpec &guard) {
-    return c.record<runtime::GuardEntry>(
-        {c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value), c.i32(guard.isExcluded),
-         c.i32(guard.isLate)});
+    return c.record<runtime::GuardEntry>({c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value),
+                                          c.i32(guard.isExcluded), c.i32(guard.isLate)});
   });
   Constant *sizeDefinitions = table(spec.sizeDefinitions, "sizeDefinitions", [&](const SizeDefinitionSpec &definition) {
     return c.record<runtime::SizeDefinitionEntry>({c.i32(definition.symbol), c.i32(definition.buffer),
@@ -321,8 +320,8 @@ llvm::Expected<Constant *> TableWriter::write() {
   Constant *externals = table(spec.externals, "externals", [&](const ExternalSpec &one) { return external(one); });
   std::vector<Constant *> copyRecords;
   for (size_t i = 0; i < copies->copies.size(); ++i)
-    copyRecords.push_back(c.record<runtime::CopyEntry>({c.i32(copies->copies[i].from), c.i32(copies->copies[i].to),
-                                                        c.i32(copies->needsBarrier[i])}));
+    copyRecords.push_back(c.record<runtime::CopyEntry>(
+        {c.i32(copies->copies[i].from), c.i32(copies->copies[i].to), c.i32(copies->needsBarrier[i])}));
   auto bindings = bindSymbols(spec, sizes.expressions());
   if (!bindings)
     return bindings.takeError();
@@ -396,8 +395,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpe
   }
   Constants c(*module);
   Constant *all = c.record<runtime::Programs>({c.array(records, "program"), c.i64(records.size())});
-  auto *global = new llvm::GlobalVariable(*module, all->getType(), true, llvm::GlobalValue::ExternalLinkage, all,
-                                          "ptc_programs");
+  auto *global =
+      new llvm::GlobalVariable(*module, all->getType(), true, llvm::GlobalValue::ExternalLinkage, all, "ptc_programs");
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
   return std::move(module);
 }

@@ -71,11 +71,11 @@ struct GridSpec {
 struct LaunchSpec {
   std::string kernel; ///< symbol of a function with the kernel ABI, in one of the objects linked; empty on a GPU
   std::vector<GridSpec> grids; ///< on a GPU
-  std::vector<int64_t> args; ///< buffers, in the kernel's operand-then-result order
-  mlir::AffineExpr tasks;    ///< fixed by shapes alone, so that the threads do not change the result
-  mlir::AffineExpr scratch;  ///< bytes for each thread; null: none
-  mlir::AffineExpr bytes;    ///< memory traffic, for profiles and to tell small calls; null: 0
-  mlir::AffineExpr flops;    ///< null: 0
+  std::vector<int64_t> args;   ///< buffers, in the kernel's operand-then-result order
+  mlir::AffineExpr tasks;      ///< fixed by shapes alone, so that the threads do not change the result
+  mlir::AffineExpr scratch;    ///< bytes for each thread; null: none
+  mlir::AffineExpr bytes;      ///< memory traffic, for profiles and to tell small calls; null: 0
+  mlir::AffineExpr flops;      ///< null: 0
   /// Whether the launch touches anything that a launch since the last barrier wrote, or writes what
   /// one read. Must be true if in doubt.
   bool barrierBefore = true;
@@ -117,8 +117,8 @@ struct ControlSpec {
 
 /// A tensor of a call of the caller's function, as that sees it.
 struct ExternalTensor {
-  int64_t buffer = -1;          ///< -1: a result that nobody takes,
-  mlir::RankedTensorType type;  ///< which has no type
+  int64_t buffer = -1;         ///< -1: a result that nobody takes,
+  mlir::RankedTensorType type; ///< which has no type
 };
 
 /// A call of a function that the model's caller registers under the name `callee`.
@@ -146,7 +146,7 @@ struct DeviceSpec {
 };
 
 struct ProgramSpec {
-  std::string name;                     ///< of the model
+  std::string name; ///< of the model
   std::string target = "cpu";
   std::string machine = "x86-64";       ///< that the kernels are for
   std::optional<DeviceSpec> device;     ///< nothing: the CPU
@@ -160,7 +160,7 @@ struct ProgramSpec {
   std::vector<LaunchSpec> launches;
   std::vector<CopySpec> copies;
   std::vector<SizeDefinitionSpec> sizeDefinitions; ///< in the order of launches
-  std::vector<ControlSpec> controls; ///< in the order of launches
+  std::vector<ControlSpec> controls;               ///< in the order of launches
   std::vector<ExternalSpec> externals;
   std::vector<GuardSpec> guards;
 };

@@ -30,7 +30,8 @@ Error checkBodies(loop::KernelOp kernel, StringRef device) {
                    op->getName().getStringRef() == "arith.constant" || isScalarOp(op->getName().getStringRef());
     if (isKnown || error)
       return;
-    error = createStringError("kernel " + kernel.getName() + ": no " + device + " code for " + op->getName().getStringRef());
+    error = createStringError("kernel " + kernel.getName() + ": no " + device + " code for " +
+                              op->getName().getStringRef());
   });
   return error;
 }

@@ -1,6 +1,7 @@
 //===- KernelFunction.h - what functions of kernels have alike ------------===//
 //
-// On every device a loop.kernel becomes a function over the kernel's tensors that notes where an index was out of range.
+// On every device a loop.kernel becomes a function over the kernel's tensors that notes where an index was out of
+// range.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
