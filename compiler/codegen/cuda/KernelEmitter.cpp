@@ -1,12 +1,17 @@
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
 #include "compiler/codegen/cuda/Attention.h"
+#include "compiler/codegen/cuda/Matrix.h"
 #include "compiler/codegen/cuda/Nest.h"
 #include "compiler/codegen/cuda/Scatter.h"
 #include "compiler/codegen/cuda/Sort.h"
 #include "compiler/codegen/cuda/Templates.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -47,6 +52,8 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
     return planScatter(kernel);
   if (isa<loop::SortOp>(first))
     return planSort(kernel);
+  if (isa<loop::MatrixOp>(first))
+    return planMatrix(kernel);
   for (mlir::Operation &member : kernel.getBody().front().without_terminator())
     if (!isa<loop::MapOp, loop::ReduceOp, loop::ScanOp>(member))
       return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + member.getName().getStringRef());
@@ -62,6 +69,23 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
 /// No kernel's symbol is another's grid: those end with a number of their own.
 std::string getGridSymbol(StringRef symbol, unsigned i) {
   return i == 0 ? symbol.str() : (symbol + "_part" + Twine(i + 1)).str();
+}
+
+/// What a kernel reads and nobody writes while it runs stays what it is, across barriers too (ld.global.nc).
+static void markInvariant(Function &function, loop::KernelOp kernel) {
+  DenseSet<mlir::Value> written; // in place of an operand, which may be passed twice
+  for (int64_t operand : kernel.getInPlace())
+    if (operand >= 0)
+      written.insert(kernel.getInputs()[operand]);
+  SmallPtrSet<const Value *, 8> constant;
+  for (auto [i, input] : enumerate(kernel.getInputs()))
+    if (!written.contains(input))
+      constant.insert(function.getArg(i));
+  MDNode *empty = MDNode::get(function.getContext(), {});
+  for (Instruction &instruction : instructions(function))
+    if (auto *load = dyn_cast<LoadInst>(&instruction))
+      if (constant.contains(getUnderlyingObject(load->getPointerOperand())))
+        load->setMetadata(LLVMContext::MD_invariant_load, empty);
 }
 
 static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, const GridPart &grid, bool hasWorkspace,
@@ -89,6 +113,7 @@ static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, con
   kernel::endWhereNothingIsIndexed(frame, kernel);
   grid.emit(frame);
   b.CreateRetVoid();
+  markInvariant(*function, kernel);
 }
 
 void emitKernel(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, const KernelPlan &plan, StringRef symbol) {

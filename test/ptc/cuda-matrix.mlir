@@ -1,0 +1,17 @@
+// A thread of a GPU runs an algorithm on a matrix, by the code that the CPU's runtime has.
+// RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx && FileCheck %s < %t.ptx
+
+// CHECK-NOT: .extern
+// CHECK-LABEL: .visible .entry ptc_kernel_matrix_1(
+// CHECK: .maxntid 32
+// CHECK: call.uni {{.*}}ptc_matrix_solve_lower_f32
+// CHECK-LABEL: .func ptc_matrix_solve_lower_f32(
+// CHECK: div.rn.f32
+module {
+  func.func @forward(%a: tensor<100x4x4xf32> {ptc.input = "a"}, %b: tensor<100x4x2xf32> {ptc.input = "b"})
+      -> (tensor<100x4x2xf32> {ptc.output = "x"}) {
+    %x = aten.linalg_solve_triangular.default %a, %b {upper = false}
+      : (tensor<100x4x4xf32>, tensor<100x4x2xf32>) -> tensor<100x4x2xf32>
+    return %x : tensor<100x4x2xf32>
+  }
+}
