@@ -193,7 +193,17 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
                            function_ref<Carried(Value *, ArrayRef<Value *>)> body) {
   if (!thread)
     return forEach(b, b.getInt64(0), count, 1, carried, body);
-  return forEach(b, thread, count, f.threads, carried, body);
+  // A few turns that all threads have follow each other without a loop: what one stage has read another finds in
+  // registers.
+  constexpr int64_t kFewTurns = 8;
+  auto *constant = dyn_cast<ConstantInt>(count);
+  int64_t turns = constant && constant->getSExtValue() % f.threads == 0 ? constant->getSExtValue() / f.threads : 0;
+  if (turns == 0 || turns > kFewTurns)
+    return forEach(b, thread, count, f.threads, carried, body);
+  Carried values(carried);
+  for (int64_t turn = 0; turn < turns; ++turn)
+    values = body(b.CreateAdd(thread, b.getInt64(turn * f.threads)), values);
+  return values;
 }
 
 /// `vector`: points that are taken together of the dimension that is not an outer one.
