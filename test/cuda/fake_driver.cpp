@@ -1,10 +1,11 @@
 // A libcuda.so.1 without a GPU, for tests of runtime/cuda: device memory is the host's, and code is a shared library of
-// x86 that cuModuleLoadDataEx gets in place of PTX.
+// x86 that cuModuleLoadDataEx gets in place of PTX, or that the environment's FAKE_IMAGE names.
 //
 // It is stricter than a driver. The host cannot touch device memory outside of the driver's functions, new memory is
 // full of NaNs, and work is done as late as it may be: when a stream is waited for.
 #include "test/cuda/fake_driver.h"
 #include "runtime/cuda/Driver.h"
+#include "test/cuda/emulator.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +32,7 @@ struct CUmod_st {
 struct CUfunc_st {
   void *code;
   int mostShared;
+  char *shared, *sharedEnd; ///< static shared memory of its module; null where there is none
 };
 struct CUstream_st {
   std::deque<std::function<CUresult()>> work;
@@ -44,11 +46,6 @@ constexpr CUresult kInvalidValue = 1, kInvalidDevice = 101, kInvalidContext = 20
 constexpr size_t kPage = 4096;
 constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10;
 
-struct Indices {
-  int block, thread, blockSize;
-  void *shared;
-};
-thread_local Indices indices;
 thread_local std::vector<CUcontext> contexts;
 
 /// One lock for all: the fake is not fast.
@@ -61,6 +58,7 @@ struct Fake {
   std::map<CUstream, bool> streams;
   CUstream_st defaultStream = {};
   std::map<std::string, CUresult> failures;
+  std::vector<int64_t> shared; ///< dynamic shared memory of the block that runs
   int64_t allAllocations = 0, objects = 0, launches = 0, waits = 0;
 
   void protect(int protection) {
@@ -140,24 +138,24 @@ template <size_t... I> void callWith(void *code, const int64_t *values, std::ind
   reinterpret_cast<void (*)(decltype(static_cast<int64_t>(I))...)>(code)(values[I]...);
 }
 
-CUresult runGrid(void *code, std::vector<int64_t> parameters, int blocks, int threads, int shared) {
+CUresult runGrid(const CUfunc_st &function, std::vector<int64_t> parameters, int blocks, int threads, int shared) {
   constexpr size_t kMostParameters = 64;
   if (parameters.size() > kMostParameters)
     return kInvalidValue;
   parameters.resize(kMostParameters); // a function takes what it knows of
-  std::vector<int64_t> sharedMemory(shared / 8 + 1);
-  for (int block = 0; block < blocks; ++block) {
-    memset(sharedMemory.data(), 0xff, sharedMemory.size() * 8);
-    for (int thread = 0; thread < threads; ++thread) {
-      indices = {block, thread, threads, sharedMemory.data()};
-      callWith(code, parameters.data(), std::make_index_sequence<kMostParameters>());
-    }
-  }
-  return CUDA_SUCCESS;
+  fake.shared.resize(shared / 8 + 1);
+  auto beginBlock = [&] {
+    memset(fake.shared.data(), 0xff, fake.shared.size() * 8);
+    memset(function.shared, 0xff, function.sharedEnd - function.shared);
+  };
+  auto thread = [&] { callWith(function.code, parameters.data(), std::make_index_sequence<kMostParameters>()); };
+  return ptc::test::emulateGrid(blocks, threads, beginBlock, thread) ? CUDA_SUCCESS : kLaunchFailed;
 }
 
 /// Opens a shared library that lies in memory, as far as its table of sections says; null when it is none.
 void *openImage(const void *image) {
+  if (const char *path = getenv("FAKE_IMAGE"))
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   Elf64_Ehdr header;
   if (memcmp(image, ELFMAG, SELFMAG) != 0)
     return nullptr;
@@ -177,10 +175,7 @@ void *openImage(const void *image) {
     return result;
 
 extern "C" {
-int fake_block_index() { return indices.block; }
-int fake_thread_index() { return indices.thread; }
-int fake_block_size() { return indices.blockSize; }
-void *fake_shared() { return indices.shared; }
+void *fake_shared() { return fake.shared.data(); }
 
 int64_t fake_live_allocations() { return fake.deviceMemory.size() + fake.pinned.size(); }
 int64_t fake_all_allocations() { return fake.allAllocations; }
@@ -296,7 +291,12 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
   void *code = dlsym(module->library, name);
   if (!code)
     return kNotFound;
-  *function = &functions.insert({code, {code, kSharedWithoutAsking}}).first->second;
+  auto findShared = [&](const char *end) {
+    auto find = reinterpret_cast<char *(*)()>(dlsym(module->library, end));
+    return find ? find() : nullptr;
+  };
+  CUfunc_st found = {code, kSharedWithoutAsking, findShared("fake_shared_begin"), findShared("fake_shared_end")};
+  *function = &functions.insert_or_assign(code, found).first->second;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value) {
@@ -403,7 +403,6 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned gridY, un
   auto *values = static_cast<const int64_t *>(extra[1]);
   std::vector<int64_t> parameters(values, values + *static_cast<size_t *>(extra[3]) / sizeof(int64_t));
   ++fake.launches;
-  void *code = function->code;
-  return enqueue(stream, [=]() -> CUresult { return runGrid(code, parameters, blocks, threads, shared); });
+  return enqueue(stream, [=]() -> CUresult { return runGrid(*function, parameters, blocks, threads, shared); });
 }
 }

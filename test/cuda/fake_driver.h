@@ -7,11 +7,14 @@
 extern "C" {
 #endif
 
-/* For kernels: where the calling one is. The threads of a block run one after the other, so there are no barriers. */
+/* For kernels: where the calling thread is. */
 int fake_block_index(void);
 int fake_thread_index(void);
 int fake_block_size(void);
 void *fake_shared(void); /* the block's dynamic shared memory */
+/* In place of intrinsics of NVPTX (emulate.py), with their parameters. */
+void fake_barrier(int barrier);
+int fake_shuffle_xor(int lanes, int value, int mask, int width);
 
 /* For tests. Allocations are of device memory and of pinned memory. */
 int64_t fake_live_allocations(void);

@@ -1,0 +1,81 @@
+"""Scatters and sorts, of every form that their kernels have."""
+
+import torch
+from harness import Case
+from nets import Function
+from torch.export import Dim
+
+# Whose results are wrong when their kernels have no barriers.
+BARRIERS = ["sort, one block", "sort, many blocks"]
+
+# What is in the errors of calls that must fail.
+FAULTS = {"scatter_add, an index too large": "index out of range in scatter_add"}
+
+
+def ties(*shape):
+    """Numbers of which many are equal, and the special ones."""
+    x = (torch.randn(*shape) * 3).round()
+    for start, step, value in [(0, 7, "nan"), (0, 11, "-0"), (3, 13, "inf"), (5, 17, "-inf")]:
+        x.view(-1)[start::step] = float(value)
+    return x
+
+
+def sort(**options):
+    return Function(lambda x: tuple(torch.sort(x, stable=True, **options)))
+
+
+def cumulative(scatter):
+    """Of a value that nobody else needs, so that it is changed in place."""
+    return Function(lambda x, i, s: torch.cumsum(scatter(torch.cumsum(x, 1), i, s), 1))
+
+
+def permutations(rows, columns):
+    return torch.stack([torch.randperm(columns) for _ in range(rows)])
+
+
+def cases():
+    torch.manual_seed(0)
+    n = Dim("n", min=2, max=100000)
+    r, i = torch.randn, torch.randint
+    scatter_add = Function(lambda x, i, s: x.scatter_add(0, i, s))
+    index_add = Function(lambda x, i, s: x.index_add(0, i, s))
+    index_put = Function(lambda x, i, s: x.index_put((i,), s))
+    amax = Function(lambda x, i, s: x.scatter_reduce(0, i, s, "amax"))
+    yield Case("scatter_add", scatter_add, (r(50, 8), i(0, 50, (400, 8)), r(400, 8)))
+    yield Case("scatter_add, few places", scatter_add, (r(3), i(0, 3, (5000,)), r(5000)))
+    yield Case("scatter_add, int64", scatter_add, (i(-9, 9, (40,)), i(0, 40, (3000,)), i(-9, 9, (3000,))))
+    yield Case("scatter_add, float16", scatter_add, (r(40, 6).half(), i(0, 40, (300, 6)), r(300, 6).half()))
+    yield Case("scatter_add, in order", scatter_add, (r(70000, 32), i(0, 5, (20, 32)), r(20, 32)))
+    yield Case("scatter_add, an index too large", scatter_add, (r(50), torch.tensor([3, 50] * 10), r(20)))
+    yield Case("index_add", index_add, (torch.zeros(3000, 64), i(0, 20, (1500,)), r(1500, 64)))
+    yield Case("index_add, dynamic", index_add, (r(50, 8), i(0, 50, (400,)), r(400, 8)), [({}, {0: n}, {0: n})],
+               [(r(50, 8), i(0, 50, (2,)), r(2, 8)), (r(50, 8), i(0, 50, (999,)), r(999, 8))])  # fmt: skip
+    yield Case("index_put, equal indices", index_put, (r(30, 20), i(0, 30, (500,)), r(500, 20)))
+    yield Case("scatter, equal indices", Function(lambda x, i, s: x.scatter(1, i, s)),
+               (r(8, 30), i(0, 30, (8, 200)), r(8, 200)))  # fmt: skip
+    yield Case("scatter, different indices", Function(lambda x, i, s: x.scatter(1, i, s)),
+               (r(8, 100), permutations(8, 100)[:, :40], r(8, 40)))  # fmt: skip
+    yield Case("scatter_reduce amax", amax, (r(40), i(0, 40, (60,)), ties(60)))
+    yield Case("scatter_reduce amax, int16", amax,
+               (i(-99, 99, (41,)).short(), i(0, 41, (300,)), i(-99, 99, (300,)).short()))  # fmt: skip
+    yield Case("scatter_reduce prod", Function(lambda x, i, s: x.scatter_reduce(0, i, s, "prod")),
+               (r(40, 6), i(0, 40, (300, 6)), r(300, 6)))  # fmt: skip
+    yield Case("in place, in order", cumulative(lambda x, i, s: x.scatter_add(1, i, s)),
+               (r(4, 40), i(0, 40, (4, 7)), r(4, 7)))  # fmt: skip
+    yield Case("in place, chains", cumulative(lambda x, i, s: x.index_add(0, i, s)),
+               (r(2000, 40), i(0, 900, (1000,)), r(1000, 40)))  # fmt: skip
+    yield Case("in place, owners", cumulative(lambda x, i, s: x.index_put((i,), s)),
+               (r(2000, 40), i(0, 900, (1000,)), r(1000, 40)))  # fmt: skip
+    yield Case("in place, atomics", cumulative(lambda x, i, s: x.scatter_reduce(1, i, s, "amax")),
+               (r(4, 40), i(0, 40, (4, 70)), r(4, 70)))  # fmt: skip
+
+    yield Case("sort, one block", sort(dim=-1), (ties(2, 4096),))
+    yield Case("sort, many blocks", sort(dim=-1, descending=True), (ties(3, 5000),))
+    yield Case("sort, float16", sort(dim=-1, descending=True), (ties(3, 5000).half(),))
+    yield Case("sort, columns", sort(dim=0), (ties(257, 9),))
+    yield Case("sort, int64", sort(dim=-1), (i(-50, 50, (2, 9000)) * 10**12,))
+    yield Case("sort, bool", sort(dim=-1), (r(4, 77) > 0,))
+    yield Case("sort, dynamic", sort(dim=-1), (ties(3, 5000),), [({1: n},)], [(ties(3, 2),), (ties(3, 300),)])
+    yield Case("topk", Function(lambda x: tuple(torch.topk(x, 10))), (permutations(4, 1000).float(),))
+    yield Case("topk, long rows", Function(lambda x: tuple(torch.topk(x, 50))), (permutations(2, 50000).float(),))
+    yield Case("topk, many", Function(lambda x: tuple(torch.topk(x, 2000))), (permutations(2, 5000).double(),))
