@@ -1,7 +1,7 @@
 // The threads of a block as fibers, and what kernels ask of the machine: their places, barriers, shuffles.
 //
 // It is stricter than a GPU: a barrier waits for threads that have returned too, and the threads between two barriers
-// run one after the other in a random order, so that most barriers that are missing show in results.
+// run one after the other in a random order, so that a barrier that is missing often shows in results.
 #include "test/cuda/emulator.h"
 #include "test/cuda/fake_driver.h"
 
