@@ -161,6 +161,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   command.footer("Examples:\n"
                  "  ptc compile model.pt2 -o model.so\n"
                  "  ptc compile model.onnx -o model.so --march x86-64-v3,x86-64-v4\n"
+                 "  ptc compile model.pt2 -o model.so --target cuda\n"
                  "  ptc compile model.graph -o model.mlir --emit prims\n"
                  "  ptc compile model.pt2 -o model.so --mode max-autotune --tuning-file model.tuning.json\n"
                  "  ptc compile model.pt2 -o model.so --time --cache ~/.cache/ptc");

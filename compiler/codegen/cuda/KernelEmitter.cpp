@@ -6,6 +6,7 @@
 #include "compiler/codegen/cuda/Scatter.h"
 #include "compiler/codegen/cuda/Sort.h"
 #include "compiler/codegen/cuda/Templates.h"
+#include "compiler/codegen/cuda/TileNest.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -59,6 +60,12 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
       return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + member.getName().getStringRef());
   auto grid = std::make_shared<GridPlan>(planGrid(kernel));
   KernelPlan plan;
+  auto tiles = grid->stages.size() == 1 ? planTiles(kernel, grid->stages.front(), grid->loops) : std::nullopt;
+  if (tiles) {
+    plan.grids.push_back({tiles->blocks, TilePlan::kThreads, [tiles](GpuFrame &frame) { emitTiles(frame, *tiles); }});
+    plan.algorithm.name = "tiles through shared memory";
+    return plan;
+  }
   plan.grids.push_back({grid->blocks, grid->threads, [grid](GpuFrame &frame) { emitNest(frame, *grid); }});
   if (!grid->locals.empty())
     plan.workspaceBytes = grid->workspaceBytes();
