@@ -10,12 +10,8 @@ double ptc_special_lgamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-/// Recurrence up to 10, then the asymptotic series; reflection below 0.
-double ptc_special_digamma(double x) {
-  if (x == 0)
-    return copysign(HUGE_VAL, -x);
-  if (x < 0)
-    return x == trunc(x) ? NAN : ptc_special_digamma(1 - x) - M_PI / tan(M_PI * (x - trunc(x)));
+/// Recurrence up to 10, then the asymptotic series.
+static double digammaOfPositive(double x) {
   double result = 0;
   for (; x < 10; ++x)
     result -= 1 / x;
@@ -25,6 +21,15 @@ double ptc_special_digamma(double x) {
   for (double c : kSeries)
     series = series * z + c;
   return result + log(x) - 0.5 / x - series * z;
+}
+
+/// Reflection below 0. No function here calls itself: NVIDIA's assembler ends by a signal where one does.
+double ptc_special_digamma(double x) {
+  if (x == 0)
+    return copysign(HUGE_VAL, -x);
+  if (x < 0)
+    return x == trunc(x) ? NAN : digammaOfPositive(1 - x) - M_PI / tan(M_PI * (x - trunc(x)));
+  return digammaOfPositive(x);
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,18 +27,17 @@ double ptc_special_log_ndtr(double x) {
 }
 
 /// The inverse of the distribution function: a first guess (Abramowitz and Stegun, 26.2.23), then Halley's method.
-double ptc_special_ndtri(double p) {
-  if (isnan(p) || p < 0 || p > 1)
+double ptc_special_ndtri(double probability) {
+  if (isnan(probability) || probability < 0 || probability > 1)
     return NAN;
-  if (p > 0.5)
-    return -ptc_special_ndtri(1 - p);
+  double p = fmin(probability, 1 - probability);
   if (p == 0)
-    return -HUGE_VAL;
+    return probability > 0.5 ? HUGE_VAL : -HUGE_VAL;
   double t = sqrt(-2 * log(p));
   double x = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
   for (int i = 0; i < 3; ++i) {
     double error = (erfc(-x * M_SQRT1_2) / 2 - p) * sqrt(2 * M_PI) * exp(x * x / 2);
     x -= error / (1 + x * error / 2);
   }
-  return x;
+  return probability > 0.5 ? -x : x;
 }

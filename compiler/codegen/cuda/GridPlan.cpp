@@ -35,6 +35,13 @@ static bool reducesColumns(const GridPlan &plan, const Stage &stage) {
   });
 }
 
+/// Several blocks of a multiprocessor have so much each, beside what reductions take.
+bool GridPlan::hasSharedLocals() const {
+  constexpr int64_t kMostBytes = 32 << 10;
+  auto bytes = getConstant(localBytes);
+  return bytes && *bytes <= kMostBytes;
+}
+
 Shape GridPlan::loopSizes() const {
   Shape sizes;
   for (const kernel::Loop &loop : loops)

@@ -30,6 +30,8 @@ struct GridPlan {
   std::vector<Local> locals;
   mlir::AffineExpr localBytes; ///< of one block
 
+  /// Whether they lie in the block's shared memory, and else how large the workspace is in which they lie.
+  bool hasSharedLocals() const;
   mlir::AffineExpr workspaceBytes() const { return localBytes * blocks; }
   /// Of the loops; and of those that a thread takes together.
   Shape loopSizes() const;

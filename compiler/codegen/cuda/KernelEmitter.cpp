@@ -67,7 +67,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
     return plan;
   }
   plan.grids.push_back({grid->blocks, grid->threads, [grid](GpuFrame &frame) { emitNest(frame, *grid); }});
-  if (!grid->locals.empty())
+  if (!grid->locals.empty() && !grid->hasSharedLocals())
     plan.workspaceBytes = grid->workspaceBytes();
   plan.algorithm.name = grid->isFlat ? "a thread a point" : "a block a row";
   return plan;

@@ -139,14 +139,16 @@ SmallVector<unsigned> NestEmitter::loopDims() const {
   return to_vector(map_range(plan.loops, [](const kernel::Loop &loop) { return loop.dim; }));
 }
 
-/// Row-major rows in the block's part of the workspace; what is an outer dimension has one element.
+/// Row-major rows in shared memory, or in the block's part of the workspace; what is an outer dimension has one element.
 void NestEmitter::placeLocals(Value *block) {
   if (plan.locals.empty())
     return;
-  Value *base = b.CreateMul(block, emitSize(f, plan.localBytes));
+  bool isShared = plan.hasSharedLocals();
+  Value *memory = isShared ? f.gpu.shared(b, b.getInt8Ty(), *getConstant(plan.localBytes)) : f.workspace;
+  Value *base = isShared ? b.getInt64(0) : b.CreateMul(block, emitSize(f, plan.localBytes));
   for (const GridPlan::Local &local : plan.locals) {
     Value *place = b.CreateAdd(base, emitSize(f, local.offset));
-    f.pointers[local.tensor] = kernel::emitAddress(b, b.getInt8Ty(), f.workspace, place);
+    f.pointers[local.tensor] = kernel::emitAddress(b, b.getInt8Ty(), memory, place);
     Shape sizes = getShape(local.tensor);
     kernel::TensorLayout layout;
     layout.strides = kernel::rowMajorStrides(local.tensor);
