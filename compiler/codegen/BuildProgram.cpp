@@ -161,8 +161,8 @@ void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bo
   for (Value value : kernel.getResults())
     launch.args.push_back(buffers.lookup(value));
   if (info.workspaceBytes) { // lives while the launch runs
-    launch.args.push_back(addBuffer({Storage::Arena, -1, info.workspaceBytes, int64_t(spec.launches.size()),
-                                     int64_t(spec.launches.size()), -1}));
+    launch.args.push_back(addBuffer(
+        {Storage::Arena, -1, info.workspaceBytes, int64_t(spec.launches.size()), int64_t(spec.launches.size()), -1}));
   }
   for (const Grid &grid : info.grids)
     launch.grids.push_back({grid.function, grid.blocks, grid.threads, grid.sharedBytes});

@@ -29,8 +29,8 @@ struct Options {
   std::string output;
   std::string weights; ///< A safetensors file beside the model; empty: by the model's name.
   Device device = Device::Cpu;
-  std::string march = "native";   ///< CPUs' names, with commas between them.
-  std::string gpuArch = "sm_80";  ///< Of Device::Cuda: architectures, with commas between them.
+  std::string march = "native";  ///< CPUs' names, with commas between them.
+  std::string gpuArch = "sm_80"; ///< Of Device::Cuda: architectures, with commas between them.
   std::string cache;   ///< A folder of what was compiled before (Cache.h); empty: none.
   bool constantInitializers = false; ///< Of ONNX, also those that the model lists as inputs.
   unsigned opt = 1;    ///< 0: no rewrites and no fusion, a kernel for each prim; to compare with.
