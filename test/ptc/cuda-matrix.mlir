@@ -7,11 +7,14 @@
 // CHECK: call.uni {{.*}}ptc_matrix_solve_lower_f32
 // CHECK-LABEL: .func ptc_matrix_solve_lower_f32(
 // CHECK: div.rn.f32
+// A factorization of nothing, of which one result is unused: neither has memory.
 module {
-  func.func @forward(%a: tensor<100x4x4xf32> {ptc.input = "a"}, %b: tensor<100x4x2xf32> {ptc.input = "b"})
-      -> (tensor<100x4x2xf32> {ptc.output = "x"}) {
+  func.func @forward(%a: tensor<100x4x4xf32> {ptc.input = "a"}, %b: tensor<100x4x2xf32> {ptc.input = "b"},
+                     %c: tensor<5x0xf32> {ptc.input = "c"})
+      -> (tensor<100x4x2xf32> {ptc.output = "x"}, tensor<5x0xf32> {ptc.output = "q"}) {
+    %q, %r = aten.linalg_qr.default %c {mode = "reduced"} : (tensor<5x0xf32>) -> (tensor<5x0xf32>, tensor<0x0xf32>)
     %x = aten.linalg_solve_triangular.default %a, %b {upper = false}
       : (tensor<100x4x4xf32>, tensor<100x4x2xf32>) -> tensor<100x4x2xf32>
-    return %x : tensor<100x4x2xf32>
+    return %x, %q : tensor<100x4x2xf32>, tensor<5x0xf32>
   }
 }

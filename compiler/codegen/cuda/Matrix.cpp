@@ -11,7 +11,7 @@ static void emitMatrix(GpuFrame &f, const kernel::MatrixCall &call) {
   Ir &b = f.b;
   Value *matrix = b.CreateAdd(b.CreateMul(f.gpu.blockIndex(b), b.getInt64(f.threads)), f.gpu.threadIndex(b));
   kernel::emitIf(b, b.CreateICmpSLT(matrix, kernel::emitSize(f, call.batch)), [&] {
-    Value *scratch = nullptr;
+    Value *scratch = ConstantPointerNull::get(b.getPtrTy()); // of no bytes
     if (f.workspace)
       scratch = b.CreateGEP(b.getInt8Ty(), f.workspace, b.CreateMul(matrix, kernel::emitSize(f, call.scratchBytes)));
     call.emit(f, call.emitTables(f, scratch), matrix);
