@@ -3,6 +3,7 @@
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Object.h"
 #include "compiler/codegen/host/Host.h"
+#include "compiler/codegen/kernel/WriteModule.h"
 #include "compiler/link/Link.h"
 #include "compiler/link/WeightSegment.h"
 #include "compiler/support/Diagnostics.h"
@@ -110,7 +111,7 @@ static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> vari
   if (!host)
     return host.takeError();
   std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(cpu::getBaseline());
-  cpu::setUpModule(**host, *machine);
+  kernel::setUpModule(**host, *machine);
   files.push_back(cpu::writeModule(**host, *machine, getForm(stage)));
   return programs;
 }

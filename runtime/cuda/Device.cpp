@@ -18,7 +18,10 @@ Mutex Opened::mutex;
 CudaDevice *Opened::first;
 
 /// The current context's GPU, else the first. The driver names them as DLPack does.
-static ptc_status chooseGpu(const Driver &driver, CUdevice &gpu, Error &error) {
+static ptc_status chooseGpu(const Driver *&loaded, CUdevice &gpu, Error &error) {
+  if (ptc_status status = Driver::load(loaded, error))
+    return status;
+  const Driver &driver = *loaded;
   CUcontext current = nullptr;
   if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && driver.cuCtxGetDevice(&gpu) == CUDA_SUCCESS)
     return PTC_OK;
@@ -51,10 +54,8 @@ static ptc_status checkCapability(const Driver &driver, CUdevice gpu, const Devi
 
 ptc_status check(const DeviceEntry &entry, Error &error) {
   const Driver *driver;
-  if (ptc_status status = Driver::load(driver, error))
-    return status;
   CUdevice gpu = 0;
-  if (ptc_status status = chooseGpu(*driver, gpu, error))
+  if (ptc_status status = chooseGpu(driver, gpu, error))
     return status;
   return checkCapability(*driver, gpu, entry, error);
 }
@@ -113,10 +114,8 @@ static ptc_status prepare(CudaDevice &device, Error &error) {
 
 ptc_status open(const Program &program, Device **device, Error &error) {
   const Driver *driver;
-  if (ptc_status status = Driver::load(driver, error))
-    return status;
   CUdevice gpu = 0;
-  if (ptc_status status = chooseGpu(*driver, gpu, error))
+  if (ptc_status status = chooseGpu(driver, gpu, error))
     return status;
   Guard guard(Opened::mutex);
   for (CudaDevice *opened = Opened::first; opened; opened = opened->next)

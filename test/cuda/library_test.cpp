@@ -23,15 +23,6 @@ static Model makeModel(Models &models) {
   return model;
 }
 
-static std::string outputOf(const std::string &command) {
-  std::string text;
-  FILE *pipe = popen(command.c_str(), "r");
-  for (int c; (c = fgetc(pipe)) != EOF;)
-    text += static_cast<char>(c);
-  pclose(pipe);
-  return text;
-}
-
 TEST_CASE("a library for a GPU needs the C library alone, until there is a context") {
   Models models;
   std::string path = build(makeModel(models));

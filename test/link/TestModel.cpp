@@ -13,6 +13,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -296,6 +297,15 @@ Model Models::withMapped(ArrayRef<char> bytes) {
   for (BufferSpec &buffer : model.spec.buffers)
     buffer.index += buffer.storage == host::Storage::Weight;
   return model;
+}
+
+std::string outputOf(const std::string &command) {
+  std::string text;
+  FILE *pipe = popen(command.c_str(), "r");
+  for (int c; (c = fgetc(pipe)) != EOF;)
+    text += static_cast<char>(c);
+  pclose(pipe);
+  return text;
 }
 
 } // namespace ptc::test

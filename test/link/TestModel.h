@@ -60,4 +60,7 @@ void build(const Model &model, const std::string &path);
 /// build() to a new file of the test's own folder.
 std::string build(const Model &model);
 
+/// What a shell command prints, of tools that look at a library.
+std::string outputOf(const std::string &command);
+
 } // namespace ptc::test

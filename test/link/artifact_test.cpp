@@ -20,15 +20,6 @@
 using namespace ptc::test;
 using Catch::Contains;
 
-static std::string outputOf(const std::string &command) {
-  std::string text;
-  FILE *pipe = popen(command.c_str(), "r");
-  for (int c; (c = fgetc(pipe)) != EOF;)
-    text += static_cast<char>(c);
-  pclose(pipe);
-  return text;
-}
-
 static std::string contentsOf(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFileAsStream(path); // of /proc too
   REQUIRE(buffer);

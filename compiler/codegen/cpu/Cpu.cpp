@@ -8,6 +8,7 @@
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Object.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
+#include "compiler/codegen/kernel/WriteModule.h"
 #include "compiler/support/Cache.h"
 #include "compiler/support/Threads.h"
 
@@ -53,7 +54,7 @@ static SmallVector<char, 0> writeText(ArrayRef<Unit> units, const Target &target
   LLVMContext context;
   Module module("kernels", context);
   std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
-  setUpModule(module, *machine);
+  kernel::setUpModule(module, *machine);
   for (const Unit &unit : units)
     emitKernel(module, unit.kernel, unit.plan, unit.symbol, target);
   return writeModule(module, *machine, form);
@@ -63,7 +64,7 @@ static SmallVector<char, 0> compile(const Unit &unit, const Target &target, Targ
   auto now = [] { return std::chrono::steady_clock::now(); };
   LLVMContext context;
   Module module("kernel", context);
-  setUpModule(module, machine);
+  kernel::setUpModule(module, machine);
   auto start = now(), emitted = start;
   {
     // It makes expressions in MLIR's context, which is not for several threads; a fiftieth of LLVM's time.

@@ -9,9 +9,6 @@ class Module;
 
 namespace ptc::cpu {
 
-/// Prepares a module for the target: call before functions are added.
-void setUpModule(llvm::Module &module, llvm::TargetMachine &machine);
-
 /// Optimises the module and writes it.
 llvm::SmallVector<char, 0> writeModule(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form);
 

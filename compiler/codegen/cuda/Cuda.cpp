@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/Image.h"
 #include "compiler/codegen/cuda/KernelEmitter.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
+#include "compiler/codegen/kernel/WriteModule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -32,7 +33,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
   LLVMContext context;
   Module kernels("kernels", context);
   std::unique_ptr<TargetMachine> machine = createTargetMachine(*this);
-  setUpModule(kernels, *machine);
+  kernel::setUpModule(kernels, *machine);
   NvvmBuilder gpu;
   StringMap<std::string> known;
   Error error = Error::success();

@@ -10,8 +10,6 @@ class Module;
 
 namespace ptc::cuda {
 
-void setUpModule(llvm::Module &module, llvm::TargetMachine &machine);
-
 /// PTX, or for CodeForm::Llvm the optimised IR. Fails with the name of a function that kernels call and nobody has.
 llvm::Expected<std::string> writeImage(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form);
 

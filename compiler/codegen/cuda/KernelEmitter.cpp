@@ -60,7 +60,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
       return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + member.getName().getStringRef());
   auto grid = std::make_shared<GridPlan>(planGrid(kernel));
   KernelPlan plan;
-  auto tiles = grid->stages.size() == 1 ? planTiles(kernel, grid->stages.front(), grid->loops) : std::nullopt;
+  auto tiles = grid->stages.size() == 1 ? planTiles(grid->stages.front(), grid->loops) : std::nullopt;
   if (tiles) {
     plan.grids.push_back({tiles->blocks, TilePlan::kThreads, [tiles](GpuFrame &frame) { emitTiles(frame, *tiles); }});
     plan.algorithm.name = "tiles through shared memory";

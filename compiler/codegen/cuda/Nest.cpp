@@ -38,7 +38,6 @@ private:
   void emitStage(const Stage &stage, unsigned vector);
   void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, unsigned vector);
   void emitOnePoint(const Stage &stage);
-  void emitMaps(const Stage &stage);
   void emitScan(const Stage &stage);
   Carried reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried);
   Carried reduceTogether(const Stage &stage, unsigned vector);
@@ -225,7 +224,7 @@ void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
   if (stage.isReduction)
     finish(stage, reduceTogether(stage, vector));
   else
-    emitMaps(stage);
+    emitMembers(stage, {});
   isOneOfBlock = false;
 }
 
@@ -251,7 +250,7 @@ void NestEmitter::emitOnePoint(const Stage &stage) {
   if (stage.isReduction)
     finish(stage, reduceAlone(stage, stage.resultRank, identities()));
   else
-    emitMaps(stage);
+    emitMembers(stage, {});
 }
 
 Carried NestEmitter::reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried) {
@@ -310,8 +309,6 @@ void NestEmitter::setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank
   else
     store();
 }
-
-void NestEmitter::emitMaps(const Stage &stage) { emitMembers(stage, {}); }
 
 /// All members at one point: maps store, reductions combine into the running values.
 Carried NestEmitter::emitMembers(const Stage &stage, ArrayRef<Value *> carried) {

@@ -27,7 +27,7 @@ static int countGain(const Stage &stage, unsigned dim, unsigned than) {
   return gain;
 }
 
-std::optional<TilePlan> planTiles(mlir::Operation *kernel, const Stage &stage, ArrayRef<Loop> loops) {
+std::optional<TilePlan> planTiles(const Stage &stage, ArrayRef<Loop> loops) {
   if (loops.size() < 2 || stage.isReduction || stage.isScan)
     return std::nullopt;
   auto isLarge = [](const Loop &loop) {
@@ -43,7 +43,7 @@ std::optional<TilePlan> planTiles(mlir::Operation *kernel, const Stage &stage, A
     }
   if (!read || !isLarge(store))
     return std::nullopt;
-  TilePlan plan{kernel, stage, {}, store, *read, {}};
+  TilePlan plan{stage, {}, store, *read, {}};
   plan.blocks = store.size.ceilDiv(TilePlan::kSide) * read->size.ceilDiv(TilePlan::kSide);
   for (const Loop &loop : loops.drop_back())
     if (&loop != read) {

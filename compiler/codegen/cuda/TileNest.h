@@ -12,7 +12,6 @@ namespace ptc::cuda {
 /// along the read's loop side by side, and stores it from shared memory with neighbours along the results' loop side by
 /// side: so both are whole lines of memory.
 struct TilePlan {
-  mlir::Operation *kernel;
   kernel::Stage stage;
   llvm::SmallVector<kernel::Loop, 4> around; ///< the other loops
   kernel::Loop store, read;
@@ -23,8 +22,7 @@ struct TilePlan {
 };
 
 /// For a nest of one stage, by the loops over its points. Nothing where no read gains.
-std::optional<TilePlan> planTiles(mlir::Operation *kernel, const kernel::Stage &stage,
-                                  llvm::ArrayRef<kernel::Loop> loops);
+std::optional<TilePlan> planTiles(const kernel::Stage &stage, llvm::ArrayRef<kernel::Loop> loops);
 
 void emitTiles(GpuFrame &frame, const TilePlan &plan);
 
