@@ -40,12 +40,13 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 /// were.
 static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
-  const auto &[model, output, weights, device, march, gpuArch, cache, constantInitializers, opt, mode, tuningFile,
-               tuningInputs, emit, graph, progress, time, fallback, amp, quantization, winograd, verifyEach, saveTemps,
-               name, sourcePaths, dumpDir] = options;
-  // `targets` are what device, march and gpuArch mean here. The others decide where things go, and what is said and
-  // checked on the way.
-  (void)device, (void)march, (void)gpuArch, (void)output, (void)cache, (void)progress, (void)time, (void)verifyEach;
+  const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, constantInitializers, opt,
+               mode, tuningFile, tuningInputs, emit, graph, progress, time, fallback, amp, quantization, winograd,
+               verifyEach, saveTemps, name, sourcePaths, dumpDir] = options;
+  // `targets` are what device, march, gpuArch and ptxas mean here. The others decide where things go, and what is said
+  // and checked on the way.
+  (void)device, (void)march, (void)gpuArch, (void)ptxas, (void)output, (void)cache, (void)progress, (void)time;
+  (void)verifyEach;
   if (emit != Stage::So || saveTemps || !dumpDir.empty())
     return "";
   Times::Span span(times, "hash of the model");
@@ -72,12 +73,12 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
       return "";
   std::string machines;
   for (const auto &target : targets)
-    machines += target->description + "\n";
+    machines += target->description + "\n" + target->assembler + "\n";
   texts.push_back(machines);
   // Full paths may name the model.
-  std::string choices = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", opt, int(mode), fallback, amp,
+  std::string choices = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", opt, int(mode), fallback, amp,
                                     int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
-                                    int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
+                                    needsPtxas, int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
   for (const std::string *path : {&tuningFile, &tuningInputs}) {
     bool isThere = !path->empty() && llvm::sys::fs::exists(*path);
@@ -165,8 +166,9 @@ LogicalResult Compilation::run() {
   if (!targets)
     return check(targets.takeError());
   if (targets->size() > 1 && (options.emit < Stage::Obj || options.saveTemps))
-    return check(llvm::createStringError("code for several machines is a library or an object, and no text (name one "
-                                         "with --march)"));
+    return check(llvm::createStringError(llvm::Twine("code for several machines is a library or an object, and no text "
+                                                     "(name one with ") +
+                                         (options.device == Device::Cuda ? "--gpu-arch)" : "--march)")));
   if (options.cache.empty())
     return compile(*targets);
   llvm::Expected<Cache> opened = Cache::open(options.cache);

@@ -27,10 +27,11 @@ struct ProgramSpec;
 
 struct Target {
   Device device = Device::Cpu;
-  std::string name;        ///< for people: "znver5"
-  std::string description; ///< all that decides code, as one line: part of kernel symbols, cache and tuning keys
-  std::string loopKey;     ///< targets with equal ones share a module at the end of stage Loop
+  std::string name;         ///< for people: "znver5"
+  std::string description;  ///< all that decides code, as one line: part of kernel symbols, cache and tuning keys
+  std::string loopKey;      ///< targets with equal ones share a module at the end of stage Loop
   unsigned vectorBytes = 0; ///< of one vector register; 0: the device has none
+  std::string assembler;    ///< of images, with its version: "ptxas 13.0.88"; empty: none. Part of a library's key
 
   virtual ~Target() = default;
 
@@ -38,6 +39,11 @@ struct Target {
   /// location's name. The files do not depend on the number of cores, nor on what is in the cache (null: none).
   virtual llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                                  ShowKernel show) const = 0;
+
+  /// Machine code of an image (KernelCode::image) by the assembler, which is another program. From any thread.
+  virtual llvm::Expected<std::string> assemble(llvm::StringRef image) const {
+    return llvm::createStringError("there is no assembler for '" + name + "'");
+  }
 
   /// Which algorithm a loop.kernel runs, and why. Empty for a kernel that cannot be compiled, which emitKernels
   /// reports.

@@ -35,7 +35,12 @@ static llvm::Error checkForCuda(const Options &options) {
 static llvm::Expected<Targets> parseGpus(const Options &options) {
   if (llvm::Error error = checkForCuda(options))
     return std::move(error);
-  llvm::Expected<std::vector<cuda::Target>> gpus = cuda::getTargets(options.gpuArch);
+  // Of a text there is one: unless it is named, that of the newest GPUs.
+  llvm::StringRef usual = cuda::kDefaultArchs;
+  if (options.emit < Stage::Obj)
+    usual = usual.split(',').first;
+  llvm::Expected<std::vector<cuda::Target>> gpus =
+      cuda::getTargets(options.gpuArch.empty() ? usual : llvm::StringRef(options.gpuArch));
   if (!gpus)
     return gpus.takeError();
   Targets targets;

@@ -16,10 +16,18 @@
 
 namespace ptc {
 
+/// A grid as `ptc explain` shows it.
+struct GridShape {
+  mlir::AffineExpr blocks;
+  unsigned threads;    ///< of a block
+  int64_t sharedBytes; ///< of a block
+};
+
 /// How a kernel computes what it does, and why so, in words for `ptc explain`.
 struct Algorithm {
-  std::string name;    ///< as the field calls it: "depthwise", "winograd F(4x4, 3x3)"
-  std::string because; ///< sizes, facts of the machine, a tuning entry: what decided; "; " between clauses
+  std::string name;             ///< as the field calls it: "depthwise", "winograd F(4x4, 3x3)"
+  std::string because;          ///< sizes, facts of the machine, a tuning entry: what decided; "; " between clauses
+  std::vector<GridShape> grids; ///< on a GPU, one after the other
 };
 
 /// One grid of threads of a kernel on a GPU.
@@ -53,6 +61,7 @@ struct KernelCode {
   std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, one for each function, or one text
   std::vector<KernelTime> times;                         ///< of objects
   std::string image;                                     ///< of a GPU: PTX of all kernels, or text of that form
+  std::string machineCode;                               ///< of the image (Target::assemble); empty: none
 };
 
 /// Is told, from any thread, which kernel is done and how many of how many are.

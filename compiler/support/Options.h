@@ -29,28 +29,30 @@ struct Options {
   std::string output;
   std::string weights; ///< A safetensors file beside the model; empty: by the model's name.
   Device device = Device::Cpu;
-  std::string march = "native";  ///< CPUs' names, with commas between them.
-  std::string gpuArch = "sm_80"; ///< Of Device::Cuda: architectures, with commas between them.
-  std::string cache;   ///< A folder of what was compiled before (Cache.h); empty: none.
+  std::string march = "native"; ///< CPUs' names, with commas between them.
+  std::string gpuArch;     ///< Of Device::Cuda: architectures, with commas between them; empty: cuda::kDefaultArchs.
+  std::string ptxas;       ///< NVIDIA's assembler: code of machines lies beside PTX. Empty: none.
+  bool needsPtxas = false; ///< Where it fails, so does the compilation; else a warning says that there is PTX alone.
+  std::string cache;       ///< A folder of what was compiled before (Cache.h); empty: none.
   bool constantInitializers = false; ///< Of ONNX, also those that the model lists as inputs.
-  unsigned opt = 1;    ///< 0: no rewrites and no fusion, a kernel for each prim; to compare with.
+  unsigned opt = 1;                  ///< 0: no rewrites and no fusion, a kernel for each prim; to compare with.
   Mode mode = Mode::Default;
   std::string tuningFile;   ///< What was measured before (tune/TuningFile.h); MaxAutotune adds to it. Empty: none.
   std::string tuningInputs; ///< Tensors to measure with (safetensors); empty: random ones of the smallest sizes.
   Stage emit = Stage::So;
   std::optional<unsigned> graph; ///< Of a capture; nothing: it must be one graph without breaks.
 
-  bool progress = false;    ///< A line on stderr that says what a long compilation is at.
-  bool time = false;        ///< A table of where the time went, on stderr.
-  bool fallback = false;    ///< What ptc cannot compile is left to functions of the model's caller.
-  bool amp = false;         ///< Mixed precision with bfloat16, as torch.autocast does it.
+  bool progress = false; ///< A line on stderr that says what a long compilation is at.
+  bool time = false;     ///< A table of where the time went, on stderr.
+  bool fallback = false; ///< What ptc cannot compile is left to functions of the model's caller.
+  bool amp = false;      ///< Mixed precision with bfloat16, as torch.autocast does it.
   Quantization quantization = Quantization::None;
-  bool winograd = true;     ///< 3 x 3 convolutions by minimal filtering, where it is faster.
-  bool verifyEach = false;  ///< Verify the IR after every pass, not only at the ends of stages.
-  bool saveTemps = false;   ///< Keep what every stage made beside the output.
+  bool winograd = true;       ///< 3 x 3 convolutions by minimal filtering, where it is faster.
+  bool verifyEach = false;    ///< Verify the IR after every pass, not only at the ends of stages.
+  bool saveTemps = false;     ///< Keep what every stage made beside the output.
   std::string name = "model"; ///< That the library gives itself.
   SourcePaths sourcePaths = SourcePaths::Relative;
-  std::string dumpDir;      ///< The IR after every pass, numbered; empty: none.
+  std::string dumpDir; ///< The IR after every pass, numbered; empty: none.
 };
 
 } // namespace ptc

@@ -146,7 +146,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       ->default_str("cpu");
   command.add_option("--gpu-arch", options.gpuArch, "GPU architectures to compile for, with --target cuda")
       ->type_name("ARCH,...")
-      ->capture_default_str();
+      ->default_str("sm_90a,sm_80");
   addTuning(command, options);
   command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <mutex>
+#include <tuple>
 
 using namespace llvm;
 
@@ -34,7 +35,8 @@ static Expected<Target> getTarget(StringRef name) {
   }
   Target target;
   target.device = Device::Cuda;
-  target.name = target.description = target.loopKey = name.str();
+  target.name = target.description = name.str();
+  target.loopKey = "cuda"; // what is decided above kernels is the same for all
   target.major = arch->major;
   target.minor = arch->minor;
   target.isExact = name.ends_with("a");
@@ -47,8 +49,13 @@ Expected<std::vector<Target>> getTargets(StringRef archs) {
     Expected<Target> target = getTarget(name.trim());
     if (!target)
       return target.takeError();
+    if (any_of(targets, [&](const Target &other) { return other.name == target->name; }))
+      return createStringError("the GPU architecture '" + target->name + "' is named twice");
     targets.push_back(std::move(*target));
   }
+  llvm::stable_sort(targets, [](const Target &a, const Target &b) {
+    return std::tuple(a.major, a.minor, a.isExact) > std::tuple(b.major, b.minor, b.isExact);
+  });
   return targets;
 }
 

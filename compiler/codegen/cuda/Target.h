@@ -28,7 +28,10 @@ struct Target : ptc::Target {
   void require(host::ProgramSpec &spec) const override;
 };
 
-/// Of several architectures with commas between them, in their order.
+/// Hopper's GPUs have code of their own, and all others of the last years what Ampere's have.
+constexpr const char *kDefaultArchs = "sm_90a,sm_80";
+
+/// Of several architectures with commas between them, the most capable first.
 llvm::Expected<std::vector<Target>> getTargets(llvm::StringRef archs);
 
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Target &target);

@@ -29,6 +29,16 @@ public:
     return global;
   }
 
+  /// A pointer to a file in memory, aligned as ELF wants it; null for none.
+  llvm::Constant *bytes(llvm::StringRef content) {
+    if (content.empty())
+      return null();
+    llvm::GlobalVariable *global =
+        make(llvm::ConstantDataArray::getString(context, content, /*AddNull=*/false), "file");
+    global->setAlignment(llvm::Align(16));
+    return global;
+  }
+
   /// A struct of type T (for its size: a forgotten field asserts).
   template <typename T> llvm::Constant *record(llvm::ArrayRef<llvm::Constant *> fields) {
     llvm::Constant *value = llvm::ConstantStruct::getAnon(context, fields);
@@ -45,7 +55,7 @@ public:
   }
 
 private:
-  llvm::Constant *make(llvm::Constant *value, llvm::StringRef name) {
+  llvm::GlobalVariable *make(llvm::Constant *value, llvm::StringRef name) {
     auto *global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value,
                                             "ptc_" + name);
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);

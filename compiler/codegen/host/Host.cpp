@@ -254,10 +254,11 @@ Constant *TableWriter::device() {
   if (!spec.device)
     return c.null();
   const DeviceSpec &device = *spec.device;
-  return c.array(
-      {c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
-                                       c.i32(device.isExact), c.string(device.image), c.i64(device.image.size())})},
-      "device");
+  return c.array({c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
+                                                  c.i32(device.isExact), c.string(device.image),
+                                                  c.i64(device.image.size()), c.bytes(device.machineCode),
+                                                  c.i64(device.machineCode.size()), c.string(device.assembler)})},
+                 "device");
 }
 
 Constant *TableWriter::external(const ExternalSpec &external) {

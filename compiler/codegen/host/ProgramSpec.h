@@ -142,7 +142,9 @@ struct GuardSpec {
 struct DeviceSpec {
   int32_t type, major, minor;
   bool isExact;
-  std::string image; ///< PTX
+  std::string image;       ///< PTX
+  std::string machineCode; ///< a cubin; empty: none
+  std::string assembler;   ///< that made it: "ptxas 13.0.88"
 };
 
 struct ProgramSpec {
