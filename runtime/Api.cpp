@@ -12,6 +12,7 @@
 #include "runtime/Cpu.h"
 #include "runtime/Loader.h"
 #include "runtime/Once.h"
+#include "runtime/Placement.h"
 #include "runtime/Seal.h"
 #include "runtime/Tensor.h"
 #include "runtime/OpenMP.h"
@@ -172,22 +173,28 @@ static ErrorLog creationErrors;
 
 __attribute__((destructor)) static void releaseCreationErrors() { creationErrors.release(); }
 
-ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context) {
+ptc_status ptc_context_create_on(int32_t device, uint32_t flags, ptc_context **context) {
   Error error = {};
   if (context)
     *context = nullptr;
   if (!context || flags & ~PTC_CHECK_FILE)
     error.set(PTC_INVALID_ARGUMENT, context ? "there are no such flags: %u" : "no place for the context", flags);
+  else if (device < kAnyDevice)
+    error.set(PTC_INVALID_ARGUMENT, "there is no device %d", device);
   else if (!(flags & PTC_CHECK_FILE) || checkFile(error) == PTC_OK)
-    ptc_context::create(ptc_programs, context, error);
+    ptc_context::create(ptc_programs, device, context, error);
   return creationErrors.report(error);
+}
+
+ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context) {
+  return ptc_context_create_on(kAnyDevice, flags, context);
 }
 
 ptc_status ptc_context_create(ptc_context **context) { return ptc_context_create_with(0, context); }
 
 const char *ptc_get_machine(void) {
   Error ignored = {};
-  const Program *program = chooseProgram(ptc_programs, ignored);
+  const Program *program = chooseProgram(ptc_programs, kAnyDevice, ignored);
   return program ? program->machine : nullptr;
 }
 
@@ -322,13 +329,78 @@ ptc_status ptc_profile_stop(ptc_context *context, const char *path) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Devices and streams
+//===----------------------------------------------------------------------===//
+
+ptc_status ptc_get_device(ptc_context *context, DLDevice *device) {
+  if (!context || !device)
+    return PTC_INVALID_ARGUMENT;
+  *device = context->place();
+  return PTC_OK;
+}
+
+ptc_status ptc_set_stream(ptc_context *context, void *stream, int32_t is_callers) {
+  return reporting(context, [&](Error &error) { return setStream(*context, stream, is_callers != 0, error); });
+}
+
+ptc_status ptc_get_stream(ptc_context *context, void **stream, int32_t *is_callers) {
+  if (!context || !stream || !is_callers)
+    return PTC_INVALID_ARGUMENT;
+  StreamChoice choice = context->streamChoice();
+  *stream = choice.stream;
+  *is_callers = choice.isCallers;
+  return PTC_OK;
+}
+
+ptc_status ptc_synchronize(ptc_context *context) {
+  return reporting(context, [&](Error &error) { return synchronize(*context, error); });
+}
+
+ptc_status ptc_set_output_device(ptc_context *context, const DLDevice *device) {
+  return reporting(context, [&](Error &error) { return setOutputDevice(*context, device, error); });
+}
+
+ptc_status ptc_to_device(ptc_context *context, const DLTensor *tensor, DLManagedTensor **copy) {
+  return reporting(context, [&](Error &error) {
+    return copy ? toDevice(*context, tensor, copy, error) : error.set(PTC_INVALID_ARGUMENT, "no place for the copy");
+  });
+}
+
 const ptc_api *ptc_get_api(uint32_t abi_version) {
-  static const ptc_api api = {PTC_ABI_VERSION,    sizeof(ptc_api),         ptc_get_signature,      ptc_status_string,
-                              ptc_context_create, ptc_context_destroy,     ptc_last_error,         ptc_call,
-                              ptc_call_new,       ptc_output_shape,        ptc_state_get,          ptc_state_set,
-                              ptc_state_reset,    ptc_set_threads,         ptc_get_threading,      ptc_get_memory,
-                              ptc_trim,           ptc_profile_start,       ptc_profile_stop,       ptc_set_seed,
-                              ptc_get_machine,    ptc_get_externals,       ptc_set_function,       ptc_set_waiting,
-                              ptc_get_activity,   ptc_context_create_with, ptc_get_optional_inputs};
+  static const ptc_api api = {PTC_ABI_VERSION,
+                              sizeof(ptc_api),
+                              ptc_get_signature,
+                              ptc_status_string,
+                              ptc_context_create,
+                              ptc_context_destroy,
+                              ptc_last_error,
+                              ptc_call,
+                              ptc_call_new,
+                              ptc_output_shape,
+                              ptc_state_get,
+                              ptc_state_set,
+                              ptc_state_reset,
+                              ptc_set_threads,
+                              ptc_get_threading,
+                              ptc_get_memory,
+                              ptc_trim,
+                              ptc_profile_start,
+                              ptc_profile_stop,
+                              ptc_set_seed,
+                              ptc_get_machine,
+                              ptc_get_externals,
+                              ptc_set_function,
+                              ptc_set_waiting,
+                              ptc_get_activity,
+                              ptc_context_create_with,
+                              ptc_get_optional_inputs,
+                              ptc_context_create_on,
+                              ptc_get_device,
+                              ptc_set_stream,
+                              ptc_get_stream,
+                              ptc_synchronize,
+                              ptc_set_output_device,
+                              ptc_to_device};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

@@ -227,4 +227,20 @@ ptc_status checkTensor(const TensorEntry &entry, const Device *device, const cha
   return checkShape(entry, at, *tensor, values, given, error);
 }
 
+ptc_status checkCopied(const Device *device, const DLTensor *tensor, Error &error) {
+  if (!tensor)
+    return error.set(PTC_INVALID_ARGUMENT, "no tensor to copy");
+  DLDataType type = tensor->dtype;
+  bool isWhole = type.lanes == 1 && type.bits >= 8 && type.bits <= 128 && (type.bits & (type.bits - 1)) == 0;
+  if (!isWhole || tensor->ndim < 0 || tensor->ndim > kMaxRank)
+    return error.set(PTC_UNSUPPORTED, "a tensor of %d dimensions and type %s cannot be copied",
+                     static_cast<int>(tensor->ndim), TypeText(type.code, type.bits, type.lanes).text);
+  TensorEntry entry = {};
+  entry.name = "to copy";
+  entry.rank = tensor->ndim;
+  entry.code = type.code;
+  entry.bits = type.bits;
+  return checkForm(entry, {"tensor", entry.name, 0, device}, tensor, error);
+}
+
 } // namespace ptc::runtime

@@ -36,4 +36,7 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
 ptc_status checkTensor(const TensorEntry &entry, const Device *device, const char *what, int32_t index,
                        const DLTensor *tensor, const int64_t *values, Error &error);
 
+/// Checks a tensor of any type and sizes that is to be copied: its form, and that it is where it can be reached.
+ptc_status checkCopied(const Device *device, const DLTensor *tensor, Error &error);
+
 } // namespace ptc::runtime

@@ -352,6 +352,14 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
   });
 }
 
+/// A tensor of the sizes of this call. Null when out of memory.
+static DLManagedTensor *createOutput(const TensorEntry &entry, const int64_t *values) {
+  int64_t sizes[kMaxRank];
+  for (int32_t d = 0; d < entry.rank; ++d)
+    sizes[d] = values[entry.dims[d].size];
+  return createTensor({{entry.code, entry.bits, 1}, entry.rank, sizes});
+}
+
 ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **outputs, int32_t outputCount,
                    Error &error) {
   const Program &program = *context.program;
@@ -361,7 +369,7 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
     // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
     ptc_status status = PTC_OK;
     for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i) {
-      outputs[i] = createTensor(program.outputs[i], frame.values.data);
+      outputs[i] = createOutput(program.outputs[i], frame.values.data);
       if (!outputs[i])
         status = error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", program.outputs[i].name, i);
     }

@@ -16,15 +16,15 @@ int64_t ptc::runtime::stateBytes(const TensorEntry &state) {
   return bytes;
 }
 
-ptc_status ptc_context::create(const Programs &programs, ptc_context **result, Error &error) {
-  const Program *chosen = chooseProgram(programs, error);
+ptc_status ptc_context::create(const Programs &programs, int32_t number, ptc_context **result, Error &error) {
+  const Program *chosen = chooseProgram(programs, number, error);
   if (!chosen)
     return error.status;
   auto *context = static_cast<ptc_context *>(calloc(1, sizeof(ptc_context)));
   if (!context)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for a context");
   context->program = chosen;
-  if (ptc_status status = context->prepare(error)) {
+  if (ptc_status status = context->prepare(number, error)) {
     destroy(context);
     return status;
   }
@@ -32,12 +32,12 @@ ptc_status ptc_context::create(const Programs &programs, ptc_context **result, E
   return PTC_OK;
 }
 
-ptc_status ptc_context::prepare(Error &error) {
+ptc_status ptc_context::prepare(int32_t number, Error &error) {
   if (const DeviceEntry *entry = program->device) {
     if (program->externalCount)
       return error.set(PTC_UNSUPPORTED, "the model calls the external function '%s', which a model on a GPU cannot yet",
                        program->externals[0].name);
-    if (ptc_status status = findFunctions(*entry)->open(*program, &device, error))
+    if (ptc_status status = findFunctions(*entry)->open(*program, number, &device, error))
       return status;
   } else {
     adviseHugePages(program->weights, program->weightBytes);
@@ -144,6 +144,26 @@ bool ptc_context::setFunction(const char *name, Function function) {
       isKnown = true;
     }
   return isKnown;
+}
+
+StreamChoice ptc_context::streamChoice() {
+  Guard guard(choiceMutex);
+  return chosenStream;
+}
+
+void ptc_context::setStreamChoice(StreamChoice choice) {
+  Guard guard(choiceMutex);
+  chosenStream = choice;
+}
+
+OutputPlace ptc_context::outputPlace() {
+  Guard guard(choiceMutex);
+  return chosenPlace;
+}
+
+void ptc_context::setOutputPlace(OutputPlace place) {
+  Guard guard(choiceMutex);
+  chosenPlace = place;
 }
 
 ThreadTerms ptc_context::threadTerms() const {

@@ -5,6 +5,22 @@
 
 #include <algorithm>
 
+namespace ptc::runtime {
+
+/// The stream that calls give their work to: one of the caller's, or else their own.
+struct StreamChoice {
+  void *stream;
+  bool isCallers;
+};
+
+/// Where call_new makes outputs, if the caller has said so.
+struct OutputPlace {
+  DLDevice device;
+  bool isChosen;
+};
+
+} // namespace ptc::runtime
+
 /// Zeroed memory is a valid one, but for what create() sets.
 struct ptc_context {
   using Program = ptc::runtime::Program;
@@ -17,7 +33,8 @@ struct ptc_context {
   ptc::runtime::Profile profile;
   ptc::runtime::Array<ptc::runtime::Function> functions; ///< one for each of the program's externals
 
-  static ptc_status create(const ptc::runtime::Programs &programs, ptc_context **context, Error &error);
+  /// `number`: of the device, or kAnyDevice.
+  static ptc_status create(const ptc::runtime::Programs &programs, int32_t number, ptc_context **context, Error &error);
   static void destroy(ptc_context *context);
 
   /// A frame that no other call uses; null when out of memory.
@@ -41,6 +58,12 @@ struct ptc_context {
   void setWaiting(int32_t mode) { __atomic_store_n(&waiting, mode, __ATOMIC_RELAXED); }
   ptc::runtime::ThreadTerms threadTerms() const;
 
+  DLDevice place() const { return device ? device->place : DLDevice{kDLCPU, 0}; }
+  ptc::runtime::StreamChoice streamChoice();
+  void setStreamChoice(ptc::runtime::StreamChoice choice);
+  ptc::runtime::OutputPlace outputPlace();
+  void setOutputPlace(ptc::runtime::OutputPlace place);
+
   ptc::runtime::Activity activity;
 
   /// What symbols that data decide and nothing bounds may be, so that calls like those before need not start over.
@@ -56,13 +79,16 @@ private:
   int64_t reservedBytes, peakBytes, largestArena;
 
   /// Opens the device of a program for one, and takes memory for the states.
-  ptc_status prepare(Error &error);
+  ptc_status prepare(int32_t number, Error &error);
 
   ptc::runtime::Block stateBlock;
   ptc::runtime::DeviceBlock deviceStates;
   ptc::runtime::Array<int64_t> stateOffsets;
   int32_t threads; ///< 0: as many as the process gives a call
   int32_t waiting; ///< 0: as the environment says, else ptc_waiting
+  ptc::runtime::Mutex choiceMutex; ///< guards the two below
+  ptc::runtime::StreamChoice chosenStream;
+  ptc::runtime::OutputPlace chosenPlace;
 };
 
 namespace ptc::runtime {

@@ -53,21 +53,22 @@ const char *missingCpuFeature(uint64_t features) {
   return nullptr;
 }
 
-/// Whether there is a device for the program, unless it is for the CPU.
-static ptc_status checkDevice(const Program &program, Error &error) {
+/// Whether there is a device for the program; the CPU has the number 0.
+static ptc_status checkDevice(const Program &program, int32_t device, Error &error) {
   if (!program.device)
-    return PTC_OK;
+    return device <= 0 ? PTC_OK
+                       : error.set(PTC_UNSUPPORTED, "the model runs on the CPU: there is no device %d for it", device);
   const DeviceFunctions *functions = findFunctions(*program.device);
-  return functions ? functions->check(*program.device, error)
+  return functions ? functions->check(*program.device, device, error)
                    : error.set(PTC_UNSUPPORTED, "the library lacks the runtime for the device that its model is for");
 }
 
-const Program *chooseProgram(const Programs &programs, Error &error) {
+const Program *chooseProgram(const Programs &programs, int32_t device, Error &error) {
   const char *lacking = nullptr;
   for (int64_t i = 0; i < programs.count; ++i) {
     const Program &program = programs.all[i];
     lacking = missingCpuFeature(program.cpuFeatures);
-    if (lacking || checkDevice(program, error) != PTC_OK)
+    if (lacking || checkDevice(program, device, error) != PTC_OK)
       continue;
     error.status = PTC_OK; // whatever others would need
     return &program;

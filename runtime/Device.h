@@ -36,14 +36,17 @@ struct GridLaunch {
   int32_t parameterCount;
 };
 
+/// In place of a device's number: the calling thread's current one, or else the first.
+constexpr int32_t kAnyDevice = -1;
+
 /// Each says in `error` why it failed. Addresses of device memory are char pointers that the host does not follow.
 struct DeviceFunctions {
   int32_t type; ///< as in DLDevice
 
-  /// Whether the device that `open` takes, the calling thread's current one or else the first, can run such a program.
-  ptc_status (*check)(const DeviceEntry &entry, Error &error);
-  /// Loads the program and its weights, unless another context has.
-  ptc_status (*open)(const Program &program, Device **device, Error &error);
+  /// Whether the device of that number (or kAnyDevice) can run such a program.
+  ptc_status (*check)(const DeviceEntry &entry, int32_t number, Error &error);
+  /// Loads the program and its weights there, unless another context has.
+  ptc_status (*open)(const Program &program, int32_t number, Device **device, Error &error);
   /// For each `open`; the last one unloads.
   void (*close)(Device *device);
 

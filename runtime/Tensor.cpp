@@ -92,30 +92,28 @@ static void deleteTensor(DLManagedTensor *managed) {
   free(tensor);
 }
 
-DLManagedTensor *createTensor(const TensorEntry &entry, const int64_t *values) {
-  auto *tensor = static_cast<OwnedTensor *>(calloc(1, sizeof(OwnedTensor) + 2 * entry.rank * sizeof(int64_t)));
+void describe(DLTensor &tensor, const TensorForm &form, DLDevice device, void *data, int64_t *sizesAndStrides) {
+  int64_t *strides = sizesAndStrides + form.rank, stride = 1;
+  for (int32_t d = form.rank - 1; d >= 0; --d) {
+    sizesAndStrides[d] = form.sizes[d];
+    strides[d] = stride;
+    stride *= form.sizes[d] > 0 ? form.sizes[d] : 1;
+  }
+  tensor = {data, device, form.rank, form.type, sizesAndStrides, strides, 0};
+}
+
+DLManagedTensor *createTensor(const TensorForm &form) {
+  auto *tensor = static_cast<OwnedTensor *>(calloc(1, sizeof(OwnedTensor) + 2 * form.rank * sizeof(int64_t)));
   if (!tensor)
     return nullptr;
   // An empty tensor gets an address too: some consumers take null for "no tensor".
-  int64_t bytes = values[entry.bytes];
+  int64_t bytes = form.bytes();
   tensor->memory = takeKept(bytes);
   if (!tensor->memory.reserve(bytes > 0 ? bytes : 1)) {
     free(tensor);
     return nullptr;
   }
-  DLTensor &view = tensor->managed.dl_tensor;
-  view.data = tensor->memory.data;
-  view.device = {kDLCPU, 0};
-  view.ndim = entry.rank;
-  view.dtype = {entry.code, entry.bits, 1};
-  view.shape = tensor->sizesAndStrides;
-  view.strides = tensor->sizesAndStrides + entry.rank;
-  int64_t stride = 1;
-  for (int32_t d = entry.rank - 1; d >= 0; --d) {
-    view.shape[d] = values[entry.dims[d].size];
-    view.strides[d] = stride;
-    stride *= view.shape[d] > 0 ? view.shape[d] : 1;
-  }
+  describe(tensor->managed.dl_tensor, form, {kDLCPU, 0}, tensor->memory.data, tensor->sizesAndStrides);
   tensor->managed.deleter = deleteTensor;
   return &tensor->managed;
 }

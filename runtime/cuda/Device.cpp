@@ -17,13 +17,14 @@ struct Opened {
 Mutex Opened::mutex;
 CudaDevice *Opened::first;
 
-/// The current context's GPU, else the first. The driver names them as DLPack does.
-static ptc_status chooseGpu(const Driver *&loaded, CUdevice &gpu, Error &error) {
+/// The GPU of that number; of kAnyDevice the current context's, else the first. The driver names them as DLPack does.
+static ptc_status chooseGpu(int32_t number, const Driver *&loaded, CUdevice &gpu, Error &error) {
   if (ptc_status status = Driver::load(loaded, error))
     return status;
   const Driver &driver = *loaded;
   CUcontext current = nullptr;
-  if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && driver.cuCtxGetDevice(&gpu) == CUDA_SUCCESS)
+  if (number < 0 && driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current &&
+      driver.cuCtxGetDevice(&gpu) == CUDA_SUCCESS)
     return PTC_OK;
   int count = 0;
   CUresult result = driver.cuDeviceGetCount(&count);
@@ -31,7 +32,9 @@ static ptc_status chooseGpu(const Driver *&loaded, CUdevice &gpu, Error &error) 
     return error.set(PTC_UNSUPPORTED, "the model needs an NVIDIA GPU, and the driver shows none");
   if (ptc_status status = driver.check(result, "counting the GPUs", error))
     return status;
-  return driver.check(driver.cuDeviceGet(&gpu, 0), "looking for a GPU", error);
+  if (number >= count)
+    return error.set(PTC_UNSUPPORTED, "there is no CUDA device %d: the driver shows %d", number, count);
+  return driver.check(driver.cuDeviceGet(&gpu, number < 0 ? 0 : number), "looking for a GPU", error);
 }
 
 static ptc_status checkCapability(const Driver &driver, CUdevice gpu, const DeviceEntry &entry, Error &error) {
@@ -52,10 +55,10 @@ static ptc_status checkCapability(const Driver &driver, CUdevice gpu, const Devi
                    entry.major, entry.minor, entry.isExact ? " exactly" : " or later", gpu, name, major, minor);
 }
 
-ptc_status check(const DeviceEntry &entry, Error &error) {
+ptc_status check(const DeviceEntry &entry, int32_t number, Error &error) {
   const Driver *driver;
   CUdevice gpu = 0;
-  if (ptc_status status = chooseGpu(driver, gpu, error))
+  if (ptc_status status = chooseGpu(number, driver, gpu, error))
     return status;
   return checkCapability(*driver, gpu, entry, error);
 }
@@ -112,10 +115,10 @@ static ptc_status prepare(CudaDevice &device, Error &error) {
   return uploadWeights(device, weightExtent(*device.program), error);
 }
 
-ptc_status open(const Program &program, Device **device, Error &error) {
+ptc_status open(const Program &program, int32_t number, Device **device, Error &error) {
   const Driver *driver;
   CUdevice gpu = 0;
-  if (ptc_status status = chooseGpu(driver, gpu, error))
+  if (ptc_status status = chooseGpu(number, driver, gpu, error))
     return status;
   Guard guard(Opened::mutex);
   for (CudaDevice *opened = Opened::first; opened; opened = opened->next)

@@ -26,8 +26,8 @@ inline CUdeviceptr addressOf(const char *data) { return reinterpret_cast<CUdevic
 inline CUstream handleOf(Stream *stream) { return reinterpret_cast<CUstream>(stream); }
 
 // The functions of the table, by the file that has them.
-ptc_status check(const DeviceEntry &entry, Error &error);
-ptc_status open(const Program &program, Device **device, Error &error);
+ptc_status check(const DeviceEntry &entry, int32_t number, Error &error);
+ptc_status open(const Program &program, int32_t number, Device **device, Error &error);
 void close(Device *device);
 ptc_status enter(Device &device, Error &error);
 void leave(Device &device);

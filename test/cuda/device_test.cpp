@@ -112,7 +112,7 @@ struct Context {
   explicit Context(const ptc::runtime::Programs &model = ptc_programs) {
     Driver::get().fake_set_gpus(1, 9, 0);
     ptc::runtime::Error error = {};
-    ptc_context::create(model, &handle, error);
+    ptc_context::create(model, ptc::runtime::kAnyDevice, &handle, error);
     INFO(error.text);
     REQUIRE(handle);
   }

@@ -164,6 +164,13 @@ typedef struct ptc_api {
   ptc_status (*activity)(ptc_context *context, ptc_activity *activity);
   ptc_status (*context_create_with)(uint32_t flags, ptc_context **context);
   const ptc_tensor *(*optional_inputs)(int32_t *count);
+  ptc_status (*context_create_on)(int32_t device, uint32_t flags, ptc_context **context);
+  ptc_status (*device)(ptc_context *context, DLDevice *device);
+  ptc_status (*set_stream)(ptc_context *context, void *stream, int32_t is_callers);
+  ptc_status (*get_stream)(ptc_context *context, void **stream, int32_t *is_callers);
+  ptc_status (*synchronize)(ptc_context *context);
+  ptc_status (*set_output_device)(ptc_context *context, const DLDevice *device);
+  ptc_status (*to_device)(ptc_context *context, const DLTensor *tensor, DLManagedTensor **copy);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -186,6 +193,9 @@ PTC_EXPORT const char *ptc_get_machine(void);
  * calling thread's current CUDA device, or else on the first; PTC_UNSUPPORTED when that, or its driver, will not do. */
 PTC_EXPORT ptc_status ptc_context_create(ptc_context **context);
 PTC_EXPORT ptc_status ptc_context_create_with(uint32_t flags, ptc_context **context);
+/** The same on the CUDA device of that number; -1 chooses as ptc_context_create does. A model for the CPU takes -1 and
+ * 0. PTC_UNSUPPORTED when there is no such device. */
+PTC_EXPORT ptc_status ptc_context_create_on(int32_t device, uint32_t flags, ptc_context **context);
 PTC_EXPORT void ptc_context_destroy(ptc_context *context);
 
 /** Why the calling thread's last failed call on this context failed; "" when none did. Valid until its next failure.
@@ -237,6 +247,36 @@ PTC_EXPORT ptc_status ptc_trim(ptc_context *context);
 /** Records every kernel of the calls between the two, and writes a trace for chrome://tracing or ui.perfetto.dev. */
 PTC_EXPORT ptc_status ptc_profile_start(ptc_context *context);
 PTC_EXPORT ptc_status ptc_profile_stop(ptc_context *context, const char *path);
+
+/** Where the context's model runs: the CPU, or a GPU with its number. */
+PTC_EXPORT ptc_status ptc_get_device(ptc_context *context, DLDevice *device);
+
+/** The CUDA stream (CUstream, cudaStream_t; null is CUDA's default stream) that later calls on the context give their
+ * work to, when `is_callers` is not 0. Such a call returns before its work is done: tensors on the GPU are read and
+ * written in the order of the stream, while tensors in the host's memory are read before it returns, and an output there
+ * makes it wait. A call waits, too, where data decide sizes or branches, and while a profile is recorded. An index out
+ * of range, and what the GPU fails at, are told by ptc_synchronize or the next call on the context. The stream must last
+ * as long as it is set, and as outputs of call_new that were made on it: their deleters give memory back in its order.
+ *
+ * With `is_callers` 0, as at first, `stream` is ignored, and calls return when their results are there. PTC_UNSUPPORTED
+ * for a stream of the caller's where the model runs on the CPU. */
+PTC_EXPORT ptc_status ptc_set_stream(ptc_context *context, void *stream, int32_t is_callers);
+/** What was set last; a null stream with `is_callers` 0 when calls use streams of the context's own. */
+PTC_EXPORT ptc_status ptc_get_stream(ptc_context *context, void **stream, int32_t *is_callers);
+
+/** Waits until the work of all calls on the context is done, and answers what of it has failed that no call has yet
+ * told. PTC_OK at once on the CPU. */
+PTC_EXPORT ptc_status ptc_synchronize(ptc_context *context);
+
+/** Where call_new makes outputs: on the context's device, or on {kDLCPU, 0}. Null, as at first: where the first input
+ * is that is in the GPU's memory, else in the host's. PTC_MISMATCH for another device. */
+PTC_EXPORT ptc_status ptc_set_output_device(ptc_context *context, const DLDevice *device);
+
+/** A row-major copy of the tensor on the context's device (on the CPU where that is it), owned by the caller: call its
+ * deleter. The tensor may be in the host's memory or on the device, and have any strides and any type whose elements
+ * are of 8 to 128 bits. The copy is made when the function returns, or, on a stream of the caller's, in its order. On
+ * failure `copy` is null. */
+PTC_EXPORT ptc_status ptc_to_device(ptc_context *context, const DLTensor *tensor, DLManagedTensor **copy);
 
 #ifdef __cplusplus
 }
