@@ -6,6 +6,7 @@
 #include "compiler/codegen/kernel/WriteModule.h"
 #include "compiler/link/Link.h"
 #include "compiler/link/WeightSegment.h"
+#include "compiler/support/Cache.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Format.h"
 #include "compiler/support/OutputFile.h"
@@ -45,6 +46,43 @@ private:
   Error error;
   Thread thread;
 };
+/// The machine code of a program's image, which another program makes beside the rest of the compilation.
+class Assembly {
+public:
+  Assembly(const Target &target, StringRef image, const Cache *cache)
+      : target(target), image(image), cache(cache), thread([this] { run(); }) {}
+
+  /// Fails with what the other program says.
+  Expected<std::string> wait() {
+    thread.join();
+    if (!problem.empty())
+      return createStringError("no machine code for " + target.name + ": " + problem);
+    return std::move(code);
+  }
+  const std::string &assembler() const { return target.assembler; }
+
+private:
+  void run() {
+    std::string key = cache ? hashTexts({"machine code", target.assembler, target.name, image}) : "";
+    if (auto found = cache ? cache->find(key) : std::nullopt) {
+      code = found->content().str();
+      return;
+    }
+    Expected<std::string> made = target.assemble(image);
+    if (!made) {
+      problem = toString(made.takeError());
+      return;
+    }
+    code = std::move(*made);
+    if (cache)
+      cache->store(key, code);
+  }
+
+  const Target &target;
+  std::string image, code, problem;
+  const Cache *cache;
+  Thread thread;
+};
 } // namespace
 
 static CodeForm getForm(Stage stage) {
@@ -82,12 +120,36 @@ static Expected<KernelCode> emitKernels(const Variant &variant, Stage stage, con
   return code;
 }
 
+/// Puts the machine code of each program beside its image (null: it has none).
+static Error addMachineCode(ArrayRef<std::unique_ptr<Assembly>> assemblies, const Options &options, Times &times,
+                            std::vector<host::ProgramSpec> &programs) {
+  if (all_of(assemblies, [](const auto &assembly) { return !assembly; }))
+    return Error::success();
+  Times::Span span(times, "waiting for machine code");
+  for (auto [assembly, program] : zip(assemblies, programs)) {
+    if (!assembly)
+      continue;
+    Expected<std::string> code = assembly->wait();
+    if (code)
+      program.device->machineCode = std::move(*code);
+    else if (options.needsPtxas)
+      return code.takeError();
+    else
+      printWarning(toString(code.takeError()) + " (the library has PTX alone, which the driver assembles)");
+    if (!program.device->machineCode.empty())
+      program.device->assembler = assembly->assembler();
+  }
+  return Error::success();
+}
+
 /// The kernels' files and after them the host's, in the form of `stage`.
 static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> variants, const Options &options,
                                                           Stage stage, const Cache *cache, Times &times,
                                                           std::vector<File> &files) {
   std::vector<host::ProgramSpec> programs;
+  std::vector<std::unique_ptr<Assembly>> assemblies;
   for (const Variant &variant : variants) {
+    const Target &target = *variant.target;
     Expected<KernelCode> code = emitKernels(variant, stage, cache, times);
     if (!code)
       return code.takeError();
@@ -96,11 +158,15 @@ static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> vari
       files.emplace_back(code->image.begin(), code->image.end());
       continue;
     }
-    Expected<host::ProgramSpec> program = buildProgram(variant.module, *code, *variant.target, options.name);
+    bool isAssembled = !code->image.empty() && !target.assembler.empty();
+    assemblies.push_back(isAssembled ? std::make_unique<Assembly>(target, code->image, cache) : nullptr);
+    Expected<host::ProgramSpec> program = buildProgram(variant.module, *code, target, options.name);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));
   }
+  if (Error error = addMachineCode(assemblies, options, times, programs))
+    return std::move(error);
 
   if (programs.empty()) // the text of a GPU's kernels is an input of tools that know nothing of tables
     return programs;

@@ -1,6 +1,7 @@
 #include "compiler/Targets.h"
 
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cuda/Ptxas.h"
 #include "compiler/codegen/cuda/Target.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -32,6 +33,17 @@ static llvm::Error checkForCuda(const Options &options) {
   return llvm::Error::success();
 }
 
+/// With its version; empty where there is none, or where the options ask for no machine code.
+static llvm::Expected<std::string> describeAssembler(const Options &options) {
+  if (options.ptxas.empty() || options.emit < Stage::Obj)
+    return std::string();
+  llvm::Expected<std::string> version = cuda::getPtxasVersion(options.ptxas);
+  if (version || options.needsPtxas)
+    return version;
+  printWarning("no machine code beside PTX: " + llvm::toString(version.takeError()));
+  return std::string();
+}
+
 static llvm::Expected<Targets> parseGpus(const Options &options) {
   if (llvm::Error error = checkForCuda(options))
     return std::move(error);
@@ -43,9 +55,15 @@ static llvm::Expected<Targets> parseGpus(const Options &options) {
       cuda::getTargets(options.gpuArch.empty() ? usual : llvm::StringRef(options.gpuArch));
   if (!gpus)
     return gpus.takeError();
+  llvm::Expected<std::string> assembler = describeAssembler(options);
+  if (!assembler)
+    return assembler.takeError();
   Targets targets;
-  for (cuda::Target &gpu : *gpus)
+  for (cuda::Target &gpu : *gpus) {
+    gpu.assembler = *assembler;
+    gpu.ptxas = options.ptxas;
     targets.push_back(std::make_unique<const cuda::Target>(std::move(gpu)));
+  }
   return targets;
 }
 

@@ -61,7 +61,6 @@ struct KernelCode {
   std::vector<llvm::SmallVector<char, 0>> files;         ///< objects to link, one for each function, or one text
   std::vector<KernelTime> times;                         ///< of objects
   std::string image;                                     ///< of a GPU: PTX of all kernels, or text of that form
-  std::string machineCode;                               ///< of the image (Target::assemble); empty: none
 };
 
 /// Is told, from any thread, which kernel is done and how many of how many are.

@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/Target.h"
 
+#include "compiler/codegen/cuda/Ptxas.h"
 #include "compiler/codegen/host/ProgramSpec.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -77,6 +78,8 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
   return std::unique_ptr<TargetMachine>(nvptx->createTargetMachine(triple, target.name, "", options, Reloc::PIC_));
 }
 
+Expected<std::string> Target::assemble(StringRef image) const { return runPtxas(ptxas, name, image); }
+
 /// A library may need more than the driver: its GPU is asked when a context is made.
 bool Target::runsHere() const {
   void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -89,7 +92,7 @@ void Target::require(host::ProgramSpec &spec) const {
   constexpr int32_t kDLCUDA = 2; // of DLPack
   spec.target = "cuda";
   spec.machine = name;
-  spec.device = {kDLCUDA, major, minor, isExact, {}};
+  spec.device = {kDLCUDA, major, minor, isExact, {}, {}, {}};
 }
 
 } // namespace ptc::cuda

@@ -20,9 +20,11 @@ namespace ptc::cuda {
 struct Target : ptc::Target {
   int major, minor;
   bool isExact;
+  std::string ptxas; ///< the assembler's file; empty: none
 
   llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                          ShowKernel show) const override;
+  llvm::Expected<std::string> assemble(llvm::StringRef image) const override;
   Algorithm getAlgorithm(mlir::Operation *kernel) const override;
   bool runsHere() const override;
   void require(host::ProgramSpec &spec) const override;
