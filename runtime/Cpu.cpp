@@ -53,29 +53,30 @@ const char *missingCpuFeature(uint64_t features) {
   return nullptr;
 }
 
-/// Whether there is a device for the program; the CPU has the number 0.
-static ptc_status checkDevice(const Program &program, int32_t device, Error &error) {
-  if (!program.device)
-    return device <= 0 ? PTC_OK
-                       : error.set(PTC_UNSUPPORTED, "the model runs on the CPU: there is no device %d for it", device);
-  const DeviceFunctions *functions = findFunctions(*program.device);
-  return functions ? functions->check(*program.device, device, error)
-                   : error.set(PTC_UNSUPPORTED, "the library lacks the runtime for the device that its model is for");
+static const Program *chooseForDevice(const Programs &programs, int32_t device, Error &error) {
+  const Program *chosen = nullptr;
+  if (const DeviceFunctions *functions = findFunctions(*programs.all[0].device))
+    functions->choose(programs, device, &chosen, error);
+  else
+    error.set(PTC_UNSUPPORTED, "the library lacks the runtime for the device that its model is for");
+  return chosen;
 }
 
 const Program *chooseProgram(const Programs &programs, int32_t device, Error &error) {
+  if (programs.all[0].device)
+    return chooseForDevice(programs, device, error);
+  if (device > 0) { // the CPU has the number 0
+    error.set(PTC_UNSUPPORTED, "the model runs on the CPU: there is no device %d for it", device);
+    return nullptr;
+  }
   const char *lacking = nullptr;
   for (int64_t i = 0; i < programs.count; ++i) {
-    const Program &program = programs.all[i];
-    lacking = missingCpuFeature(program.cpuFeatures);
-    if (lacking || checkDevice(program, device, error) != PTC_OK)
-      continue;
-    error.status = PTC_OK; // whatever others would need
-    return &program;
+    lacking = missingCpuFeature(programs.all[i].cpuFeatures);
+    if (!lacking)
+      return &programs.all[i];
   }
-  if (lacking)
-    error.set(PTC_UNSUPPORTED, "this processor lacks %s, which the model was compiled for (%s%s)", lacking,
-              programs.count > 1 ? "at least " : "", programs.all[programs.count - 1].machine);
+  error.set(PTC_UNSUPPORTED, "this processor lacks %s, which the model was compiled for (%s%s)", lacking,
+            programs.count > 1 ? "at least " : "", programs.all[programs.count - 1].machine);
   return nullptr;
 }
 

@@ -43,8 +43,8 @@ constexpr int32_t kAnyDevice = -1;
 struct DeviceFunctions {
   int32_t type; ///< as in DLDevice
 
-  /// Whether the device of that number (or kAnyDevice) can run such a program.
-  ptc_status (*check)(const DeviceEntry &entry, int32_t number, Error &error);
+  /// The first of the programs that the device of that number (or kAnyDevice) can run.
+  ptc_status (*choose)(const Programs &programs, int32_t number, const Program **chosen, Error &error);
   /// Loads the program and its weights there, unless another context has.
   ptc_status (*open)(const Program &program, int32_t number, Device **device, Error &error);
   /// For each `open`; the last one unloads.

@@ -186,7 +186,7 @@ struct Program {
 };
 
 /// The model for several machines, the most capable first. They differ in kernels and buffers, and in nothing that
-/// callers see.
+/// callers see. All are for devices of one type, or none is for a device.
 struct Programs {
   const Program *all;
   int64_t count; ///< at least 1

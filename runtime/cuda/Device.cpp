@@ -3,7 +3,9 @@
 #include "runtime/cuda/Device.h"
 #include "runtime/device/DeviceFrame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 namespace ptc::runtime::cuda {
 
@@ -37,30 +39,42 @@ static ptc_status chooseGpu(int32_t number, const Driver *&loaded, CUdevice &gpu
   return driver.check(driver.cuDeviceGet(&gpu, number < 0 ? 0 : number), "looking for a GPU", error);
 }
 
-static ptc_status checkCapability(const Driver &driver, CUdevice gpu, const DeviceEntry &entry, Error &error) {
-  int major = 0, minor = 0;
+static ptc_status readCapability(const Driver &driver, CUdevice gpu, int32_t &major, int32_t &minor, Error &error) {
   CUresult result = driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu);
   if (result == CUDA_SUCCESS)
     result = driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu);
-  if (ptc_status status = driver.check(result, "asking for the GPU's compute capability", error))
-    return status;
-  bool isSame = major == entry.major && minor == entry.minor;
-  bool isNewer = major > entry.major || (major == entry.major && minor > entry.minor);
-  if (isSame || (isNewer && !entry.isExact))
-    return PTC_OK;
-  char name[128] = "";
-  driver.cuDeviceGetName(name, sizeof(name), gpu);
-  return error.set(PTC_UNSUPPORTED,
-                   "the model was compiled for GPUs of compute capability %d.%d%s, but CUDA device %d (%s) has %d.%d",
-                   entry.major, entry.minor, entry.isExact ? " exactly" : " or later", gpu, name, major, minor);
+  return driver.check(result, "asking for the GPU's compute capability", error);
 }
 
-ptc_status check(const DeviceEntry &entry, int32_t number, Error &error) {
+static bool runsOn(const DeviceEntry &entry, int32_t major, int32_t minor) {
+  bool isSame = major == entry.major && minor == entry.minor;
+  bool isNewer = major > entry.major || (major == entry.major && minor > entry.minor);
+  return isSame || (isNewer && !entry.isExact);
+}
+
+ptc_status choose(const Programs &programs, int32_t number, const Program **chosen, Error &error) {
   const Driver *driver;
   CUdevice gpu = 0;
+  int32_t major = 0, minor = 0;
   if (ptc_status status = chooseGpu(number, driver, gpu, error))
     return status;
-  return checkCapability(*driver, gpu, entry, error);
+  if (ptc_status status = readCapability(*driver, gpu, major, minor, error))
+    return status;
+  char names[128] = "", device[128] = "";
+  for (int64_t i = 0; i < programs.count; ++i) {
+    const Program &program = programs.all[i];
+    if (runsOn(*program.device, major, minor)) {
+      *chosen = &program;
+      return PTC_OK;
+    }
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", program.machine);
+  }
+  driver->cuDeviceGetName(device, sizeof(device), gpu);
+  return error.set(PTC_UNSUPPORTED,
+                   "the model has code for %s, which CUDA device %d (%s, compute capability %d.%d) "
+                   "does not run",
+                   names, gpu, device, major, minor);
 }
 
 ptc_status enter(Device &device, Error &error) {
@@ -106,6 +120,8 @@ static ptc_status prepare(CudaDevice &device, Error &error) {
   const Driver &driver = *device.driver;
   if (ptc_status status = driver.check(driver.cuDevicePrimaryCtxRetain(&device.context, device.handle),
                                        "taking the GPU's primary context", error))
+    return status;
+  if (ptc_status status = readCapability(driver, device.handle, device.major, device.minor, error))
     return status;
   DeviceScope scope(&device, error);
   if (scope.status != PTC_OK)
@@ -162,7 +178,7 @@ void close(Device *device) {
 
 extern "C" const ptc::runtime::DeviceFunctions ptc_cuda = {
     kDLCUDA,
-    ptc::runtime::cuda::check,
+    ptc::runtime::cuda::choose,
     ptc::runtime::cuda::open,
     ptc::runtime::cuda::close,
     ptc::runtime::cuda::enter,

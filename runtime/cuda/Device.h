@@ -14,6 +14,7 @@ struct CudaDevice : Device {
   CUdevice handle;
   CUcontext context;
   CUmodule module;
+  int32_t major, minor;               ///< compute capability
   Array<CUfunction> functionsOfGrids; ///< of all launches, one after the other
   Array<int32_t> firstGrids;          ///< of each launch, in functionsOfGrids
   int32_t users;                      ///< contexts of the model
@@ -26,7 +27,7 @@ inline CUdeviceptr addressOf(const char *data) { return reinterpret_cast<CUdevic
 inline CUstream handleOf(Stream *stream) { return reinterpret_cast<CUstream>(stream); }
 
 // The functions of the table, by the file that has them.
-ptc_status check(const DeviceEntry &entry, int32_t number, Error &error);
+ptc_status choose(const Programs &programs, int32_t number, const Program **chosen, Error &error);
 ptc_status open(const Program &program, int32_t number, Device **device, Error &error);
 void close(Device *device);
 ptc_status enter(Device &device, Error &error);

@@ -13,16 +13,27 @@ constexpr int32_t kSharedWithoutAsking = 48 << 10;
 /// The largest number of blocks along x.
 constexpr int64_t kMostBlocks = INT32_MAX;
 
-static ptc_status loadImage(CudaDevice &device, Error &error) {
-  char log[sizeof(error.text) / 2] = "";
+static CUresult load(CudaDevice &device, const char *image, char *log, size_t logSize) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
-  const Driver &driver = *device.driver;
-  CUresult result = driver.cuModuleLoadDataEx(&device.module, device.program->device->image, 2, options, values);
+  void *values[] = {log, reinterpret_cast<void *>(logSize)};
+  return device.driver->cuModuleLoadDataEx(&device.module, image, 2, options, values);
+}
+
+/// The cubin where there is one for the GPU, which need not be assembled; else PTX. A driver that is older than the
+/// toolkit that made a cubin may refuse it, and take the PTX.
+static ptc_status loadImage(CudaDevice &device, Error &error) {
+  const DeviceEntry &entry = *device.program->device;
+  char log[sizeof(error.text) / 2] = "";
+  bool fits = entry.machineCode && device.major == entry.major && device.minor >= entry.minor;
+  CUresult result = fits ? load(device, entry.machineCode, log, sizeof(log)) : CUDA_SUCCESS;
+  if (!fits || (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY)) {
+    log[0] = 0;
+    result = load(device, entry.image, log, sizeof(log));
+  }
   if (result == CUDA_SUCCESS)
     return PTC_OK;
   log[sizeof(log) - 1] = 0;
-  const char *text = driver.textOf(result);
+  const char *text = device.driver->textOf(result);
   return error.set(result == CUDA_ERROR_OUT_OF_MEMORY ? PTC_OUT_OF_MEMORY : PTC_UNSUPPORTED,
                    "the NVIDIA driver cannot load the model's code: %s (%d)%s%s", text ? text : "unknown error", result,
                    log[0] ? ": " : "", log);

@@ -318,9 +318,9 @@ TEST_CASE("a GPU that will not do is named") {
     driver.fake_set_gpus(1, 9, 0);
   };
   driver.fake_set_gpus(1, 7, 5);
-  refuses("the model was compiled for GPUs of compute capability 8.0 or later, but CUDA device 0 (Fake GPU) has 7.5");
+  refuses("the model has code for sm_80, which CUDA device 0 (Fake GPU, compute capability 7.5) does not run");
   deviceEntry.isExact = 1;
-  refuses("the model was compiled for GPUs of compute capability 8.0 exactly, but CUDA device 0 (Fake GPU) has 9.0");
+  refuses("the model has code for sm_80, which CUDA device 0 (Fake GPU, compute capability 9.0) does not run");
   deviceEntry.isExact = 0;
   driver.fake_set_gpus(0, 9, 0);
   refuses("the model needs an NVIDIA GPU, and the driver shows none");
@@ -330,6 +330,56 @@ TEST_CASE("a GPU that will not do is named") {
   deviceEntry.image = image;
   CHECK(createContext(&context) == PTC_OK);
   ptc_context_destroy(context);
+}
+
+TEST_CASE("of several programs the first is chosen that the GPU runs") {
+  Driver &driver = Driver::get();
+  ptc::runtime::Program all[] = {ptc::test::makeGatherProgram(), ptc::test::makeGatherProgram()};
+  ptc::runtime::DeviceEntry hopper = deviceEntry;
+  hopper.major = 9;
+  hopper.isExact = 1;
+  all[0].device = &hopper;
+  all[0].machine = "sm_90a";
+  ptc::runtime::Error error = {};
+  auto choose = [&](int major, int minor) {
+    driver.fake_set_gpus(1, major, minor);
+    ptc_context *context = nullptr;
+    error = {};
+    ptc_context::create({all, 2}, ptc::runtime::kAnyDevice, &context, error);
+    std::string machine = context ? context->program->machine : "none";
+    ptc_context_destroy(context);
+    return machine;
+  };
+  CHECK(choose(9, 0) == "sm_90a");
+  CHECK(choose(8, 6) == "sm_80");
+  CHECK(choose(10, 0) == "sm_80");
+  CHECK(choose(7, 5) == "none");
+  CHECK(error.status == PTC_UNSUPPORTED);
+  CHECK(std::string(error.text) == "the model has code for sm_90a, sm_80, which CUDA device 0 (Fake GPU, compute "
+                                   "capability 7.5) does not run");
+  driver.fake_set_gpus(1, 9, 0);
+}
+
+TEST_CASE("a cubin is loaded where the GPU runs it and the driver knows it, else PTX") {
+  Driver &driver = Driver::get();
+  const ptc::runtime::DeviceEntry before = deviceEntry; // of 8.0
+  auto opens = [&](int major, int minor, const char *machineCode, const char *image) {
+    deviceEntry.machineCode = machineCode;
+    deviceEntry.image = image;
+    driver.fake_set_gpus(1, major, minor);
+    ptc_context *context = nullptr;
+    ptc_status status = createContext(&context);
+    ptc_context_destroy(context);
+    return status == PTC_OK;
+  };
+  constexpr const char *kNothing = ".version 8.0";
+  CHECK(opens(8, 6, before.image, kNothing));
+  CHECK_FALSE(opens(9, 0, before.image, kNothing));
+  CHECK(opens(9, 0, kNothing, before.image));
+  CHECK(opens(8, 0, kNothing, before.image));
+  CHECK_FALSE(opens(8, 0, kNothing, kNothing));
+  deviceEntry = before;
+  driver.fake_set_gpus(1, 9, 0);
 }
 
 TEST_CASE("errors of the driver are the call's, and the next call works") {
