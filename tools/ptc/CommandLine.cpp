@@ -3,6 +3,7 @@
 #include "compiler/support/Format.h"
 #include "tools/ptc/CommandText.h"
 #include "tools/ptc/Commands.h"
+#include "tools/ptc/FindPtxas.h"
 #include "tools/ptc/Version.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -38,6 +39,37 @@ CLI::Validator onlySoFar(std::string name) {
       "");
 }
 
+void addDeviceOptions(CLI::App &command, Options &options) {
+  command
+      .add_option_function<std::string>(
+          "--target",
+          [&options](const std::string &name) { options.device = name == "cuda" ? Device::Cuda : Device::Cpu; },
+          "The device to compile for")
+      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "cuda"}))
+      ->type_name("cpu|cuda")
+      ->default_str("cpu");
+  command
+      .add_option("--gpu-arch", options.gpuArch,
+                  "GPU architectures to compile for, with --target cuda; the library runs the best that its GPU knows")
+      ->type_name("ARCH,...")
+      ->default_str("sm_90a,sm_80");
+  command
+      .add_option("--ptxas", options.ptxas,
+                  "NVIDIA's assembler, which saves the driver its work when a model is loaded: auto (where there is "
+                  "one), none, or its file")
+      ->type_name("auto|none|FILE")
+      ->default_str("auto");
+}
+
+/// What --ptxas means here; what was asked for by name must do its work.
+void resolvePtxas(Options &options) {
+  bool isAuto = options.ptxas.empty() || options.ptxas == "auto";
+  options.needsPtxas = !isAuto && options.ptxas != "none";
+  if (options.needsPtxas)
+    return;
+  options.ptxas = isAuto && options.device == Device::Cuda ? findPtxas() : "";
+}
+
 /// Options of every command that reads a model.
 void addModelOptions(CLI::App &command, Options &options) {
   command.add_option("MODEL", options.model, "A .pt2, .graph, .onnx or .mlir file")->required()->type_name("FILE");
@@ -48,6 +80,7 @@ void addModelOptions(CLI::App &command, Options &options) {
                   "native, or an LLVM name such as x86-64-v3; several with commas: a library for all of them")
       ->type_name("native|x86-64-v3|x86-64-v4")
       ->capture_default_str();
+  addDeviceOptions(command, options);
   command
       .add_option_function<std::string>(
           "--initializers", [&options](const std::string &name) { options.constantInitializers = name == "constant"; },
@@ -136,17 +169,6 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   command.add_option("--emit", emit, "Stop at a stage and write what it made")
       ->check(kStageName)
       ->type_name("aten|prims|loop|llvm|asm|ptx|obj|so");
-  command
-      .add_option_function<std::string>(
-          "--target",
-          [&options](const std::string &name) { options.device = name == "cuda" ? Device::Cuda : Device::Cpu; },
-          "The device to compile for")
-      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "cuda"}))
-      ->type_name("cpu|cuda")
-      ->default_str("cpu");
-  command.add_option("--gpu-arch", options.gpuArch, "GPU architectures to compile for, with --target cuda")
-      ->type_name("ARCH,...")
-      ->default_str("sm_90a,sm_80");
   addTuning(command, options);
   command.add_flag("--fullgraph,!--no-fullgraph", fullgraph,
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
@@ -171,6 +193,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       options.emit = *parseStage(emit);
     if (emit == "ptx" && options.device != Device::Cuda)
       throw CLI::ValidationError("--emit", "ptx is the assembly of --target cuda");
+    resolvePtxas(options);
     CLI::Option *wish = command.get_option("--fullgraph");
     if (options.fallback && wish->count() && fullgraph)
       throw CLI::ExcludesError("--fallback", "--fullgraph");
@@ -246,8 +269,12 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   command.footer("Examples:\n"
                  "  ptc explain model.pt2\n"
                  "  ptc explain model.pt2 --html report.html\n"
+                 "  ptc explain model.pt2 --target cuda\n"
                  "  ptc explain captured.graph --graph 2 --json");
-  command.callback([&] { action = [&options] { return explain(options); }; });
+  command.callback([&] {
+    resolvePtxas(options.compile);
+    action = [&options] { return explain(options); };
+  });
 }
 
 void addCapture(CLI::App &app, CaptureOptions &options, std::function<int()> &action) {
