@@ -2,10 +2,10 @@
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx && FileCheck %s < %t.ptx
 
 // CHECK-NOT: .extern
-// CHECK-LABEL: .visible .entry ptc_kernel_matrix_1(
+// CHECK-LABEL: .visible .entry ptc_kernel_matrix_{{[0-9a-f]+}}(
 // CHECK: .maxntid 32
 // CHECK: call.uni {{.*}}ptc_matrix_solve_lower_f32
-// CHECK-LABEL: .func ptc_matrix_solve_lower_f32(
+// CHECK-LABEL: .func ptc_kernel_matrix_{{[0-9a-f]+}}_ptc_matrix_solve_lower_f32(
 // CHECK: div.rn.f32
 // A factorization of nothing, of which one result is unused: neither has memory.
 module {

@@ -14,14 +14,14 @@
 // DRIVER: libcuda.so.1
 
 // CHECK: .target sm_80
-// CHECK-LABEL: .visible .entry ptc_kernel_contract_{{[0-9]+}}(
+// CHECK-LABEL: .visible .entry ptc_kernel_contract_{{[0-9a-f]+}}(
 // CHECK: .maxntid 256
 // CHECK: fma.rn.f32
-// CHECK-LABEL: .visible .entry ptc_kernel_reduce_{{[0-9]+}}(
+// CHECK-LABEL: .visible .entry ptc_kernel_reduce_{{[0-9a-f]+}}(
 // CHECK: .maxntid 256
 // CHECK: bar{{.*}}.sync
 // CHECK: bar{{.*}}.sync
-// CHECK-LABEL: .visible .entry ptc_kernel_map_{{[0-9]+}}(
+// CHECK-LABEL: .visible .entry ptc_kernel_map_{{[0-9a-f]+}}(
 // CHECK-NOT: bar{{.*}}.sync
 // CHECK: setp
 // CHECK: st.global

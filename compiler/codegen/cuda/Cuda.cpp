@@ -1,12 +1,13 @@
 //===- Cuda.cpp - loop kernels become PTX ---------------------------------===//
 //
-// Each loop.kernel becomes functions, one for each of its grids, of a program's one module, since drivers load modules
-// one by one. Kernels that differ only in name and locations share them.
+// Each loop.kernel becomes functions, one for each of its grids. Kernels that differ only in name and locations share
+// them. The texts of all are joined to a program's one module, since drivers load modules one by one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/Image.h"
 #include "compiler/codegen/cuda/KernelEmitter.h"
+#include "compiler/codegen/kernel/CompileKernels.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
@@ -20,6 +21,8 @@ using namespace llvm;
 
 namespace ptc::cuda {
 
+using kernel::Unit;
+
 Algorithm Target::getAlgorithm(mlir::Operation *kernel) const {
   Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel));
   if (plan)
@@ -28,41 +31,66 @@ Algorithm Target::getAlgorithm(mlir::Operation *kernel) const {
   return {};
 }
 
-Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *, ShowKernel show) const {
-  KernelCode code;
+/// All functions as one module of LLVM's.
+static Expected<SmallVector<char, 0>> writeTogether(ArrayRef<Unit> units, ArrayRef<KernelPlan> plans,
+                                                    const Target &target, CodeForm form) {
   LLVMContext context;
-  Module kernels("kernels", context);
-  std::unique_ptr<TargetMachine> machine = createTargetMachine(*this);
-  kernel::setUpModule(kernels, *machine);
+  Module module("kernels", context);
+  std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
+  kernel::setUpModule(module, *machine);
   NvvmBuilder gpu;
-  StringMap<std::string> known;
+  for (auto [unit, plan] : zip_equal(units, plans))
+    emitKernel(module, gpu, unit.kernel, plan, unit.symbol);
+  return writeImage(module, *machine, form);
+}
+
+Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
+                                         ShowKernel show) const {
+  KernelCode code;
+  std::vector<Unit> units;
+  std::vector<KernelPlan> plans; ///< of the units
+  StringMap<size_t> known;
+  std::string surroundings = kernel::describeSurroundings(module, description);
   Error error = Error::success();
   module->walk([&](loop::KernelOp kernel) {
-    Expected<KernelPlan> plan = planKernel(kernel);
-    if (!plan) {
-      error = joinErrors(std::move(error), plan.takeError());
-      return mlir::WalkResult::interrupt();
+    auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), units.size());
+    if (isNew) {
+      Expected<KernelPlan> plan = planKernel(kernel);
+      if (!plan) {
+        error = joinErrors(std::move(error), plan.takeError());
+        return mlir::WalkResult::interrupt();
+      }
+      units.push_back(kernel::makeUnit(kernel, entry->first(), surroundings));
+      plans.push_back(std::move(*plan));
     }
-    std::string &symbol = known[loop::getContent(kernel)];
-    if (symbol.empty()) {
-      symbol = ("ptc_kernel_" + loop::getPlainName(kernel) + "_" + Twine(known.size())).str();
-      emitKernel(kernels, gpu, kernel, *plan, symbol);
-      if (show)
-        show(symbol, known.size(), 0);
-    }
+    const KernelPlan &plan = plans[entry->second];
     KernelInfo &info = code.kernels[kernel];
-    for (auto [i, grid] : enumerate(plan->grids))
-      info.grids.push_back({getGridSymbol(symbol, i), grid.blocks, grid.threads, 0});
-    info.workspaceBytes = plan->workspaceBytes;
+    for (auto [i, grid] : enumerate(plan.grids))
+      info.grids.push_back({getGridSymbol(units[entry->second].symbol, i), grid.blocks, grid.threads, 0});
+    info.workspaceBytes = plan.workspaceBytes;
     info.faults = kernel::faultTexts(kernel);
     return mlir::WalkResult::skip();
   });
   if (error)
     return error;
-  Expected<std::string> image = writeImage(kernels, *machine, form);
-  if (!image)
-    return image.takeError();
-  code.image = std::move(*image);
+  if (form == CodeForm::Llvm || units.empty()) { // joined texts of LLVM IR are not LLVM IR
+    Expected<SmallVector<char, 0>> text = writeTogether(units, plans, *this, form);
+    if (!text)
+      return text.takeError();
+    code.image = std::string(text->begin(), text->end());
+    return code;
+  }
+  kernel::UnitCompiler compiler = {
+      [&] { return createTargetMachine(*this); },
+      [&](Module &module, size_t i) {
+        NvvmBuilder gpu;
+        emitKernel(module, gpu, units[i].kernel, plans[i], units[i].symbol);
+      },
+      [&](Module &module, TargetMachine &machine) { return writeImage(module, machine, form); }};
+  if (Error failed = kernel::compileUnits(units, compiler, cache, show, code))
+    return failed;
+  code.image = joinImages(code.files);
+  code.files.clear();
   return code;
 }
 

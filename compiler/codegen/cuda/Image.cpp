@@ -16,16 +16,49 @@ static void optimise(Module &module, TargetMachine &machine) {
   analyses.builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, analyses.modules);
 }
 
-Expected<std::string> writeImage(Module &module, TargetMachine &machine, CodeForm form) {
+static bool isKernel(const Function &function) { return function.getCallingConv() == CallingConv::PTX_Kernel; }
+
+/// Functions of the library, shared memory, and what LLVM's passes have made of constants.
+static void nameAfterKernel(Module &module) {
+  auto kernel = find_if(module, isKernel);
+  if (kernel == module.end())
+    return;
+  for (GlobalValue &value : module.global_values())
+    if (value.hasLocalLinkage())
+      value.setName(kernel->getName() + "_" + value.getName());
+}
+
+Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine, CodeForm form) {
   kernel::verifyKernels(module);
   linkDeviceLibrary(module);
   optimise(module, machine);
   for (const Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
       return createStringError("no CUDA code for the function '" + function.getName() + "'");
-  SmallVector<char, 0> text =
-      kernel::writeModule(module, machine, form == CodeForm::Llvm ? CodeForm::Llvm : CodeForm::Assembly);
-  return std::string(text.begin(), text.end());
+  nameAfterKernel(module);
+  return kernel::writeModule(module, machine, form == CodeForm::Llvm ? CodeForm::Llvm : CodeForm::Assembly);
+}
+
+/// Version, machine and size of addresses, which each module begins with.
+static StringRef getHeader(StringRef ptx) {
+  constexpr StringLiteral kLast = ".address_size 64\n";
+  size_t at = ptx.find(kLast);
+  if (at == StringRef::npos)
+    report_fatal_error("PTX without a header");
+  return ptx.take_front(at + kLast.size());
+}
+
+std::string joinImages(ArrayRef<SmallVector<char, 0>> images) {
+  std::string joined;
+  for (const SmallVector<char, 0> &image : images) {
+    StringRef text(image.data(), image.size()), header = getHeader(text);
+    if (joined.empty())
+      joined = header.str();
+    if (!StringRef(joined).starts_with(header))
+      report_fatal_error("PTX for several machines cannot be one module");
+    joined += text.drop_front(header.size());
+  }
+  return joined;
 }
 
 } // namespace ptc::cuda

@@ -11,6 +11,11 @@ class Module;
 namespace ptc::cuda {
 
 /// PTX, or for CodeForm::Llvm the optimised IR. Fails with the name of a function that kernels call and nobody has.
-llvm::Expected<std::string> writeImage(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form);
+/// What is not a kernel has a name that begins with the first kernel's, so that no other module has it.
+llvm::Expected<llvm::SmallVector<char, 0>> writeImage(llvm::Module &module, llvm::TargetMachine &machine,
+                                                      CodeForm form);
+
+/// One module of PTX of several for one machine.
+std::string joinImages(llvm::ArrayRef<llvm::SmallVector<char, 0>> images);
 
 } // namespace ptc::cuda
