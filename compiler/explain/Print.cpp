@@ -23,13 +23,26 @@ static json::Array toJson(ArrayRef<Report::Tensor> tensors) {
   return array;
 }
 
+static json::Value toJson(const Report::Grid &grid) {
+  json::Object object{{"blocks", grid.blocks.value}, {"threads", grid.threads}, {"shared_bytes", grid.sharedBytes}};
+  if (!grid.blocks.text.empty())
+    object["symbolic_blocks"] = grid.blocks.text;
+  return object;
+}
+
 static json::Value toJson(const Report::Kernel &kernel) {
-  json::Object object{{"name", kernel.name},           {"kind", kernel.kind},           {"ops", toJson(kernel.ops)},
-                      {"bytes", kernel.bytes.value},   {"flops", kernel.flops.value},   {"source", kernel.source}};
+  json::Object object{{"name", kernel.name},         {"kind", kernel.kind},         {"ops", toJson(kernel.ops)},
+                      {"bytes", kernel.bytes.value}, {"flops", kernel.flops.value}, {"source", kernel.source}};
   if (!kernel.algorithm.empty())
     object["algorithm"] = kernel.algorithm;
   if (!kernel.because.empty())
     object["because"] = kernel.because;
+  if (!kernel.grids.empty()) {
+    json::Array grids;
+    for (const Report::Grid &grid : kernel.grids)
+      grids.push_back(toJson(grid));
+    object["grids"] = std::move(grids);
+  }
   if (!kernel.tuning.empty())
     object["tuning"] = kernel.tuning;
   if (!kernel.elements.empty())
@@ -42,12 +55,9 @@ static json::Value toJson(const Report::Kernel &kernel) {
 }
 
 static json::Value toJson(const Report::Fallback &fallback) {
-  json::Object object{{"op", fallback.op},
-                      {"reason", fallback.reason},
-                      {"node", fallback.node},
-                      {"source", fallback.source},
-                      {"bytes_in", fallback.bytesIn.value},
-                      {"bytes_out", fallback.bytesOut.value}};
+  json::Object object{
+      {"op", fallback.op},         {"reason", fallback.reason},          {"node", fallback.node},
+      {"source", fallback.source}, {"bytes_in", fallback.bytesIn.value}, {"bytes_out", fallback.bytesOut.value}};
   if (!fallback.bytesIn.text.empty())
     object["symbolic_bytes_in"] = fallback.bytesIn.text;
   if (!fallback.bytesOut.text.empty())
@@ -86,9 +96,12 @@ json::Value toJson(const Report &report) {
     fallbacks.push_back(toJson(fallback));
   for (const Report::Quantized &weight : report.quantized)
     quantized.push_back(toJson(weight));
-  for (const Report::Machine &machine : report.machines)
-    machines.push_back(
-        json::Object{{"name", machine.name}, {"weight_bytes", machine.weightBytes}, {"chosen", machine.isChosen}});
+  for (const Report::Machine &machine : report.machines) {
+    json::Object object{{"name", machine.name}, {"weight_bytes", machine.weightBytes}, {"chosen", machine.isChosen}};
+    if (!machine.code.empty())
+      object["code"] = machine.code;
+    machines.push_back(std::move(object));
+  }
   return json::Object{{"model", report.model},
                       {"graphs", report.graphs},
                       {"breaks", static_cast<int64_t>(report.breaks.size())},
@@ -176,6 +189,18 @@ static void printQuantized(const Report &report, raw_ostream &out) {
           decibels(weight.error), describeNode(weight.node));
 }
 
+static void printGrids(ArrayRef<Report::Grid> grids, raw_ostream &out) {
+  for (const Report::Grid &grid : grids) {
+    print(out, "      {} {} {} of {} threads", &grid == grids.begin() ? "grid of" : "then", grid.blocks.value,
+          grid.blocks.value == 1 ? "block" : "blocks", grid.threads);
+    if (grid.sharedBytes)
+      print(out, ", {} of shared memory", describeBytes({grid.sharedBytes, ""}));
+    if (!grid.blocks.text.empty())
+      print(out, " (blocks: {})", grid.blocks.text);
+    out << '\n';
+  }
+}
+
 static void printKernels(const Report &report, raw_ostream &out) {
   printHeading("\nkernels: ", out);
   out << report.kernels.size() << '\n';
@@ -185,13 +210,15 @@ static void printKernels(const Report &report, raw_ostream &out) {
     if (kernel.flops.value)
       print(out, ", {:.3g} operations", static_cast<double>(kernel.flops.value));
     print(out, "{}\n      {}\n", kernel.source.empty() ? "" : ", " + kernel.source, fmt::join(kernel.ops, ", "));
+    printGrids(kernel.grids, out);
     if (!kernel.because.empty())
       out << "      because: " << kernel.because << '\n';
   }
   out << "planned memory: " << describeBytes(report.peakBytes) << '\n';
   for (const Report::Machine &machine : report.machines)
-    print(out, "code for {}: weights as its kernels read them {}{}\n", machine.name,
-          describeBytes({machine.weightBytes, ""}), machine.isChosen ? " (runs on this machine)" : "");
+    print(out, "code for {}: {}weights as its kernels read them {}{}\n", machine.name,
+          machine.code.empty() ? "" : machine.code + "; ", describeBytes({machine.weightBytes, ""}),
+          machine.isChosen ? " (runs on this machine)" : "");
   out << "weights in the library: " << describeBytes({report.storedBytes, ""}) << '\n';
 }
 

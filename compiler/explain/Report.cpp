@@ -213,6 +213,13 @@ static llvm::Expected<host::ProgramSpec> buildWithoutCode(const Variant &variant
   return buildProgram(module, noCode, *variant.target, model);
 }
 
+/// What a GPU's driver finds; nothing for a CPU, which has machine code always.
+static std::string describeCode(const Target &target) {
+  if (target.device != Device::Cuda)
+    return "";
+  return target.assembler.empty() ? "PTX" : "PTX, and machine code by " + target.assembler;
+}
+
 static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &report) {
   std::vector<host::ProgramSpec> programs;
   bool isChosen = false;
@@ -222,7 +229,8 @@ static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &re
       return program.takeError();
     bool isFirst = !isChosen && variant.target->runsHere();
     isChosen |= isFirst;
-    report.machines.push_back({variant.target->name, int64_t(host::layoutWeights(*program).bytes), isFirst});
+    report.machines.push_back(
+        {variant.target->name, int64_t(host::layoutWeights(*program).bytes), isFirst, describeCode(*variant.target)});
     programs.push_back(std::move(*program));
   }
   report.storedBytes = host::layoutWeights(programs).bytes;
@@ -247,6 +255,8 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.source = launch.source;
     Algorithm algorithm = variant.target->getAlgorithm(kernel);
     entry.algorithm = algorithm.name, entry.because = algorithm.because;
+    for (const GridShape &grid : algorithm.grids)
+      entry.grids.push_back({describe(grid.blocks, program->symbols), grid.threads, grid.sharedBytes});
     entry.tuning = loop::describeTuning(kernel);
     entry.elements = getElements(kernel);
     describeDataFlow(kernel, launches, program->symbols, entry);
@@ -318,8 +328,8 @@ static void describeRandomState(func::FuncOp forward, Report &report) {
 }
 
 /// Takes the model as far as it goes; what stops it is in the diagnostics.
-static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options,
-                                Diagnostics &diagnostics, Report &report) {
+static void describeCompilation(ModuleOp module, WeightStore &weights, const Options &options, Diagnostics &diagnostics,
+                                Report &report) {
   llvm::Expected<Targets> targets = parseTargets(options);
   if (!targets)
     return diagnostics.report(targets.takeError());
@@ -360,8 +370,8 @@ Report explainImported(ImportedModel model, const Options &options, MLIRContext 
   Diagnostics diagnostics(&context);
   describeCompilation(module, model.weights, options, diagnostics, report);
   for (const Failure &failure : diagnostics.failures())
-    report.breaks.push_back({failure.what + (failure.hint.empty() ? "" : " (" + failure.hint + ")"),
-                             failure.place.node, failure.place.source});
+    report.breaks.push_back({failure.what + (failure.hint.empty() ? "" : " (" + failure.hint + ")"), failure.place.node,
+                             failure.place.source});
   return report;
 }
 

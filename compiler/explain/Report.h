@@ -41,9 +41,16 @@ struct Report {
     std::string op, reason, node, source;
     Quantity bytesIn, bytesOut;
   };
+  /// Of a kernel on a GPU.
+  struct Grid {
+    Quantity blocks;
+    unsigned threads;    ///< of a block
+    int64_t sharedBytes; ///< of a block
+  };
   struct Kernel {
     std::string name, kind, source;
     std::string algorithm, because; ///< as the target's code generation has it
+    std::vector<Grid> grids;        ///< on a GPU, one after the other
     std::string tuning;             ///< what measuring decided: "grain 1, rows 7"
     std::string elements;           ///< that products are of, where they are not float32
     std::vector<std::string> ops;
@@ -76,6 +83,7 @@ struct Report {
     std::string name;
     int64_t weightBytes; ///< as its kernels read them
     bool isChosen;       ///< by the machine that runs ptc
+    std::string code;    ///< of a GPU: "PTX, and machine code by ptxas 12.8.93"
   };
 
   std::string model;
@@ -95,7 +103,7 @@ struct Report {
   std::vector<Buffer> buffers;
   unsigned vectorBytes = 0; ///< of a register of the first machine
   std::vector<Quantized> quantized;
-  Quantity peakBytes; ///< of the arena
+  Quantity peakBytes;            ///< of the arena
   std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once
 };

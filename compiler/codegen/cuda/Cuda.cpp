@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cuda/Describe.h"
 #include "compiler/codegen/cuda/Image.h"
 #include "compiler/codegen/cuda/KernelEmitter.h"
 #include "compiler/codegen/kernel/CompileKernels.h"
@@ -26,7 +27,7 @@ using kernel::Unit;
 Algorithm Target::getAlgorithm(mlir::Operation *kernel) const {
   Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel));
   if (plan)
-    return plan->algorithm;
+    return describe(cast<loop::KernelOp>(kernel), *plan, *this);
   consumeError(plan.takeError()); // which emitKernels reports
   return {};
 }

@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
 #include "compiler/codegen/cuda/Attention.h"
+#include "compiler/codegen/cuda/Describe.h"
 #include "compiler/codegen/cuda/Matrix.h"
 #include "compiler/codegen/cuda/Nest.h"
 #include "compiler/codegen/cuda/Scatter.h"
@@ -63,13 +64,13 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
   auto tiles = grid->stages.size() == 1 ? planTiles(grid->stages.front(), grid->loops) : std::nullopt;
   if (tiles) {
     plan.grids.push_back({tiles->blocks, TilePlan::kThreads, [tiles](GpuFrame &frame) { emitTiles(frame, *tiles); }});
-    plan.algorithm.name = "tiles through shared memory";
+    plan.algorithm = describe(kernel, *tiles);
     return plan;
   }
   plan.grids.push_back({grid->blocks, grid->threads, [grid](GpuFrame &frame) { emitNest(frame, *grid); }});
   if (!grid->locals.empty() && !grid->hasSharedLocals())
     plan.workspaceBytes = grid->workspaceBytes();
-  plan.algorithm.name = grid->isFlat ? "a thread a point" : "a block a row";
+  plan.algorithm = describe(*grid);
   return plan;
 }
 
