@@ -2,9 +2,12 @@
 #include "compiler/Compile.h"
 #include "compiler/Pipeline.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cuda/LocalDriver.h"
+#include "compiler/codegen/cuda/Ptxas.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Format.h"
 #include "tools/ptc/Commands.h"
+#include "tools/ptc/FindPtxas.h"
 #include "tools/ptc/Library.h"
 #include "tools/ptc/Version.h"
 
@@ -19,7 +22,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <dlfcn.h>
 #include <thread>
 #include <unistd.h>
 
@@ -34,6 +36,7 @@ struct Finding {
   std::string name;
   Health health;
   std::string text;
+  json::Object details = {}; ///< for programs, beside the text
 };
 
 Finding checkProcessor() {
@@ -49,21 +52,42 @@ Finding checkProcessor() {
                       target->vectorBytes * 8, std::thread::hardware_concurrency())};
 }
 
-/// Not needed: this version compiles for the CPU. Said, because people ask.
 Finding checkGpu() {
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  constexpr const char *kNotNeeded = "; models compile for GPUs all the same, and run where there is one";
+  Expected<cuda::LocalDriver> driver = cuda::askDriver();
   if (!driver)
-    return {"gpu", Health::Note, "no CUDA driver; not needed, this version compiles for the CPU"};
-  auto close = make_scope_exit([&] { dlclose(driver); });
-  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  auto count = reinterpret_cast<int (*)(int *)>(dlsym(driver, "cuDeviceGetCount"));
-  auto name = reinterpret_cast<int (*)(char *, int, int)>(dlsym(driver, "cuDeviceGetName"));
-  int devices = 0;
-  if (!init || !count || !name || init(0) != 0 || count(&devices) != 0 || devices == 0)
-    return {"gpu", Health::Note, "a CUDA driver without a device"};
-  char text[128] = "";
-  name(text, sizeof text - 1, 0);
-  return {"gpu", Health::Note, fmt::format("{} device(s), the first is {}; not used yet", devices, text)};
+    return {"gpu", Health::Note, toString(driver.takeError()) + kNotNeeded};
+  std::string cuda = fmt::format("{}.{}", driver->major, driver->minor), ptx = driver->newestPtx();
+  json::Object details{{"driver", driver->release}, {"cuda", cuda}, {"newest_ptx", ptx}};
+  std::string taken = ptx.empty() ? "" : ", takes PTX up to " + ptx;
+  std::string version = fmt::format("driver {} (CUDA {}{})",
+                                    driver->release.empty() ? "of unknown release" : driver->release, cuda, taken);
+  if (driver->gpus.empty())
+    return {"gpu", Health::Note, version + " without a GPU" + kNotNeeded, std::move(details)};
+  const cuda::LocalGpu &gpu = driver->gpus.front();
+  details["gpus"] = static_cast<int64_t>(driver->gpus.size());
+  details["gpu"] = gpu.name;
+  details["compute_capability"] = fmt::format("{}.{}", gpu.major, gpu.minor);
+  std::string count = driver->gpus.size() > 1 ? fmt::format("the first of {}: ", driver->gpus.size()) : "";
+  std::string text = fmt::format("{}{}, compute capability {}.{}, {:.1f} GiB; {}", count, gpu.name, gpu.major,
+                                 gpu.minor, gpu.bytes / double(1 << 30), version);
+  // What sm_80 and its PTX need.
+  if (gpu.major < 8)
+    return {"gpu", Health::Note, text + "; ptc's code needs compute capability 8.0", std::move(details)};
+  if (driver->major < 11)
+    return {"gpu", Health::Note, text + "; ptc's code needs a driver of CUDA 11.0 or later", std::move(details)};
+  return {"gpu", Health::Good, text, std::move(details)};
+}
+
+/// For libraries that are loaded sooner.
+Finding checkPtxas() {
+  std::string file = findPtxas();
+  if (file.empty())
+    return {"ptxas", Health::Note, "none found: the driver assembles the PTX of models when they are loaded"};
+  Expected<std::string> version = cuda::getPtxasVersion(file);
+  if (!version)
+    return {"ptxas", Health::Note, toString(version.takeError())};
+  return {"ptxas", Health::Good, file + " (" + *version + ")", json::Object{{"file", file}, {"version", *version}}};
 }
 
 std::string findDefaultCache() {
@@ -185,6 +209,7 @@ int doctor(const DoctorOptions &options) {
   std::vector<Finding> findings = {checkProcessor()};
   checkCompiler(findings);
   findings.push_back(checkGpu());
+  findings.push_back(checkPtxas());
   findings.push_back(checkCache(options.cache));
   findings.push_back(checkPython(options.python));
   for (const std::string &library : options.libraries)
@@ -192,9 +217,12 @@ int doctor(const DoctorOptions &options) {
   bool isWell = none_of(findings, [](const Finding &finding) { return finding.health == Health::Bad; });
   if (options.json) {
     json::Array checks;
-    for (const Finding &finding : findings)
-      checks.push_back(
-          json::Object{{"name", finding.name}, {"status", toString(finding.health)}, {"text", finding.text}});
+    for (Finding &finding : findings) {
+      finding.details["name"] = finding.name;
+      finding.details["status"] = toString(finding.health);
+      finding.details["text"] = finding.text;
+      checks.push_back(std::move(finding.details));
+    }
     outs() << formatv("{0:2}", json::Value(json::Object{{"ok", isWell},
                                                         {"version", kVersion},
                                                         {"commit", getCommit()},

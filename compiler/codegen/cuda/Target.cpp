@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/Target.h"
 
+#include "compiler/codegen/cuda/LocalDriver.h"
 #include "compiler/codegen/cuda/Ptxas.h"
 #include "compiler/codegen/host/ProgramSpec.h"
 
@@ -9,7 +10,6 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include <dlfcn.h>
 #include <mutex>
 #include <tuple>
 
@@ -80,12 +80,15 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
 
 Expected<std::string> Target::assemble(StringRef image) const { return runPtxas(ptxas, name, image); }
 
-/// A library may need more than the driver: its GPU is asked when a context is made.
+/// On the first GPU, which a library takes unless it is told otherwise.
 bool Target::runsHere() const {
-  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver)
-    dlclose(driver);
-  return driver != nullptr;
+  Expected<LocalDriver> driver = askDriver();
+  if (!driver)
+    return consumeError(driver.takeError()), false;
+  if (driver->gpus.empty())
+    return false;
+  std::pair own(major, minor), gpu(driver->gpus.front().major, driver->gpus.front().minor);
+  return isExact ? gpu == own : gpu >= own;
 }
 
 void Target::require(host::ProgramSpec &spec) const {
