@@ -39,7 +39,7 @@ std::vector<const DLTensor *> getPointers(const Tensors &tensors) {
   return pointers;
 }
 
-Expected<Library> Library::open(const std::string &path) {
+Expected<Library> Library::openFile(const std::string &path) {
   auto fail = [&](const Twine &what) {
     return createStringError(path + ": " + what + " (expected a library that ptc compile wrote)");
   };
@@ -63,18 +63,31 @@ Expected<Library> Library::open(const std::string &path) {
   library.api = getApi(PTC_ABI_VERSION);
   if (!library.api)
     return fail("it speaks another version of the interface than " + Twine(PTC_ABI_VERSION));
-  if (ptc_status status = library.api->context_create(&library.context))
-    return createStringError(path + ": " + library.api->status_string(status) + ": " +
-                             library.api->last_error(nullptr) +
-                             (status == PTC_UNSUPPORTED ? " (compile it for this machine, or with --march)" : ""));
   if (!library.api->signature())
     return createStringError(path + ": no memory for the signature");
+  return library;
+}
+
+Error Library::createContext() {
+  if (ptc_status status = api->context_create(&context)) {
+    StringRef hint = isForGpu() ? "" : " (compile it for this machine, or with --march)";
+    return createStringError(path + ": " + api->status_string(status) + ": " + api->last_error(nullptr) +
+                             (status == PTC_UNSUPPORTED ? hint : ""));
+  }
   // Libraries of earlier versions call nothing.
   int32_t count = 0;
-  if (const ptc_external *first = library.has(&ptc_api::externals) ? library.api->externals(&count) : nullptr)
+  if (const ptc_external *first = has(&ptc_api::externals) ? api->externals(&count) : nullptr)
     return createStringError(path + ": calls the function '" + first->name + "' of its caller" +
                              (first->source[0] ? Twine(" at ") + first->source : Twine()) +
                              ", and ptc has none (a program that opens the library can register it)");
+  return Error::success();
+}
+
+Expected<Library> Library::open(const std::string &path) {
+  Expected<Library> library = openFile(path);
+  if (library)
+    if (Error error = library->createContext())
+      return error;
   return library;
 }
 

@@ -33,11 +33,15 @@ std::vector<const DLTensor *> getPointers(const Tensors &tensors);
 class Library {
 public:
   static llvm::Expected<Library> open(const std::string &path);
+  /// The steps of `open`: the file alone, and then what a call needs.
+  static llvm::Expected<Library> openFile(const std::string &path);
+  llvm::Error createContext();
   Library(Library &&other) noexcept
       : api(other.api), context(std::exchange(other.context, nullptr)), path(std::move(other.path)) {}
   ~Library();
 
   const ptc_signature &signature() const { return *api->signature(); }
+  bool isForGpu() const { return llvm::StringRef(signature().target) == "cuda"; }
   /// Libraries of earlier versions have none.
   llvm::ArrayRef<ptc_tensor> optionalInputs() const;
   /// The tensors of a file as this model's inputs, by name or position.

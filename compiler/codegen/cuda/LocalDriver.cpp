@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/LocalDriver.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -42,14 +41,22 @@ static LocalGpu askGpu(void *library, int number) {
   return gpu;
 }
 
-Expected<LocalDriver> askDriver() {
+/// It stays open as long as the process: it does not bear being closed.
+static Expected<void *> openDriver() {
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return createStringError(std::string("no NVIDIA driver: ") + dlerror());
-  auto close = make_scope_exit([&] { dlclose(library); });
-  int count = 0, version = 0;
   if (!Function<unsigned>(library, "cuInit")(0))
     return createStringError("an NVIDIA driver that does not start (cuInit fails)");
+  return library;
+}
+
+Expected<LocalDriver> askDriver() {
+  Expected<void *> opened = openDriver();
+  if (!opened)
+    return opened.takeError();
+  void *library = *opened;
+  int count = 0, version = 0;
   Function<int *>(library, "cuDeviceGetCount")(&count);
   LocalDriver driver;
   if (Function<int *>(library, "cuDriverGetVersion")(&version)) {
@@ -61,6 +68,18 @@ Expected<LocalDriver> askDriver() {
   for (int i = 0; i < count; ++i)
     driver.gpus.push_back(askGpu(library, i));
   return driver;
+}
+
+Error startGpu() {
+  Expected<void *> library = openDriver();
+  if (!library)
+    return library.takeError();
+  int device = 0;
+  void *context = nullptr;
+  if (!Function<int *, int>(*library, "cuDeviceGet")(&device, 0) ||
+      !Function<void **, int>(*library, "cuDevicePrimaryCtxRetain")(&context, device))
+    return createStringError("the NVIDIA driver starts no GPU");
+  return Error::success();
 }
 
 /// Versions of PTX follow those of CUDA, whose 12.6 brought none.

@@ -31,4 +31,7 @@ struct LocalDriver {
 /// Fails where there is no driver, or one that does not start, with the reason.
 llvm::Expected<LocalDriver> askDriver();
 
+/// Starts the first GPU for this process, as whoever uses it would.
+llvm::Error startGpu();
+
 } // namespace ptc::cuda
