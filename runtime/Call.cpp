@@ -36,24 +36,6 @@ public:
 private:
   Pool *pool;
 };
-
-/// A frame for the length of one call.
-class FrameLease {
-public:
-  explicit FrameLease(ptc_context &context) : context(context), frame(context.acquireFrame()) {}
-  ~FrameLease() {
-    if (frame)
-      context.releaseFrame(frame);
-  }
-  FrameLease(const FrameLease &) = delete;
-  Frame *operator->() const { return frame; }
-  Frame &operator*() const { return *frame; }
-  explicit operator bool() const { return frame != nullptr; }
-
-private:
-  ptc_context &context;
-  Frame *frame;
-};
 } // namespace
 
 /// Up to this many symbols a call's new values are kept on the stack.
@@ -122,25 +104,27 @@ static ptc_status checkSharing(Frame &frame, InputList inputs, DLTensor *const *
   return PTC_OK;
 }
 
-/// Whether the call works on a copy of the tensor. What is on a device can be used there (checkOnDevice).
+/// Whether the call works on a copy of the tensor.
 static bool needsCopy(const Frame &frame, const DLTensor &tensor) {
-  if (!frame.device)
-    return !isUsableInPlace(tensor);
-  return tensor.device.device_type == kDLCPU || (tensor.device.device_type == kDLCUDAHost && !isUsableInPlace(tensor));
+  return frame.device ? !isUsableOnDevice(tensor) : !isUsableInPlace(tensor);
 }
 
 /// Makes packed copies of the inputs that need them, and room for such outputs; on a device only the room.
 static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
   const Program &program = *frame.program;
-  int64_t bytes = 0;
+  int64_t bytes = 0, hostBytes = 0;
   bool isPacked = false;
   auto place = [&](Staging &staging, const DLTensor &tensor, ValueId size, bool isStaged) {
     staging.tensor = isStaged ? &tensor : nullptr;
     staging.offset = bytes;
-    staging.isDirect = isStaged && frame.device && isContiguous(tensor);
+    staging.isRowMajor = isStaged && frame.device && isContiguous(tensor);
+    staging.isDirect = staging.isRowMajor || (isStaged && frame.device && !isOnHost(tensor));
     isPacked |= isStaged && !staging.isDirect;
-    if (isStaged)
-      bytes += (frame.values[size] + kAlignment - 1) / kAlignment * kAlignment;
+    if (!isStaged)
+      return;
+    int64_t used = (frame.values[size] + kAlignment - 1) / kAlignment * kAlignment;
+    bytes += used;
+    hostBytes += isOnHost(tensor) ? used : 0;
   };
   for (int32_t i = 0; i < program.outputCount; ++i)
     place(frame.outputs[i], *outputs[i], program.outputs[i].bytes, needsCopy(frame, *outputs[i]));
@@ -153,7 +137,7 @@ static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs
   if (isPacked && !frame.staging.reserve(bytes))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for packed copies of %lld bytes", static_cast<long long>(bytes));
   if (frame.device)
-    return frame.onDevice.reserve(*frame.device, program, frame.arenaBytes, bytes, error);
+    return frame.onDevice.reserve(*frame.device, frame.arenaBytes, bytes, hostBytes, error);
   for (int32_t i = 0; i < program.inputCount; ++i)
     if (frame.inputs[i].tensor)
       gather(frame.staging.data + frame.inputs[i].offset, *inputs.tensors[i]);
@@ -224,18 +208,30 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
     for (int32_t d = entry.rank - 1; d >= 0; --d) {
       tensor.shape[d] = frame.values[entry.dims[d].size];
       // One that was packed has strides of its own.
-      if (tensor.strides && (!frame.outputs[i].tensor || frame.outputs[i].isDirect))
+      if (tensor.strides && (!frame.outputs[i].tensor || frame.outputs[i].isRowMajor))
         tensor.strides[d] = stride;
       stride *= tensor.shape[d] > 0 ? tensor.shape[d] : 1;
     }
   }
 }
 
+/// The launches on the program's device, behind what has used the states.
+static ptc_status executeWithStates(ptc_context &context, Frame &frame, const ThreadTerms &terms, Recording *recording,
+                                    Error &error) {
+  if (!frame.device)
+    return execute(frame, terms, context.functions.data, context.activity, recording, error);
+  Stream *stream = frame.onDevice.stream;
+  if (ptc_status status = context.deviceStates.enter(*frame.device, stream, error))
+    return status;
+  if (ptc_status status = executeOnDevice(frame, context.activity, recording, error))
+    return status;
+  return context.deviceStates.leave(*frame.device, stream, frame.onDevice.isPending, error);
+}
+
 /// The launches, alone with the states.
 static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms &terms, const Turn &turn,
                           Error &error) {
-  bool isRecorded = context.profile.isOn() && !frame.device; // a device's steps have no times yet
-  Recording *recording = isRecorded ? &frame.recording : nullptr;
+  Recording *recording = context.profile.isOn() ? &frame.recording : nullptr;
   if (recording && !recording->begin(*frame.program, frame.steps.count, terms.threads, frame.number))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the profile's events");
   if (recording && turn.begun)
@@ -247,8 +243,7 @@ static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms 
     if (recording)
       recording->addWait(0, Cause::States, begun, now());
   }
-  ptc_status status = frame.device ? executeOnDevice(frame, context.activity, error)
-                                   : execute(frame, terms, context.functions.data, context.activity, recording, error);
+  ptc_status status = executeWithStates(context, frame, terms, recording, error);
   if (hasStates)
     context.stateMutex.unlock();
   if (recording)
@@ -275,12 +270,6 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
     return status;
   if (ptc_status status = checkSharing(frame, inputs, outputs, error))
     return status;
-  if (frame.device)
-    if (ptc_status status = checkOnDevice(frame, inputs.tensors, outputs, error))
-      return status;
-  DeviceScope scope(frame.device, error);
-  if (scope.status != PTC_OK)
-    return scope.status;
   if (ptc_status status = stage(frame, inputs, outputs, error))
     return status;
   ThreadTerms terms = {1, 1, WaitMode::Adaptive};
@@ -320,6 +309,12 @@ static ptc_status checkOutputCount(const Program &program, const void *outputs, 
   return error.set(PTC_INVALID_ARGUMENT, "%d outputs were given, but the model has %d", count, program.outputCount);
 }
 
+/// Takes the stream that the context's calls are to use.
+static ptc_status beginCall(ptc_context &context, Frame &frame, Error &error) {
+  StreamChoice choice = context.streamChoice();
+  return beginOnDevice(frame, choice.isCallers, static_cast<Stream *>(choice.stream), error);
+}
+
 /// A call with as many outputs as the model has: `attempt(frame, room, turn)` with inputs bound, until there is room.
 template <class Attempt>
 static ptc_status callBound(ptc_context &context, InputList &inputs, const void *outputs, int32_t outputCount,
@@ -332,6 +327,12 @@ static ptc_status callBound(ptc_context &context, InputList &inputs, const void 
     return status;
   if (ptc_status status = checkOutputCount(*context.program, outputs, outputCount, error))
     return status;
+  DeviceScope scope(frame->device, error);
+  if (scope.status != PTC_OK)
+    return scope.status;
+  if (frame->device)
+    if (ptc_status status = beginCall(context, *frame, error))
+      return status;
   return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
     if (ptc_status status = bind(*frame, inputs, room, error))
       return status;
@@ -352,27 +353,43 @@ ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs
   });
 }
 
-/// A tensor of the sizes of this call. Null when out of memory.
-static DLManagedTensor *createOutput(const TensorEntry &entry, const int64_t *values) {
+/// Whether call_new makes outputs on the device: where the caller has said, else where the first input is that is
+/// there.
+static bool makesOnDevice(ptc_context &context, InputList inputs) {
+  if (!context.device)
+    return false;
+  if (OutputPlace place = context.outputPlace(); place.isChosen)
+    return place.device.device_type != kDLCPU;
+  return std::any_of(inputs.tensors, inputs.tensors + inputs.count, [&](const DLTensor *input) {
+    return input->device.device_type == context.device->place.device_type;
+  });
+}
+
+/// A tensor of the sizes of this call.
+static ptc_status createOutput(Frame &frame, int32_t index, bool isOnDevice, DLManagedTensor *&output, Error &error) {
+  const TensorEntry &entry = frame.program->outputs[index];
   int64_t sizes[kMaxRank];
   for (int32_t d = 0; d < entry.rank; ++d)
-    sizes[d] = values[entry.dims[d].size];
-  return createTensor({{entry.code, entry.bits, 1}, entry.rank, sizes});
+    sizes[d] = frame.values[entry.dims[d].size];
+  TensorForm form = {{entry.code, entry.bits, 1}, entry.rank, sizes};
+  if (isOnDevice) {
+    Stream *stream = frame.onDevice.stream, *deleting = frame.onDevice.isCallers ? stream : nullptr;
+    return frame.device->functions->createTensor(*frame.device, stream, deleting, form, &output, error);
+  }
+  output = createTensor(form);
+  return output ? PTC_OK : error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", entry.name, index);
 }
 
 ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **outputs, int32_t outputCount,
                    Error &error) {
-  const Program &program = *context.program;
   for (int32_t i = 0; outputs && i < outputCount; ++i)
     outputs[i] = nullptr;
   return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t, const Turn &turn) {
     // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
     ptc_status status = PTC_OK;
-    for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i) {
-      outputs[i] = createOutput(program.outputs[i], frame.values.data);
-      if (!outputs[i])
-        status = error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", program.outputs[i].name, i);
-    }
+    bool isOnDevice = makesOnDevice(context, inputs);
+    for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i)
+      status = createOutput(frame, i, isOnDevice, outputs[i], error);
     static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
     if (status == PTC_OK)
       status = run(context, frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
@@ -435,7 +452,7 @@ ptc_status getState(ptc_context &context, int32_t state, DLTensor *value, Error 
     return error.set(PTC_INVALID_ARGUMENT, "state %d: the strides of its tensor let elements share memory", state);
   Guard guard(context.stateMutex);
   if (context.device)
-    return downloadTensor(*context.device, *value, context.stateData(state), error);
+    return context.deviceStates.get(*context.device, *value, context.stateData(state), error);
   scatter(*value, context.stateData(state));
   return PTC_OK;
 }
@@ -445,7 +462,7 @@ ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, 
     return status;
   Guard guard(context.stateMutex);
   if (context.device)
-    return uploadTensor(*context.device, context.stateData(state), *value, error);
+    return context.deviceStates.set(*context.device, context.stateData(state), *value, error);
   gather(context.stateData(state), *value);
   return PTC_OK;
 }

@@ -82,6 +82,9 @@ void ptc_context::destroy(ptc_context *context) {
 }
 
 ptc_status ptc_context::resetStates(Error &error) {
+  if (device)
+    if (ptc_status status = deviceStates.settle(*device, error))
+      return status;
   for (int32_t i = 0; i < program->stateCount; ++i) {
     const char *initial = program->weights + program->states[i].initial;
     int64_t bytes = stateBytes(program->states[i]);
@@ -120,10 +123,22 @@ void ptc_context::releaseFrame(Frame *frame) {
   largestArena = std::max(largestArena, frame->arenaBytes);
 }
 
+Frame *ptc_context::acquirePendingFrame() {
+  Guard guard(frameMutex);
+  for (Frame **place = &freeFrames; *place; place = &(*place)->next)
+    if (Frame *frame = *place; frame->onDevice.isPending) {
+      *place = frame->next;
+      return frame;
+    }
+  return nullptr;
+}
+
 void ptc_context::trim() {
   Guard guard(frameMutex);
   Error ignored = {};
   DeviceScope scope(device, ignored);
+  if (device)
+    device->functions->trimTensors(*device);
   for (Frame *frame = freeFrames; frame; frame = frame->next) {
     reservedBytes -= frame->countedBytes;
     frame->countedBytes = 0;
@@ -133,7 +148,7 @@ void ptc_context::trim() {
 
 ptc_memory ptc_context::memory() {
   Guard guard(frameMutex);
-  return {program->weightBytes, stateBlock.size + deviceStates.size, largestArena, reservedBytes, peakBytes};
+  return {program->weightBytes, stateBlock.size + deviceStates.values.size, largestArena, reservedBytes, peakBytes};
 }
 
 bool ptc_context::setFunction(const char *name, Function function) {

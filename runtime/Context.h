@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Execute.h"
+#include "runtime/device/DeviceStates.h"
 
 #include <algorithm>
 
@@ -40,16 +41,21 @@ struct ptc_context {
   /// A frame that no other call uses; null when out of memory.
   Frame *acquireFrame();
   void releaseFrame(Frame *frame);
+  /// A frame that no call uses and whose work nobody has waited for; null when there is none.
+  Frame *acquirePendingFrame();
   void trim();
   ptc_memory memory();
 
   /// Copies the states' first values. Nobody else uses states meanwhile; the thread is in a DeviceScope.
   ptc_status resetStates(Error &error);
   /// In the device's memory where there is one.
-  char *stateData(int32_t state) const { return (device ? deviceStates.data : stateBlock.data) + stateOffsets[state]; }
+  char *stateData(int32_t state) const {
+    return (device ? deviceStates.values.data : stateBlock.data) + stateOffsets[state];
+  }
 
   /// Held while a call runs that may read or write states, so that it sees and leaves whole ones.
   ptc::runtime::Mutex stateMutex;
+  ptc::runtime::DeviceStates deviceStates; ///< their values on a device
 
   /// False when the program calls no function of that name.
   bool setFunction(const char *name, ptc::runtime::Function function);
@@ -82,7 +88,6 @@ private:
   ptc_status prepare(int32_t number, Error &error);
 
   ptc::runtime::Block stateBlock;
-  ptc::runtime::DeviceBlock deviceStates;
   ptc::runtime::Array<int64_t> stateOffsets;
   int32_t threads; ///< 0: as many as the process gives a call
   int32_t waiting; ///< 0: as the environment says, else ptc_waiting
@@ -92,6 +97,24 @@ private:
 };
 
 namespace ptc::runtime {
+
+/// A frame for the length of one call.
+class FrameLease {
+public:
+  explicit FrameLease(ptc_context &context) : context(context), frame(context.acquireFrame()) {}
+  ~FrameLease() {
+    if (frame)
+      context.releaseFrame(frame);
+  }
+  FrameLease(const FrameLease &) = delete;
+  Frame *operator->() const { return frame; }
+  Frame &operator*() const { return *frame; }
+  explicit operator bool() const { return frame != nullptr; }
+
+private:
+  ptc_context &context;
+  Frame *frame;
+};
 
 /// States have static sizes.
 int64_t stateBytes(const TensorEntry &state);

@@ -28,6 +28,9 @@ struct Device {
 /// What is enqueued in it is done in order. Null stands for the device's default stream.
 struct Stream;
 
+/// A place in a stream's work.
+struct Mark;
+
 /// Work for a stream: one of the grids of a launch.
 struct GridLaunch {
   int32_t launch, grid; ///< launches[launch].grids[grid]
@@ -35,6 +38,8 @@ struct GridLaunch {
   const int64_t *parameters;
   int32_t parameterCount;
 };
+
+struct TensorForm;
 
 /// In place of a device's number: the calling thread's current one, or else the first.
 constexpr int32_t kAnyDevice = -1;
@@ -61,15 +66,35 @@ struct DeviceFunctions {
   void (*releaseShared)(Device &device, char *data);
   ptc_status (*createStream)(Device &device, Stream **stream, Error &error);
   void (*destroyStream)(Device &device, Stream *stream);
+  ptc_status (*createMark)(Device &device, bool isTimed, Mark **mark, Error &error);
+  void (*destroyMark)(Device &device, Mark *mark);
 
-  /// These enqueue work, and may return before it is done: memory of the host's stays as it is until `wait`. `copy` is
+  /// These enqueue work, and may return before it is done: memory of the host's stays as it is until then. `copy` is
   /// for all memory that the device reaches.
   ptc_status (*upload)(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
   ptc_status (*download)(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
   ptc_status (*copy)(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
   ptc_status (*launch)(Device &device, Stream *stream, const GridLaunch &grid, Error &error);
-  /// Until all that is enqueued is done; answers what of it has failed.
+  /// Between row-major memory of the device's and a tensor that the device reaches, of any strides and alignment.
+  ptc_status (*gather)(Device &device, Stream *stream, char *packed, const DLTensor &tensor, Error &error);
+  ptc_status (*scatter)(Device &device, Stream *stream, const DLTensor &tensor, const char *packed, Error &error);
+
+  /// The mark is behind all that is enqueued so far.
+  ptc_status (*mark)(Device &device, Stream *stream, Mark *mark, Error &error);
+  /// What the stream is given from now on begins when the mark is reached.
+  ptc_status (*follow)(Device &device, Stream *stream, Mark *mark, Error &error);
+  /// Until the mark is reached, or all that is enqueued is done; answers what of it has failed.
+  ptc_status (*waitFor)(Device &device, Mark *mark, Error &error);
   ptc_status (*wait)(Device &device, Stream *stream, Error &error);
+  /// Nanoseconds between two timed marks that are reached.
+  ptc_status (*measure)(Device &device, Mark *from, Mark *to, int64_t *took, Error &error);
+
+  /// A row-major tensor that may be used in the order of `stream`, and whose deleter gives its memory back in the
+  /// order of `deletingStream`. It outlives the device.
+  ptc_status (*createTensor)(Device &device, Stream *stream, Stream *deletingStream, const TensorForm &form,
+                             DLManagedTensor **tensor, Error &error);
+  /// Gives back what deleted tensors have left.
+  void (*trimTensors)(Device &device);
 };
 
 /// The thread uses the device while this lives. Of no effect without a device.
@@ -90,7 +115,7 @@ public:
   const ptc_status status;
 };
 
-/// Whether kernels on the device reach memory that DLPack calls so. The host's is brought to it.
+/// Whether kernels on the device reach memory that DLPack calls so. All other of the host's is brought to it.
 inline bool isMemoryOf(const Device &device, DLDevice memory) {
   return memory.device_type == kDLCUDAManaged || memory.device_type == kDLCUDAHost ||
          (memory.device_type == device.place.device_type && memory.device_id == device.place.device_id);

@@ -40,7 +40,8 @@ struct Staging {
   const DLTensor *tensor; ///< null: the tensor is used where it is
   int64_t offset;         ///< in Frame::staging, and in the device's
   Extent extent;          ///< of the caller's memory
-  bool isDirect;          ///< a device copies from and to the tensor itself, which is row-major
+  bool isDirect;          ///< a device's copy needs no packed one on the host
+  bool isRowMajor;        ///< isDirect: so are the tensor's elements
 };
 
 struct Frame {
@@ -110,7 +111,7 @@ struct Frame {
 
   int64_t countedBytes; ///< what the context has accounted for this frame
   int64_t reservedBytes() const {
-    return arena.size + staging.size + scratch.size + claims.size + onDevice.arena.size + onDevice.staging.size;
+    return arena.size + staging.size + scratch.size + claims.size + onDevice.reservedBytes();
   }
 
   /// Makes all claims those of a new region.

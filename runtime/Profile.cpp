@@ -1,5 +1,6 @@
 #include "runtime/Profile.h"
 
+#include <algorithm>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static void writeEvent(FILE *file, const Program &program, const Event &event, i
           : launch   ? "kernel"
           : external ? "external"
                      : "call",
-          getpid(), event.frame * 1000 + event.thread, (event.begin - origin) / 1e3, event.took / 1e3);
+          getpid(), event.frame * kTracks + event.thread, (event.begin - origin) / 1e3, event.took / 1e3);
   if (isWait && launch) {
     fputs(",\"args\":{\"before\":", file);
     writeString(file, launch->name);
@@ -108,6 +109,21 @@ static void writeEvent(FILE *file, const Program &program, const Event &event, i
   fputc('}', file);
 }
 
+/// The names of the tracks of devices, one for each frame that has one.
+static void nameDeviceTracks(FILE *file, const Event *events, int64_t count) {
+  int32_t frames = 0;
+  for (int64_t i = 0; i < count; ++i)
+    frames = std::max(frames, events[i].frame + 1);
+  for (int32_t frame = 0; frame < frames; ++frame)
+    for (int64_t i = 0; i < count; ++i)
+      if (events[i].frame == frame && events[i].thread == kDeviceTrack) {
+        fprintf(file, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,", getpid(),
+                frame * kTracks + kDeviceTrack);
+        fprintf(file, "\"args\":{\"name\":\"GPU (calls of frame %d)\"}}", frame);
+        break;
+      }
+}
+
 ptc_status Profile::write(const Program &program, const char *path, Error &error) {
   Guard guard(mutex);
   __atomic_store_n(&on, false, __ATOMIC_RELAXED);
@@ -125,6 +141,7 @@ ptc_status Profile::write(const Program &program, const char *path, Error &error
   fputs("\"args\":{\"name\":", file);
   writeString(file, program.name);
   fputs("}}", file);
+  nameDeviceTracks(file, events, count);
   for (int64_t i = 0; i < count; ++i)
     writeEvent(file, program, events[i], origin);
   fputs("\n]}\n", file);

@@ -17,6 +17,9 @@ enum class Cause : int32_t {
   End      ///< it has found no task any more, and others are at the last ones
 };
 
+/// In place of a thread: what a device does for a frame's calls. Frames are this many tracks apart.
+constexpr int32_t kDeviceTrack = 999, kTracks = 1000;
+
 /// What one thread did, or what it waited for: a launch (launch >= 0; behind the launches external calls), or the call
 /// as a whole. Of what it did again and again: when first, and how long in all. Times are nanoseconds.
 struct Event {

@@ -49,6 +49,13 @@ void Recording::addLaunch(int32_t thread, int32_t launch, int64_t started, int64
   event.flops = flops;
 }
 
+void Recording::addOnDevice(int32_t launch, int64_t started, int64_t took, int64_t bytes, int64_t flops) {
+  Event &event = eventsOf(0)[launch];
+  put(event, started, started + took, Cause::None, launch, kDeviceTrack);
+  event.bytes = bytes;
+  event.flops = flops;
+}
+
 void Recording::addExternal(int32_t external, int64_t started) {
   put(events[perThread * threads + external], started, now(), Cause::None, launches + external, 0);
 }

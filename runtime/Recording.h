@@ -18,6 +18,8 @@ public:
 
   /// From `started` until now, or until it ended.
   void addLaunch(int32_t thread, int32_t launch, int64_t started, int64_t bytes, int64_t flops);
+  /// Of a device, on a track of its own.
+  void addOnDevice(int32_t launch, int64_t started, int64_t took, int64_t bytes, int64_t flops);
   void addExternal(int32_t external, int64_t started);
   void addWait(int32_t thread, Cause cause, int64_t started, int64_t ended);
 

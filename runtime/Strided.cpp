@@ -21,31 +21,22 @@ bool isContiguous(const DLTensor &tensor) {
   return isDense;
 }
 
-namespace {
-/// The dimensions that matter, innermost first, neighbours merged where they are one run.
-struct Layout {
-  int32_t rank = 0;
-  int64_t sizes[kMaxRank], strides[kMaxRank];
-  bool isEmpty = false;
-
-  explicit Layout(const DLTensor &tensor) {
-    int64_t dense = 1;
-    for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-      int64_t size = tensor.shape[i], stride = tensor.strides ? tensor.strides[i] : dense;
-      dense *= size;
-      isEmpty |= size == 0;
-      if (size == 1)
-        continue;
-      if (rank > 0 && stride == strides[rank - 1] * sizes[rank - 1]) {
-        sizes[rank - 1] *= size;
-        continue;
-      }
-      sizes[rank] = size;
-      strides[rank++] = stride;
+Layout::Layout(const DLTensor &tensor) {
+  int64_t dense = 1;
+  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    int64_t size = tensor.shape[i], stride = tensor.strides ? tensor.strides[i] : dense;
+    dense *= size;
+    isEmpty |= size == 0;
+    if (size == 1)
+      continue;
+    if (rank > 0 && stride == strides[rank - 1] * sizes[rank - 1]) {
+      sizes[rank - 1] *= size;
+      continue;
     }
+    sizes[rank] = size;
+    strides[rank++] = stride;
   }
-};
-} // namespace
+}
 
 bool mayOverlapItself(const DLTensor &tensor) {
   Layout layout(tensor);

@@ -21,6 +21,15 @@ inline bool isUsableInPlace(const DLTensor &tensor) {
   return isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % alignment == 0;
 }
 
+/// A tensor's dimensions that matter, innermost first, neighbours merged where they are one run.
+struct Layout {
+  int32_t rank = 0;
+  int64_t sizes[kMaxRank], strides[kMaxRank];
+  bool isEmpty = false;
+
+  explicit Layout(const DLTensor &tensor);
+};
+
 /// Whether two indices may share an element, so that the tensor cannot be written.
 bool mayOverlapItself(const DLTensor &tensor);
 

@@ -96,8 +96,11 @@ static void destroy(CudaDevice *device) {
       release(*device, device->weights);
     if (device->module)
       driver.cuModuleUnload(device->module);
+    if (device->stridedCopies.module)
+      driver.cuModuleUnload(device->stridedCopies.module);
     leave(*device);
   }
+  releaseTensorMemory(*device);
   if (device->context)
     driver.cuDevicePrimaryCtxRelease(device->handle);
   device->functionsOfGrids.release();
@@ -110,9 +113,14 @@ static ptc_status uploadWeights(CudaDevice &device, int64_t bytes, Error &error)
     return PTC_OK;
   if (ptc_status status = allocate(device, bytes, &device.weights, error))
     return status;
-  if (ptc_status status = upload(device, nullptr, device.weights, device.program->weights, bytes, error))
-    return status;
-  return wait(device, nullptr, error);
+  PinnedRing ring = {};
+  ptc_status status = ring.reserve(device, bytes, error);
+  if (status == PTC_OK)
+    status = ring.upload(device, nullptr, device.weights, device.program->weights, bytes, error);
+  if (status == PTC_OK)
+    status = wait(device, nullptr, error);
+  ring.release(device);
+  return status;
 }
 
 /// Brings the program to its GPU.
@@ -189,9 +197,19 @@ extern "C" const ptc::runtime::DeviceFunctions ptc_cuda = {
     ptc::runtime::cuda::releaseShared,
     ptc::runtime::cuda::createStream,
     ptc::runtime::cuda::destroyStream,
+    ptc::runtime::cuda::createMark,
+    ptc::runtime::cuda::destroyMark,
     ptc::runtime::cuda::upload,
     ptc::runtime::cuda::download,
     ptc::runtime::cuda::copy,
     ptc::runtime::cuda::launch,
+    ptc::runtime::cuda::gather,
+    ptc::runtime::cuda::scatter,
+    ptc::runtime::cuda::mark,
+    ptc::runtime::cuda::follow,
+    ptc::runtime::cuda::waitFor,
     ptc::runtime::cuda::wait,
+    ptc::runtime::cuda::measure,
+    ptc::runtime::cuda::createTensor,
+    ptc::runtime::cuda::trimTensors,
 };

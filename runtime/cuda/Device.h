@@ -3,9 +3,20 @@
 
 #include "runtime/Device.h"
 #include "runtime/Memory.h"
+#include "runtime/Once.h"
 #include "runtime/cuda/Driver.h"
 
 namespace ptc::runtime::cuda {
+
+/// The kernels for tensors of any strides, by the bytes of what they move at a time: 1 << i. Loaded when first needed.
+struct StridedCopies {
+  static constexpr int32_t kSizes = 5;
+  Once once;
+  CUmodule module;
+  CUfunction functions[kSizes];
+};
+
+struct TensorMemory;
 
 /// A program in the primary context of a GPU, which CUDA's own runtime and PyTorch use too.
 struct CudaDevice : Device {
@@ -17,6 +28,8 @@ struct CudaDevice : Device {
   int32_t major, minor;               ///< compute capability
   Array<CUfunction> functionsOfGrids; ///< of all launches, one after the other
   Array<int32_t> firstGrids;          ///< of each launch, in functionsOfGrids
+  StridedCopies stridedCopies;
+  TensorMemory *tensorMemory;         ///< null until the first tensor is made
   int32_t users;                      ///< contexts of the model
   CudaDevice *next;
 
@@ -25,6 +38,7 @@ struct CudaDevice : Device {
 
 inline CUdeviceptr addressOf(const char *data) { return reinterpret_cast<CUdeviceptr>(data); }
 inline CUstream handleOf(Stream *stream) { return reinterpret_cast<CUstream>(stream); }
+inline CUevent handleOf(Mark *mark) { return reinterpret_cast<CUevent>(mark); }
 
 // The functions of the table, by the file that has them.
 ptc_status choose(const Programs &programs, int32_t number, const Program **chosen, Error &error);
@@ -41,10 +55,27 @@ ptc_status upload(Device &device, Stream *stream, char *to, const char *from, in
 ptc_status download(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
 ptc_status copy(Device &device, Stream *stream, char *to, const char *from, int64_t bytes, Error &error);
 
+ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error &error);
+
+ptc_status gather(Device &device, Stream *stream, char *packed, const DLTensor &tensor, Error &error);
+ptc_status scatter(Device &device, Stream *stream, const DLTensor &tensor, const char *packed, Error &error);
+
 ptc_status createStream(Device &device, Stream **stream, Error &error);
 void destroyStream(Device &device, Stream *stream);
-ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error &error);
+ptc_status createMark(Device &device, bool isTimed, Mark **mark, Error &error);
+void destroyMark(Device &device, Mark *mark);
+ptc_status mark(Device &device, Stream *stream, Mark *mark, Error &error);
+ptc_status follow(Device &device, Stream *stream, Mark *mark, Error &error);
+ptc_status waitFor(Device &device, Mark *mark, Error &error);
 ptc_status wait(Device &device, Stream *stream, Error &error);
+ptc_status measure(Device &device, Mark *from, Mark *to, int64_t *took, Error &error);
+
+ptc_status createTensor(Device &device, Stream *stream, Stream *deletingStream, const TensorForm &form,
+                        DLManagedTensor **tensor, Error &error);
+void trimTensors(Device &device);
+
+/// Tensors may go on living.
+void releaseTensorMemory(CudaDevice &device);
 
 /// Loads the program's image, and finds the functions of its grids.
 ptc_status loadModule(CudaDevice &device, Error &error);

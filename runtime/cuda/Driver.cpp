@@ -35,6 +35,12 @@ static ptc_status openDriver(Driver &driver, Error &error) {
     dlclose(library);
     return error.set(PTC_UNSUPPORTED, "the model needs a newer NVIDIA driver: libcuda.so.1 has no %s", missing);
   }
+  driver.hasPools = true;
+#define PTC_FIND_POOL(symbol, name, parameters)                                                                        \
+  driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \
+  driver.hasPools &= driver.name != nullptr;
+  PTC_DRIVER_POOL_FUNCTIONS(PTC_FIND_POOL)
+#undef PTC_FIND_POOL
   CUresult result = driver.cuInit(0);
   if (result == CUDA_SUCCESS)
     return PTC_OK;

@@ -21,10 +21,14 @@ struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
+struct CUevent_st;
+struct CUmemPoolHandle_st;
 using CUcontext = CUctx_st *;
 using CUmodule = CUmod_st *;
 using CUfunction = CUfunc_st *;
 using CUstream = CUstream_st *;
+using CUevent = CUevent_st *;
+using CUmemoryPool = CUmemPoolHandle_st *;
 
 enum : CUresult {
   CUDA_SUCCESS = 0,
@@ -34,14 +38,28 @@ enum : CUresult {
 enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
 };
 enum CUjit_option : int { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 enum CUfunction_attribute : int { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
+enum CUmemPool_attribute : int { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4 };
 enum : unsigned {
   CU_STREAM_DEFAULT = 0, ///< ordered with the default stream
+  CU_EVENT_DEFAULT = 0,
+  CU_EVENT_DISABLE_TIMING = 2,
   CU_MEMHOSTALLOC_PORTABLE = 1,
   CU_MEMHOSTALLOC_DEVICEMAP = 2,
 };
+/// What a pool is made of: memory of one GPU that no other process sees.
+struct CUmemPoolProps {
+  int allocType = 1; ///< CU_MEM_ALLOCATION_TYPE_PINNED
+  int handleTypes = 0;
+  int locationType = 1; ///< CU_MEM_LOCATION_TYPE_DEVICE
+  int locationId = 0;
+  void *securityAttributes = nullptr;
+  unsigned char reserved[64] = {};
+};
+
 /// What `extra` of cuLaunchKernel is made of, for parameters in one piece.
 inline void *const CU_LAUNCH_PARAM_END = nullptr;
 inline void *const CU_LAUNCH_PARAM_BUFFER_POINTER = reinterpret_cast<void *>(1);
@@ -76,14 +94,31 @@ inline void *const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
   F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                            \
   F(cuStreamDestroy_v2, cuStreamDestroy, (CUstream))                                                                   \
   F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                              \
+  F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                               \
+  F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                                               \
+  F(cuEventDestroy_v2, cuEventDestroy, (CUevent))                                                                      \
+  F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                                                 \
+  F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                                                 \
+  F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                                               \
   F(cuLaunchKernel, cuLaunchKernel,                                                                                    \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
+
+/// Of drivers for CUDA 11.2 and later.
+#define PTC_DRIVER_POOL_FUNCTIONS(F)                                                                                   \
+  F(cuMemPoolCreate, cuMemPoolCreate, (CUmemoryPool *, const CUmemPoolProps *))                                        \
+  F(cuMemPoolDestroy, cuMemPoolDestroy, (CUmemoryPool))                                                                \
+  F(cuMemPoolSetAttribute, cuMemPoolSetAttribute, (CUmemoryPool, CUmemPool_attribute, void *))                         \
+  F(cuMemPoolTrimTo, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                          \
+  F(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                 \
+  F(cuMemFreeAsync, cuMemFreeAsync, (CUdeviceptr, CUstream))
 
 /// The functions, once `load` has succeeded.
 struct Driver {
 #define PTC_DECLARE(symbol, name, parameters) CUresult(*name) parameters;
   PTC_DRIVER_FUNCTIONS(PTC_DECLARE)
+  PTC_DRIVER_POOL_FUNCTIONS(PTC_DECLARE)
 #undef PTC_DECLARE
+  bool hasPools; ///< all of their functions are there
 
   /// Opens the driver, unless that is done. It stays open as long as the process: it does not bear being closed.
   static ptc_status load(const Driver *&driver, Error &error);

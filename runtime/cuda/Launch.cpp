@@ -1,4 +1,4 @@
-//===- Launch.cpp - code on a GPU, and streams ------------------------------===//
+//===- Launch.cpp - code on a GPU -------------------------------------------===//
 
 #include "runtime/cuda/Device.h"
 
@@ -80,15 +80,6 @@ ptc_status loadModule(CudaDevice &device, Error &error) {
   return PTC_OK;
 }
 
-ptc_status createStream(Device &device, Stream **stream, Error &error) {
-  const Driver &driver = *CudaDevice::of(device).driver;
-  // In order with the default stream, to which PyTorch gives its work unless it is told otherwise.
-  return driver.check(driver.cuStreamCreate(reinterpret_cast<CUstream *>(stream), CU_STREAM_DEFAULT),
-                      "creating a stream", error);
-}
-
-void destroyStream(Device &device, Stream *stream) { CudaDevice::of(device).driver->cuStreamDestroy(handleOf(stream)); }
-
 ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error &error) {
   const CudaDevice &cuda = CudaDevice::of(device);
   const LaunchEntry &launch = cuda.program->launches[grid.launch];
@@ -103,11 +94,6 @@ ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error 
   CUresult result = cuda.driver->cuLaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1, entry.threads, 1, 1,
                                                 entry.sharedBytes, handleOf(stream), nullptr, extra);
   return result == CUDA_SUCCESS ? PTC_OK : cuda.driver->check(result, launch.name, error);
-}
-
-ptc_status wait(Device &device, Stream *stream, Error &error) {
-  const Driver &driver = *CudaDevice::of(device).driver;
-  return driver.check(driver.cuStreamSynchronize(handleOf(stream)), "the work on the GPU", error);
 }
 
 } // namespace ptc::runtime::cuda

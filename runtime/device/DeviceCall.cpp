@@ -1,5 +1,6 @@
 #include "runtime/device/DeviceCall.h"
 #include "runtime/Strided.h"
+#include "runtime/Tensor.h"
 #include "runtime/Walk.h"
 
 #include <string.h>
@@ -14,21 +15,56 @@ struct DeviceRunner {
   Error &error;
 
   Device &device() const { return *frame.device; }
+  DeviceFrame &onDevice() const { return frame.onDevice; }
   Stream *stream() const { return frame.onDevice.stream; }
   char *address(int32_t buffer) const { return static_cast<char *>(frame.addresses[buffer]); }
 
   ptc_status runSteps(int32_t first, int32_t last);
   ptc_status runLaunch(int32_t index, void *const *arguments);
+  ptc_status runGrids(int32_t index, int32_t parameterCount);
   ptc_status read(int32_t buffer, void *value, int64_t bytes);
   ptc_status copy(int32_t from, int32_t to);
   ptc_status callExternal(int32_t) { return error.set(PTC_UNSUPPORTED, "the model calls a function of the program's"); }
 
   ptc_status bringInputs();
+  /// Ends the call: waits, unless its work may go on behind it.
   ptc_status bringResults();
+  ptc_status scatterResult(const Staging &staging, const TensorEntry &entry);
   /// Waits; the first launch with an index out of range is an error.
   ptc_status finish();
+  /// All is done: times and faults are told.
+  ptc_status conclude();
 };
 } // namespace
+
+/// The error of the first launch with an index out of range, which is told once. Nothing runs that could find another.
+static ptc_status takeFault(Frame &frame, Error &error) {
+  const Program &program = *frame.program;
+  int32_t *faults = frame.onDevice.faults;
+  for (int32_t i = 0; i < program.launchCount; ++i)
+    if (faults[i]) {
+      ptc_status status = setFault(program, i, faults[i], error);
+      memset(faults, 0, program.launchCount * sizeof(int32_t));
+      return status;
+    }
+  return PTC_OK;
+}
+
+ptc_status settleOnDevice(Frame &frame, Error &error) {
+  if (ptc_status status = frame.onDevice.settle(*frame.device, error))
+    return status;
+  return frame.onDevice.faults ? takeFault(frame, error) : PTC_OK;
+}
+
+ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *callers, Error &error) {
+  if (ptc_status status = frame.onDevice.begin(*frame.device, *frame.program, isCallers, callers, error))
+    return status;
+  if (!frame.onDevice.hasFault(*frame.program))
+    return PTC_OK;
+  Error earlier = {};
+  settleOnDevice(frame, earlier);
+  return error.set(earlier.status, "a call before this one has failed: %s", earlier.text);
+}
 
 ptc_status DeviceRunner::runLaunch(int32_t index, void *const *arguments) {
   const Program &program = *frame.program;
@@ -39,11 +75,27 @@ ptc_status DeviceRunner::runLaunch(int32_t index, void *const *arguments) {
   parameters[count++] = reinterpret_cast<intptr_t>(&frame.onDevice.faults[index]);
   memcpy(&parameters[count], frame.symbols.data, program.symbolCount * sizeof(int64_t));
   count += program.symbolCount;
+  Timeline &timeline = onDevice().timeline;
+  if (!timeline.isOn())
+    return runGrids(index, count);
+  if (timeline.isFull())
+    if (ptc_status status = timeline.collect(device(), program, frame.values.data, error))
+      return status;
+  if (ptc_status status = timeline.start(device(), stream(), index, error))
+    return status;
+  if (ptc_status status = runGrids(index, count))
+    return status;
+  return timeline.stop(device(), stream(), error);
+}
+
+ptc_status DeviceRunner::runGrids(int32_t index, int32_t parameterCount) {
+  const LaunchEntry &entry = frame.program->launches[index];
+  const int64_t *parameters = onDevice().parameters.data;
   for (int32_t i = 0; i < entry.gridCount; ++i) {
     int64_t blocks = frame.values[entry.grids[i].blocks];
     if (blocks <= 0)
       continue;
-    if (ptc_status status = functions.launch(device(), stream(), {index, i, blocks, parameters.data, count}, error))
+    if (ptc_status status = functions.launch(device(), stream(), {index, i, blocks, parameters, parameterCount}, error))
       return status;
   }
   return PTC_OK;
@@ -85,21 +137,32 @@ ptc_status DeviceRunner::copy(int32_t from, int32_t to) {
   return functions.copy(device(), stream(), address(to), address(from), bytes, error);
 }
 
+ptc_status DeviceRunner::conclude() {
+  onDevice().isPending = false;
+  onDevice().ring.reset();
+  if (onDevice().timeline.isOn())
+    if (ptc_status status = onDevice().timeline.collect(device(), *frame.program, frame.values.data, error))
+      return status;
+  return takeFault(frame, error);
+}
+
 ptc_status DeviceRunner::finish() {
   if (ptc_status status = functions.wait(device(), stream(), error))
     return status;
-  const Program &program = *frame.program;
-  int32_t *faults = frame.onDevice.faults;
-  for (int32_t i = 0; i < program.launchCount; ++i)
-    if (faults[i]) {
-      ptc_status status = setFault(program, i, faults[i], error);
-      memset(faults, 0, program.launchCount * sizeof(int32_t));
-      return status;
-    }
-  return PTC_OK;
+  return conclude();
 }
 
-/// Enqueues the copies of inputs that are not used where they are.
+/// Enqueues a copy of a tensor to row-major memory of the device's. `packed`: room on the host where it needs it.
+static ptc_status bring(Frame &frame, char *to, const DLTensor &tensor, int64_t bytes, char *packed, Error &error) {
+  Device &device = *frame.device;
+  DeviceFrame &onDevice = frame.onDevice;
+  if (!isOnHost(tensor))
+    return device.functions->gather(device, onDevice.stream, to, tensor, error);
+  if (packed)
+    gather(packed, tensor);
+  return onDevice.ring.upload(device, onDevice.stream, to, packed ? packed : dataOf(tensor), bytes, error);
+}
+
 ptc_status DeviceRunner::bringInputs() {
   const Program &program = *frame.program;
   for (int32_t i = 0; i < program.inputCount; ++i) {
@@ -107,116 +170,100 @@ ptc_status DeviceRunner::bringInputs() {
     int64_t bytes = frame.values[program.inputs[i].bytes];
     if (!staging.tensor || bytes == 0)
       continue;
-    char *to = frame.onDevice.staging.data + staging.offset, *from = dataOf(*staging.tensor);
-    if (!staging.isDirect) {
-      from = frame.staging.data + staging.offset;
-      gather(from, *staging.tensor);
-    }
-    auto *bring = isHostMemory(*staging.tensor) ? functions.upload : functions.copy;
-    if (ptc_status status = bring(device(), stream(), to, from, bytes, error))
+    char *to = onDevice().staging.data + staging.offset;
+    char *packed = staging.isDirect ? nullptr : frame.staging.data + staging.offset;
+    if (ptc_status status = bring(frame, to, *staging.tensor, bytes, packed, error))
       return status;
   }
   return PTC_OK;
 }
 
-/// Enqueues the copies of what the call has written and its caller has elsewhere.
+/// To a tensor of the device's, of the sizes that it has by now: data may have decided them.
+ptc_status DeviceRunner::scatterResult(const Staging &staging, const TensorEntry &entry) {
+  int64_t sizes[kMaxRank];
+  for (int32_t d = 0; d < entry.rank; ++d)
+    sizes[d] = frame.values[entry.dims[d].size];
+  DLTensor tensor = *staging.tensor;
+  tensor.shape = sizes;
+  if (staging.isRowMajor)
+    tensor.strides = nullptr;
+  return functions.scatter(device(), stream(), tensor, onDevice().staging.data + staging.offset, error);
+}
+
 ptc_status DeviceRunner::bringResults() {
   const Program &program = *frame.program;
-  auto bring = [&](const Staging &staging, ValueId size) -> ptc_status {
-    int64_t bytes = frame.values[size];
+  int32_t count = 0;
+  auto bring = [&](const Staging &staging, const TensorEntry &entry) -> ptc_status {
+    int64_t bytes = frame.values[entry.bytes];
     if (!staging.tensor || bytes == 0)
       return PTC_OK;
+    if (!isOnHost(*staging.tensor))
+      return scatterResult(staging, entry);
     char *to = staging.isDirect ? dataOf(*staging.tensor) : frame.staging.data + staging.offset;
-    const char *from = frame.onDevice.staging.data + staging.offset;
-    return functions.download(device(), stream(), to, from, bytes, error);
+    onDevice().landings[count++] = {to, onDevice().staging.data + staging.offset, bytes};
+    return PTC_OK;
   };
   for (int32_t i = 0; i < program.outputCount; ++i)
-    if (ptc_status status = bring(frame.outputs[i], program.outputs[i].bytes))
+    if (ptc_status status = bring(frame.outputs[i], program.outputs[i]))
       return status;
   for (int32_t i = 0; i < program.inputCount; ++i)
     if (program.inputs[i].isWritten)
-      if (ptc_status status = bring(frame.inputs[i], program.inputs[i].bytes))
+      if (ptc_status status = bring(frame.inputs[i], program.inputs[i]))
         return status;
-  return PTC_OK;
+  if (count > 0) {
+    const Landing *landings = onDevice().landings.data;
+    if (ptc_status status = onDevice().ring.download(device(), stream(), landings, count, error))
+      return status;
+    return conclude();
+  }
+  // Times are read when there are some.
+  return onDevice().isCallers && !onDevice().timeline.isOn() ? onDevice().leavePending(device(), error) : finish();
 }
 
-ptc_status executeOnDevice(Frame &frame, Activity &activity, Error &error) {
+ptc_status executeOnDevice(Frame &frame, Activity &activity, Recording *recording, Error &error) {
   activity.calls.fetch_add(1, std::memory_order_relaxed);
+  DeviceFrame &onDevice = frame.onDevice;
   DeviceRunner runner{frame, *frame.device->functions, error};
-  ptc_status status = runner.bringInputs();
+  ptc_status status = PTC_OK;
+  if (recording)
+    status = onDevice.timeline.begin(*frame.device, onDevice.stream, *recording, error);
+  if (status == PTC_OK)
+    status = runner.bringInputs();
   if (status == PTC_OK)
     status = walk(frame, runner, error);
   if (status == PTC_OK)
     status = runner.bringResults();
-  if (status == PTC_OK)
-    return runner.finish();
-  // What is enqueued still reads and writes the caller's memory; the first error is the one that is told.
-  Error later = {};
-  DeviceRunner{frame, runner.functions, later}.finish();
-  return status;
-}
-
-ptc_status checkOnDevice(const Frame &frame, const DLTensor *const *inputs, DLTensor *const *outputs, Error &error) {
-  const Program &program = *frame.program;
-  auto check = [&](const TensorEntry &entry, const char *what, int32_t index, const DLTensor &tensor) {
-    // What is the host's too can be gathered there.
-    if (isHostMemory(tensor) || isUsableInPlace(tensor))
-      return PTC_OK;
-    return error.set(PTC_UNSUPPORTED,
-                     "%s '%s' (%d): a tensor on the device must be row-major and aligned to its elements", what,
-                     entry.name, index);
-  };
-  for (int32_t i = 0; i < program.inputCount; ++i)
-    if (ptc_status status = check(program.inputs[i], "input", i, *inputs[i]))
-      return status;
-  for (int32_t i = 0; i < program.outputCount; ++i)
-    if (ptc_status status = check(program.outputs[i], "output", i, *outputs[i]))
-      return status;
-  return PTC_OK;
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-/// Copies between a tensor and row-major memory of the device's.
-static ptc_status transfer(Device &device, const DLTensor &tensor, char *data, bool isUpload, Error &error) {
-  const DeviceFunctions &functions = *device.functions;
-  int64_t bytes = tensor.dtype.bits / 8;
-  for (int32_t d = 0; d < tensor.ndim; ++d)
-    bytes *= tensor.shape[d];
-  if (bytes == 0)
-    return PTC_OK;
-  char *other = dataOf(tensor);
-  Block packed = {};
-  if (!isContiguous(tensor)) {
-    if (!isHostMemory(tensor))
-      return error.set(PTC_UNSUPPORTED, "a state's tensor on the device must be row-major");
-    if (!packed.reserve(bytes))
-      return error.set(PTC_OUT_OF_MEMORY, "no memory for a packed copy of %lld bytes", static_cast<long long>(bytes));
-    other = packed.data;
-    if (isUpload)
-      gather(other, tensor);
+  onDevice.timeline.end();
+  if (status != PTC_OK) {
+    // What is enqueued still reads and writes the caller's memory; the first error is the one that is told.
+    Error later = {};
+    DeviceRunner{frame, runner.functions, later}.finish();
   }
-  DeviceScope scope(&device, error);
-  ptc_status status = scope.status;
-  auto *bring = !isHostMemory(tensor) ? functions.copy : isUpload ? functions.upload : functions.download;
-  if (status == PTC_OK)
-    status = bring(device, nullptr, isUpload ? data : other, isUpload ? other : data, bytes, error);
-  if (status == PTC_OK)
-    status = functions.wait(device, nullptr, error);
-  if (status == PTC_OK && !isUpload && packed.data)
-    scatter(tensor, packed.data);
-  packed.release();
   return status;
 }
 
-ptc_status uploadTensor(Device &device, char *to, const DLTensor &tensor, Error &error) {
-  return transfer(device, tensor, to, true, error);
-}
-
-ptc_status downloadTensor(Device &device, const DLTensor &tensor, const char *from, Error &error) {
-  return transfer(device, tensor, const_cast<char *>(from), false, error);
+ptc_status copyToDevice(Frame &frame, const DLTensor &tensor, DLManagedTensor **copy, Error &error) {
+  Device &device = *frame.device;
+  DeviceFrame &onDevice = frame.onDevice;
+  TensorForm form = {tensor.dtype, tensor.ndim, tensor.shape};
+  int64_t bytes = form.bytes();
+  bool isPacked = isOnHost(tensor) && !isContiguous(tensor);
+  if (isPacked && !frame.staging.reserve(bytes))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for a packed copy of %lld bytes", static_cast<long long>(bytes));
+  if (ptc_status status = onDevice.reserve(device, 0, 0, isOnHost(tensor) ? bytes : 0, error))
+    return status;
+  Stream *deleting = onDevice.isCallers ? onDevice.stream : nullptr;
+  if (ptc_status status = device.functions->createTensor(device, onDevice.stream, deleting, form, copy, error))
+    return status;
+  ptc_status status = PTC_OK;
+  if (bytes > 0)
+    status = bring(frame, dataOf((*copy)->dl_tensor), tensor, bytes, isPacked ? frame.staging.data : nullptr, error);
+  if (status == PTC_OK && onDevice.isCallers)
+    return onDevice.leavePending(device, error);
+  Error later = {};
+  ptc_status waited = device.functions->wait(device, onDevice.stream, status == PTC_OK ? error : later);
+  onDevice.ring.reset();
+  return status == PTC_OK ? waited : status;
 }
 
 } // namespace ptc::runtime

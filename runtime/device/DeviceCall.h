@@ -6,23 +6,29 @@
 
 namespace ptc::runtime {
 
+/// Whether the host's memory has the tensor, so that it is brought to the device. All other tensors are the device's.
+inline bool isOnHost(const DLTensor &tensor) { return tensor.device.device_type == kDLCPU; }
+
+/// Whether kernels take the tensor as it is: row-major, and aligned to their widest access.
+inline bool isUsableOnDevice(const DLTensor &tensor) {
+  constexpr uintptr_t kWidest = 16;
+  return !isOnHost(tensor) && isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % kWidest == 0;
+}
+
+/// Begins a call in a stream of the caller's, or of the frame's own. Tells what calls before it have failed at: then
+/// this one does not take place.
+PTC_OF_DEVICES ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *callers, Error &error);
+
 /// Runs the launches of a planned frame on its device: brings staged inputs there, and staged outputs and updated
 /// inputs back. Frame and device memory are reserved, and all addresses are set. All is done behind it, whatever comes
-/// of it. Tensors that are not row-major are left in Frame::staging.
-PTC_OF_DEVICES ptc_status executeOnDevice(Frame &frame, Activity &activity, Error &error);
+/// of it, unless the stream is the caller's and nothing goes to the host: then the frame is pending. Tensors of the
+/// host's that are not row-major are left in Frame::staging. `recording`: null for a call that is not profiled.
+PTC_OF_DEVICES ptc_status executeOnDevice(Frame &frame, Activity &activity, Recording *recording, Error &error);
 
-/// Refuses tensors that the device reaches and kernels cannot take as they are: they would have to be row-major, and
-/// aligned to their elements.
-PTC_OF_DEVICES ptc_status checkOnDevice(const Frame &frame, const DLTensor *const *inputs, DLTensor *const *outputs,
-                                        Error &error);
+/// Waits for what calls on this frame have enqueued, and answers what of it has failed that no call has told.
+PTC_OF_DEVICES ptc_status settleOnDevice(Frame &frame, Error &error);
 
-/// Copies a state's value to the device's memory or from there. The tensor fits the state.
-PTC_OF_DEVICES ptc_status uploadTensor(Device &device, char *to, const DLTensor &tensor, Error &error);
-PTC_OF_DEVICES ptc_status downloadTensor(Device &device, const DLTensor &tensor, const char *from, Error &error);
-
-/// Whether the host reaches the tensor where it is.
-inline bool isHostMemory(const DLTensor &tensor) {
-  return tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost;
-}
+/// A row-major copy of the tensor in memory of its own, on the frame's device and in its stream.
+PTC_OF_DEVICES ptc_status copyToDevice(Frame &frame, const DLTensor &tensor, DLManagedTensor **copy, Error &error);
 
 } // namespace ptc::runtime

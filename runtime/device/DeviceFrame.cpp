@@ -20,11 +20,14 @@ void DeviceBlock::release(Device &device) {
   *this = {};
 }
 
-ptc_status DeviceFrame::reserve(Device &device, const Program &program, int64_t arenaBytes, int64_t stagingBytes,
-                                Error &error) {
+ptc_status DeviceFrame::begin(Device &device, const Program &program, bool isCallersStream, Stream *callers,
+                              Error &error) {
   const DeviceFunctions &functions = *device.functions;
-  if (!stream)
-    if (ptc_status status = functions.createStream(device, &stream, error))
+  if (!isCallersStream && !own)
+    if (ptc_status status = functions.createStream(device, &own, error))
+      return status;
+  if (!done)
+    if (ptc_status status = functions.createMark(device, false, &done, error))
       return status;
   if (!readback) {
     int64_t faultBytes = program.launchCount * int64_t(sizeof(int32_t));
@@ -39,23 +42,70 @@ ptc_status DeviceFrame::reserve(Device &device, const Program &program, int64_t 
     if (!parameters.allocate(most + 1 + program.symbolCount))
       return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   }
+  if (!landings.data && !landings.allocate(program.inputCount + program.outputCount))
+    return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
+  Stream *next = isCallersStream ? callers : own;
+  if (isPending && next != stream)
+    if (ptc_status status = functions.follow(device, next, done, error))
+      return status;
+  stream = next;
+  isCallers = isCallersStream;
+  return PTC_OK;
+}
+
+ptc_status DeviceFrame::reserve(Device &device, int64_t arenaBytes, int64_t stagingBytes, int64_t hostBytes,
+                                Error &error) {
+  // Memory that is in use must not go.
+  if (arenaBytes > arena.size || stagingBytes > staging.size || ring.mustGrow(hostBytes))
+    if (ptc_status status = settle(device, error))
+      return status;
   if (ptc_status status = arena.reserve(device, arenaBytes, error))
     return status;
-  return staging.reserve(device, stagingBytes, error);
+  if (ptc_status status = staging.reserve(device, stagingBytes, error))
+    return status;
+  return ring.reserve(device, hostBytes, error);
+}
+
+ptc_status DeviceFrame::leavePending(Device &device, Error &error) {
+  ptc_status status = device.functions->mark(device, stream, done, error);
+  isPending = status == PTC_OK;
+  return status;
+}
+
+ptc_status DeviceFrame::settle(Device &device, Error &error) {
+  if (!isPending)
+    return PTC_OK;
+  isPending = false;
+  ring.reset();
+  return device.functions->waitFor(device, done, error);
+}
+
+bool DeviceFrame::hasFault(const Program &program) const {
+  for (int32_t i = 0; i < program.launchCount; ++i)
+    if (__atomic_load_n(&faults[i], __ATOMIC_RELAXED))
+      return true;
+  return false;
 }
 
 void DeviceFrame::trim(Device &device) {
+  Error ignored = {};
+  settle(device, ignored);
   arena.release(device);
   staging.release(device);
+  ring.release(device);
 }
 
 void DeviceFrame::release(Device &device) {
   trim(device);
+  timeline.release(device);
   if (readback)
     device.functions->releaseShared(device, readback);
-  if (stream)
-    device.functions->destroyStream(device, stream);
+  if (done)
+    device.functions->destroyMark(device, done);
+  if (own)
+    device.functions->destroyStream(device, own);
   parameters.release();
+  landings.release();
   *this = {};
 }
 

@@ -1,8 +1,9 @@
 //===- DeviceFrame.h - what a frame has on a device -------------------------===//
 #pragma once
 
-#include "runtime/Device.h"
 #include "runtime/Memory.h"
+#include "runtime/device/PinnedRing.h"
+#include "runtime/device/Timeline.h"
 
 namespace ptc::runtime {
 
@@ -18,18 +19,37 @@ struct DeviceBlock {
 
 /// Zeroed memory is a valid one; the thread is in a DeviceScope where a function is called.
 struct DeviceFrame {
-  Stream *stream;
+  Stream *stream; ///< of this call, or of the last one
+  bool isCallers; ///< the stream is one of the caller's: work in it may go on behind the call
+  Stream *own;
+  Mark *done;     ///< behind the last call's work
+  bool isPending; ///< which nobody has waited for
+
   DeviceBlock arena;
-  DeviceBlock staging;       ///< inputs and outputs that are not on the device
+  DeviceBlock staging; ///< inputs and outputs that kernels do not take where they are
+  PinnedRing ring;
+  Array<Landing> landings;
   int32_t *faults;           ///< one for each launch, which its kernels set; zeroed between calls
   char *readback;            ///< eight bytes for a size or a condition, where the device writes quickly
   Array<int64_t> parameters; ///< of one grid
+  Timeline timeline;
 
-  /// Makes all there is, for blocks of at least so many bytes.
-  PTC_OF_DEVICES ptc_status reserve(Device &device, const Program &program, int64_t arenaBytes, int64_t stagingBytes,
+  /// Takes the caller's stream, or one of its own, behind the work of the last call. Makes what depends on no sizes.
+  PTC_OF_DEVICES ptc_status begin(Device &device, const Program &program, bool isCallersStream, Stream *callers,
+                                  Error &error);
+  /// Makes blocks for at least so many bytes; `hostBytes`: of tensors on the host.
+  PTC_OF_DEVICES ptc_status reserve(Device &device, int64_t arenaBytes, int64_t stagingBytes, int64_t hostBytes,
                                     Error &error);
+  /// The call ends while its work may go on.
+  PTC_OF_DEVICES ptc_status leavePending(Device &device, Error &error);
+  /// Waits until all that calls have enqueued is done.
+  PTC_OF_DEVICES ptc_status settle(Device &device, Error &error);
+  /// Whether a kernel has found an index out of range since faults were last zeroed.
+  PTC_OF_DEVICES bool hasFault(const Program &program) const;
+
   PTC_OF_DEVICES void trim(Device &device);
   PTC_OF_DEVICES void release(Device &device);
+  int64_t reservedBytes() const { return arena.size + staging.size + ring.size(); }
 };
 
 /// The bytes from the first weight to the end of the last one that the program uses.

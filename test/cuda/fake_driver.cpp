@@ -4,8 +4,8 @@
 // It is stricter than a driver. The host cannot touch device memory outside of the driver's functions, new memory is
 // full of NaNs, and work is done as late as it may be: when a stream is waited for.
 #include "test/cuda/fake_driver.h"
-#include "runtime/cuda/Driver.h"
 #include "test/cuda/emulator.h"
+#include "test/cuda/fake_internal.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +20,9 @@
 #include <unistd.h>
 #include <vector>
 
-using namespace ptc::runtime::cuda;
+using namespace ptc::test::fake;
+
+extern "C" CUresult cuInit(unsigned);
 
 namespace ptc::runtime::cuda {
 struct CUctx_st {
@@ -41,8 +43,7 @@ struct CUstream_st {
 } // namespace ptc::runtime::cuda
 
 namespace {
-constexpr CUresult kInvalidValue = 1, kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218, kNotFound = 500,
-                   kLaunchFailed = 719;
+constexpr CUresult kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218, kLaunchFailed = 719;
 constexpr size_t kPage = 4096;
 constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10;
 
@@ -51,7 +52,7 @@ thread_local std::vector<CUcontext> contexts;
 /// One lock for all: the fake is not fast.
 struct Fake {
   std::recursive_mutex mutex;
-  int gpus = 1, major = 9, minor = 0;
+  int gpus = 1, major = 9, minor = 0, version = 13000, hasPools = 1;
   CUctx_st primary[kMostGpus] = {{0, 0}, {1, 0}};
   std::map<char *, size_t> deviceMemory; ///< whole pages
   std::map<void *, size_t> pinned;
@@ -59,7 +60,8 @@ struct Fake {
   CUstream_st defaultStream = {};
   std::map<std::string, CUresult> failures;
   std::vector<int64_t> shared; ///< dynamic shared memory of the block that runs
-  int64_t allAllocations = 0, objects = 0, launches = 0, waits = 0;
+  int64_t allAllocations = 0, objects = 0, launches = 0, waits = 0, pageableCopies = 0;
+  int opened = 0; ///< how many Open there are: a stream's work may wait for another stream's
 
   void protect(int protection) {
     for (auto [data, size] : deviceMemory)
@@ -70,27 +72,23 @@ struct Fake {
 /// Device memory can be used while one lives.
 struct Open {
   std::lock_guard<std::recursive_mutex> lock{fake.mutex};
-  Open() { fake.protect(PROT_READ | PROT_WRITE); }
-  ~Open() { fake.protect(PROT_NONE); }
+  Open() {
+    if (fake.opened++ == 0)
+      fake.protect(PROT_READ | PROT_WRITE);
+  }
+  ~Open() {
+    if (--fake.opened == 0)
+      fake.protect(PROT_NONE);
+  }
 };
 
-/// What a function answers before it begins: a failure that a test has asked for, or that there is no context.
-CUresult begin(const char *function, bool needsContext = true) {
-  std::lock_guard lock(fake.mutex);
-  if (auto found = fake.failures.find(function); found != fake.failures.end()) {
-    CUresult result = found->second;
-    fake.failures.erase(found);
-    return result;
-  }
-  return needsContext && (contexts.empty() || !contexts.back()) ? kInvalidContext : CUDA_SUCCESS;
-}
-
-void drain(CUstream_st &stream) {
+void drain(CUstream_st &stream, const std::function<bool()> &isDone = [] { return false; }) {
   Open open;
-  while (!stream.work.empty()) {
-    CUresult result = stream.failed ? stream.failed : stream.work.front()();
-    stream.failed = result;
+  while (!stream.work.empty() && !isDone()) {
+    auto work = std::move(stream.work.front());
     stream.work.pop_front();
+    CUresult result = stream.failed ? stream.failed : work();
+    stream.failed = result;
   }
 }
 
@@ -101,34 +99,96 @@ void drainAll() {
     drain(*stream);
 }
 
+/// Whether [data, data + bytes) lies in one piece of such memory.
+template <class Pieces> bool isIn(const Pieces &pieces, const void *data, size_t bytes) {
+  const char *begin = static_cast<const char *>(data);
+  for (auto [piece, size] : pieces) {
+    const char *from = reinterpret_cast<const char *>(piece);
+    if (begin >= from && begin + bytes <= from + size)
+      return true;
+  }
+  return false;
+}
+bool isReached(const void *data, size_t bytes) {
+  return isIn(fake.deviceMemory, data, bytes) || isIn(fake.pinned, data, bytes);
+}
+} // namespace
+
+namespace ptc::test::fake {
+CUresult begin(const char *function, bool needsContext) {
+  std::lock_guard lock(::fake.mutex);
+  if (auto found = ::fake.failures.find(function); found != ::fake.failures.end()) {
+    CUresult result = found->second;
+    ::fake.failures.erase(found);
+    return result;
+  }
+  return needsContext && (contexts.empty() || !contexts.back()) ? kInvalidContext : CUDA_SUCCESS;
+}
+
 CUresult enqueue(CUstream stream, std::function<CUresult()> work) {
-  std::lock_guard lock(fake.mutex);
+  std::lock_guard lock(::fake.mutex);
   if (stream)
-    drain(fake.defaultStream);
+    ::drain(::fake.defaultStream);
   else
     drainAll();
-  (stream ? *stream : fake.defaultStream).work.push_back(std::move(work));
+  (stream ? *stream : ::fake.defaultStream).work.push_back(std::move(work));
   return CUDA_SUCCESS;
 }
 
-/// Whether [data, data + bytes) lies in one piece of device or pinned memory.
-bool isReached(const void *data, size_t bytes) {
-  const char *begin = static_cast<const char *>(data);
-  auto isIn = [&](auto &pieces) {
-    for (auto [piece, size] : pieces) {
-      const char *from = reinterpret_cast<const char *>(piece);
-      if (begin >= from && begin + bytes <= from + size)
-        return true;
-    }
-    return false;
-  };
-  return isIn(fake.deviceMemory) || isIn(fake.pinned);
+CUresult drain(CUstream stream, const std::function<bool()> &isDone) {
+  std::lock_guard lock(::fake.mutex);
+  if (!stream)
+    drainAll();
+  CUstream_st &drained = stream ? *stream : ::fake.defaultStream;
+  ::drain(drained, isDone);
+  CUresult result = drained.failed;
+  drained.failed = CUDA_SUCCESS;
+  return result;
 }
 
+CUresult allocate(CUdeviceptr *address, size_t bytes) {
+  if (bytes == 0)
+    return kInvalidValue;
+  std::lock_guard lock(::fake.mutex);
+  size_t size = (bytes + kPage - 1) / kPage * kPage;
+  void *data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  memset(data, 0xff, size);
+  if (::fake.opened == 0)
+    mprotect(data, size, PROT_NONE);
+  ::fake.deviceMemory[static_cast<char *>(data)] = size;
+  ++::fake.allAllocations;
+  *address = reinterpret_cast<CUdeviceptr>(data);
+  return CUDA_SUCCESS;
+}
+
+CUresult release(CUdeviceptr address) {
+  std::lock_guard lock(::fake.mutex);
+  auto found = ::fake.deviceMemory.find(reinterpret_cast<char *>(address));
+  if (found == ::fake.deviceMemory.end())
+    return kInvalidValue;
+  munmap(found->first, found->second);
+  ::fake.deviceMemory.erase(found);
+  return CUDA_SUCCESS;
+}
+
+void countObjects(int64_t more) {
+  std::lock_guard lock(::fake.mutex);
+  ::fake.objects += more;
+}
+void countWait() {
+  std::lock_guard lock(::fake.mutex);
+  ++::fake.waits;
+}
+} // namespace ptc::test::fake
+
+namespace {
 CUresult enqueueCopy(CUstream stream, void *to, const void *from, size_t bytes, bool toDevice, bool fromDevice) {
   return enqueue(stream, [=]() -> CUresult {
     if ((toDevice && !isReached(to, bytes)) || (fromDevice && !isReached(from, bytes)))
       return kInvalidValue;
+    fake.pageableCopies += !isReached(to, bytes) || !isReached(from, bytes);
     memmove(to, from, bytes);
     return CUDA_SUCCESS;
   });
@@ -152,12 +212,22 @@ CUresult runGrid(const CUfunc_st &function, std::vector<int64_t> parameters, int
   return ptc::test::emulateGrid(blocks, threads, beginBlock, thread) ? CUDA_SUCCESS : kLaunchFailed;
 }
 
+void *openSelf(int flags) {
+  Dl_info own;
+  return dladdr(reinterpret_cast<void *>(&cuInit), &own) ? dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | flags)
+                                                         : nullptr;
+}
+
 /// Opens a shared library that lies in memory, as far as its table of sections says; null when it is none.
 void *openImage(const void *image) {
+  bool isLibrary = memcmp(image, ELFMAG, SELFMAG) == 0;
+  // The runtime's own kernels are in this library (strided_copy.c).
+  if (!isLibrary && strstr(static_cast<const char *>(image), "ptc_strided_copy"))
+    return openSelf(RTLD_LOCAL);
   if (const char *path = getenv("FAKE_IMAGE"))
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   Elf64_Ehdr header;
-  if (memcmp(image, ELFMAG, SELFMAG) != 0)
+  if (!isLibrary)
     return nullptr;
   memcpy(&header, image, sizeof(header));
   size_t size = header.e_shoff + header.e_shnum * header.e_shentsize;
@@ -170,10 +240,6 @@ void *openImage(const void *image) {
 }
 } // namespace
 
-#define BEGIN(NAME, ...)                                                                                               \
-  if (CUresult result = begin(#NAME, ##__VA_ARGS__))                                                                   \
-    return result;
-
 extern "C" {
 void *fake_shared() { return fake.shared.data(); }
 
@@ -182,6 +248,9 @@ int64_t fake_all_allocations() { return fake.allAllocations; }
 int64_t fake_live_objects() { return fake.objects + fake.streams.size(); }
 int64_t fake_launches() { return fake.launches; }
 int64_t fake_waits() { return fake.waits; }
+int64_t fake_pageable_copies() { return fake.pageableCopies; }
+void fake_set_pools(int is_there) { fake.hasPools = is_there; }
+void fake_set_version(int version) { fake.version = version; }
 void fake_set_gpus(int count, int major, int minor) {
   fake.gpus = count;
   fake.major = major;
@@ -191,10 +260,7 @@ void fake_fail(const char *function, int result) { fake.failures[function] = res
 
 CUresult cuInit(unsigned) {
   BEGIN(cuInit, false)
-  // Kernels find the functions above.
-  Dl_info own;
-  if (dladdr(reinterpret_cast<void *>(&cuInit), &own))
-    dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  openSelf(RTLD_GLOBAL); // kernels find the functions above
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult result, const char **name) {
@@ -223,7 +289,14 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? fake.major : fake.minor;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? fake.major
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? fake.minor
+                                                                       : fake.hasPools;
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int *version) {
+  BEGIN(cuDriverGetVersion, false)
+  *version = fake.version;
   return CUDA_SUCCESS;
 }
 
@@ -307,30 +380,13 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   BEGIN(cuMemAlloc)
-  if (bytes == 0)
-    return kInvalidValue;
-  std::lock_guard lock(fake.mutex);
-  size_t size = (bytes + kPage - 1) / kPage * kPage;
-  void *data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  memset(data, 0xff, size);
-  mprotect(data, size, PROT_NONE);
-  fake.deviceMemory[static_cast<char *>(data)] = size;
-  ++fake.allAllocations;
-  *address = reinterpret_cast<CUdeviceptr>(data);
-  return CUDA_SUCCESS;
+  return allocate(address, bytes);
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
   BEGIN(cuMemFree)
   std::lock_guard lock(fake.mutex);
   drainAll();
-  auto found = fake.deviceMemory.find(reinterpret_cast<char *>(address));
-  if (found == fake.deviceMemory.end())
-    return kInvalidValue;
-  munmap(found->first, found->second);
-  fake.deviceMemory.erase(found);
-  return CUDA_SUCCESS;
+  return release(address);
 }
 CUresult cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   BEGIN(cuMemHostAlloc)
@@ -381,15 +437,8 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   BEGIN(cuStreamSynchronize)
-  std::lock_guard lock(fake.mutex);
-  ++fake.waits;
-  if (!stream)
-    drainAll();
-  CUstream_st &waited = stream ? *stream : fake.defaultStream;
-  drain(waited);
-  CUresult result = waited.failed;
-  waited.failed = CUDA_SUCCESS;
-  return result;
+  countWait();
+  return drain(stream, [] { return false; });
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned gridY, unsigned gridZ, unsigned threads,

@@ -252,14 +252,17 @@ PTC_EXPORT ptc_status ptc_profile_stop(ptc_context *context, const char *path);
 PTC_EXPORT ptc_status ptc_get_device(ptc_context *context, DLDevice *device);
 
 /** The CUDA stream (CUstream, cudaStream_t; null is CUDA's default stream) that later calls on the context give their
- * work to, when `is_callers` is not 0. Such a call returns before its work is done: tensors on the GPU are read and
- * written in the order of the stream, while tensors in the host's memory are read before it returns, and an output there
- * makes it wait. A call waits, too, where data decide sizes or branches, and while a profile is recorded. An index out
- * of range, and what the GPU fails at, are told by ptc_synchronize or the next call on the context. The stream must last
- * as long as it is set, and as outputs of call_new that were made on it: their deleters give memory back in its order.
+ * work to, when `is_callers` is not 0. Such a call returns before its work is done: tensors in memory that the GPU
+ * reaches (kDLCUDA, kDLCUDAHost, kDLCUDAManaged) are read and written in the order of the stream. Tensors in all other
+ * memory of the host (kDLCPU) are read before it returns, and an output there makes it wait. A call waits, too, where
+ * data decide sizes or branches, and while a profile is recorded. What fails behind a call, as an index out of range, is
+ * told by ptc_synchronize or by a later call on the context, which then has not run. The stream must last as long as it
+ * is set, and as the tensors of call_new and to_device that were made on it: their deleters give memory back in its
+ * order.
  *
- * With `is_callers` 0, as at first, `stream` is ignored, and calls return when their results are there. PTC_UNSUPPORTED
- * for a stream of the caller's where the model runs on the CPU. */
+ * With `is_callers` 0, as at first, `stream` is ignored, and calls return when their results are there; deleters then
+ * give memory of the GPU's back in the order of the default stream. PTC_UNSUPPORTED for a stream of the caller's where
+ * the model runs on the CPU. */
 PTC_EXPORT ptc_status ptc_set_stream(ptc_context *context, void *stream, int32_t is_callers);
 /** What was set last; a null stream with `is_callers` 0 when calls use streams of the context's own. */
 PTC_EXPORT ptc_status ptc_get_stream(ptc_context *context, void **stream, int32_t *is_callers);

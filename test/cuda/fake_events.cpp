@@ -1,0 +1,105 @@
+// Events, and memory that is taken and given back in the order of streams, of the fake driver.
+//
+// An event is reached when somebody waits for it, and not before. Memory that has been given back is gone as soon as
+// its stream comes there.
+#include "test/cuda/fake_driver.h"
+#include "test/cuda/fake_internal.h"
+
+#include <chrono>
+#include <memory>
+
+using namespace ptc::test::fake;
+
+namespace {
+/// One recording of an event.
+struct Point {
+  bool isReached = false;
+  std::chrono::steady_clock::time_point time;
+};
+int64_t pools;
+} // namespace
+
+namespace ptc::runtime::cuda {
+struct CUevent_st {
+  bool isTimed;
+  CUstream stream;
+  std::shared_ptr<Point> point; ///< null: never recorded
+};
+struct CUmemPoolHandle_st {
+  int device;
+};
+} // namespace ptc::runtime::cuda
+
+/// Until the event is reached.
+static CUresult reach(CUstream stream, const std::shared_ptr<Point> &point) {
+  return point ? drain(stream, [&] { return point->isReached; }) : CUDA_SUCCESS;
+}
+
+extern "C" {
+int64_t fake_live_pools() { return pools; }
+
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  BEGIN(cuEventCreate)
+  countObjects(1);
+  *event = new CUevent_st{flags == CU_EVENT_DEFAULT, nullptr, nullptr};
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  BEGIN(cuEventDestroy)
+  countObjects(-1);
+  delete event;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  BEGIN(cuEventRecord)
+  auto point = std::make_shared<Point>();
+  event->stream = stream;
+  event->point = point;
+  return enqueue(stream, [point]() -> CUresult {
+    point->isReached = true;
+    point->time = std::chrono::steady_clock::now();
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuEventSynchronize(CUevent event) {
+  BEGIN(cuEventSynchronize)
+  countWait();
+  return reach(event->stream, event->point);
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  BEGIN(cuStreamWaitEvent)
+  return enqueue(stream, [of = event->stream, point = event->point] { return reach(of, point); });
+}
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
+  BEGIN(cuEventElapsedTime)
+  bool areTimed = from->isTimed && to->isTimed && from->point && to->point;
+  if (!areTimed || !from->point->isReached || !to->point->isReached)
+    return kInvalidValue;
+  *milliseconds = std::chrono::duration<float, std::milli>(to->point->time - from->point->time).count();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
+  BEGIN(cuMemPoolCreate)
+  if (properties->allocType != 1 || properties->locationType != 1)
+    return kInvalidValue;
+  ++pools;
+  *pool = new CUmemPoolHandle_st{properties->locationId};
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  --pools;
+  delete pool;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void *) { return CUDA_SUCCESS; }
+CUresult cuMemPoolTrimTo(CUmemoryPool, size_t) { return CUDA_SUCCESS; }
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool, CUstream) {
+  BEGIN(cuMemAllocFromPoolAsync)
+  return allocate(address, bytes);
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  BEGIN(cuMemFreeAsync)
+  return enqueue(stream, [address] { return release(address); });
+}
+}
