@@ -1,6 +1,8 @@
 """Operators against PyTorch: exports each row, compiles it with ptc, compares on inputs that the export has not seen.
 
-python test/ops --ptc PATH [--jobs N] [--march NAME] [PATTERN ...]      rows whose name contains a pattern; all without one
+python test/ops --ptc PATH [--jobs N] [--march NAME | --target cuda] [PATTERN ...]
+
+Rows whose name contains a pattern; all without one.
 """
 
 from __future__ import annotations
@@ -15,4 +17,4 @@ from harness import run_rows  # noqa: E402
 from runner import ROWS, run_all  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(run_all(__doc__, ROWS, lambda ptc, rows, march: (run_rows(ptc, rows, march), Counter())))
+    sys.exit(run_all(__doc__, ROWS, lambda ptc, rows, options: (run_rows(ptc, rows, options), Counter())))

@@ -79,21 +79,21 @@ class Together(torch.nn.Module):
         return outputs
 
 
-def run_rows(ptc: str, rows: Sequence[Row], march: str = "native") -> dict[str, str]:
-    """Failures by name. Rows that fail together are tried each alone."""
+def run_rows(ptc: str, rows: Sequence[Row], options: Sequence[str] = ()) -> dict[str, str]:
+    """Failures by name, with options of `ptc compile`. Rows that fail together are tried each alone."""
     static = [row for row in rows if row.dynamic is None]
     failures: dict[str, str] = {}
-    if len(static) > 1 and run(ptc, static, march) is not None:
-        failures = {row.name: why for row in static if (why := run(ptc, [row], march)) is not None}
-    elif len(static) == 1 and (why := run(ptc, static, march)) is not None:
+    if len(static) > 1 and run(ptc, static, options) is not None:
+        failures = {row.name: why for row in static if (why := run(ptc, [row], options)) is not None}
+    elif len(static) == 1 and (why := run(ptc, static, options)) is not None:
         failures = {static[0].name: why}
     for row in rows:
-        if row.dynamic is not None and (why := run(ptc, [row], march)) is not None:
+        if row.dynamic is not None and (why := run(ptc, [row], options)) is not None:
             failures[row.name] = why
     return failures
 
 
-def run(ptc: str, rows: Sequence[Row], march: str) -> str | None:
+def run(ptc: str, rows: Sequence[Row], options: Sequence[str]) -> str | None:
     """Why the rows fail, None when they do not."""
     random = torch.Generator().manual_seed(sum(map(ord, rows[0].name)))
     program = Together(rows)
@@ -108,7 +108,7 @@ def run(ptc: str, rows: Sequence[Row], march: str) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         model, library = Path(folder, "model.pt2"), Path(folder, "model.so")
         torch.export.save(exported, model)
-        if (why := call([ptc, "compile", str(model), "-o", str(library), "--march", march])) is not None:
+        if (why := call([ptc, "compile", str(model), "-o", str(library), *options])) is not None:
             return why
         for tensors in (fresh, other) if other else (fresh,):
             if (why := compare(ptc, library, program, tensors, rows)) is not None:

@@ -42,18 +42,21 @@ def call_group(start: int) -> tuple[dict[str, str], Counter[str]]:
     return run_group(start)
 
 
-def run_all(description: str, rows: Sequence[Row], run: Callable[[str, Sequence[Row], str], tuple[dict[str, str], Counter[str]]]) -> int:
-    """The command line: runs groups of ROWS side by side; RUN answers failures by name, and counts worth a line."""
+def run_all(description: str, rows: Sequence[Row], run: Callable[[str, Sequence[Row], Sequence[str]], tuple[dict[str, str], Counter[str]]]) -> int:
+    """The command line: runs groups of ROWS side by side; RUN takes options of `ptc compile`, and answers failures by
+    name, and counts worth a line."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
     parser.add_argument("--jobs", type=int, default=2, help="compilations at a time")
     parser.add_argument("--march", default="native", help="what to compile for; it must run here")
+    parser.add_argument("--target", choices=["cpu", "cuda"], default="cpu", help="the device to compile for, and to run on")
     parser.add_argument("patterns", nargs="*", help="names, or parts of names, of rows")
     args = parser.parse_args()
     rows = [row for row in rows if not args.patterns or any(pattern in row.name for pattern in args.patterns)]
     # Forked, since rows are closures and torch.export is not safe in threads.
     global run_group
-    run_group = lambda start: run(args.ptc, rows[start : start + GROUP], args.march)  # noqa: E731
+    options = ["--march", args.march, "--target", args.target]
+    run_group = lambda start: run(args.ptc, rows[start : start + GROUP], options)  # noqa: E731
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
         results = pool.map(call_group, range(0, len(rows), GROUP), chunksize=1)
     failures = {name: why for result, _ in results for name, why in result.items()}

@@ -71,7 +71,7 @@ def accepts(exported: torch.export.ExportedProgram, program: Together, tensors: 
     return True
 
 
-def run(ptc: str, row: Row, march: str, counts: Counter[str]) -> str | None:
+def run(ptc: str, row: Row, options: Sequence[str], counts: Counter[str]) -> str | None:
     random = torch.Generator().manual_seed(sum(map(ord, row.name)))
     program = Together([row])
     example, fresh = ([make(random) for make in row.inputs] for _ in range(2))
@@ -87,7 +87,7 @@ def run(ptc: str, row: Row, march: str, counts: Counter[str]) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         model, library = Path(folder, "model.pt2"), Path(folder, "model.so")
         torch.export.save(exported, model)
-        if (why := call([ptc, "compile", str(model), "-o", str(library), "--march", march])) is not None:
+        if (why := call([ptc, "compile", str(model), "-o", str(library), *options])) is not None:
             return why
         if (why := compare(ptc, library, program, fresh, [row])) is not None:
             return why
@@ -102,9 +102,9 @@ def run(ptc: str, row: Row, march: str, counts: Counter[str]) -> str | None:
     return None
 
 
-def run_rows(ptc: str, rows: Sequence[Row], march: str) -> tuple[dict[str, str], Counter[str]]:
+def run_rows(ptc: str, rows: Sequence[Row], options: Sequence[str]) -> tuple[dict[str, str], Counter[str]]:
     counts: Counter[str] = Counter()
-    return {row.name: why for row in rows if (why := run(ptc, row, march, counts)) is not None}, counts
+    return {row.name: why for row in rows if (why := run(ptc, row, options, counts)) is not None}, counts
 
 
 if __name__ == "__main__":
