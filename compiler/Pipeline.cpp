@@ -78,9 +78,9 @@ static constexpr Step kSteps[] = {
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createFunctionalizePass(); }},
     // Attention that a model composes of products and softmax is one operator.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createPatternsPass(); }, isOptimized},
-    // Products take bfloat16, as torch.autocast would have it.
-    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createAutocastPass(); },
-     [](const Options &o) { return o.amp; }},
+    // Products take bfloat16 or float16, as torch.autocast would have it.
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &p) { return createAutocastPass(p.options.device, p.options.amp); },
+     [](const Options &o) { return o.amp != Amp::None; }},
 
     // Every operation is a prim, or the caller's; no broadcasting, promotion or scalar arguments.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback); }},

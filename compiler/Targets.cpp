@@ -13,8 +13,10 @@ static void warnOfSlowness(const cpu::Target &target, const Options &options) {
     printWarning("'" + target.name + "' has no instructions for " + what.str() + ": there " + option.str() +
                  " is slower than float32");
   };
-  if (options.amp && !target.hasBf16Dot())
+  if (options.amp == Amp::Bf16 && !target.hasBf16Dot())
     warn("bfloat16 (AVX512-BF16)", "--amp bf16");
+  if (options.amp == Amp::Fp16)
+    warn("products of float16", "--amp fp16");
   if (options.quantization == Quantization::Dynamic && !target.hasInt8Dot())
     warn("products of bytes (AVX512-VNNI)", "--quantize int8-dynamic");
 }
@@ -28,8 +30,6 @@ static llvm::Error checkForCuda(const Options &options) {
     return fail("tuning");
   if (options.fallback)
     return fail("--fallback");
-  if (options.amp)
-    return fail("--amp");
   return llvm::Error::success();
 }
 

@@ -18,6 +18,9 @@ namespace ptc {
 /// with activations that are quantized when the model runs.
 enum class Quantization { None, Weights, Dynamic };
 
+/// The type that products take in mixed precision, as torch.autocast has it on the device.
+enum class Amp { None, Bf16, Fp16 };
+
 /// What time there is to make the model fast: as rules have it, or as measuring on this machine has it.
 enum class Mode { Default, MaxAutotune };
 
@@ -45,7 +48,7 @@ struct Options {
   bool progress = false; ///< A line on stderr that says what a long compilation is at.
   bool time = false;     ///< A table of where the time went, on stderr.
   bool fallback = false; ///< What ptc cannot compile is left to functions of the model's caller.
-  bool amp = false;      ///< Mixed precision with bfloat16, as torch.autocast does it.
+  Amp amp = Amp::None;
   Quantization quantization = Quantization::None;
   bool winograd = true;       ///< 3 x 3 convolutions by minimal filtering, where it is faster.
   bool verifyEach = false;    ///< Verify the IR after every pass, not only at the ends of stages.

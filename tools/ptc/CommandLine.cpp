@@ -29,16 +29,6 @@ const CLI::Validator kStageName(
     },
     ""); // the type's name says the same
 
-/// A name that users may know, of which only one is there so far.
-CLI::Validator onlySoFar(std::string name) {
-  return CLI::Validator(
-      [name](std::string &value) {
-        return value == name ? std::string()
-                             : fmt::format("'{}' is not available in this version (only '{}' is)", value, name);
-      },
-      "");
-}
-
 void addDeviceOptions(CLI::App &command, Options &options) {
   command
       .add_option_function<std::string>(
@@ -90,9 +80,10 @@ void addModelOptions(CLI::App &command, Options &options) {
       ->type_name("overridable|constant")
       ->default_str("overridable");
   CLI::Option *amp = command.add_option_function<std::string>(
-      "--amp", [&options](const std::string &) { options.amp = true; },
-      "Mixed precision as torch.autocast's on the CPU: products in bf16; inputs and outputs keep their types");
-  amp->check(onlySoFar("bf16"))->type_name("bf16");
+      "--amp", [&options](const std::string &name) { options.amp = name == "fp16" ? Amp::Fp16 : Amp::Bf16; },
+      "Mixed precision as torch.autocast's on the device: products in bf16 or fp16; inputs and outputs keep their "
+      "types");
+  amp->check(CLI::IsMember(std::vector<std::string>{"bf16", "fp16"}))->type_name("bf16|fp16");
   command
       .add_option_function<std::string>(
           "--quantize",
