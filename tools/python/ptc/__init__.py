@@ -16,6 +16,7 @@ Where torch is installed, `torch.compile(module, backend="ptc")` compiles what i
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ._compiler import compile, executable
 from ._errors import CompileError, Error, MismatchError, OutOfRangeError
@@ -43,8 +44,14 @@ __all__ = [
 ]
 
 
-def load(path: str | os.PathLike[str], threads: int = 0, waiting: str | None = None, check: bool = False) -> Model:
+def load(
+    path: str | os.PathLike[str],
+    threads: int = 0,
+    waiting: str | None = None,
+    check: bool = False,
+    device: Any = None,
+) -> Model:
     """Opens a library that ptc compiled. `threads`, `waiting`: how many a call may use and how they wait, as the
     model's properties of these names have it. `check`: reads the whole file and compares it with the hash that it was
-    written with."""
-    return Model(path, threads, waiting, check)
+    written with. `device`: where a model for GPUs runs, "cuda:1" or as torch's; None, "cuda": on the current device."""
+    return Model(path, threads, waiting, check, device)

@@ -14,6 +14,8 @@ UNSUPPORTED = 5
 CHECK_FILE = 1
 EXTERNAL_ERROR = 7
 
+CPU, CUDA = 1, 2  # DLPack's types of devices
+
 
 class DataType(ctypes.Structure):
     _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
@@ -162,6 +164,13 @@ class Api(ctypes.Structure):
         ("activity", _function(c_void_p, POINTER(Activity))),
         ("context_create_with", _function(c_uint32, POINTER(c_void_p))),
         ("optional_inputs", _function(POINTER(c_int32), result=POINTER(TensorInfo))),
+        ("context_create_on", _function(c_int32, c_uint32, POINTER(c_void_p))),
+        ("device", _function(c_void_p, POINTER(Device))),
+        ("set_stream", _function(c_void_p, c_void_p, c_int32)),
+        ("get_stream", _function(c_void_p, POINTER(c_void_p), POINTER(c_int32))),
+        ("synchronize", _function(c_void_p)),
+        ("set_output_device", _function(c_void_p, POINTER(Device))),
+        ("to_device", _function(c_void_p, c_void_p, POINTER(c_void_p))),
     ]
 
 

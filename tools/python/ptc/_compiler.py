@@ -43,16 +43,19 @@ def compile(
     *,
     weights: str | os.PathLike[str] | None = None,
     march: str = "native",
+    target: str = "cpu",
+    gpu_arch: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     fallback: bool = False,
     initializers: str = "overridable",
 ) -> Path:
-    """Compiles a .pt2, .graph, .onnx or .mlir file to a library; the arguments are those of `ptc compile`.
+    """Compiles a .pt2, .graph, .onnx or .mlir file to a library; the arguments are those of `ptc compile`. `target`:
+    "cpu" or "cuda", wherever the model was exported; `gpu_arch` as "sm_90a,sm_80", which is what None stands for.
 
     Raises CompileError with ptc's message when the model cannot be compiled; then nothing is written.
     """
-    options: list[str | os.PathLike[str]] = ["--march", march, "--initializers", initializers]
-    for name, value in (("--weights", weights), ("--cache", cache)):
+    options: list[str | os.PathLike[str]] = ["--march", march, "--target", target, "--initializers", initializers]
+    for name, value in (("--weights", weights), ("--cache", cache), ("--gpu-arch", gpu_arch)):
         if value is not None:
             options += [name, value]
     if fallback:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi as abi
-from ._errors import Error, error_for
+from ._errors import error_for
 from ._external import Functions, NumPy, Torch, find_torch_operator
+from ._library import has, open_library, require
 from ._tensor import Tensor, borrow, dtype_name
 
 
@@ -114,55 +115,38 @@ def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any, re
     return owners
 
 
-def _open(path: str) -> Any:
-    """The library's function ptc_get_api; of the file that is there now, even if another was opened under its name."""
-    opened, there = None, _spell_file(path)
-    while opened != there:  # again where it was replaced meanwhile
-        opened = there
-        try:
-            library = ctypes.CDLL(opened, mode=os.RTLD_NOW | os.RTLD_LOCAL)
-            get_api = library.ptc_get_api
-        except (OSError, AttributeError) as error:
-            why = str(error).replace(opened, path)
-            raise Error(abi.INVALID_ARGUMENT, f"{path}: no library that ptc compiled, or not whole ({why})") from None
-        there = _spell_file(path)
-    get_api.argtypes, get_api.restype = [ctypes.c_uint32], ctypes.POINTER(abi.Api)
-    return get_api
-
-
-def _spell_file(path: str) -> str:
-    """A path of a file that no other file has: dlopen knows a library by its path, and would answer with the old one
-    where the file was written anew. Between folder and name it spells device and inode in steps that lead nowhere, "/."
-    for a one and "/" for a zero, as ptc.hpp does."""
-    real = os.path.realpath(path)
-    try:
-        status = os.stat(real)
-    except OSError:
-        return real  # dlopen says what is wrong
-    folder, name = os.path.split(real)
-    steps = f"{status.st_dev:064b}{status.st_ino:064b}".replace("0", "/").replace("1", "/.")
-    return f"{folder.rstrip('/')}{steps}/{name}"
-
-
 class Model:
     """A compiled model with a context of its own: states, working memory, number of threads."""
 
+    def __new__(
+        cls,
+        path: str | os.PathLike[str],
+        threads: int = 0,
+        waiting: str | None = None,
+        check: bool = False,
+        device: Any = None,
+    ) -> Model:
+        """One for a GPU is a CudaModel."""
+        library = open_library(os.fsdecode(path), check, device)
+        kind = cls
+        if library.is_for_gpu:
+            from ._cuda import CudaModel as kind
+        model = object.__new__(kind)
+        model._api, model._context, model._signature = library.api, library.context, library.signature
+        return model
+
     def __init__(
-        self, path: str | os.PathLike[str], threads: int = 0, waiting: str | None = None, check: bool = False
+        self,
+        path: str | os.PathLike[str],
+        threads: int = 0,
+        waiting: str | None = None,
+        check: bool = False,
+        device: Any = None,
     ) -> None:
-        table = _open(os.fsdecode(path))(abi.VERSION)
-        if not table or (check and table.contents.size <= abi.Api.context_create_with.offset):
-            raise Error(abi.UNSUPPORTED, f"{path}: speaks another version of the interface than {abi.VERSION}")
-        self._api = table.contents
-        self._context = ctypes.c_void_p()
-        made = ctypes.byref(self._context)
-        if status := self._api.context_create_with(abi.CHECK_FILE, made) if check else self._api.context_create(made):
-            raise error_for(status, f"{path}: {(self._api.last_error(None) or b'').decode()}")
-        if not (described := self._api.signature()):
-            raise MemoryError(f"{path}: no memory for the signature")
-        signature = described.contents
+        signature = self._signature
         self.name = signature.model.decode()
         self.target = signature.target.decode()
+        self.device = "cpu"  # or a GPU as "cuda:0"
         # Whose code runs here, as "x86-64-v4"; libraries of earlier versions do not say.
         self.machine = self._api.machine().decode() if self._has("machine") else None
         self.inputs = _describe(signature.inputs, signature.input_count)
@@ -342,12 +326,10 @@ class Model:
         return Activity(activity.calls, activity.threads, activity.wakeups)
 
     def _has(self, function: str) -> bool:
-        """Whether the library is of a version that has this function."""
-        return self._api.size > getattr(abi.Api, function).offset
+        return has(self._api, function)
 
     def _require(self, function: str) -> None:
-        if not self._has(function):
-            raise Error(abi.UNSUPPORTED, f"an earlier version of ptc compiled the library: it has no {function}")
+        require(self._api, function)
 
     @property
     def openmp(self) -> str | None:
@@ -369,6 +351,12 @@ class Model:
     def trim(self) -> None:
         """Gives working memory back to the system."""
         self._check(self._api.trim(self._context))
+
+    def synchronize(self) -> None:
+        """Waits until the work of all calls is done; what of it has failed is an error. Calls with tensors on a GPU
+        return before that."""
+        if self._has("synchronize"):
+            self._check(self._api.synchronize(self._context))
 
     @contextlib.contextmanager
     def profile(self, path: str | os.PathLike[str]) -> Iterator[None]:

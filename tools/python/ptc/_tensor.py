@@ -5,13 +5,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _abi as abi
 from ._errors import error_for
 
-_CPU = 1
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
 _FLOAT8 = {10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz"}
@@ -30,6 +29,15 @@ def dtype_name(dtype: abi.DataType) -> str:
     if dtype.code == _KINDS["b"]:
         return "bool"
     return _FLOAT8.get(dtype.code) or f"{_NAMES[dtype.code]}{dtype.bits}"
+
+
+def numpy_type(name: str) -> Any:
+    """NumPy's type of that name (bfloat16 and eight-bit floats need ml_dtypes)."""
+    import numpy
+
+    if name in _EXTENDED:
+        import ml_dtypes  # noqa: F401  registers the type's name
+    return numpy.dtype(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -60,6 +68,30 @@ def borrow(value: Any, dtype: str, written: str = "") -> tuple[int, Any]:
     return address + _IN_VERSIONED, capsule
 
 
+def _tensor_in(capsule: Any) -> abi.DLTensor:
+    """What a capsule of either kind describes."""
+    try:
+        return abi.DLManagedTensorVersioned.from_address(_pointer_of(capsule, _VERSIONED)).dl_tensor
+    except ValueError:
+        return abi.DLTensor.from_address(_pointer_of(capsule, _UNVERSIONED))
+
+
+def borrow_on_stream(value: Any, stream: int, written: str = "") -> tuple[int, Any]:
+    """The same of a tensor on a GPU that is to be read in the order of a stream, as DLPack numbers it: 1 is CUDA's
+    default one, -1 says that the order is right already."""
+    try:
+        capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
+    except TypeError:  # older than DLPack 1.0
+        capsule = value.__dlpack__(stream=stream)
+    try:
+        address = _pointer_of(capsule, _VERSIONED)
+    except ValueError:
+        return _pointer_of(capsule, _UNVERSIONED), capsule
+    if written and abi.DLManagedTensorVersioned.from_address(address).flags & abi.READ_ONLY:
+        raise _read_only(written)
+    return address + _IN_VERSIONED, capsule
+
+
 def _borrow_otherwise(value: Any, dtype: str, written: str) -> tuple[int, Any]:
     """What is older than DLPack 1.0, which had no word for read-only memory and refused it; and what has no DLPack."""
     if hasattr(value, "__dlpack__"):
@@ -75,12 +107,18 @@ def _borrow_otherwise(value: Any, dtype: str, written: str) -> tuple[int, Any]:
 @functools.cache
 def exchange(kind: type) -> Callable[[Any, int], Any] | None:
     """Of torch.Tensor: `fill(value, address)`, which writes a DLTensor, valid while the tensor stays as it is."""
+    table = exchange_table(kind)
+    return table.dltensor_from_py_object_no_sync if table is not None else None
+
+
+def exchange_table(kind: type) -> abi.DLPackExchangeAPI | None:
+    """DLPack's functions for C, of torch.Tensor."""
     torch = sys.modules.get("torch")
     if torch is None or kind is not torch.Tensor or not hasattr(kind, "__dlpack_c_exchange_api__"):
         return None
     address = _pointer_of(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
     table = abi.DLPackExchangeAPI.from_address(address)
-    return table.dltensor_from_py_object_no_sync if table.major == 1 else None
+    return table if table.major == 1 else None
 
 
 def _borrow_array(value: Any, dtype: str, written: str) -> tuple[int, Any]:
@@ -99,7 +137,7 @@ def _borrow_array(value: Any, dtype: str, written: str) -> tuple[int, Any]:
     steps = (ctypes.c_int64 * array.ndim)(*(stride // array.itemsize for stride in array.strides))
     tensor = abi.DLTensor(
         data=array.ctypes.data,
-        device=abi.Device(_CPU, 0),
+        device=abi.Device(abi.CPU, 0),
         ndim=array.ndim,
         dtype=abi.DataType(code, array.itemsize * 8, 1),
         shape=sizes,
@@ -154,17 +192,17 @@ class Tensor:
     def dtype(self) -> str:
         return dtype_name(self._view.dtype)
 
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu", or a GPU as "cuda:0"."""
+        return "cpu"
+
     def __repr__(self) -> str:
         return f"ptc.Tensor({self.dtype}{list(self.shape)})"
 
     def numpy(self) -> Any:
         """The same memory as a NumPy array (bfloat16 and eight-bit floats need ml_dtypes)."""
-        import numpy
-
-        dtype = self.dtype
-        if dtype in _EXTENDED:
-            import ml_dtypes  # noqa: F401  registers the type's name
-        return self._array(numpy.dtype(dtype))
+        return self._array(numpy_type(self.dtype))
 
     def _array(self, dtype: Any) -> Any:
         import numpy
@@ -185,24 +223,58 @@ class Tensor:
         return array.astype(dtype) if dtype is not None else array.copy() if copy else array
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (_CPU, 0)
+        return (abi.CPU, 0)
 
     def __dlpack__(self, **options: Any) -> Any:
         """A capsule that refers to this tensor; any number of them may be taken. NumPy makes it, whose deleter is C
         code: Python code would disturb an exception that is under way when a consumer lets go."""
-        import numpy
-
-        view = self._view
-        if view.dtype.code in (_KINDS["i"], _KINDS["u"], _KINDS["f"], _KINDS["c"]):
+        dtype = self._view.dtype
+        if dtype.code in (_KINDS["i"], _KINDS["u"], _KINDS["f"], _KINDS["c"]):
             return self.numpy().__dlpack__(**options)
         # A type that NumPy does not export: words of its size, renamed.
-        capsule = self._array(numpy.dtype(f"u{view.dtype.bits // 8}")).__dlpack__(**options)
-        try:
-            address = _pointer_of(capsule, _VERSIONED) + _IN_VERSIONED
-        except ValueError:
-            address = _pointer_of(capsule, _UNVERSIONED)
-        abi.DLTensor.from_address(address).dtype = view.dtype
+        capsule = self._array(numpy_type(f"u{dtype.bits // 8}")).__dlpack__(**options)
+        _tensor_in(capsule).dtype = dtype
         return capsule
+
+
+class GpuTensor(Tensor):
+    """A result in a GPU's memory, already computed. torch.from_dlpack(y) and cupy.from_dlpack(y) share it."""
+
+    __slots__ = ()
+
+    @property
+    def device(self) -> str:
+        return f"cuda:{self._view.device.device_id}"
+
+    def __repr__(self) -> str:
+        return f"ptc.Tensor({self.dtype}{list(self.shape)}, {self.device})"
+
+    def numpy(self) -> Any:
+        raise TypeError(f"{self!r} is not in the host's memory: torch.from_dlpack and cupy.from_dlpack take it")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (abi.CUDA, self._view.device.device_id)
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """NumPy makes this capsule, too, as it does not look at the memory. Streams need not wait: it is all there."""
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError(f"{self!r} shares its memory and is not copied")
+        view = self._view
+        words = numpy_type(f"c{view.dtype.bits // 8}" if view.dtype.bits == 128 else f"u{view.dtype.bits // 8}")
+        try:
+            capsule = self._array(words).__dlpack__(max_version=max_version)
+        except TypeError:  # NumPy before 2.1
+            capsule = self._array(words).__dlpack__()
+        tensor = _tensor_in(capsule)
+        tensor.dtype, tensor.device = view.dtype, view.device
+        return capsule
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        typestr = numpy_type(self.dtype).str
+        return {"version": 3, "shape": self.shape, "typestr": typestr, "data": (self._view.data, False), "stream": None}
 
 
 class _Memory:

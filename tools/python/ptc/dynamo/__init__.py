@@ -7,6 +7,8 @@ Parameters are inputs of the library, not constants in it: they stay where they 
 may change them, and one library serves all layers and models of one structure. `options={"freezing": True}` makes them
 constants, as inductor's option of that name: ptc packs them at compile time, and later changes of them are not seen.
 
+A graph whose tensors are on a GPU becomes a library for it, whose calls are work in torch's current stream.
+
 Where gradients are needed, AOTAutograd makes two graphs, forward and backward, and each is a library.
 
 What ptc cannot compile runs in eager mode, one graph at a time, with a FallbackWarning that says why; with
@@ -28,12 +30,13 @@ from torch._guards import detect_fake_mode
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .._cuda import CudaModel
 from .._errors import CompileError
 from .._model import Model
 from ._decompose import decompositions
 from ._graph import Refused, prepare
 from ._library import compile_graph
-from ._run import Runner
+from ._run import CudaRunner, Runner
 
 __all__ = ["FallbackWarning", "Options", "backend"]
 
@@ -49,6 +52,7 @@ class Options:
 
     freezing: bool = False
     march: str = "native"
+    gpu_arch: str | None = None  # None: that of the GPU that the tensors are on
     # Where ptc cannot compile an operator: None: its graph runs in eager mode; True: that operator does, as far as it
     # goes; False: an error.
     fallback: bool | None = None
@@ -81,9 +85,9 @@ def backend(
         with _disable_current_modes():  # AOTAutograd's own, in which there are no real tensors
             if not graph.is_computed:
                 return Runner(graph, None, trains)
-            model = compile_graph(graph, settings.march, settings.fallback is True)
+            model = compile_graph(graph, settings.march, settings.gpu_arch, settings.fallback is True)
             _warn_of_operators(model)
-            return Runner(graph, model, trains)
+            return (CudaRunner if isinstance(model, CudaModel) else Runner)(graph, model, trains)
 
     def compile_backward(module: torch.fx.GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
         try:

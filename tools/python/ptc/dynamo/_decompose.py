@@ -147,7 +147,7 @@ def upsample_nearest_backward(
     scales = (*scales, *[None] * (len(output_size) - len(scales)))
     for axis, (count, size, scale) in enumerate(zip(output_size, input_size[2:], scales), start=2):
         step = 1 / scale if scale is not None else size / count
-        places = (torch.arange(count, dtype=torch.float32) + (0.5 if is_exact else 0)) * step
+        places = (torch.arange(count, dtype=torch.float32, device=grad.device) + (0.5 if is_exact else 0)) * step
         shape = [*grad.shape[:axis], size, *grad.shape[axis + 1 :]]
         grad = grad.new_zeros(shape).index_add(axis, places.to(torch.int64).clamp(max=size - 1), grad)
     return grad

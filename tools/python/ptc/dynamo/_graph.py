@@ -13,10 +13,12 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.utils._sympy.numbers import int_oo
 
-from ._views import Views, root
+from ._views import Views, is_view, root
 
 # Operators whose meaning depends on where elements lie in memory: ptc knows values only.
 _BY_MEMORY = {"as_strided_", "as_strided_copy", "as_strided_scatter"}
+# Operators that bring what they are given to another device, or to the graph.
+_TRANSFERS = {"_to_copy", "copy", "copy_", "device_put", "lift_fresh_copy"}
 # Operators whose results have a size that the data say; a tracer may have been told that it is a certain number.
 _BY_DATA = {"nonzero", "masked_select"}
 
@@ -48,6 +50,7 @@ class Expected:
 @dataclass
 class Graph:
     text: str
+    device: torch.device  # the CPU or a GPU
     constants: dict[str, torch.Tensor]
     inputs: list[int]  # which arguments of a call the library takes
     fakes: list[Any]  # their types
@@ -70,6 +73,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
     placeholders = gm.graph.find_nodes(op="placeholder")
     for node in placeholders:
         _check_input(node)
+    device = _find_device(gm, placeholders)
     known = _take_known_numbers(gm)
     for node in _calls(gm):
         _check_call(node)
@@ -98,7 +102,7 @@ def prepare(gm: GraphModule, frozen: dict[int, torch.Tensor], argument_count: in
     updated = {node.args[0] for node in _calls(gm) if _writes(node)}
     written = [index for index, node in enumerate(placeholders) if node in updated]
     text = _text(gm, constants, fake_mode)
-    return Graph(text, constants, inputs, fakes, outputs, results, bases, make_views, written, expected)
+    return Graph(text, device, constants, inputs, fakes, outputs, results, bases, make_views, written, expected)
 
 
 def _calls(gm: GraphModule) -> list[Node]:
@@ -117,19 +121,41 @@ def _where(node: Node) -> str:
 def _check_input(node: Node) -> None:
     value = node.meta["val"]
     if isinstance(value, torch.Tensor):
-        if value.device.type != "cpu":
-            raise Refused(f"input {node.name} is on device {value.device} (ptc's backend computes on cpu)")
         if value.layout != torch.strided:
             raise Refused(f"input {node.name} has the layout {value.layout} (ptc takes torch.strided)")
     elif not isinstance(value, (torch.SymInt, int)):
         raise Refused(f"input {node.name} is a {type(value).__name__}, not a tensor or an integer")
 
 
+def _find_device(gm: GraphModule, placeholders: list[Node]) -> torch.device:
+    """Where the graph computes: on one GPU where any of its tensors is on one. The host may give it tensors and take
+    results, but not compute between: whoever keeps a large tensor there does not mean it to travel with every call."""
+    found: dict[torch.device, str] = {}
+    for node in (*placeholders, *_calls(gm)):
+        what = f"input {node.name} is" if node.op == "placeholder" else f"{_where(node)}: {node.target} computes"
+        for value in _tensors(node.meta.get("val")):
+            if value.device.type not in ("cpu", "cuda", "meta"):
+                raise Refused(f"{what} on device {value.device} (ptc's backend: cpu and cuda)")
+            if value.device.type == "cuda":
+                found.setdefault(value.device, what)
+    if not found:
+        return torch.device("cpu")
+    if len(found) > 1:
+        (one, first), (other, second) = list(found.items())[:2]
+        raise Refused(f"{second} on device {other}, but {first} on {one} (ptc's backend: one GPU for a graph)")
+    (device,) = found
+    for node in _calls(gm):
+        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+        given = _tensors([argument.meta.get("val") for argument in node.all_input_nodes])
+        if any(value.device.type == "cpu" and value.dim() > 0 for value in given) and not (
+            name in _TRANSFERS or is_view(node)
+        ):
+            raise Refused(f"{_where(node)}: {node.target} computes on the CPU, but {found[device]} on {device}")
+    return device
+
+
 def _check_call(node: Node) -> None:
     name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-    for value in _tensors(node.meta.get("val")):
-        if value.device.type not in ("cpu", "meta"):
-            raise Refused(f"{_where(node)}: {node.target} computes on device {value.device} (ptc's backend: cpu)")
     if name in _BY_DATA and not _symbols(torch.utils._pytree.tree_leaves(node.meta.get("val"))):
         raise Refused(
             f"{_where(node)}: the graph takes what {node.target} finds in the data as known, and ptc would not check it"

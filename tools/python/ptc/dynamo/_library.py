@@ -35,12 +35,15 @@ _NAMES = {
 }
 
 
-def compile_graph(graph: Graph, march: str, fallback: bool) -> Model:
-    """Loads the library of a graph, and compiles it when the cache has none. `fallback`: operators that ptc does not
-    compile are torch's."""
+def compile_graph(graph: Graph, march: str, gpu_arch: str | None, fallback: bool) -> Model:
+    """Loads the library of a graph, and compiles it when the cache has none. `gpu_arch` None: the GPU's own.
+    `fallback`: operators that ptc does not compile are torch's."""
     folder = _compiler.cache_directory() / "dynamo"
     header, chunks = _safetensors(graph.constants)
-    identity = f"{_compiler.build()}\n{march}\n{_compiler.machine()}\n{fallback}"
+    target, machine = graph.device.type, f"{march}\n{_compiler.machine()}"
+    if target == "cuda":
+        machine = gpu_arch = gpu_arch or _architecture(graph.device)
+    identity = f"{_compiler.build()}\n{target}\n{machine}\n{fallback}"
     key = _compiler.digest(identity.encode(), graph.text.encode(), header, *chunks)
     library = folder / f"{key}.so"
     if not library.exists():
@@ -51,15 +54,28 @@ def compile_graph(graph: Graph, march: str, fallback: bool) -> Model:
         weights = folder / f"{key}.safetensors"
         try:
             _write(weights, [len(header).to_bytes(8, "little"), header, *chunks])
-            _compiler.compile(text, library, weights=weights, march=march, fallback=fallback)
+            _compiler.compile(
+                text, library, weights=weights, march=march, target=target, gpu_arch=gpu_arch, fallback=fallback
+            )
         finally:
             weights.unlink(missing_ok=True)
-    model = Model(library)
+    model = Model(library, device=graph.device if target == "cuda" else None)
+    if target == "cuda" and model.externals:
+        raise Refused(f"{model.externals[0].name} of torch's cannot run within a library for a GPU")
     try:
         model.register_torch_operators()
     except LookupError as error:
         raise Refused(str(error)) from None
     return model
+
+
+def _architecture(gpu: torch.device) -> str:
+    """What to compile for: a GPU as Hopper's has instructions of its own, all others run Ampere's code."""
+    capability = torch.cuda.get_device_capability(gpu)
+    if capability < (8, 0):
+        name = torch.cuda.get_device_name(gpu)
+        raise Refused(f"{gpu} ({name}) has compute capability {capability[0]}.{capability[1]}, and ptc needs 8.0")
+    return "sm_90a" if capability == (9, 0) else "sm_80"
 
 
 def _write(path: Path, chunks: list[bytes | memoryview]) -> None:
@@ -77,7 +93,7 @@ def _safetensors(tensors: dict[str, torch.Tensor]) -> tuple[bytes, list[memoryvi
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:
             raise Refused(f"a constant of type {tensor.dtype}")
-        dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        dense = tensor.detach().resolve_conj().resolve_neg().contiguous().cpu()
         memory = memoryview(dense.reshape(-1).view(torch.uint8).numpy()) if dense.numel() else memoryview(b"")
         entries[name] = {
             "dtype": _NAMES[tensor.dtype],

@@ -13,6 +13,8 @@ from torch._prims_common import make_contiguous_strides_for
 from torch.utils._sympy.printers import PythonPrinter
 
 from .. import _abi as abi
+from .._arrays import arrays_of
+from .._cuda import CudaModel
 from .._model import Model
 from .._tensor import Tensor, exchange
 from ._graph import Graph, Output, Refused
@@ -101,7 +103,7 @@ class Runner:
         if self._is_random:
             # The draws of a call are decided by torch's generator, and so by torch.manual_seed.
             with self._lock:
-                self._model.seed(int(torch.randint(0, 2**63 - 1, ())))
+                self._model.seed(self._draw_seed())
                 results = self._call(frame, arguments)
         else:
             results = self._call(frame, arguments)
@@ -111,6 +113,9 @@ class Runner:
             if not arguments[index].is_inference():
                 torch.autograd.graph.increment_version(arguments[index])
         return results
+
+    def _draw_seed(self) -> int:
+        return int(torch.randint(0, 2**63 - 1, ()))
 
     def _call(self, frame: _Frame, arguments: list[Any]) -> list[torch.Tensor]:
         model, count = self._model, len(frame.inputs)
@@ -126,6 +131,39 @@ class Runner:
         status = model._api.call_new(model._context, frame.input_pointers, count, made, len(frame.outputs))
         model._check(status)
         return [torch.from_dlpack(Tensor(address, model)) for address in made[: len(frame.outputs)]]
+
+
+class CudaRunner(Runner):
+    """The same with tensors on a GPU, in torch's current stream: a call returns before its work is done. It takes and
+    leaves memory in the order of that stream, as ptc._arrays says, so that nothing need be kept for longer."""
+
+    _model: CudaModel
+
+    def _draw_seed(self) -> int:
+        """The state of a GPU's generator is two numbers on the host. A call takes the place of a draw of four."""
+        generator = torch.cuda.default_generators[self._graph.device.index]
+        seed, offset = generator.initial_seed(), generator.get_offset()
+        generator.set_offset(offset + 4)
+        return (seed + offset * 0x9E3779B97F4A7C15) % 2**64
+
+    def _call(self, frame: _Frame, arguments: list[Any]) -> list[torch.Tensor]:
+        model, count = self._model, len(frame.inputs)
+        arrays, gpu = arrays_of(torch.Tensor), self._graph.device.index
+        if self._allocate is None:
+            with model.lock:
+                model.use_stream(*arrays.stream(gpu))
+                made = model.call_new(arrays, frame.input_pointers)
+            fakes = [output.fake for output in self._graph.results]
+            return [value if fake is None else value.to(fake.device) for value, fake in zip(made, fakes)]
+        results = self._allocate(arguments)
+        for result, address in zip(results, frame.outputs):
+            _fill(result, address)
+        with model.lock:
+            model.use_stream(*arrays.stream(gpu))
+            status = model._api.call(model._context, frame.input_pointers, count, frame.output_pointers, len(results))
+        if status:
+            model._check(status)
+        return results
 
 
 def _allocator(graph: Graph, model: Model) -> Callable[[list[Any]], list[torch.Tensor]] | None:
@@ -162,10 +200,14 @@ def _allocator(graph: Graph, model: Model) -> Callable[[list[Any]], list[torch.T
             strides = make_contiguous_strides_for(fake.shape)
         sizes, steps = (", ".join(map(write, values)) for values in (fake.shape, strides))
         names[f"type{index}"] = fake.dtype
+        where = ""
+        if fake.device.type != "cpu":
+            names[f"device{index}"] = fake.device
+            where = f", device=device{index}"
         lines.append(
-            f"    empty_strided(({sizes},), ({steps},), dtype=type{index}),"
+            f"    empty_strided(({sizes},), ({steps},), dtype=type{index}{where}),"
             if fake.dim()
-            else f"    empty_strided((), (), dtype=type{index}),"
+            else f"    empty_strided((), (), dtype=type{index}{where}),"
         )
     if not used <= known.keys():
         return None

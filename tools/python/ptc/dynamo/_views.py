@@ -15,11 +15,11 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 
-def _is_view(node: Any) -> bool:
+def is_view(node: Any) -> bool:
     if not isinstance(node, Node) or node.op != "call_function":
         return False
     if node.target is operator.getitem:
-        return _is_view(node.args[0])
+        return is_view(node.args[0])
     returns = getattr(getattr(node.target, "_schema", None), "returns", ())
     is_alias = any(value.alias_info is not None and not value.alias_info.is_write for value in returns)
     return is_alias and bool(node.args) and isinstance(node.args[0], Node)
@@ -27,7 +27,7 @@ def _is_view(node: Any) -> bool:
 
 def root(node: Node) -> Node:
     """The node whose memory a node's value lies in."""
-    while _is_view(node):
+    while is_view(node):
         node = node.args[0]
     return node
 
@@ -56,7 +56,7 @@ class Views:
             owner = root(node)
             base = self._updated.get(owner, owner)
             is_shared = base.op == "placeholder" or sharing[owner] > 1
-            if node is base or not _is_view(node) or not is_shared:
+            if node is base or not is_view(node) or not is_shared:
                 continue
             needed = self._needs(node)
             if needed is not None:
@@ -71,7 +71,7 @@ class Views:
             base = self._updated.get(now, now)
             if now is owner or base.op == "placeholder":
                 found.append(base)
-            elif _is_view(now) or not isinstance(now.meta.get("val"), torch.Tensor):
+            elif is_view(now) or not isinstance(now.meta.get("val"), torch.Tensor):
                 if now.op != "call_function" or now.target is torch.ops.aten._local_scalar_dense.default:
                     return None
                 todo += now.all_input_nodes
