@@ -1,4 +1,7 @@
-"""gpu_check.py GATHER.so LOOP.so: the programs of DevicePrograms.h on a real GPU, through the C interface alone."""
+"""gpu_check.py GATHER.so LOOP.so [PTC]: the programs of DevicePrograms.h on a real GPU, through the C interface alone.
+
+With the program ptc, and torch at hand, the checks of the Python package (gpu_python.py) follow.
+"""
 
 import ctypes
 import sys
@@ -122,5 +125,9 @@ def check_loop(path):
 
 check_gather(sys.argv[1])
 check_loop(sys.argv[2])
+if len(sys.argv) > 3:
+    import gpu_python
+
+    passed, failed = (mine + its for mine, its in zip((passed, failed), gpu_python.run()))
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

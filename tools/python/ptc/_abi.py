@@ -14,7 +14,7 @@ UNSUPPORTED = 5
 CHECK_FILE = 1
 EXTERNAL_ERROR = 7
 
-CPU, CUDA = 1, 2  # DLPack's types of devices
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLPack's types of devices
 
 
 class DataType(ctypes.Structure):

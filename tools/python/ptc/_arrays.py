@@ -101,7 +101,8 @@ class OtherArrays:
     library has the memory ready, and waits for its own end, as freed memory may be used again in any stream."""
 
     def is_on_gpu(self, value: Any) -> bool:
-        return value.__dlpack_device__()[0] == abi.CUDA
+        """Or in memory that the GPU reaches by itself, which a call may read behind its return as well."""
+        return value.__dlpack_device__()[0] in (abi.CUDA, abi.CUDA_HOST, abi.CUDA_MANAGED)
 
     def borrow(self, value: Any, dtype: str, written: str, stream: int) -> tuple[int, Any]:
         return borrow_on_stream(value, stream, written) if self.is_on_gpu(value) else borrow(value, dtype, written)

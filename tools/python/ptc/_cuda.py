@@ -10,7 +10,7 @@ from typing import Any
 from . import _abi as abi
 from ._arrays import Arrays, CupyArrays, OtherArrays, TorchArrays, arrays_of, find_arrays
 from ._model import Model
-from ._tensor import GpuTensor, borrow
+from ._tensor import Tensor, borrow, make_tensor
 
 
 class CudaModel(Model):
@@ -42,7 +42,7 @@ class CudaModel(Model):
             self._check(self._api.set_stream(self._context, stream, stream is not None))
             self._stream = (stream, owner)
 
-    def to_device(self, value: Any) -> GpuTensor:
+    def to_device(self, value: Any) -> Tensor:
         """A copy of an array in the memory of the model's GPU, there when this returns."""
         arrays, _ = find_arrays([value])
         pointers, made = (ctypes.c_void_p * 1)(), ctypes.c_void_p()
@@ -52,7 +52,7 @@ class CudaModel(Model):
             self._check(self._api.to_device(self._context, pointers[0], ctypes.byref(made)))
             self._check(self._api.synchronize(self._context))
         del kept
-        return GpuTensor(made.value, self)
+        return make_tensor(made.value, self)
 
     def set_state(self, name: str, value: Any) -> None:
         index, pointers = self._state(name), (ctypes.c_void_p * 1)()
@@ -98,7 +98,7 @@ class CudaModel(Model):
             return self.call_new(arrays, pointers)
         made = self._Outputs()
         self._check(self._api.call_new(self._context, pointers, len(pointers), made, len(made)))
-        return [GpuTensor(address, self) for address in made[:]]
+        return [make_tensor(address, self) for address in made[:]]
 
     def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any) -> list[Any]:
         """A call with inputs at these addresses; results are new arrays of their library's. The caller holds the lock,

@@ -277,6 +277,12 @@ class GpuTensor(Tensor):
         return {"version": 3, "shape": self.shape, "typestr": typestr, "data": (self._view.data, False), "stream": None}
 
 
+def make_tensor(address: int, model: Any) -> Tensor:
+    """Of memory on any device."""
+    is_on_host = abi.DLTensor.from_address(address).device.device_type == abi.CPU
+    return (Tensor if is_on_host else GpuTensor)(address, model)
+
+
 class _Memory:
     """What NumPy's arrays of a result refer to."""
 
