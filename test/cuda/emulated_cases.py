@@ -1,4 +1,4 @@
-"""Scatters and sorts, of every form that their kernels have."""
+"""Scatters, sorts and transposes, of every form that their kernels have."""
 
 import torch
 from harness import Case
@@ -6,7 +6,7 @@ from nets import Function
 from torch.export import Dim
 
 # Whose results are wrong when their kernels have no barriers.
-BARRIERS = ["sort, one block", "sort, many blocks"]
+BARRIERS = ["sort, one block", "sort, many blocks", "transpose"]
 
 # What is in the errors of calls that must fail.
 FAULTS = {"scatter_add, an index too large": "index out of range in scatter_add"}
@@ -79,3 +79,28 @@ def cases():
     yield Case("topk", Function(lambda x: tuple(torch.topk(x, 10))), (permutations(4, 1000).float(),))
     yield Case("topk, long rows", Function(lambda x: tuple(torch.topk(x, 50))), (permutations(2, 50000).float(),))
     yield Case("topk, many", Function(lambda x: tuple(torch.topk(x, 2000))), (permutations(2, 5000).double(),))
+
+    def transpose(x):
+        return torch.relu(x.transpose(-1, -2))
+
+    yield Case("transpose", Function(transpose), (r(128, 192),))
+    yield Case("transpose, parts of tiles", Function(transpose), (r(132, 68),))
+    yield Case("transpose, odd sizes", Function(transpose), (r(3, 70, 97),))
+    yield Case("transpose, dynamic", Function(transpose), (r(50, 80),), [({0: n},)], [(r(2, 80),), (r(300, 80),)])
+    yield Case("transpose, panels", Function(transpose), (r(40, 64 * 40),))
+    yield Case("transpose, float16", Function(transpose), (r(2, 200, 136).half(),))
+    yield Case("transpose, bfloat16", Function(transpose), (r(2, 101, 136).bfloat16(),))
+    yield Case("transpose, float64", Function(transpose), (r(66, 34).double(),))
+    yield Case("transpose, int8", Function(transpose), (i(-100, 100, (256, 144)).to(torch.int8),))
+    yield Case("transpose, bool", Function(lambda x: ~x.t()), (r(64, 80) > 0,))
+    yield Case("transpose, complex", Function(lambda x: x.t() * 2), (torch.complex(r(64, 80), r(64, 80)),))
+    yield Case("transpose, to float16", Function(lambda x: x.t().half()), (r(64, 128),))
+    yield Case("transpose of a sum", Function(lambda x, y: (x + y).t().contiguous()), (r(64, 128), r(64, 128)))
+    yield Case("transpose, two results", Function(lambda x: (x.t() * 2, torch.sigmoid(x.t()))), (r(64, 128),))
+    yield Case("transpose and add", Function(lambda x, y: x.mT + y), (r(2, 72, 100).half(), r(2, 100, 72).half()))
+    yield Case("transpose and add, odd sizes", Function(lambda x, y: x.mT + y), (r(2, 71, 101), r(2, 101, 71)))
+    yield Case("transpose and add, broadcast", Function(lambda x, y, z: x.mT * y + z),
+               (r(2, 72, 100), r(100, 1), r(100, 72)))  # fmt: skip
+    yield Case("transpose and add to itself", Function(lambda x: x + x.t()), (r(96, 96),))
+    yield Case("transpose, padded", Function(lambda x, y: torch.nn.functional.pad(x, (1, 2, 3, 0)).t() + y),
+               (r(61, 125), r(128, 64)))  # fmt: skip

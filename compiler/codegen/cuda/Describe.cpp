@@ -72,7 +72,8 @@ Algorithm describe(const GridPlan &plan) {
 
 Algorithm describe(loop::KernelOp kernel, const TilePlan &plan) {
   std::string sizes = toText(plan.read.size, kernel) + " x " + toText(plan.store.size, kernel);
-  std::string why = formatv("tiles of {0} by {0} are read along one loop and stored along the other", TilePlan::kSide);
+  std::string why = formatv("tiles of {0} by {1} are read along one loop and stored along the other", plan.readSide,
+                            plan.storeSide);
   return {"map through shared memory, a block a tile", joinReasons({sizes, why}), {}};
 }
 

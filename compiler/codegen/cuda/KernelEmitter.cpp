@@ -63,7 +63,7 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
   KernelPlan plan;
   auto tiles = grid->stages.size() == 1 ? planTiles(grid->stages.front(), grid->loops) : std::nullopt;
   if (tiles) {
-    plan.grids.push_back({tiles->blocks, TilePlan::kThreads, [tiles](GpuFrame &frame) { emitTiles(frame, *tiles); }});
+    plan.grids.push_back({tiles->blocks, tiles->threads, [tiles](GpuFrame &frame) { emitTiles(frame, *tiles); }});
     plan.algorithm = describe(kernel, *tiles);
     return plan;
   }

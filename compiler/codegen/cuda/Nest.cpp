@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/Nest.h"
 
+#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/BlockReduce.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
@@ -17,9 +18,6 @@ using kernel::forEach;
 using kernel::Lanes;
 using kernel::Running;
 using kernel::Stage;
-
-/// Of the widest access to memory.
-constexpr uint64_t kVectorBytes = 16;
 
 namespace {
 
@@ -92,25 +90,13 @@ void NestEmitter::emit() {
   });
 }
 
-/// Whether all tensors begin at multiples of 16 bytes, as all do but a caller's now and then: the same in all threads.
+/// Values of one way are not known on the other.
 void NestEmitter::ifAligned(function_ref<void()> then, function_ref<void()> otherwise) {
-  mlir::Block &body = loop::KernelOp(plan.kernel).getBody().front();
-  SmallVector<mlir::Value> tensors(body.getArguments());
-  append_range(tensors, body.getTerminator()->getOperands());
-  Value *bits = b.getInt64(0);
-  for (mlir::Value tensor : tensors)
-    bits = b.CreateOr(bits, b.CreatePtrToInt(f.pointers[tensor], b.getInt64Ty()));
-  Value *isAligned = b.CreateICmpEQ(b.CreateAnd(bits, kVectorBytes - 1), b.getInt64(0));
-  kernel::emitIf(b, isAligned, [&] {
-    for (mlir::Value tensor : tensors)
-      b.CreateAlignmentAssumption(b.GetInsertBlock()->getDataLayout(), f.pointers[tensor], kVectorBytes);
-    then();
+  auto alone = [&](function_ref<void()> emit) {
+    emit();
     registers.clear();
-  });
-  kernel::emitIf(b, b.CreateNot(isAligned), [&] {
-    otherwise();
-    registers.clear();
-  });
+  };
+  cuda::ifAligned(f, plan.kernel, [&] { alone(then); }, [&] { alone(otherwise); });
 }
 
 void NestEmitter::emitPoints(Value *point) {

@@ -8,17 +8,22 @@
 
 namespace ptc::cuda {
 
-/// A map whose results lie along one loop and a read along another. A block computes a tile of points with neighbours
-/// along the read's loop side by side, and stores it from shared memory with neighbours along the results' loop side by
-/// side: so both are whole lines of memory.
+/// A map whose results lie along one loop and a read along another. A block has a tile of points. Its threads first
+/// take neighbours along the read's loop, and put what they have into shared memory; then neighbours along the results'
+/// loop. So both sides are whole lines of memory, which a thread takes 16 bytes at a time.
 struct TilePlan {
   kernel::Stage stage;
   llvm::SmallVector<kernel::Loop, 4> around; ///< the other loops
   kernel::Loop store, read;
-  mlir::AffineExpr blocks;
+  /// What changes hands: reads along the read's loop, where others lie along the results'; else the map's results.
+  llvm::SmallVector<mlir::Value> staged;
+  bool stagesResults;
 
-  static constexpr unsigned kSide = 32, kRows = 8; ///< of a tile; rows that the block's threads take at once
-  static constexpr unsigned kThreads = kSide * kRows;
+  unsigned storeSide, readSide; ///< of a tile, in points: powers of 2
+  unsigned width;               ///< neighbours that are taken at once, in both directions
+  unsigned loads;               ///< of a thread, that are on their way at once
+  unsigned threads;             ///< of a block
+  mlir::AffineExpr blocks;
 };
 
 /// For a nest of one stage, by the loops over its points. Nothing where no read gains.

@@ -105,10 +105,10 @@ IndexForm ReadCollector::formOf(mlir::Value index) {
   return {op.getMap().getResult(0).replaceDims(operands), irregular};
 }
 
-static void add(BodyAccesses &result, mlir::Value tensor, bool isStore, mlir::AffineExpr place,
+static void add(BodyAccesses &result, mlir::Value tensor, loop::ReadOp read, mlir::AffineExpr place,
                 SmallBitVector irregular) {
   unsigned rank = result.pinned.size();
-  Access access{tensor, isStore, loop::getStridedAccess(place, rank), std::move(irregular)};
+  Access access{tensor, !read, loop::getStridedAccess(place, rank), std::move(irregular), read};
   if (!access.strided) {
     access.irregular |= dimsOf(place, rank);
     result.pinned |= access.irregular;
@@ -127,7 +127,7 @@ void ReadCollector::addRead(loop::ReadOp read) {
   mlir::AffineExpr place = getAffineConstantExpr(0, read.getContext());
   for (auto [index, stride] : zip_equal(read.getMap().getResults(), stridesOf(read.getTensor())))
     place = place + index.replaceDims(operands) * stride;
-  add(result, read.getTensor(), /*isStore=*/false, place, irregular);
+  add(result, read.getTensor(), read, place, irregular);
 }
 
 /// Indices that anything but a read's place uses.
@@ -171,7 +171,7 @@ void addStore(BodyAccesses &result, mlir::Value tensor, TensorStrides stridesOf)
   mlir::AffineExpr place = getAffineConstantExpr(0, tensor.getContext());
   for (auto [i, stride] : enumerate(stridesOf(tensor)))
     place = place + getAffineDimExpr(i, tensor.getContext()) * stride;
-  add(result, tensor, /*isStore=*/true, place, SmallBitVector(result.pinned.size()));
+  add(result, tensor, /*read=*/nullptr, place, SmallBitVector(result.pinned.size()));
 }
 
 } // namespace ptc::kernel

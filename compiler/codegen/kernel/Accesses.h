@@ -17,6 +17,7 @@ struct Access {
   std::optional<loop::StridedAccess> strided;
   /// Dimensions that move the place in a way not known (read from data, or not linear).
   llvm::SmallBitVector irregular;
+  loop::ReadOp read = nullptr; ///< of a store there is none
 };
 
 /// What the loops around a body have to know of it.

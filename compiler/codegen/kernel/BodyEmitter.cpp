@@ -59,9 +59,7 @@ Lanes BodyEmitter::placeOf(mlir::Value tensor, ArrayRef<mlir::AffineExpr> indice
   return layout->second.offset ? lanes.add(result, {layout->second.offset}) : result;
 }
 
-/// From registers to what is moved from and to memory: a bool is a byte there, and halves travel as integers, because
-/// not every machine has masked accesses for them.
-static Lanes packed(Ir &b, const Lanes &lanes) {
+Lanes packed(Ir &b, const Lanes &lanes) {
   Type *type = lanes.value->getType(), *scalar = type->getScalarType();
   if (scalar->isIntegerTy(1))
     return {b.CreateZExt(lanes.value, type->getWithNewType(b.getInt8Ty())), nullptr};
@@ -70,7 +68,7 @@ static Lanes packed(Ir &b, const Lanes &lanes) {
   return lanes;
 }
 
-static Lanes unpacked(Ir &b, Value *value, Type *scalar) {
+Lanes unpacked(Ir &b, Value *value, Type *scalar) {
   if (scalar->isIntegerTy(1))
     return {b.CreateICmpNE(value, Constant::getNullValue(value->getType())), nullptr};
   return {b.CreateBitCast(value, value->getType()->getWithNewType(scalar)), nullptr};
@@ -244,7 +242,8 @@ void BodyEmitter::emitOp(mlir::Operation &op) {
     return;
   }
   if (auto read = dyn_cast<loop::ReadOp>(op)) {
-    Lanes value = emitRead(read);
+    auto known = reads.find(read);
+    Lanes value = known != reads.end() ? known->second : emitRead(read);
     values[read] = value;
     return;
   }

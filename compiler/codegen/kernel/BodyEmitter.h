@@ -33,8 +33,13 @@ public:
              const Lanes *otherwise = nullptr);
   void store(mlir::Value tensor, llvm::ArrayRef<Lanes> indices, const Lanes &value);
 
+  /// Of an operation that was emitted.
+  Lanes valueOf(mlir::Value value) const { return values.lookup(value); }
+
   /// Tensors whose element at the current point is at hand: reads of them are free.
   llvm::DenseMap<mlir::Value, Lanes> registers;
+  /// Results of loop.read that are at hand, as another thread has read them.
+  llvm::DenseMap<mlir::Value, Lanes> reads;
   /// Stores to results bypass the caches.
   bool streaming = false;
 
@@ -56,6 +61,11 @@ private:
   KernelFrame &frame;
   llvm::DenseMap<mlir::Value, Lanes> values;
 };
+
+/// From registers to what is moved from and to memory, and back to values of `scalar`: a bool is a byte there, and
+/// halves travel as integers, because not every machine has masked accesses for them.
+Lanes packed(Ir &b, const Lanes &lanes);
+Lanes unpacked(Ir &b, llvm::Value *value, llvm::Type *scalar);
 
 /// The LLVM type of a value in a body: index is i64.
 llvm::Type *valueType(llvm::LLVMContext &context, mlir::Type type);
