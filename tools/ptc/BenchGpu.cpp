@@ -18,7 +18,7 @@ GpuTensors::~GpuTensors() {
 Error GpuTensors::assign(const Library &library, const Tensors &tensors) {
   if (!library.has(&ptc_api::to_device))
     return createStringError("the library is of an older ptc (compile it again)");
-  DLDevice gpu;
+  DLDevice gpu{};
   for (ptc_status status :
        {library.api->device(library.context, &gpu), library.api->set_output_device(library.context, &gpu)})
     if (Error error = library.check(status))
