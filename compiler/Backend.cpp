@@ -120,42 +120,62 @@ static Expected<KernelCode> emitKernels(const Variant &variant, Stage stage, con
   return code;
 }
 
+namespace {
+struct Emitted {
+  std::vector<File> files; ///< the kernels' and after them the host's
+  std::vector<host::ProgramSpec> programs;
+  std::vector<std::string> warnings; ///< of what could not be done
+};
+} // namespace
+
 /// Puts the machine code of each program beside its image (null: it has none).
 static Error addMachineCode(ArrayRef<std::unique_ptr<Assembly>> assemblies, const Options &options, Times &times,
-                            std::vector<host::ProgramSpec> &programs) {
+                            Emitted &emitted) {
   if (all_of(assemblies, [](const auto &assembly) { return !assembly; }))
     return Error::success();
   Times::Span span(times, "waiting for machine code");
-  for (auto [assembly, program] : zip(assemblies, programs)) {
+  for (auto [assembly, program] : zip(assemblies, emitted.programs)) {
     if (!assembly)
       continue;
     Expected<std::string> code = assembly->wait();
-    if (code)
+    if (code) {
       program.device->machineCode = std::move(*code);
-    else if (options.needsPtxas)
-      return code.takeError();
-    else
-      printWarning(toString(code.takeError()) + " (the library has PTX alone, which the driver assembles)");
-    if (!program.device->machineCode.empty())
       program.device->assembler = assembly->assembler();
+      continue;
+    }
+    if (options.needsPtxas)
+      return code.takeError();
+    emitted.warnings.push_back(toString(code.takeError()) + " (the library has PTX alone, which the driver assembles)");
   }
   return Error::success();
 }
 
-/// The kernels' files and after them the host's, in the form of `stage`.
-static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> variants, const Options &options,
-                                                          Stage stage, const Cache *cache, Times &times,
-                                                          std::vector<File> &files) {
-  std::vector<host::ProgramSpec> programs;
-  std::vector<std::unique_ptr<Assembly>> assemblies;
+static Error addTables(Stage stage, Times &times, Emitted &emitted) {
+  Times::Span span(times, "tables");
+  setActivity("the emission of tables");
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> host = host::emitHost(emitted.programs, context);
+  if (!host)
+    return host.takeError();
+  std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(cpu::getBaseline());
+  kernel::setUpModule(**host, *machine);
+  emitted.files.push_back(cpu::writeModule(**host, *machine, getForm(stage)));
+  return Error::success();
+}
+
+/// In the form of `stage`.
+static Expected<Emitted> emitFiles(ArrayRef<Variant> variants, const Options &options, Stage stage, const Cache *cache,
+                                   Times &times) {
+  Emitted emitted;
+  std::vector<std::unique_ptr<Assembly>> assemblies; ///< of the programs
   for (const Variant &variant : variants) {
     const Target &target = *variant.target;
     Expected<KernelCode> code = emitKernels(variant, stage, cache, times);
     if (!code)
       return code.takeError();
-    std::move(code->files.begin(), code->files.end(), std::back_inserter(files));
+    std::move(code->files.begin(), code->files.end(), std::back_inserter(emitted.files));
     if (isText(stage) && !code->image.empty()) {
-      files.emplace_back(code->image.begin(), code->image.end());
+      emitted.files.emplace_back(code->image.begin(), code->image.end());
       continue;
     }
     bool isAssembled = !code->image.empty() && !target.assembler.empty();
@@ -163,23 +183,15 @@ static Expected<std::vector<host::ProgramSpec>> emitFiles(ArrayRef<Variant> vari
     Expected<host::ProgramSpec> program = buildProgram(variant.module, *code, target, options.name);
     if (!program)
       return program.takeError();
-    programs.push_back(std::move(*program));
+    emitted.programs.push_back(std::move(*program));
   }
-  if (Error error = addMachineCode(assemblies, options, times, programs))
+  if (Error error = addMachineCode(assemblies, options, times, emitted))
     return std::move(error);
-
-  if (programs.empty()) // the text of a GPU's kernels is an input of tools that know nothing of tables
-    return programs;
-  Times::Span span(times, "tables");
-  setActivity("the emission of tables");
-  LLVMContext context;
-  Expected<std::unique_ptr<Module>> host = host::emitHost(programs, context);
-  if (!host)
-    return host.takeError();
-  std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(cpu::getBaseline());
-  kernel::setUpModule(**host, *machine);
-  files.push_back(cpu::writeModule(**host, *machine, getForm(stage)));
-  return programs;
+  // The text of a GPU's kernels is an input of tools that know nothing of tables.
+  if (!emitted.programs.empty())
+    if (Error error = addTables(stage, times, emitted))
+      return std::move(error);
+  return emitted;
 }
 
 static std::vector<StringRef> asTexts(ArrayRef<File> files) {
@@ -200,22 +212,22 @@ static Error writeFiles(ArrayRef<File> files, Stage stage, StringRef path) {
 }
 
 /// `check` is waited for, unless it is null.
-static Error linkFiles(ArrayRef<File> files, ArrayRef<host::ProgramSpec> programs, const WeightStore &weights,
-                       WeightCheck *check, StringRef path, Times &times) {
+static Error linkFiles(const Emitted &emitted, const WeightStore &weights, WeightCheck *check, StringRef path,
+                       Times &times) {
   Times::Span span(times, "link");
   setActivity("linking");
-  host::WeightLayout layout = host::layoutWeights(programs);
+  host::WeightLayout layout = host::layoutWeights(emitted.programs);
   std::vector<link::WeightPiece> pieces;
   for (auto [spec, offset] : zip(layout.weights, layout.offsets)) {
     const Weight *weight = weights.find(spec.key);
     pieces.push_back({offset, weight->bytes, weight->source.get()});
   }
-  std::vector<StringRef> objects = asTexts(files);
+  std::vector<StringRef> objects = asTexts(emitted.files);
 
   OutputFile output(path, 0777);
   {
     Times::Span span(times, "lld");
-    if (Error error = link::linkModel(objects, output.temporary(), programs.front().device.has_value()))
+    if (Error error = link::linkModel(objects, output.temporary(), emitted.programs.front().device.has_value()))
       return error;
   }
   {
@@ -240,39 +252,38 @@ static Error saveTemps(ArrayRef<Variant> variants, const Options &options, Times
   for (Stage stage : {Stage::Llvm, Stage::Asm, Stage::Obj}) {
     if (stage >= options.emit)
       break;
-    std::vector<File> files;
-    auto programs = emitFiles(variants, options, stage, nullptr, times, files);
-    if (!programs)
-      return programs.takeError();
-    if (Error error = writeFiles(files, stage, getTempPath(options.output, stage)))
+    Expected<Emitted> emitted = emitFiles(variants, options, stage, nullptr, times);
+    if (!emitted)
+      return emitted.takeError();
+    if (Error error = writeFiles(emitted->files, stage, getTempPath(options.output, stage)))
       return error;
   }
   return Error::success();
 }
 
-Error emitCode(ArrayRef<Variant> variants, const WeightStore &weights, const Options &options, const Cache *cache,
-               Times &times) {
+Expected<std::vector<std::string>> emitCode(ArrayRef<Variant> variants, const WeightStore &weights,
+                                            const Options &options, const Cache *cache, Times &times) {
   WeightCheck check(weights);
   if (options.saveTemps)
     if (Error error = saveTemps(variants, options, times))
-      return error;
-  std::vector<File> files;
-  auto programs = emitFiles(variants, options, options.emit, cache, times, files);
-  if (!programs)
-    return programs.takeError();
-  if (options.emit != Stage::So)
-    return writeFiles(files, options.emit, options.output);
-  return linkFiles(files, *programs, weights, &check, options.output, times);
+      return std::move(error);
+  Expected<Emitted> emitted = emitFiles(variants, options, options.emit, cache, times);
+  if (!emitted)
+    return emitted.takeError();
+  Error error = options.emit != Stage::So ? writeFiles(emitted->files, options.emit, options.output)
+                                          : linkFiles(*emitted, weights, &check, options.output, times);
+  if (error)
+    return std::move(error);
+  return std::move(emitted->warnings);
 }
 
 Error emitCandidate(const Variant &variant, const WeightStore &weights, const Options &options, StringRef path,
                     const Cache *cache) {
   Times times; // of many candidates: only their sum is of interest
-  std::vector<File> files;
-  auto programs = emitFiles(variant, options, Stage::So, cache, times, files);
-  if (!programs)
-    return programs.takeError();
-  return linkFiles(files, *programs, weights, /*check=*/nullptr, path, times);
+  Expected<Emitted> emitted = emitFiles(variant, options, Stage::So, cache, times);
+  if (!emitted)
+    return emitted.takeError();
+  return linkFiles(*emitted, weights, /*check=*/nullptr, path, times);
 }
 
 } // namespace ptc

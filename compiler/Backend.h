@@ -10,8 +10,9 @@ class Cache;
 /// Before: a model at the end of stage Loop, for one or several targets.
 /// After:  options.output is what options.emit names (llvm, asm, obj or so),
 ///         whole or not at all. Kernels are looked for in the cache (null: none).
-llvm::Error emitCode(llvm::ArrayRef<Variant> variants, const WeightStore &weights, const Options &options,
-                     const Cache *cache, Times &times);
+/// Answers warnings of what could not be done here, and may be at another time.
+llvm::Expected<std::vector<std::string>> emitCode(llvm::ArrayRef<Variant> variants, const WeightStore &weights,
+                                                  const Options &options, const Cache *cache, Times &times);
 
 /// A library at `path` to be measured: its weights' checksums are left to the one that is kept.
 llvm::Error emitCandidate(const Variant &variant, const WeightStore &weights, const Options &options,

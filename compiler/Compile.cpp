@@ -76,7 +76,7 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
     machines += target->description + "\n" + target->assembler + "\n";
   texts.push_back(machines);
   // Full paths may name the model.
-  std::string choices = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", opt, int(mode), fallback, amp,
+  std::string choices = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", opt, int(mode), fallback, int(amp),
                                     int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
                                     needsPtxas, int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
@@ -114,6 +114,7 @@ private:
   const Measurer &measure;
   Times &times;
   std::optional<Cache> cache;
+  bool isWhole = true; ///< the output has all that was asked for
 };
 } // namespace
 
@@ -153,7 +154,12 @@ LogicalResult Compilation::compile(const Targets &targets) {
   if (options.emit <= Stage::Loop)
     return check(writeIr(module, options.output));
   rewriteSourcePaths(llvm::map_to_vector(variants, [](const Variant &variant) { return variant.module; }), options);
-  return check(emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times));
+  auto warnings = emitCode(variants, model->weights, options, cache ? &*cache : nullptr, times);
+  if (!warnings)
+    return check(warnings.takeError());
+  llvm::for_each(*warnings, printWarning);
+  isWhole = warnings->empty();
+  return success();
 }
 
 LogicalResult Compilation::run() {
@@ -186,7 +192,7 @@ LogicalResult Compilation::run() {
     return failure();
   // A file that was written over between the key and the import made another library than the key says.
   auto isSame = [](const InputFile &input) { return !llvm::errorToBool(input.check()); };
-  if (!key.empty() && llvm::all_of(inputs, isSame)) {
+  if (!key.empty() && isWhole && llvm::all_of(inputs, isSame)) {
     Times::Span span(times, "library to the cache");
     llvm::Expected<MappedFile> library = MappedFile::open(options.output);
     if (!library)
