@@ -1,6 +1,7 @@
 // Beside the PTX of each architecture lies what a ptxas makes of it: one that is named must do its work, one that is
-// found may fail. Which one it was is in the library, and in the key that the cache knows it by.
-// RUN: split-file %s %t && chmod +x %t/good/ptxas %t/newer/ptxas %t/old/ptxas
+// found may fail, and do better the next time. Which one it was is in the library, and in the key that the cache knows
+// it by.
+// RUN: split-file %s %t && chmod +x %t/good/ptxas %t/newer/ptxas %t/old/ptxas %t/once/ptxas
 // RUN: ptc compile %t/model.mlir -o %t/good.so --target cuda --ptxas %t/good/ptxas --cache %t/cache
 // RUN: grep -c "cubin of -arch=sm_90a for sm_90a" %t/good.so
 // RUN: grep -c "cubin of -arch=sm_80 for sm_80" %t/good.so
@@ -15,6 +16,8 @@
 // RUN: not ptc compile %t/model.mlir -o %t/bad.so --target cuda --ptxas /bin/echo 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not ls %t/bad.so
 // RUN: sh %t/with-path %t/old ptc compile %t/model.mlir -o %t/warned.so --target cuda 2>&1 | FileCheck %s --check-prefix=WARNED
+// RUN: sh %t/with-path %t/once ptc compile %t/model.mlir -o %t/once.so --target cuda --cache %t/once.cache 2>&1 | FileCheck %s --check-prefix=WARNED
+// RUN: sh %t/with-path %t/once ptc compile %t/model.mlir -o %t/once.so --target cuda --cache %t/once.cache && grep -c "cubin of" %t/once.so
 // RUN: sh %t/with-path %t/good ptc compile %t/model.mlir -o %t/found.so --target cuda && grep -c "cubin of" %t/found.so
 // RUN: sh %t/with-path %t/good ptc explain %t/model.mlir --target cuda | FileCheck %s --check-prefix=EXPLAIN
 // RUN: ptc explain %t/model.mlir --target cuda --ptxas none --json | FileCheck %s --check-prefix=JSON
@@ -55,6 +58,17 @@ if [ "$1" = --version ]; then
 fi
 echo "ptxas kernels.ptx, line 5; fatal : Unsupported .version 7.8; current version is '7.4'" >&2
 exit 255
+//--- once/ptxas
+#!/bin/sh
+if [ "$1" = --version ]; then
+  printf 'ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 12.8, V12.8.93\n'
+  exit
+fi
+if mkdir "$0.$1"; then
+  echo "ptxas fatal : Unsupported .version of the first call" >&2
+  exit 255
+fi
+echo "cubin of $1" > "$3"
 //--- with-path
 PATH=$1:$PATH
 shift
