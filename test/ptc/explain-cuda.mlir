@@ -2,7 +2,10 @@
 // code that the library has for it.
 // RUN: ptc explain %s --target cuda --ptxas none | FileCheck %s
 // RUN: ptc explain %s --target cuda --ptxas none --gpu-arch sm_80 --json | FileCheck %s --check-prefix=JSON
+// RUN: not ptc explain %s --target cuda --html %t.html 2>&1 | FileCheck %s --check-prefix=LIMITS
+// RUN: ptc explain %s --target cuda --html %t.html --peak-gflops 60000 --peak-gbs 3350 && grep -c 3350 %t.html
 
+// LIMITS: ptc: error: command line: --html: a page of a GPU's kernels needs --peak-gflops and --peak-gbs
 // CHECK: kernels: {{[0-9]+}}
 // CHECK-DAG: (pointwise, flat map, a thread a point)
 // CHECK-DAG: grid of {{[0-9]+}} block{{s?}} of {{[0-9]+}} threads

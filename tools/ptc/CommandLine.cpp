@@ -264,6 +264,10 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
                  "  ptc explain captured.graph --graph 2 --json");
   command.callback([&] {
     resolvePtxas(options.compile);
+    bool isKnown = options.gigaflops > 0 && options.gigabytes > 0;
+    if (!options.html.empty() && options.compile.device == Device::Cuda && !isKnown)
+      throw CLI::ValidationError("--html", "a page of a GPU's kernels needs --peak-gflops and --peak-gbs, which this "
+                                           "machine's processors say nothing of");
     action = [&options] { return explain(options); };
   });
 }
