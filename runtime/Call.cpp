@@ -215,11 +215,10 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
   }
 }
 
-/// The launches on the program's device, behind what has used the states.
-static ptc_status executeWithStates(ptc_context &context, Frame &frame, const ThreadTerms &terms, Recording *recording,
-                                    Error &error) {
-  if (!frame.device)
-    return execute(frame, terms, context.functions.data, context.activity, recording, error);
+/// The launches on the device, in order with other uses of the states.
+static ptc_status executeOnDevice(ptc_context &context, Frame &frame, Recording *recording, Error &error) {
+  if (frame.program->stateCount == 0)
+    return executeOnDevice(frame, context.activity, recording, error);
   Stream *stream = frame.onDevice.stream;
   if (ptc_status status = context.deviceStates.enter(*frame.device, stream, error))
     return status;
@@ -243,7 +242,8 @@ static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms 
     if (recording)
       recording->addWait(0, Cause::States, begun, now());
   }
-  ptc_status status = executeWithStates(context, frame, terms, recording, error);
+  ptc_status status = frame.device ? executeOnDevice(context, frame, recording, error)
+                                   : execute(frame, terms, context.functions.data, context.activity, recording, error);
   if (hasStates)
     context.stateMutex.unlock();
   if (recording)

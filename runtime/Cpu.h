@@ -11,7 +11,7 @@ namespace ptc::runtime {
 const char *missingCpuFeature(uint64_t features);
 
 /// The first program that this machine can run, on the device of that number where it is for one (kAnyDevice: the
-/// calling thread's current one or else the first). Null, with an error that says what is lacking, when it can run none.
+/// calling thread's current one or else the first). Null, with an error that says what is lacking, when there is none.
 const Program *chooseProgram(const Programs &programs, int32_t device, Error &error);
 
 } // namespace ptc::runtime

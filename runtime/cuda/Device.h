@@ -16,6 +16,10 @@ struct StridedCopies {
   CUfunction functions[kSizes];
 };
 
+/// The GPU of that number; of kAnyDevice the current context's, else the first. The driver names them as DLPack does.
+ptc_status chooseGpu(int32_t number, const Driver *&driver, CUdevice &gpu, Error &error);
+ptc_status readCapability(const Driver &driver, CUdevice gpu, int32_t &major, int32_t &minor, Error &error);
+
 struct TensorMemory;
 
 /// A program in the primary context of a GPU, which CUDA's own runtime and PyTorch use too.
@@ -29,8 +33,8 @@ struct CudaDevice : Device {
   Array<CUfunction> functionsOfGrids; ///< of all launches, one after the other
   Array<int32_t> firstGrids;          ///< of each launch, in functionsOfGrids
   StridedCopies stridedCopies;
-  TensorMemory *tensorMemory;         ///< null until the first tensor is made
-  int32_t users;                      ///< contexts of the model
+  TensorMemory *tensorMemory; ///< null until the first tensor is made
+  int32_t users;              ///< contexts of the model
   CudaDevice *next;
 
   static CudaDevice &of(Device &device) { return static_cast<CudaDevice &>(device); }

@@ -68,6 +68,7 @@ inline void *const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
 /// F(name in the library, name without its version, parameters).
 #define PTC_DRIVER_FUNCTIONS(F)                                                                                        \
   F(cuInit, cuInit, (unsigned))                                                                                        \
+  F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                                                   \
   F(cuGetErrorName, cuGetErrorName, (CUresult, const char **))                                                         \
   F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))                                                     \
   F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                       \

@@ -1,13 +1,7 @@
 // Programs for a GPU under the fake driver: tensors of the host and of the device, faults, loops, errors of the driver.
-#include "runtime/Context.h"
-#include "test/cuda/DevicePrograms.h"
-#include "test/cuda/fake_driver.h"
-#include "test/link/Loaded.h"
+#include "test/cuda/FakeGpu.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <numeric>
 #include <thread>
 
 using namespace ptc::test;
@@ -17,8 +11,6 @@ using ptc::runtime::Program;
 static Program programs[] = {makeGatherProgram(), makeLoopProgram()};
 extern "C" const ptc::runtime::Programs ptc_programs = {&programs[0], 1};
 static const ptc::runtime::Programs loopPrograms = {&programs[1], 1};
-
-static const char *lastError(ptc_context *context) { return ptc_last_error(context); }
 
 static ptc_status createContext(ptc_context **context) { return ptc_context_create(context); }
 
@@ -37,119 +29,6 @@ TEST_CASE("without a driver no context is created") {
   REQUIRE(ptc_get_signature());
   CHECK(ptc_get_signature()->inputs[0].device.device_type == kDLCUDA);
 }
-
-namespace {
-/// The fake driver, which the runtime then finds by its name.
-struct Driver {
-  void *library = dlopen("test/cuda/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  std::vector<char> image;
-
-#define DRIVER_FUNCTION(NAME) decltype(&NAME) NAME = reinterpret_cast<decltype(&::NAME)>(dlsym(library, #NAME));
-  DRIVER_FUNCTION(fake_live_allocations)
-  DRIVER_FUNCTION(fake_all_allocations)
-  DRIVER_FUNCTION(fake_live_objects)
-  DRIVER_FUNCTION(fake_launches)
-  DRIVER_FUNCTION(fake_waits)
-  DRIVER_FUNCTION(fake_set_gpus)
-  DRIVER_FUNCTION(fake_fail)
-#undef DRIVER_FUNCTION
-
-  Driver() {
-    REQUIRE(library);
-    std::ifstream file("test/cuda/kernels.so", std::ios::binary);
-    image.assign(std::istreambuf_iterator<char>(file), {});
-    REQUIRE(image.size() > 0);
-    deviceEntry.image = image.data();
-    deviceEntry.imageBytes = image.size();
-  }
-  template <typename... Args> int call(const char *name, Args... args) const {
-    return reinterpret_cast<int (*)(Args...)>(dlsym(library, name))(args...);
-  }
-  static Driver &get() {
-    static Driver driver;
-    return driver;
-  }
-};
-
-/// Memory of GPU 0, as a caller would have taken it.
-struct DeviceMemory {
-  unsigned long long address = 0;
-  size_t bytes;
-  explicit DeviceMemory(size_t size) : bytes(size) {
-    enter();
-    REQUIRE(driver().call("cuMemAlloc_v2", &address, bytes) == 0);
-    leave();
-  }
-  ~DeviceMemory() {
-    enter();
-    driver().call("cuMemFree_v2", address);
-    leave();
-  }
-  void write(const void *from) { copy("cuMemcpyHtoDAsync_v2", address, from); }
-  void read(void *to) { copy("cuMemcpyDtoHAsync_v2", to, address); }
-  void *data() const { return reinterpret_cast<void *>(address); }
-
-private:
-  static Driver &driver() { return Driver::get(); }
-  void enter() {
-    driver().call("cuDevicePrimaryCtxRetain", &context, 0);
-    driver().call("cuCtxPushCurrent_v2", context);
-  }
-  void leave() {
-    driver().call("cuCtxPopCurrent_v2", &context);
-    driver().call("cuDevicePrimaryCtxRelease_v2", 0);
-  }
-  template <typename To, typename From> void copy(const char *name, To to, From from) {
-    enter();
-    REQUIRE(driver().call(name, to, from, bytes, static_cast<void *>(nullptr)) == 0);
-    REQUIRE(driver().call("cuStreamSynchronize", static_cast<void *>(nullptr)) == 0);
-    leave();
-  }
-  void *context = nullptr;
-};
-
-struct Context {
-  ptc_context *handle = nullptr;
-  explicit Context(const ptc::runtime::Programs &model = ptc_programs) {
-    Driver::get().fake_set_gpus(1, 9, 0);
-    ptc::runtime::Error error = {};
-    ptc_context::create(model, ptc::runtime::kAnyDevice, &handle, error);
-    INFO(error.text);
-    REQUIRE(handle);
-  }
-  ~Context() { ptc_context_destroy(handle); }
-  Context(const Context &) = delete;
-
-  ptc_status call(std::vector<const DLTensor *> inputs, std::vector<DLTensor *> outputs) const {
-    return ptc_call(handle, inputs.data(), inputs.size(), outputs.data(), outputs.size());
-  }
-  std::string error() const { return lastError(handle); }
-  float total() const {
-    Tensor<float> value({1});
-    REQUIRE(ptc_state_get(handle, 0, &value.view) == PTC_OK);
-    return value.values[0];
-  }
-};
-
-/// Inputs and what they give: rows in reverse order, times w.
-struct Rows {
-  int64_t count;
-  Tensor<float> x, y;
-  Tensor<int64_t> index;
-  explicit Rows(int64_t rows) : count(rows), x({rows, 4}), y({rows, 4}), index({rows}) {
-    std::iota(x.values.begin(), x.values.end(), 1.f);
-    for (int64_t i = 0; i < rows; ++i)
-      index.values[i] = rows - 1 - i;
-  }
-  bool isRight(const float *found) const {
-    for (int64_t i = 0; i < count * 4; ++i)
-      if (found[i] != x.values[(count - 1 - i / 4) * 4 + i % 4] * (i % 4 + 1))
-        return false;
-    return true;
-  }
-  bool isRight() const { return isRight(y.values.data()); }
-};
-} // namespace
 
 TEST_CASE("tensors of the host are brought to the device and back") {
   Context context;
@@ -244,8 +123,10 @@ TEST_CASE("a second call like the first allocates nothing") {
   Rows rows(50);
   REQUIRE(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
   int64_t allocations = Driver::get().fake_all_allocations(), objects = Driver::get().fake_live_objects();
+  int64_t pageable = Driver::get().fake_pageable_copies();
   REQUIRE(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
   CHECK(rows.isRight());
+  CHECK(Driver::get().fake_pageable_copies() == pageable);
   CHECK(Driver::get().fake_all_allocations() == allocations);
   CHECK(Driver::get().fake_live_objects() == objects);
   ptc_memory memory;
@@ -335,10 +216,40 @@ TEST_CASE("a GPU that will not do is named") {
   driver.fake_set_gpus(0, 9, 0);
   refuses("the model needs an NVIDIA GPU, and the driver shows none");
   const char *image = deviceEntry.image;
-  deviceEntry.image = ".version 8.0";
+  deviceEntry.image = "//\n// PTX\n//\n\n.version 8.0\n.target sm_90a";
+  driver.fake_set_version(11080);
+  refuses("the model needs an NVIDIA driver for CUDA 12.0 or later; this one is for 11.8");
+  driver.fake_set_version(12000);
   refuses("cannot load the model's code: a PTX JIT compilation failed (218): ptxas: what was given is no library");
   deviceEntry.image = image;
+  driver.fake_set_version(13000);
   CHECK(createContext(&context) == PTC_OK);
+  ptc_context_destroy(context);
+}
+
+TEST_CASE("a context may name its GPU") {
+  ptc_context *context = nullptr;
+  auto refuses = [&](int32_t device, ptc_status status, const std::string &message) {
+    CHECK(ptc_context_create_on(device, 0, &context) == status);
+    CHECK(ptc_last_error(nullptr) == message);
+  };
+  Driver::get().fake_set_gpus(2, 9, 0);
+  refuses(2, PTC_UNSUPPORTED, "there is no CUDA device 2: the driver shows 2");
+  refuses(-2, PTC_INVALID_ARGUMENT, "there is no device -2");
+  REQUIRE(ptc_context_create_on(1, 0, &context) == PTC_OK);
+  DLDevice place;
+  REQUIRE(ptc_get_device(context, &place) == PTC_OK);
+  CHECK(place.device_type == kDLCUDA);
+  CHECK(place.device_id == 1);
+  Rows rows(3);
+  rows.x.view.device = {kDLCUDA, 0};
+  const DLTensor *inputs[] = {&rows.x.view, &rows.index.view};
+  DLTensor *outputs[] = {&rows.y.view};
+  CHECK(ptc_call(context, inputs, 2, outputs, 1) == PTC_MISMATCH);
+  CHECK(std::string(ptc_last_error(context)) == "input 'x' (0): is on DLPack device 2:0, but the model runs on 2:1");
+  rows.x.view.device = {kDLCPU, 0};
+  CHECK(ptc_call(context, inputs, 2, outputs, 1) == PTC_OK);
+  CHECK(rows.isRight());
   ptc_context_destroy(context);
 }
 
@@ -407,6 +318,8 @@ TEST_CASE("errors of the driver are the call's, and the next call works") {
       CHECK(ptc_trim(context.handle) == PTC_OK);
     };
     fails("cuStreamCreate", 2, PTC_OUT_OF_MEMORY, "creating a stream failed");
+    fails("cuMemHostAlloc", 2, PTC_OUT_OF_MEMORY, "no memory: CUDA device 0 cannot give");
+    fails("cuEventCreate", 2, PTC_OUT_OF_MEMORY, "creating an event failed");
     fails("cuMemAlloc", 2, PTC_OUT_OF_MEMORY, "no memory: CUDA device 0 cannot give");
     fails("cuLaunchKernel", 719, PTC_DEVICE_ERROR, "scale failed: unspecified launch failure");
     fails("cuStreamSynchronize", 719, PTC_DEVICE_ERROR, "the work on the GPU failed: unspecified launch failure");

@@ -37,6 +37,7 @@ struct CUfunc_st {
   char *shared, *sharedEnd; ///< static shared memory of its module; null where there is none
 };
 struct CUstream_st {
+  bool isBlocking; ///< in order with the default stream
   std::deque<std::function<CUresult()>> work;
   CUresult failed; ///< of work that nobody has waited for
 };
@@ -57,7 +58,7 @@ struct Fake {
   std::map<char *, size_t> deviceMemory; ///< whole pages
   std::map<void *, size_t> pinned;
   std::map<CUstream, bool> streams;
-  CUstream_st defaultStream = {};
+  CUstream_st defaultStream = {true, {}, CUDA_SUCCESS};
   std::map<std::string, CUresult> failures;
   std::vector<int64_t> shared; ///< dynamic shared memory of the block that runs
   int64_t allAllocations = 0, objects = 0, launches = 0, waits = 0, pageableCopies = 0;
@@ -92,11 +93,12 @@ void drain(CUstream_st &stream, const std::function<bool()> &isDone = [] { retur
   }
 }
 
-/// All streams are ordered with the default one.
-void drainAll() {
+/// All streams that are ordered with the default one, or all.
+void drainAll(bool onlyBlocking = false) {
   drain(fake.defaultStream);
   for (auto &[stream, isThere] : fake.streams)
-    drain(*stream);
+    if (stream->isBlocking || !onlyBlocking)
+      drain(*stream);
 }
 
 /// Whether [data, data + bytes) lies in one piece of such memory.
@@ -127,10 +129,10 @@ CUresult begin(const char *function, bool needsContext) {
 
 CUresult enqueue(CUstream stream, std::function<CUresult()> work) {
   std::lock_guard lock(::fake.mutex);
-  if (stream)
+  if (!stream)
+    drainAll(true);
+  else if (stream->isBlocking)
     ::drain(::fake.defaultStream);
-  else
-    drainAll();
   (stream ? *stream : ::fake.defaultStream).work.push_back(std::move(work));
   return CUDA_SUCCESS;
 }
@@ -138,7 +140,7 @@ CUresult enqueue(CUstream stream, std::function<CUresult()> work) {
 CUresult drain(CUstream stream, const std::function<bool()> &isDone) {
   std::lock_guard lock(::fake.mutex);
   if (!stream)
-    drainAll();
+    drainAll(true);
   CUstream_st &drained = stream ? *stream : ::fake.defaultStream;
   ::drain(drained, isDone);
   CUresult result = drained.failed;
@@ -420,10 +422,10 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
   return enqueueCopy(stream, reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes, true, true);
 }
 
-CUresult cuStreamCreate(CUstream *stream, unsigned) {
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   BEGIN(cuStreamCreate)
   std::lock_guard lock(fake.mutex);
-  *stream = new CUstream_st{};
+  *stream = new CUstream_st{flags == CU_STREAM_DEFAULT, {}, CUDA_SUCCESS};
   fake.streams[*stream] = true;
   return CUDA_SUCCESS;
 }

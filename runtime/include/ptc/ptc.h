@@ -255,9 +255,9 @@ PTC_EXPORT ptc_status ptc_get_device(ptc_context *context, DLDevice *device);
  * work to, when `is_callers` is not 0. Such a call returns before its work is done: tensors in memory that the GPU
  * reaches (kDLCUDA, kDLCUDAHost, kDLCUDAManaged) are read and written in the order of the stream. Tensors in all other
  * memory of the host (kDLCPU) are read before it returns, and an output there makes it wait. A call waits, too, where
- * data decide sizes or branches, and while a profile is recorded. What fails behind a call, as an index out of range, is
- * told by ptc_synchronize or by a later call on the context, which then has not run. The stream must last as long as it
- * is set, and as the tensors of call_new and to_device that were made on it: their deleters give memory back in its
+ * data decide sizes or branches, and while a profile is recorded. What fails behind a call, as an index out of range,
+ * is told by ptc_synchronize or by a later call on the context, which then has not run. The stream must last as long as
+ * it is set, and as the tensors of call_new and to_device that were made on it: their deleters give memory back in its
  * order.
  *
  * With `is_callers` 0, as at first, `stream` is ignored, and calls return when their results are there; deleters then
