@@ -37,6 +37,9 @@ public:
   /// than 32 bits those beside them are read and written along.
   virtual llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) = 0;
 
+  /// ld.relaxed.gpu: an integer that other threads may change at this time by the two above.
+  virtual llvm::Value *loadRelaxed(Ir &b, llvm::Type *type, llvm::Value *address) = 0;
+
   /// shfl.sync.bfly.b32: the value (i32) of the thread of the warp whose number differs in the bits of `mask`.
   virtual llvm::Value *shuffle(Ir &b, llvm::Value *value, unsigned mask) = 0;
 
@@ -54,6 +57,7 @@ public:
   void barrier(Ir &b) override;
   void atomic(Ir &b, llvm::AtomicRMWInst::BinOp combine, llvm::Value *address, llvm::Value *value) override;
   llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) override;
+  llvm::Value *loadRelaxed(Ir &b, llvm::Type *type, llvm::Value *address) override;
   llvm::Value *shuffle(Ir &b, llvm::Value *value, unsigned mask) override;
   llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) override;
 };

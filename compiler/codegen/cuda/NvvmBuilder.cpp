@@ -41,6 +41,12 @@ Value *NvvmBuilder::compareAndSwap(Ir &b, Value *address, Value *expected, Value
   return b.CreateExtractValue(pair, 0);
 }
 
+Value *NvvmBuilder::loadRelaxed(Ir &b, Type *type, Value *address) {
+  LoadInst *value = b.CreateLoad(type, address);
+  value->setAtomic(AtomicOrdering::Monotonic, getScope(b));
+  return value;
+}
+
 Value *NvvmBuilder::shuffle(Ir &b, Value *value, unsigned mask) {
   Value *all = b.getInt32(-1), *lanes = b.getInt32(kWarp - 1);
   return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_bfly_i32, {all, value, b.getInt32(mask), lanes});

@@ -313,7 +313,7 @@ void ScatterEmitter::combineAtomically() {
       return;
     }
     emitWhile(
-        b, {b.CreateLoad(added->getType(), address), b.getFalse()},
+        b, {f.gpu.loadRelaxed(b, added->getType(), address), b.getFalse()},
         [&](ArrayRef<Value *> carried) { return b.CreateNot(carried[1]); },
         [&](ArrayRef<Value *> carried) -> Carried {
           Value *next = asInteger(combine(fromInteger(carried[0]), update.value));
