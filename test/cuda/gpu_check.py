@@ -4,7 +4,9 @@ With the program ptc, and torch at hand, the checks of the Python package (gpu_p
 """
 
 import ctypes
+import json
 import sys
+import tempfile
 import time
 
 
@@ -113,6 +115,115 @@ def check_gather(path):
     model.library.ptc_context_destroy(model.context)
 
 
+class Managed(ctypes.Structure):
+    pass
+
+
+Managed._fields_ = [
+    ("tensor", Tensor),
+    ("context", ctypes.c_void_p),
+    ("deleter", ctypes.CFUNCTYPE(None, ctypes.POINTER(Managed))),
+]
+
+
+def check_streams(path):
+    """Calls in streams of the caller's, tensors that the model makes on the GPU, strides, times."""
+    model, driver = Model(path), ctypes.CDLL("libcuda.so.1")
+    primary = ctypes.c_void_p()
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(primary), 0)
+    driver.cuCtxPushCurrent_v2(primary)
+    streams = [ctypes.c_void_p() for _ in range(2)]
+    for stream in streams:
+        driver.cuStreamCreate(ctypes.byref(stream), 1)  # in no order with the default stream, as PyTorch's
+    rows = 1000
+    x = [float(i % 1000) for i in range(rows * 4)]
+    reverse = list(range(rows))[::-1]
+    expected = [x[reverse[i] * 4 + j] * (j + 1) for i in range(rows) for j in range(4)]
+    columns = [x[i * 4 + j] for j in range(4) for i in range(rows)]
+    lib, context = model.library, model.context
+
+    def read(address):
+        found = (ctypes.c_float * (rows * 4))()
+        driver.cuMemcpyDtoHAsync_v2(found, ctypes.c_uint64(address), ctypes.c_size_t(rows * 16), None)
+        driver.cuStreamSynchronize(None)
+        return list(found)
+
+    def call_new(inputs):
+        made = ctypes.POINTER(Managed)()
+        given = pointers(ctypes.POINTER(Tensor), [ctypes.pointer(x) for x in inputs])
+        status = lib.ptc_call_new(context, given, len(inputs), ctypes.byref(made), 1)
+        return status, made
+
+    given = [tensor(x, [rows, 4], FLOAT, driver), tensor(reverse, [rows], INT, driver)]
+    y = tensor([0.0] * (rows * 4), [rows, 4], FLOAT, driver)
+    for index, stream in enumerate(streams):
+        check(f"stream {index} is set", lib.ptc_set_stream(context, stream, 1), 0)
+        check("a call in it", model.call(given, [y]), 0)
+    check("it is waited for", (lib.ptc_synchronize(context), model.error()), (0, ""))
+    check("its results", read(y.data), expected)
+
+    strided = tensor(columns, [rows, 4], FLOAT, driver)
+    strided.strides = pointers(ctypes.c_int64, [1, rows])
+    status, made = call_new([strided, given[1]])
+    check("a strided tensor, and an output that the model makes", (status, model.error()), (0, ""))
+    lib.ptc_synchronize(context)
+    check("is on the GPU", made.contents.tensor.device.type, CUDA)
+    check("its results", read(made.contents.tensor.data), expected)
+    made.contents.deleter(made)
+    host = tensor(columns, [rows, 4], FLOAT)
+    host.strides = pointers(ctypes.c_int64, [1, rows])
+    made = ctypes.POINTER(Managed)()
+    check("a tensor is copied", lib.ptc_to_device(context, ctypes.byref(host), ctypes.byref(made)), 0)
+    lib.ptc_synchronize(context)
+    check("to the GPU", read(made.contents.tensor.data), x)
+    made.contents.deleter(made)
+
+    bad = tensor([rows] + reverse[1:], [rows], INT, driver)
+    message = "gather: index out of range in a dimension, at net.py:7"
+    check("a call with an index out of range", model.call([given[0], bad], [y]), 0)
+    check("is told of", (lib.ptc_synchronize(context), model.error()), (3, message))
+    check("and again", model.call([given[0], bad], [y]), 0)
+    driver.cuStreamSynchronize(streams[1])
+    told = (model.call(given, [y]), model.error())
+    check("by the next call", told, (3, "a call before this one has failed: " + message))
+    check("which is followed by a good one", (model.call(given, [y]), lib.ptc_synchronize(context)), (0, 0))
+    check("with its results", read(y.data), expected)
+
+    def measure(what, call):
+        for _ in range(100):
+            call()
+        lib.ptc_synchronize(context)
+        begun = time.perf_counter()
+        for _ in range(1000):
+            call()
+        enqueued = time.perf_counter() - begun
+        lib.ptc_synchronize(context)
+        whole = time.perf_counter() - begun
+        print(f"     {what}: {enqueued * 1e3:.1f} us a call to return, {whole * 1e3:.1f} us to be done")
+
+    measure("a stream of the caller's", lambda: model.call(given, [y]))
+    measure("a new output there", lambda: (made := call_new(given)[1]).contents.deleter(made))
+    lib.ptc_set_stream(context, None, 0)
+    measure("a stream of its own", lambda: model.call(given, [y]))
+    measure("a new output there", lambda: (made := call_new(given)[1]).contents.deleter(made))
+    on_host = [tensor(x, [rows, 4], FLOAT), tensor(reverse, [rows], INT)]
+    back = tensor([0.0] * (rows * 4), [rows, 4], FLOAT)
+    measure("tensors on the host", lambda: model.call(on_host, [back]))
+    check("their results", list(back.buffer), expected)
+
+    lib.ptc_profile_start(context)
+    check("a profiled call", model.call(given, [y]), 0)
+    trace = f"{tempfile.gettempdir()}/gpu-trace.json"
+    check("its profile", (lib.ptc_profile_stop(context, trace.encode()), model.error()[:0]), (0, ""))
+    with open(trace) as file:
+        events = json.load(file)["traceEvents"]
+    times = {event["name"]: event["dur"] for event in events if event.get("cat") == "kernel"}
+    check("has the kernels", sorted(times), ["count", "gather", "scale"])
+    print(f"     {times} us")
+    check("within the call", all(0 < took < 1000 for took in times.values()), True)
+    lib.ptc_context_destroy(context)
+
+
 def check_loop(path):
     model = Model(path)
     for n in (0, 2, 6):
@@ -124,6 +235,7 @@ def check_loop(path):
 
 
 check_gather(sys.argv[1])
+check_streams(sys.argv[1])
 check_loop(sys.argv[2])
 if len(sys.argv) > 3:
     import gpu_python
