@@ -4,6 +4,8 @@
 
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <ptc/ptc.hpp>
+
 using namespace ptc::test;
 using Catch::Contains;
 
@@ -56,6 +58,26 @@ TEST_CASE("its calls are the GPU's") {
   x.view.device = {kDLCUDA, 1};
   CHECK(loaded.call({&x.view}, {&y.view}) == PTC_MISMATCH);
   CHECK(loaded.error() == "input 'x' (0): is on DLPack device 2:1, but the model runs on 2:0");
+}
+
+TEST_CASE("in C++ results stay on the GPU where the inputs are, or where the caller says") {
+  REQUIRE(dlopen("test/cuda/libcuda.so.1", RTLD_NOW | RTLD_LOCAL));
+  Models models;
+  ptc::Model model(build(makeModel(models)));
+  CHECK(model.device().device_type == kDLCUDA);
+  std::vector<float> x(16, 2);
+  CHECK(model({ptc::view(x, {2, 8})})[0].values<float>()[15] == 2 * 8 + 80);
+  ptc::Tensor onGpu = model.toDevice(ptc::view(x, {2, 8}));
+  model.setStream(nullptr);
+  std::vector<ptc::Tensor> once = model({onGpu.view()}), twice = model({once[0].view()});
+  CHECK(twice[0].device().device_type == kDLCUDA);
+  CHECK_THROWS_WITH(twice[0].values<float>(), Contains("a result in a GPU's memory, read on the host"));
+  model.setOutputDevice({kDLCPU, 0});
+  CHECK(model({once[0].view()})[0].values<float>()[15] == (2 * 8 + 80) * 8 + 80);
+  model.useOwnStream();
+  model.synchronize();
+  CHECK_THROWS_WITH(ptc::Model(build(makeModel(models)), 0, 1),
+                    Contains("there is no CUDA device 1: the driver shows 1"));
 }
 
 TEST_CASE("a program for a GPU without the runtime for it is refused") {

@@ -3,6 +3,7 @@
 
 #include <ptc/ptc.hpp>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -150,6 +151,28 @@ TEST_CASE("functions of the caller's are C++ functions, and their exceptions are
   CHECK_THROWS_WITH(model.setFunction("mylib::x.default", nullptr), Contains("'mylib::x.default'"));
   ptc::Model affine(ptc::test::build(models().affine()));
   CHECK_THROWS_WITH(affine.setFunction("a::b.c", nullptr), Contains("'a::b.c'"));
+}
+
+TEST_CASE("a model for the CPU says so") {
+  std::string path = ptc::test::build(models().affine());
+  ptc::Model model(path, 0, 0);
+  CHECK(model.device().device_type == kDLCPU);
+  CHECK_THROWS_WITH(ptc::Model(path, 0, 1), Contains("the model runs on the CPU: there is no device 1 for it"));
+  CHECK_THROWS_WITH(model.setStream(nullptr), Contains("the model runs on the CPU, which has no streams"));
+  model.useOwnStream();
+  model.synchronize();
+  model.setOutputDevice({kDLCPU, 0});
+  CHECK_THROWS_WITH(model.setOutputDevice({kDLCUDA, 0}),
+                    Contains("outputs cannot be made on DLPack device 2:0: the model runs on 1:0"));
+  std::vector<float> columns(16);
+  for (size_t i = 0; i < 16; ++i)
+    columns[i % 8 * 2 + i / 8] = kInput[i];
+  ptc::Tensor copy = model.toDevice(ptc::View(columns.data(), ptc::typeOf<float>(), {2, 8}, {1, 2}));
+  CHECK(copy.device().device_type == kDLCPU);
+  CHECK(std::equal(kInput.begin(), kInput.end(), copy.values<float>().begin()));
+  CHECK(model({copy.view()})[0].values<float>()[9] == affine(9));
+  CHECK_THROWS_WITH(model.toDevice(ptc::View()), Contains("no tensor to copy"));
+  CHECK_THROWS_WITH(model.toDevice(view(kInput).on({kDLCUDA, 0})), Contains("is on DLPack device 2, but the model"));
 }
 
 TEST_CASE("moved models and copies of them work on") {

@@ -107,6 +107,12 @@ public:
     tensor_.strides = strides_.empty() ? nullptr : strides_.data();
     return &tensor_;
   }
+  /// The same memory, which is a GPU's: {kDLCUDA, number}.
+  View on(DLDevice device) const {
+    View view = *this;
+    view.tensor_.device = device;
+    return view;
+  }
   Span<const int64_t> shape() const { return {shape_.data(), shape_.size()}; }
   bool isReadOnly() const { return isReadOnly_; }
 
@@ -148,9 +154,19 @@ public:
   const DLTensor &tensor() const { return managed_->dl_tensor; }
   DLDataType type() const { return tensor().dtype; }
   Span<const int64_t> shape() const { return {tensor().shape, size_t(tensor().ndim)}; }
+  DLDevice device() const { return tensor().device; }
 
-  /// The elements, row-major. Throws where T is not their type.
+  /// As an input of a call, for as long as this tensor is there.
+  View view() const {
+    const DLTensor &made = tensor();
+    std::vector<int64_t> sizes(made.shape, made.shape + made.ndim);
+    return View(static_cast<char *>(made.data) + made.byte_offset, made.dtype, std::move(sizes)).on(made.device);
+  }
+
+  /// The elements, row-major. Throws where T is not their type, or where they are in a GPU's memory.
   template <class T> Span<T> values() const {
+    if (device().device_type != kDLCPU)
+      throw std::invalid_argument("ptc: a result in a GPU's memory, read on the host");
     DLDataType wanted = typeOf<T>(), found = type();
     if (wanted.code != found.code || wanted.bits != found.bits)
       throw std::invalid_argument("ptc: a result of DLPack's type " + std::to_string(found.code) + " with " +
@@ -188,8 +204,8 @@ struct Call {
 class Model {
 public:
   /// Opens a library that `ptc compile` wrote: the file that is there now, even if another was opened under its name.
-  /// `flags`: PTC_CHECK_FILE, or none.
-  explicit Model(const std::string &path, uint32_t flags = 0) {
+  /// `flags`: PTC_CHECK_FILE, or none. `device`: the number of a GPU; -1: the current one, or else the first.
+  explicit Model(const std::string &path, uint32_t flags = 0, int32_t device = -1) {
     std::string opened, there = spellFile(path);
     do {
       opened = there;
@@ -202,12 +218,12 @@ public:
     auto get = reinterpret_cast<const ptc_api *(*)(uint32_t)>(dlsym(library_.get(), "ptc_get_api"));
     if (!get)
       throw Error(PTC_INVALID_ARGUMENT, path + ": no library that ptc compiled");
-    start(get(PTC_ABI_VERSION), path, flags);
+    start(get(PTC_ABI_VERSION), path, flags, device);
   }
 
   /// The model that the program is linked with: `ptc::Model model(ptc_get_api)`.
   explicit Model(const ptc_api *(*get)(uint32_t)) {
-    start(get(PTC_ABI_VERSION), "the linked model", 0);
+    start(get(PTC_ABI_VERSION), "the linked model", 0, -1);
   }
 
   const ptc_signature &signature() const { return *api_->signature(); }
@@ -305,6 +321,41 @@ public:
   /// Gives working memory that no call is using back to the system.
   void trim() { check(api_->trim(context_.get())); }
 
+  /// Where the model runs; the CPU in libraries of earlier versions.
+  DLDevice device() const {
+    DLDevice device = {kDLCPU, 0};
+    if (api_->size > offsetof(ptc_api, device))
+      check(api_->device(context_.get(), &device));
+    return device;
+  }
+  /// The CUDA stream that later calls give their work to, and return before it is done; null is the default stream.
+  void setStream(void *stream) {
+    require(offsetof(ptc_api, set_stream), "set_stream");
+    check(api_->set_stream(context_.get(), stream, 1));
+  }
+  /// Later calls return when their results are there, as at first.
+  void useOwnStream() {
+    require(offsetof(ptc_api, set_stream), "set_stream");
+    check(api_->set_stream(context_.get(), nullptr, 0));
+  }
+  /// Waits for the work of all calls. Throws what of it has failed.
+  void synchronize() const {
+    require(offsetof(ptc_api, synchronize), "synchronize");
+    check(api_->synchronize(context_.get()));
+  }
+  /// Where results are made: on device(), or {kDLCPU, 0}. At first where the first input on a GPU is, else on the host.
+  void setOutputDevice(DLDevice device) {
+    require(offsetof(ptc_api, set_output_device), "set_output_device");
+    check(api_->set_output_device(context_.get(), &device));
+  }
+  /// A row-major copy on device().
+  Tensor toDevice(const View &view) const {
+    require(offsetof(ptc_api, to_device), "to_device");
+    DLManagedTensor *copy = nullptr;
+    check(api_->to_device(context_.get(), view.tensor(), &copy));
+    return Tensor(copy, library_);
+  }
+
   /// Records the calls between the two; the trace is for ui.perfetto.dev.
   void startProfile() { check(api_->profile_start(context_.get())); }
   void stopProfile(const std::string &path) { check(api_->profile_stop(context_.get(), path.c_str())); }
@@ -331,14 +382,17 @@ private:
     return found == std::string::npos ? message : message.replace(found, spelled.size(), path);
   }
 
-  void start(const ptc_api *api, const std::string &name, uint32_t flags) {
-    if (!api || (flags && api->size <= offsetof(ptc_api, context_create_with)))
+  void start(const ptc_api *api, const std::string &name, uint32_t flags, int32_t device) {
+    if (!api || (flags && api->size <= offsetof(ptc_api, context_create_with)) ||
+        (device >= 0 && api->size <= offsetof(ptc_api, context_create_on)))
       throw Error(PTC_UNSUPPORTED, name + ": speaks another version of the interface");
     api_ = api;
     if (!api_->signature())
       throw Error(PTC_OUT_OF_MEMORY, name + ": no memory for the signature");
     ptc_context *created = nullptr;
-    if (ptc_status status = flags ? api_->context_create_with(flags, &created) : api_->context_create(&created))
+    if (ptc_status status = device >= 0 ? api_->context_create_on(device, flags, &created)
+                            : flags     ? api_->context_create_with(flags, &created)
+                                        : api_->context_create(&created))
       throw Error(status, name + ": " + api_->last_error(nullptr));
     // Destroyed before the library is closed, whoever holds that.
     context_ = {created, [library = library_, api](ptc_context *context) { api->context_destroy(context); }};
