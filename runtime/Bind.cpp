@@ -195,13 +195,14 @@ ptc_status bindSymbols(const Program &program, const Device *device, const DLTen
   return PTC_OK;
 }
 
-ptc_status checkGuards(const Program &program, bool late, const int64_t *symbols, const int64_t *values, Error &error) {
+ptc_status checkGuards(const Program &program, int32_t definitions, const int64_t *symbols, const int64_t *values,
+                       Error &error) {
   Given given = {&program, symbols, {}};
   for (int32_t i = 0; i < program.guardCount; ++i) {
     const GuardEntry &guard = program.guards[i];
     int64_t value = values[guard.value];
     bool isInside = isWithin(value, guard.min, guard.max);
-    if (bool(guard.isLate) == late && isInside == (guard.isExcluded != 0))
+    if (guard.definitions == definitions && isInside == (guard.isExcluded != 0))
       return error.set(PTC_MISMATCH, "the inputs' sizes break a condition that the model was compiled for: %s%s",
                        guard.text, given.describe());
   }
@@ -215,7 +216,7 @@ ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, con
     if (ptc_status status = checkShape(program.inputs[i], {"input", program.inputs[i].name, i, nullptr}, *inputs[i],
                                        values, given, error))
       return status;
-  return checkGuards(program, false, symbols, values, error);
+  return checkGuards(program, 0, symbols, values, error);
 }
 
 ptc_status checkTensor(const TensorEntry &entry, const Device *device, const char *what, int32_t index,

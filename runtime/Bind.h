@@ -24,8 +24,9 @@ inline bool isWithin(int64_t value, int64_t min, int64_t max) {
 ptc_status bindSymbols(const Program &program, const Device *device, const DLTensor *const *inputs, int64_t *symbols,
                        Error &error);
 
-/// Checks the guards that are late, or those that are not.
-ptc_status checkGuards(const Program &program, bool late, const int64_t *symbols, const int64_t *values, Error &error);
+/// Checks the guards that are known after exactly so many of the sizes that data define.
+ptc_status checkGuards(const Program &program, int32_t definitions, const int64_t *symbols, const int64_t *values,
+                       Error &error);
 
 /// Checks the inputs' sizes and the guards against the values that follow from the symbols.
 ptc_status checkSizes(const Program &program, const DLTensor *const *inputs, const int64_t *symbols,

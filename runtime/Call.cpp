@@ -279,10 +279,7 @@ static ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTe
       return status;
   }
   resolveAddresses(context, frame, inputs, outputs);
-  ptc_status status = execute(context, frame, terms, turn, error);
-  if (status == PTC_OK && frame.program->sizeDefinitionCount)
-    status = checkGuards(*frame.program, true, frame.symbols.data, frame.values.data, error);
-  if (status != PTC_OK)
+  if (ptc_status status = execute(context, frame, terms, turn, error))
     return status;
   shrinkOutputs(frame, outputs);
   unstage(frame);

@@ -163,7 +163,9 @@ ptc_status Frame::define(const SizeDefinitionEntry &definition, int64_t value, E
                      "the data decide a size of %lld (%s), which is larger than the model was planned for",
                      static_cast<long long>(value), symbol.name);
   planSteps(definition.launch);
-  return PTC_OK;
+  // What comes now may read where a guard says that there is something.
+  auto definitions = static_cast<int32_t>(&definition - program->sizeDefinitions + 1);
+  return checkGuards(*program, definitions, symbols.data, values.data, error);
 }
 
 /// The buffer whose address this one has.

@@ -103,7 +103,7 @@ struct Frame {
   ptc_status plan(const int64_t *newSymbols, int64_t room, Error &error);
 
   /// Gives the symbol of `definition` the value that the launches so far have computed, and plans the steps behind
-  /// anew. PTC_MISMATCH when it is not in its range, or larger than the room that it has.
+  /// anew. PTC_MISMATCH when it is not in its range, or larger than the room that it has, or breaks a guard.
   ptc_status define(const SizeDefinitionEntry &definition, int64_t value, Error &error);
 
   /// Makes the arena as large as planned, and scratch and claims for the threads.

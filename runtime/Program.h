@@ -28,7 +28,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 8;
+constexpr uint32_t kTablesVersion = 9;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -126,7 +126,7 @@ struct GuardEntry {
   int64_t min, max; ///< max -1: unbounded
   ValueId value;
   int32_t isExcluded;
-  int32_t isLate; ///< of a data-dependent symbol: checked when the launches are done
+  int32_t definitions; ///< after so many of the sizes that data define it is known, and checked before any launch more
 };
 
 /// A symbol that data decide: before launch `launch` it takes the value (an i64) that lies in `buffer`. Until then

@@ -196,8 +196,9 @@ void ProgramBuilder::addGuards() {
     if (kind == "eq" || kind == "ne")
       guard.max = 0;
     guard.isExcluded = kind == "ne";
-    for (const host::SizeDefinitionSpec &definition : spec.sizeDefinitions)
-      guard.isLate |= dependsOn(guard.value, definition.symbol, spec.symbols);
+    for (auto [i, definition] : llvm::enumerate(spec.sizeDefinitions))
+      if (dependsOn(guard.value, definition.symbol, spec.symbols))
+        guard.definitions = i + 1;
     spec.guards.push_back(guard);
   }
 }

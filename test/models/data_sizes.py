@@ -102,6 +102,12 @@ def unread(x: Tensor) -> Tensor:
     return torch.zeros(x.nonzero().shape[0]) + 2
 
 
+def middle(x: Tensor) -> tuple[Tensor, ...]:
+    """Of nothing there is none, and its place would be before the first element."""
+    chosen = x[x.nonzero().squeeze(1)]
+    return chosen.median(), chosen.mode()[0]
+
+
 def vector(*numbers: float) -> Tensor:
     return torch.tensor(numbers)
 
@@ -129,6 +135,9 @@ ROWS = [
     Row("repeated", repeated, [(vector(1, 2, 3), torch.tensor([2, 0, 1])), (vector(4, 5, 6), torch.tensor([9, 3000, 7000]))],
         [], []),
     Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
+    # An element before the first is outside of the memory that so many have.
+    Row("the-middle-of-nothing", middle, [(torch.arange(140_000, dtype=torch.int16) % 7,)], [(torch.zeros(140_000, dtype=torch.int16),)],
+        ["break a condition"]),
     Row("without-a-bound-and-with-an-update", endless_update, [(vector(1, 2), integer(3))], [],
         ["data_sizes.py:", "no upper bound", "torch._check"], compile=True),
 ]  # fmt: skip

@@ -302,7 +302,7 @@ llvm::Expected<Constant *> TableWriter::write() {
   Constant *launches = table(spec.launches, "launches", [&](const LaunchSpec &one) { return launch(one); });
   Constant *guards = table(spec.guards, "guards", [&](const GuardSpec &guard) {
     return c.record<runtime::GuardEntry>({c.string(guard.text), c.i64(guard.min), c.i64(guard.max), value(guard.value),
-                                          c.i32(guard.isExcluded), c.i32(guard.isLate)});
+                                          c.i32(guard.isExcluded), c.i32(guard.definitions)});
   });
   Constant *sizeDefinitions = table(spec.sizeDefinitions, "sizeDefinitions", [&](const SizeDefinitionSpec &definition) {
     return c.record<runtime::SizeDefinitionEntry>({c.i32(definition.symbol), c.i32(definition.buffer),

@@ -135,7 +135,7 @@ struct GuardSpec {
   int64_t min = 0, max = Symbol::kUnbounded;
   std::string text; ///< "s0 is a multiple of 8"
   bool isExcluded = false;
-  bool isLate = false; ///< of a data-dependent symbol: known when the launches are done
+  int64_t definitions = 0; ///< after so many of ProgramSpec::sizeDefinitions its value is known
 };
 
 /// The GPU that kernels are for (runtime::DeviceEntry).
