@@ -34,6 +34,11 @@ CLANG = ["clang-22", "-O1", "-w", "-fPIC", "-shared", "-march=x86-64-v3", "-fuse
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
 OPERATIONS = {
+    "@llvm.nvvm.ex2.approx.ftz.f32": "@fake_exp2_flushed",
+    "@llvm.nvvm.ex2.approx.f32": "@fake_exp2",
+    "@llvm.nvvm.rcp.approx.ftz.f": "@fake_reciprocal_flushed",
+    "@llvm.nvvm.div.full.ftz": "@fake_divide_flushed",
+    "@llvm.nvvm.div.full": "@fake_divide",
     "@llvm.nvvm.read.ptx.sreg.tid.x": "@fake_thread_index",
     "@llvm.nvvm.read.ptx.sreg.ctaid.x": "@fake_block_index",
     "@llvm.nvvm.barrier.cta.sync.aligned.all": "@fake_barrier",

@@ -64,14 +64,25 @@ static void makeLoops(GridPlan &plan) {
   }
 }
 
+/// What a member has computed at a point is in registers for those after it; in memory it is for others alone.
+static bool isInRegisters(const GridPlan &plan, const Stage &stage, const kernel::Access &access) {
+  if (!is_contained(stage.members, access.tensor.getDefiningOp()))
+    return false;
+  bool isYielded = any_of(access.tensor.getUsers(), [](mlir::Operation *user) { return isa<loop::YieldOp>(user); });
+  bool isLocal = any_of(plan.locals, [&](const GridPlan::Local &local) { return local.tensor == access.tensor; });
+  return !access.isStore || !(isYielded || isLocal);
+}
+
 /// As many elements as 16 bytes hold of the largest type, where every access of neighbours is one place or neighbours.
-static unsigned chooseWidth(const Stage &stage, const kernel::Loop &loop) {
+static unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loop &loop) {
   constexpr int64_t kBytes = 16;
   if (stage.isScan)
     return 1;
   unsigned dim = loop.dim;
   int64_t largest = 1;
   for (const kernel::Access &access : stage.accesses.accesses) {
+    if (isInRegisters(plan, stage, access))
+      continue;
     auto stride = access.strided ? getConstant(access.strided->strides[dim]) : std::nullopt;
     bool isReduced = dim >= stage.resultRank; // what is stored of it is one element
     if (!stride || *stride < 0 || *stride > 1 || (access.isStore && *stride != 1 && !isReduced))
@@ -86,14 +97,14 @@ static unsigned chooseWidth(const Stage &stage, const kernel::Loop &loop) {
 static void chooseWidths(GridPlan &plan) {
   const Stage &first = plan.stages.front();
   if (plan.isFlat && plan.stages.size() == 1 && !plan.loops.empty() && !first.isReduction)
-    plan.width = chooseWidth(first, plan.loops.back());
+    plan.width = chooseWidth(plan, first, plan.loops.back());
   for (const Stage &stage : plan.stages) {
     SmallVector<unsigned> inner;
     for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
       if (!plan.isOuter(dim))
         inner.push_back(dim);
     bool isOne = !plan.isFlat && inner.size() == 1;
-    plan.widths.push_back(isOne ? chooseWidth(stage, {inner.front(), stage.domain[inner.front()]}) : 1);
+    plan.widths.push_back(isOne ? chooseWidth(plan, stage, {inner.front(), stage.domain[inner.front()]}) : 1);
   }
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/kernel/Approximations.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/MathExpr.h"
@@ -235,6 +236,11 @@ const StringMap<Emit> &table() {
   return kTable;
 }
 
+Results emitWith(Emit emit, Ir &b, mlir::Operation &op, Operands x, Type *to) {
+  Value *approximation = emitApproximation(b, op, x);
+  return approximation ? Results{approximation} : emit(b, op, x, to);
+}
+
 bool isHalf(Type *type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
 
 } // namespace
@@ -262,11 +268,11 @@ Results emitScalarOp(Ir &b, mlir::Operation &op, Operands operands) {
   auto shaped = [&](Type *scalar) { return like->getWithNewType(scalar); };
   Type *result = shaped(valueType(b.getContext(), op.getResult(0).getType()));
   if (moves || (none_of(operands, [](Value *x) { return isHalf(x->getType()); }) && !isHalf(result)))
-    return entry->second(b, op, operands, result);
+    return emitWith(entry->second, b, op, operands, result);
   SmallVector<Value *> wide;
   for (Value *x : operands)
     wide.push_back(isHalf(x->getType()) ? emitFloatCast(b, x, shaped(b.getFloatTy())) : x);
-  Results results = entry->second(b, op, wide, isHalf(result) ? shaped(b.getFloatTy()) : result);
+  Results results = emitWith(entry->second, b, op, wide, isHalf(result) ? shaped(b.getFloatTy()) : result);
   if (isHalf(result))
     results[0] = emitFloatCast(b, results[0], result);
   return results;

@@ -3,6 +3,7 @@
 #include "compiler/codegen/kernel/BodyOps.h"
 
 #include "compiler/codegen/kernel/Emit.h"
+#include "compiler/codegen/kernel/MathExpr.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -37,8 +38,10 @@ Value *emitFloatCast(Ir &b, Value *x, Type *to) {
     return x;
   if (from->getScalarType()->isBFloatTy())
     return emitFloatCast(b, extendBFloat(b, x, floats), to);
-  if (to->getScalarType()->isBFloatTy())
-    return truncateToBFloat(b, emitFloatCast(b, x, floats), to);
+  if (to->getScalarType()->isBFloatTy()) { // a GPU has an instruction for two
+    Value *wide = emitFloatCast(b, x, floats);
+    return isForGpu(b) ? b.CreateFPTrunc(wide, to) : truncateToBFloat(b, wide, to);
+  }
   // Between half and double through float, as PyTorch goes: no machine does it at once.
   bool isFar = from->getScalarSizeInBits() * to->getScalarSizeInBits() == 16 * 64;
   if (isFar)
