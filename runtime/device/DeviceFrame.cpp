@@ -44,11 +44,11 @@ ptc_status DeviceFrame::begin(Device &device, const Program &program, bool isCal
   }
   if (!landings.data && !landings.allocate(program.inputCount + program.outputCount))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
-  Stream *next = isCallersStream ? callers : own;
-  if (isPending && next != stream)
-    if (ptc_status status = functions.follow(device, next, done, error))
+  stream = isCallersStream ? callers : own;
+  // In the same stream too: the last one may have gone, and this have its handle.
+  if (isPending)
+    if (ptc_status status = functions.follow(device, stream, done, error))
       return status;
-  stream = next;
   isCallers = isCallersStream;
   return PTC_OK;
 }

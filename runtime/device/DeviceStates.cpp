@@ -19,7 +19,7 @@ void DeviceStates::release(Device &device) {
 }
 
 ptc_status DeviceStates::enter(Device &device, Stream *stream, Error &error) {
-  return isUsed && stream != last ? device.functions->follow(device, stream, done, error) : PTC_OK;
+  return isUsed ? device.functions->follow(device, stream, done, error) : PTC_OK;
 }
 
 ptc_status DeviceStates::leave(Device &device, Stream *stream, bool isPending, Error &error) {
@@ -31,7 +31,6 @@ ptc_status DeviceStates::leave(Device &device, Stream *stream, bool isPending, E
     device.functions->wait(device, stream, ignored);
     return status;
   }
-  last = stream;
   isUsed = true;
   return PTC_OK;
 }

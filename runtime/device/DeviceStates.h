@@ -28,8 +28,7 @@ private:
   ptc_status transfer(Device &device, const DLTensor &tensor, char *state, bool isUpload, Error &error);
 
   Mark *done;
-  Stream *last;
-  bool isUsed; ///< perhaps until `done`, in the stream `last`
+  bool isUsed; ///< perhaps until `done`
 };
 
 } // namespace ptc::runtime

@@ -30,9 +30,9 @@ struct CUmemPoolHandle_st {
 };
 } // namespace ptc::runtime::cuda
 
-/// Until the event is reached.
+/// Until the event is reached; then its stream may have gone.
 static CUresult reach(CUstream stream, const std::shared_ptr<Point> &point) {
-  return point ? drain(stream, [&] { return point->isReached; }) : CUDA_SUCCESS;
+  return point && !point->isReached ? drain(stream, [&] { return point->isReached; }) : CUDA_SUCCESS;
 }
 
 extern "C" {
