@@ -66,6 +66,8 @@ struct DeviceFunctions {
   void (*releaseShared)(Device &device, char *data);
   ptc_status (*createStream)(Device &device, Stream **stream, Error &error);
   void (*destroyStream)(Device &device, Stream *stream);
+  /// PTC_UNSUPPORTED where a stream of the caller's does not do work as it gets it: it is being captured into a graph.
+  ptc_status (*checkStream)(Device &device, Stream *stream, Error &error);
   ptc_status (*createMark)(Device &device, bool isTimed, Mark **mark, Error &error);
   void (*destroyMark)(Device &device, Mark *mark);
 

@@ -137,6 +137,7 @@ extern "C" const ptc::runtime::DeviceFunctions ptc_cuda = {
     ptc::runtime::cuda::releaseShared,
     ptc::runtime::cuda::createStream,
     ptc::runtime::cuda::destroyStream,
+    ptc::runtime::cuda::checkStream,
     ptc::runtime::cuda::createMark,
     ptc::runtime::cuda::destroyMark,
     ptc::runtime::cuda::upload,

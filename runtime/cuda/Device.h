@@ -66,6 +66,7 @@ ptc_status scatter(Device &device, Stream *stream, const DLTensor &tensor, const
 
 ptc_status createStream(Device &device, Stream **stream, Error &error);
 void destroyStream(Device &device, Stream *stream);
+ptc_status checkStream(Device &device, Stream *stream, Error &error);
 ptc_status createMark(Device &device, bool isTimed, Mark **mark, Error &error);
 void destroyMark(Device &device, Mark *mark);
 ptc_status mark(Device &device, Stream *stream, Mark *mark, Error &error);

@@ -42,6 +42,7 @@ enum CUdevice_attribute : int {
 };
 enum CUjit_option : int { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 enum CUfunction_attribute : int { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
+enum CUstreamCaptureStatus : int { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
 enum CUmemPool_attribute : int { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4 };
 enum : unsigned {
   CU_STREAM_DEFAULT = 0, ///< ordered with the default stream
@@ -95,6 +96,7 @@ inline void *const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
   F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                            \
   F(cuStreamDestroy_v2, cuStreamDestroy, (CUstream))                                                                   \
   F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                              \
+  F(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus *))                                     \
   F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                               \
   F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                                               \
   F(cuEventDestroy_v2, cuEventDestroy, (CUevent))                                                                      \

@@ -13,6 +13,19 @@ ptc_status createStream(Device &device, Stream **stream, Error &error) {
 
 void destroyStream(Device &device, Stream *stream) { CudaDevice::of(device).driver->cuStreamDestroy(handleOf(stream)); }
 
+ptc_status checkStream(Device &device, Stream *stream, Error &error) {
+  const Driver &driver = *CudaDevice::of(device).driver;
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (ptc_status status =
+          driver.check(driver.cuStreamIsCapturing(handleOf(stream), &capture), "looking at the caller's stream", error))
+    return status;
+  if (capture == CU_STREAM_CAPTURE_STATUS_NONE)
+    return PTC_OK;
+  return error.set(PTC_UNSUPPORTED,
+                   "the stream is being captured into a CUDA graph, and a call's memory is not the graph's: "
+                   "call the model outside of the capture");
+}
+
 ptc_status createMark(Device &device, bool isTimed, Mark **mark, Error &error) {
   const Driver &driver = *CudaDevice::of(device).driver;
   return driver.check(

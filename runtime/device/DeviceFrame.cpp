@@ -23,6 +23,9 @@ void DeviceBlock::release(Device &device) {
 ptc_status DeviceFrame::begin(Device &device, const Program &program, bool isCallersStream, Stream *callers,
                               Error &error) {
   const DeviceFunctions &functions = *device.functions;
+  if (isCallersStream)
+    if (ptc_status status = functions.checkStream(device, callers, error))
+      return status;
   if (!isCallersStream && !own)
     if (ptc_status status = functions.createStream(device, &own, error))
       return status;

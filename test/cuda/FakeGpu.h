@@ -34,6 +34,7 @@ struct Driver {
   DRIVER_FUNCTION(fake_set_gpus)
   DRIVER_FUNCTION(fake_set_version)
   DRIVER_FUNCTION(fake_set_pools)
+  DRIVER_FUNCTION(fake_set_capturing)
   DRIVER_FUNCTION(fake_fail)
 #undef DRIVER_FUNCTION
 

@@ -27,6 +27,7 @@ int64_t fake_pageable_copies(void); /* between the GPU and memory of the host th
 void fake_set_gpus(int count, int major, int minor);
 void fake_set_version(int version); /* CUDA's newest that the driver knows: 12040 is 12.4 */
 void fake_set_pools(int is_there);
+void fake_set_capturing(int is_capturing); /* all streams */
 /* The next call of the function, whose name is without a version, answers `result`. */
 void fake_fail(const char *function, int result);
 

@@ -17,6 +17,7 @@ struct Point {
   std::chrono::steady_clock::time_point time;
 };
 int64_t pools;
+bool isCapturing;
 } // namespace
 
 namespace ptc::runtime::cuda {
@@ -36,8 +37,14 @@ static CUresult reach(CUstream stream, const std::shared_ptr<Point> &point) {
 }
 
 extern "C" {
+void fake_set_capturing(int is_capturing) { isCapturing = is_capturing; }
 int64_t fake_live_pools() { return pools; }
 
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *status) {
+  BEGIN(cuStreamIsCapturing)
+  *status = static_cast<CUstreamCaptureStatus>(isCapturing);
+  return CUDA_SUCCESS;
+}
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   BEGIN(cuEventCreate)
   countObjects(1);

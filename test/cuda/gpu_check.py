@@ -189,6 +189,13 @@ def check_streams(path):
     check("which is followed by a good one", (model.call(given, [y]), lib.ptc_synchronize(context)), (0, 0))
     check("with its results", read(y.data), expected)
 
+    graph = ctypes.c_void_p()
+    driver.cuStreamBeginCapture_v2(streams[1], 0)
+    check("a call in a stream that is captured", model.call(given, [y]), 5)
+    driver.cuStreamEndCapture(streams[1], ctypes.byref(graph))
+    driver.cuGraphDestroy(graph)
+    check("and one behind it", (model.call(given, [y]), lib.ptc_synchronize(context)), (0, 0))
+
     def measure(what, call):
         for _ in range(100):
             call()
@@ -210,6 +217,35 @@ def check_streams(path):
     back = tensor([0.0] * (rows * 4), [rows, 4], FLOAT)
     measure("tensors on the host", lambda: model.call(on_host, [back]))
     check("their results", list(back.buffer), expected)
+
+    side = 8192
+    big = tensor([], [side, side], FLOAT)
+    big.buffer = (ctypes.c_float * (side * side))(*range(1000))
+    big.data = ctypes.addressof(big.buffer)
+    transposed = [1, side]
+
+    def copy(what, strides):
+        big.strides = pointers(ctypes.c_int64, strides) if strides else None
+        for _ in range(3):
+            begun = time.perf_counter()
+            lib.ptc_to_device(context, ctypes.byref(big), ctypes.byref(made))
+            took = time.perf_counter() - begun
+            copied = made.contents.tensor
+            found = read(copied.data)
+            made.contents.deleter(made)
+        print(f"     {what}: {side * side * 4 / took / 1e9:.1f} GB/s")
+        return found
+
+    check("a large tensor of the host", copy("row-major on the host", None)[:1000], list(big.buffer[:1000]))
+    check("transposed", copy("transposed on the host", transposed)[:2], [0.0, 0.0])
+    big.strides = None
+    on_gpu = ctypes.POINTER(Managed)()
+    lib.ptc_to_device(context, ctypes.byref(big), ctypes.byref(on_gpu))
+    big.data, big.device = on_gpu.contents.tensor.data, Device(CUDA, 0)
+    check("on the GPU", copy("row-major on the GPU", None)[:1000], list(big.buffer[:1000]))
+    check("transposed", copy("transposed on the GPU", transposed)[:2], [0.0, 0.0])
+    big.shape = pointers(ctypes.c_int64, [side, side - 4])
+    copy("rows of a wider matrix on the GPU", [side, 1])
 
     lib.ptc_profile_start(context)
     check("a profiled call", model.call(given, [y]), 0)

@@ -140,6 +140,21 @@ TEST_CASE("what fails behind a call is told once") {
   CHECK(good.isRight());
 }
 
+TEST_CASE("a call while the stream is captured is refused") {
+  Context context;
+  CallersStream stream;
+  REQUIRE(setStream(context, stream) == PTC_OK);
+  RowsOnGpu tensors(5);
+  REQUIRE(tensors.call(context) == PTC_OK);
+  Driver::get().fake_set_capturing(1);
+  CHECK(tensors.call(context) == PTC_UNSUPPORTED);
+  CHECK_THAT(context.error(), Contains("the stream is being captured into a CUDA graph"));
+  Driver::get().fake_set_capturing(0);
+  CHECK(tensors.call(context) == PTC_OK);
+  CHECK(ptc_synchronize(context.handle) == PTC_OK);
+  CHECK(tensors.isRight());
+}
+
 TEST_CASE("calls in one stream and then in another follow each other") {
   Context context;
   CallersStream first, second;
