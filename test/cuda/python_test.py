@@ -20,7 +20,7 @@ import torch
 
 PTC, LIBCUDA = (Path(argument).resolve() for argument in sys.argv[1:3])
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "models"), str(Path(sys.argv[3]).resolve().parent.parent)]
+sys.path[:0] = [str(HERE), str(Path(sys.argv[3]).resolve().parent.parent)]
 
 import fake_cupy  # noqa: E402
 import ptc  # noqa: E402
@@ -28,6 +28,7 @@ from emulation import Emulated  # noqa: E402
 from fake_cupy import Stream  # noqa: E402
 from ptc._cuda import CudaModel  # noqa: E402
 
+os.environ["PTC_EXECUTABLE"] = str(PTC)
 FOLDER = Path(tempfile.mkdtemp())
 TABLE = torch.arange(40, dtype=torch.float32).reshape(5, 8)
 
@@ -45,6 +46,11 @@ class Lookup(torch.nn.Module):
         return x * 2 + self.table[places], self.count + 0
 
 
+class Static(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 + 1, x.sum(1)
+
+
 class Positive(torch.nn.Module):
     """A size that data decide, without a bound that sizes give."""
 
@@ -52,19 +58,20 @@ class Positive(torch.nn.Module):
         return torch.repeat_interleave(x, counts), x[x > 0] * 2
 
 
-def build() -> dict[str, Path]:
+def build() -> None:
     n = torch.export.Dim("n", min=1, max=100)
     programs = {
         "lookup": torch.export.export(
             Lookup(), (torch.zeros(3, 8), torch.zeros(3, dtype=torch.int64)), dynamic_shapes=({0: n}, {0: n})
         ),
+        "static": torch.export.export(Static(), (torch.zeros(4, 8),)),
         "positive": torch.export.export(Positive(), (torch.zeros(4), torch.ones(4, dtype=torch.int64))),
     }
     for name, program in programs.items():
         (FOLDER / name).mkdir()
         torch.export.save(program, FOLDER / name / "model.pt2")
         Emulated(PTC, LIBCUDA, FOLDER / name / "model.pt2", FOLDER / name)
-    return {name: FOLDER / name for name in programs}
+        ptc.compile(FOLDER / name / "model.pt2", FOLDER / name / "cpu.so")
 
 
 def load(name: str, **options: object) -> ptc.Model:
@@ -110,6 +117,14 @@ class CudaTest(unittest.TestCase):
                 np.testing.assert_array_equal(y.get(), self.expected)
         np.testing.assert_array_equal(self.model(self.x, self.places)[0].numpy(), self.expected)
         self.assertEqual(self.model.get_state("count"), [3])
+
+    def test_sizes_that_are_known(self) -> None:
+        model = load("static")
+        waits = fake_cupy.driver.fake_waits()
+        y, total = model(fake_cupy.array(self.x))
+        self.assertEqual(fake_cupy.driver.fake_waits(), waits + 1)  # for the array
+        np.testing.assert_array_equal(y.get(), self.x * 2 + 1)
+        np.testing.assert_allclose(total.get(), self.x.sum(1), rtol=1e-5)
 
     def test_work_is_in_the_order_of_its_stream(self) -> None:
         """A result is the next call's input, without a wait between, and its array may go before it is read."""
