@@ -1,12 +1,9 @@
-"""Scatters, sorts and transposes, of every form that their kernels have."""
+"""Scatters, sorts, transposes and reductions of columns, of every form that their kernels have."""
 
 import torch
 from harness import Case
 from nets import Function
 from torch.export import Dim
-
-# Whose results are wrong when their kernels have no barriers.
-BARRIERS = ["sort, one block", "sort, many blocks", "transpose"]
 
 # What is in the errors of calls that must fail.
 FAULTS = {"scatter_add, an index too large": "index out of range in scatter_add"}
@@ -104,3 +101,22 @@ def cases():
     yield Case("transpose and add to itself", Function(lambda x: x + x.t()), (r(96, 96),))
     yield Case("transpose, padded", Function(lambda x, y: torch.nn.functional.pad(x, (1, 2, 3, 0)).t() + y),
                (r(61, 125), r(128, 64)))  # fmt: skip
+
+    yield Case("transpose", Function(lambda x: x.permute(2, 0, 1).contiguous()), (r(40, 3, 70),))
+    yield Case("rows in shared memory", Function(lambda x: (x.exp() + 1).softmax(-1).cumsum(-1)), (r(5, 3000),))
+    yield Case("rows in the workspace", Function(lambda x: (x.exp() + 1).softmax(-1).cumsum(-1)), (r(3, 20000),))
+
+    total = Function(lambda x: x.sum(0))
+    yield Case("columns", total, (r(100, 256),))
+    yield Case("columns, odd sizes", total, (r(131, 197),))
+    yield Case("columns, few", total, (r(1000, 3),))
+    yield Case("columns, float16", total, (r(200, 136).half(),))
+    yield Case("columns, dynamic rows", total, (r(50, 80),), [({0: n},)], [(r(2, 80),), (r(300, 80),)])
+    yield Case("columns, dynamic", total, (r(90, 80),), [({1: n},)], [(r(90, 2),), (r(90, 300),)])
+    yield Case("columns, several", Function(lambda x: (x.sum(0), x.amax(0), x.argmax(0))), (r(300, 40),))
+    yield Case("columns, images", Function(lambda x: x.mean(1)), (r(3, 200, 136),))
+    yield Case("columns, variance", Function(lambda x: x.var(0)), (r(100, 64),))
+    yield Case("columns, any", Function(lambda x: (x > 2).any(0)), (r(200, 136),))
+    yield Case("columns, argmax of int64", Function(lambda x: x.argmax(0)), (i(-9, 9, (200, 136)),))
+    yield Case("columns, product", Function(lambda x: x.prod(0)), (r(70, 34).double(),))
+    yield Case("rows in shared memory", Function(lambda x: x.softmax(-1)), (r(5, 4096),))

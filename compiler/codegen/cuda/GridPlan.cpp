@@ -22,9 +22,7 @@ static mlir::AffineExpr innerPoints(const GridPlan &plan, const Stage &stage, ml
   return points;
 }
 
-/// Reads of neighbouring outer points are neighbours in memory, and those of the reduction are not: as where rows are
-/// added up.
-static bool reducesColumns(const GridPlan &plan, const Stage &stage) {
+bool reducesColumns(const GridPlan &plan, const Stage &stage) {
   if (plan.outer.empty() || !stage.isReduction)
     return false;
   auto isOne = [](mlir::AffineExpr stride) { return getConstant(stride) == 1; };
@@ -73,8 +71,7 @@ static bool isInRegisters(const GridPlan &plan, const Stage &stage, const kernel
   return !access.isStore || !(isYielded || isLocal);
 }
 
-/// As many elements as 16 bytes hold of the largest type, where every access of neighbours is one place or neighbours.
-static unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loop &loop) {
+unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loop &loop) {
   constexpr int64_t kBytes = 16;
   if (stage.isScan)
     return 1;

@@ -41,4 +41,11 @@ struct GridPlan {
 
 GridPlan planGrid(loop::KernelOp kernel);
 
+/// Reads of neighbouring outer points are neighbours in memory, and those of the reduction are not: as where rows are
+/// added up.
+bool reducesColumns(const GridPlan &plan, const kernel::Stage &stage);
+
+/// As many elements as 16 bytes hold of the largest type, where every access of neighbours is one place or neighbours.
+unsigned chooseWidth(const GridPlan &plan, const kernel::Stage &stage, const kernel::Loop &loop);
+
 } // namespace ptc::cuda

@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
 #include "compiler/codegen/cuda/Attention.h"
+#include "compiler/codegen/cuda/ColumnNest.h"
 #include "compiler/codegen/cuda/Describe.h"
 #include "compiler/codegen/cuda/Matrix.h"
 #include "compiler/codegen/cuda/Nest.h"
@@ -65,6 +66,12 @@ Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
   if (tiles) {
     plan.grids.push_back({tiles->blocks, tiles->threads, [tiles](GpuFrame &frame) { emitTiles(frame, *tiles); }});
     plan.algorithm = describe(kernel, *tiles);
+    return plan;
+  }
+  if (std::optional<ColumnPlan> columns = planColumns(*grid)) {
+    plan.grids.push_back(
+        {columns->blocks, columns->threads(), [columns](GpuFrame &frame) { emitColumns(frame, *columns); }});
+    plan.algorithm = {"reduction of columns, a block some neighbours", "groups of threads have some of the rows each"};
     return plan;
   }
   plan.grids.push_back({grid->blocks, grid->threads, [grid](GpuFrame &frame) { emitNest(frame, *grid); }});

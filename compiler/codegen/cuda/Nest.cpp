@@ -130,7 +130,9 @@ void NestEmitter::placeLocals(Value *block) {
   if (plan.locals.empty())
     return;
   bool isShared = plan.hasSharedLocals();
-  Value *memory = isShared ? f.gpu.shared(b, b.getInt8Ty(), *getConstant(plan.localBytes)) : f.workspace;
+  Value *memory = f.workspace;
+  if (isShared) // LLVM does not see how it is aligned through a cast to a pointer to any memory
+    memory = f.gpu.shared(b, b.getInt8Ty(), *getConstant(plan.localBytes))->stripPointerCasts();
   Value *base = isShared ? b.getInt64(0) : b.CreateMul(block, emitSize(f, plan.localBytes));
   for (const GridPlan::Local &local : plan.locals) {
     Value *place = b.CreateAdd(base, emitSize(f, local.offset));
