@@ -1,9 +1,13 @@
 """Scatters, sorts, transposes and reductions of columns, of every form that their kernels have."""
 
 import torch
+import torch.nn.functional as F
 from harness import Case
 from nets import Function
 from torch.export import Dim
+
+# Exported as they are, for their operators are what is tested.
+AS_EXPORTED = {"attention, causal", "attention, a mask for groups"}
 
 # What is in the errors of calls that must fail.
 FAULTS = {"scatter_add, an index too large": "index out of range in scatter_add"}
@@ -120,3 +124,9 @@ def cases():
     yield Case("columns, argmax of int64", Function(lambda x: x.argmax(0)), (i(-9, 9, (200, 136)),))
     yield Case("columns, product", Function(lambda x: x.prod(0)), (r(70, 34).double(),))
     yield Case("rows in shared memory", Function(lambda x: x.softmax(-1)), (r(5, 4096),))
+
+    attention = F.scaled_dot_product_attention
+    yield Case("attention, causal", Function(lambda q, k, v: attention(q, k, v, is_causal=True)),
+               (r(2, 2, 9, 16), r(2, 2, 300, 16), r(2, 2, 300, 16)))  # fmt: skip
+    yield Case("attention, a mask for groups", Function(lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True)),
+               (r(1, 4, 5, 16), r(1, 2, 70, 16), r(1, 2, 70, 16), r(5, 70) > 0))  # fmt: skip

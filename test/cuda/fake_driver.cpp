@@ -6,7 +6,9 @@
 #include "test/cuda/fake_driver.h"
 #include "test/cuda/emulator.h"
 #include "test/cuda/fake_internal.h"
+#include "test/cuda/races.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -23,6 +25,8 @@
 using namespace ptc::test::fake;
 
 extern "C" CUresult cuInit(unsigned);
+
+namespace races = ptc::test::races;
 
 namespace ptc::runtime::cuda {
 struct CUctx_st {
@@ -160,6 +164,7 @@ CUresult allocate(CUdeviceptr *address, size_t bytes) {
   if (::fake.opened == 0)
     mprotect(data, size, PROT_NONE);
   ::fake.deviceMemory[static_cast<char *>(data)] = size;
+  races::watch(data, size);
   ++::fake.allAllocations;
   *address = reinterpret_cast<CUdeviceptr>(data);
   return CUDA_SUCCESS;
@@ -170,6 +175,7 @@ CUresult release(CUdeviceptr address) {
   auto found = ::fake.deviceMemory.find(reinterpret_cast<char *>(address));
   if (found == ::fake.deviceMemory.end())
     return kInvalidValue;
+  races::unwatch(found->first);
   munmap(found->first, found->second);
   ::fake.deviceMemory.erase(found);
   return CUDA_SUCCESS;
@@ -206,12 +212,23 @@ CUresult runGrid(const CUfunc_st &function, std::vector<int64_t> parameters, int
     return kInvalidValue;
   parameters.resize(kMostParameters); // a function takes what it knows of
   fake.shared.resize(shared / 8 + 1);
+  size_t dynamicBytes = fake.shared.size() * sizeof(int64_t), staticBytes = function.sharedEnd - function.shared;
   auto beginBlock = [&] {
-    memset(fake.shared.data(), 0xff, fake.shared.size() * 8);
-    memset(function.shared, 0xff, function.sharedEnd - function.shared);
+    memset(fake.shared.data(), 0xff, dynamicBytes);
+    memset(function.shared, 0xff, staticBytes);
   };
   auto thread = [&] { callWith(function.code, parameters.data(), std::make_index_sequence<kMostParameters>()); };
-  return ptc::test::emulateGrid(blocks, threads, beginBlock, thread) ? CUDA_SUCCESS : kLaunchFailed;
+  races::watch(fake.shared.data(), dynamicBytes, /*isShared=*/true);
+  races::watch(function.shared, staticBytes, /*isShared=*/true);
+  std::string wrong = ptc::test::emulateGrid(blocks, threads, beginBlock, thread);
+  races::unwatch(fake.shared.data());
+  races::unwatch(function.shared);
+  if (wrong.empty())
+    return CUDA_SUCCESS;
+  Dl_info info = {};
+  dladdr(function.code, &info);
+  fprintf(stderr, "emulator: %s: %s\n", info.dli_sname ? info.dli_sname : "a kernel", wrong.c_str());
+  return kLaunchFailed;
 }
 
 void *openSelf(int flags) {

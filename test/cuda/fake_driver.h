@@ -14,7 +14,14 @@ int fake_block_size(void);
 void *fake_shared(void); /* the block's dynamic shared memory */
 /* In place of intrinsics of NVPTX (emulate.py), with their parameters. */
 void fake_barrier(int barrier);
-int fake_shuffle_xor(int lanes, int value, int mask, int width);
+void fake_warp_barrier(int lanes);
+int fake_shuffle_xor(int lanes, int value, int mask, int clamp);
+int fake_shuffle_down(int lanes, int value, int distance, int clamp);
+int fake_shuffle_up(int lanes, int value, int distance, int clamp);
+int fake_shuffle_index(int lanes, int value, int lane, int clamp);
+/* Before each atomic instruction, and each atomic load. */
+void fake_atomic(const void *address, int bytes);
+void fake_atomic_load(const void *address, int bytes);
 
 /* For tests. Allocations are of device memory and of pinned memory. */
 int64_t fake_live_allocations(void);

@@ -2,13 +2,16 @@
 //
 //   random_prims [--seed FIRST] [--count N] [--seconds S] [--keep FOLDER] [--failures N] [--no-shrink]
 //   random_prims --replay FOLDER/NAME
+//   random_prims --save FOLDER [--seed FIRST] [--count N]
 //
-// A failing program is made small and saved as FOLDER/seed-N.mlir with its values beside it.
+// A failing program is made small and saved as FOLDER/seed-N.mlir with its values beside it. --save writes programs
+// with what they may answer, to be run elsewhere (test/cuda/random_programs.py).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pipeline.h"
 #include "test/random/Generate.h"
+#include "test/random/Save.h"
 #include "test/random/Shrink.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -32,7 +35,7 @@ struct Settings {
   double seconds = 60;
   int failures = 5;
   bool shrinks = true;
-  std::string keep = ".", replay;
+  std::string keep = ".", replay, save;
 };
 
 bool parse(int argc, char **argv, Settings &settings) {
@@ -57,6 +60,8 @@ bool parse(int argc, char **argv, Settings &settings) {
       settings.keep = value;
     else if (name == "--replay")
       settings.replay = value;
+    else if (name == "--save")
+      settings.save = value;
     else
       return false;
   }
@@ -185,6 +190,24 @@ int replay(const Settings &settings, const std::string &folder) {
   });
 }
 
+int save(const Settings &settings) {
+  if (std::error_code error = llvm::sys::fs::create_directories(settings.save)) {
+    outs() << settings.save << ": " << error.message() << '\n';
+    return 2;
+  }
+  uint64_t saved = 0;
+  for (uint64_t seed = settings.seed; seed - settings.seed < settings.count; ++seed)
+    withContext([&](mlir::MLIRContext &context) {
+      std::string base = settings.save + "/seed-" + std::to_string(seed);
+      llvm::Error error = saveWithAnswers(generateCase(seed, context), base);
+      saved += !error;
+      if (error)
+        outs() << "seed " << seed << ": " << llvm::toString(std::move(error)) << '\n';
+    });
+  outs() << saved << " programs saved\n";
+  return saved == settings.count ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -192,9 +215,11 @@ int main(int argc, char **argv) {
   if (!parse(argc, argv, settings)) {
     llvm::errs() << "usage: random_prims [--seed FIRST] [--count N] [--seconds S] [--keep FOLDER] [--failures N] "
                     "[--no-shrink] | "
-                    "--replay FOLDER/NAME\n";
+                    "--replay FOLDER/NAME | --save FOLDER [--seed FIRST] [--count N]\n";
     return 2;
   }
+  if (!settings.save.empty())
+    return save(settings);
   llvm::SmallString<64> folder;
   if (llvm::sys::fs::createUniqueDirectory("random_prims", folder))
     return 2;

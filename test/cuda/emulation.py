@@ -1,0 +1,206 @@
+"""A model's kernels for CUDA without a GPU: as x86 code in emulator.cpp, under the fake driver.
+
+The kernels are taken as LLVM IR, in which calls of the emulator replace the machine's operations, and become the
+library that the fake driver loads in place of PTX (FAKE_IMAGE). The rest is as on a GPU: `ptc run` runs the library for
+CUDA, with the runtime's copies and launches. FAKE_SEED decides the order of blocks and threads. Clang's thread sanitizer
+tells the emulator of each access to memory: one that no barrier orders is an error (races.h).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+# The sanitizer's functions are the emulator's. What they are not told of are atomic instructions.
+SANITIZE = ["-fsanitize=thread", *(f"-mllvm=-tsan-instrument-{what}=0" for what in ("func-entry-exit", "atomics"))]
+CLANG = ["clang-22", "-O1", "-w", "-fPIC", "-shared", "-march=x86-64-v3", "-fuse-ld=lld-22", *SANITIZE, "-x", "ir"]
+# Of the largest value, by which results may differ: sums have another order.
+TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+
+OPERATIONS = {
+    "@llvm.nvvm.ex2.approx.ftz.f32": "@fake_exp2_flushed",
+    "@llvm.nvvm.ex2.approx.f32": "@fake_exp2",
+    "@llvm.nvvm.rcp.approx.ftz.f": "@fake_reciprocal_flushed",
+    "@llvm.nvvm.div.full.ftz": "@fake_divide_flushed",
+    "@llvm.nvvm.div.full": "@fake_divide",
+    "@llvm.nvvm.read.ptx.sreg.tid.x": "@fake_thread_index",
+    "@llvm.nvvm.read.ptx.sreg.ctaid.x": "@fake_block_index",
+    "@llvm.nvvm.barrier.cta.sync.aligned.all": "@fake_barrier",
+    "@llvm.nvvm.bar.warp.sync": "@fake_warp_barrier",
+    "@llvm.nvvm.shfl.sync.bfly.i32": "@fake_shuffle_xor",
+    "@llvm.nvvm.shfl.sync.down.i32": "@fake_shuffle_down",
+    "@llvm.nvvm.shfl.sync.up.i32": "@fake_shuffle_up",
+    "@llvm.nvvm.shfl.sync.idx.i32": "@fake_shuffle_index",
+    "@llvm.nvvm.cp.async.cg.shared.global.16.s": "@fake_copy_async_16",
+    "@llvm.nvvm.cp.async.ca.shared.global.8.s": "@fake_copy_async_8",
+    "@llvm.nvvm.cp.async.ca.shared.global.4.s": "@fake_copy_async_4",
+    "@llvm.nvvm.cp.async.commit.group": "@fake_commit_copies",
+    "@llvm.nvvm.cp.async.wait.group": "@fake_wait_for_copies",
+    "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3": "@fake_load_matrices",
+    "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3": "@fake_load_transposed",
+    "@llvm.nvvm.mma.m16n8k16.row.col.f32.f32": "@fake_multiply_half",
+    "@llvm.nvvm.mma.m16n8k16.row.col.bf16": "@fake_multiply_bfloat",
+}
+BARRIER = re.compile(r"^.*call void @fake_(?:warp_)?barrier\(.*\n", flags=re.M)
+# Instructions with an address and a number of bits, and what is told of them.
+ATOMICS = {
+    r"^.*= (?:atomicrmw \w+|cmpxchg) ptr (?P<address>[^,\s]+), i(?P<bits>\d+) .*$": "fake_atomic",
+    r"^.*= load atomic i(?P<bits>\d+), ptr (?P<address>[^,\s]+) .*$": "fake_atomic_load",
+}
+
+# Where the linker has put the static shared memory of all kernels; null where there is none.
+SHARED = """
+@__start_fake_shared = extern_weak hidden global i8
+@__stop_fake_shared = extern_weak hidden global i8
+define ptr @fake_shared_begin() { ret ptr @__start_fake_shared }
+define ptr @fake_shared_end() { ret ptr @__stop_fake_shared }
+"""
+
+# Dynamic shared memory, which each kernel declares under a name of its own: as much as a block of sm_90 may have.
+DYNAMIC = "@fake_dynamic_shared = internal global [232448 x i8] undef, section \"fake_shared\", align 1024\n"
+
+
+# LLVM's operations with several results, around the emulator's with arrays.
+LOAD = """
+define internal { i32, i32, i32, i32 } @NAME(ptr %row) {
+  %out = alloca { i32, i32, i32, i32 }
+  call void @EMULATED(ptr %row, ptr %out)
+  %answer = load { i32, i32, i32, i32 }, ptr %out
+  ret { i32, i32, i32, i32 } %answer
+}
+declare void @EMULATED(ptr, ptr)
+"""
+
+
+def define_multiply(name: str, given: str, pair: str) -> str:
+    """mma.m16n8k16, whose operands are six pairs, which the emulator takes as floats, and four sums."""
+    operands = ", ".join([f"{given} %p{i}" for i in range(6)] + [f"float %s{i}" for i in range(4)])
+    sums = "{ float, float, float, float }"
+    lines = ["%in = alloca [6 x <2 x float>]", f"%out = alloca {sums}"]
+    for i in range(6):
+        lines.append(f"%n{i} = bitcast {given} %p{i} to {pair}")
+        lines.append(f"%w{i} = fpext {pair} %n{i} to <2 x float>")
+        lines.append(f"%a{i} = getelementptr <2 x float>, ptr %in, i64 {i}")
+        lines.append(f"store <2 x float> %w{i}, ptr %a{i}")
+    for i in range(4):
+        lines.append(f"%b{i} = getelementptr float, ptr %out, i64 {i}")
+        lines.append(f"store float %s{i}, ptr %b{i}")
+    lines += ["call void @fake_multiply(ptr %in, ptr %out)", f"%answer = load {sums}, ptr %out", f"ret {sums} %answer"]
+    body = "\n  ".join(lines)
+    return f"\ndefine internal {sums} @{name}({operands}) {{\n  {body}\n}}\n"
+
+
+MATRICES = {
+    "fake_load_matrices": LOAD.replace("NAME", "fake_load_matrices").replace("EMULATED", "fake_rows_of_matrices"),
+    "fake_load_transposed": LOAD.replace("NAME", "fake_load_transposed").replace("EMULATED", "fake_columns_of_matrices"),
+    "fake_multiply_half": define_multiply("fake_multiply_half", "<2 x half>", "<2 x half>"),
+    "fake_multiply_bfloat": define_multiply("fake_multiply_bfloat", "i32", "<2 x bfloat>"),
+}
+
+
+def add_matrices(ir: str) -> str:
+    """The operations with several results in place of their declarations."""
+    for name, definition in MATRICES.items():
+        ir, count = re.subn(rf"^declare .*@{name}\(.*\n", "", ir, flags=re.M)
+        ir += definition if count else ""
+    return ir + "declare void @fake_multiply(ptr, ptr)\n"
+
+
+class Failed(Exception):
+    pass
+
+
+def execute(*command: object, **environment: object) -> None:
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, timeout=600, env={**os.environ, **environment}
+    )
+    if done.returncode:
+        raise Failed(done.stderr.strip()[-600:] or f"{command[0]}: exit {done.returncode}")
+
+
+def tell_of_atomics(ir: str) -> str:
+    """Calls of the emulator before each atomic instruction."""
+    for instruction, call in ATOMICS.items():
+        def tell(found: re.Match, call: str = call) -> str:
+            return f"  call void @{call}(ptr {found['address']}, i32 {int(found['bits']) // 8})\n{found[0]}"
+
+        told = re.sub(instruction, tell, ir, flags=re.M)
+        ir = ir if told == ir else f"{told}\ndeclare void @{call}(ptr, i32)\n"
+    return ir
+
+
+def to_x86(ir: str) -> str:
+    """LLVM IR for NVPTX as IR for the emulator."""
+    ir = re.sub(r"^target .*\n", "", ir, flags=re.M).replace("ptx_kernel ", "").replace(" immarg", "")
+    for operation, emulated in OPERATIONS.items():
+        ir = ir.replace(operation, emulated)
+    if unknown := re.search(r"@llvm\.nvvm\.[\w.]+", ir):
+        raise Failed(f"the emulator does not know {unknown[0]}")
+    ir, dynamic = re.subn(r"^@\w+_memory = external .*addrspace\(3\) global .*\n", "", ir, flags=re.M)
+    ir = re.sub(r"@\w+_memory\b", "@fake_dynamic_shared", ir)
+    ir = re.sub(r"^(@\S+ = .*addrspace\(3\) global .*?), align", r'\1, section "fake_shared", align', ir, flags=re.M)
+    ir = add_matrices(ir) + (DYNAMIC if dynamic else "")
+    # One address space: the sanitizer looks at no other than the first.
+    ir = re.sub(r"addrspacecast \(ptr addrspace\(\d\) (@[\w.]+) to ptr\)", r"\1", ir)
+    ir = re.sub(r" addrspace\(\d\)", "", ir.replace("= addrspacecast ptr", "= bitcast ptr"))
+    ir = re.sub(r'"target-(cpu|features)"="[^"]*"', "", ir)
+    return tell_of_atomics(re.sub(r"^(attributes #\d+ = \{)", r"\1 sanitize_thread", ir, flags=re.M)) + SHARED
+
+
+class Emulated:
+    """A model as a library for CUDA with its image, and where it is wanted as one for the CPU, in one folder."""
+
+    def __init__(self, ptc: Path, libcuda: Path, model: Path, folder: Path):
+        self.ptc, self.model, self.folder = ptc, model, folder
+        self.environment = {"LD_LIBRARY_PATH": str(libcuda.parent), "FAKE_IMAGE": str(folder / "image.so")}
+        ir = folder / "kernels.ll"
+        execute(ptc, "compile", model, "--target", "cuda", "--ptxas", "none", "-o", folder / "cuda.so")
+        execute(ptc, "compile", model, "--target", "cuda", "--gpu-arch", "sm_90a", "--emit", "llvm", "-o", ir)
+        self.ir = to_x86(ir.read_text())
+        self.barriers = len(BARRIER.findall(self.ir))
+        self.build()
+
+    def compile_for_cpu(self) -> None:
+        execute(self.ptc, "compile", self.model, "-o", self.folder / "cpu.so")
+
+    def build(self, without: int | None = None, instead: str = "") -> None:
+        """The image; of its barriers the one with this number is left out, or another instruction stands there."""
+        ir = self.ir
+        if without is not None:
+            barrier = list(BARRIER.finditer(ir))[without]
+            ir = f"{ir[: barrier.start()]}  {instead}\n{ir[barrier.end() :]}\ndeclare void @llvm.trap()\n"
+        (self.folder / "kernels.ll").write_text(ir)
+        execute(*CLANG, self.folder / "kernels.ll", "-o", self.folder / "image.so", "-lm")
+
+    def run(self, target: str, inputs: Path, **environment: str) -> list[Tensor] | str:
+        """The results, or the error."""
+        outputs = self.folder / f"{target}.safetensors"
+        try:
+            execute(self.ptc, "run", self.folder / f"{target}.so", "--inputs", inputs, "--outputs", outputs,
+                    **self.environment, **environment)  # fmt: skip
+        except Failed as error:
+            return str(error).replace(f"{target}.so", "library")
+        values = load_file(outputs)
+        return [values[str(index)] for index in range(len(values))]
+
+
+def difference(got: Tensor, expected: Tensor) -> str:
+    """What is wrong with a result; nothing where all is well."""
+    if got.dtype != expected.dtype or got.shape != expected.shape:
+        return f"{got.dtype}{list(got.shape)} instead of {expected.dtype}{list(expected.shape)}"
+    finite = got.isfinite() & expected.isfinite()
+    unequal = (got != expected) & ~(got.isnan() & expected.isnan())
+    if not got.dtype.is_floating_point or (unequal & ~finite).any():
+        return f"{int(unequal.sum())} of {got.numel()} differ" if unequal.any() else ""
+    tolerance = TOLERANCES[got.dtype]
+    got, expected = got[finite].double(), expected[finite].double()
+    if not got.numel():
+        return ""
+    error, largest = (got - expected).abs().max().item(), expected.abs().max().item()
+    return f"differs by {error:.3g}, where the largest is {largest:.3g}" if error > tolerance * largest else ""
