@@ -109,35 +109,64 @@ static bool needsCopy(const Frame &frame, const DLTensor &tensor) {
   return frame.device ? !isUsableOnDevice(tensor) : !isUsableInPlace(tensor);
 }
 
+namespace {
+/// Gives the tensors of a call their places in staging memory.
+struct Stager {
+  const Frame &frame;
+  int64_t bytes = 0, hostBytes = 0; ///< of all, and of what a device exchanges with the host
+  bool isPacked = false;            ///< some need a packed copy on the host
+
+  void place(Staging &staging, const DLTensor &tensor, int64_t size, bool isStaged, bool isOnlyRead) {
+    staging.tensor = isStaged ? &tensor : nullptr;
+    staging.isRowMajor = staging.isDirect = staging.isWhole = false;
+    if (!isStaged)
+      return;
+    staging.offset = reserve(size);
+    if (frame.device)
+      placeOnDevice(staging, tensor, size, isOnlyRead);
+    isPacked |= !staging.isDirect;
+  }
+
+private:
+  int64_t reserve(int64_t size) {
+    int64_t offset = bytes;
+    bytes += roundUp(size);
+    return offset;
+  }
+  static int64_t roundUp(int64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+  void placeOnDevice(Staging &staging, const DLTensor &tensor, int64_t size, bool isOnlyRead) {
+    staging.isRowMajor = isContiguous(tensor);
+    staging.isWhole = isOnlyRead && isPackedOnDevice(tensor, staging.extent, size);
+    staging.isDirect = staging.isRowMajor || staging.isWhole || !isOnHost(tensor);
+    int64_t exchanged = staging.isWhole ? staging.extent.end - staging.extent.begin : size;
+    if (staging.isWhole)
+      staging.wholeOffset = reserve(exchanged);
+    if (isOnHost(tensor))
+      hostBytes += roundUp(exchanged);
+  }
+};
+} // namespace
+
 /// Makes packed copies of the inputs that need them, and room for such outputs; on a device only the room.
 static ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error &error) {
   const Program &program = *frame.program;
-  int64_t bytes = 0, hostBytes = 0;
-  bool isPacked = false;
-  auto place = [&](Staging &staging, const DLTensor &tensor, ValueId size, bool isStaged) {
-    staging.tensor = isStaged ? &tensor : nullptr;
-    staging.offset = bytes;
-    staging.isRowMajor = isStaged && frame.device && isContiguous(tensor);
-    staging.isDirect = staging.isRowMajor || (isStaged && frame.device && !isOnHost(tensor));
-    isPacked |= isStaged && !staging.isDirect;
-    if (!isStaged)
-      return;
-    int64_t used = (frame.values[size] + kAlignment - 1) / kAlignment * kAlignment;
-    bytes += used;
-    hostBytes += isOnHost(tensor) ? used : 0;
-  };
+  Stager stager{frame};
   for (int32_t i = 0; i < program.outputCount; ++i)
-    place(frame.outputs[i], *outputs[i], program.outputs[i].bytes, needsCopy(frame, *outputs[i]));
+    stager.place(frame.outputs[i], *outputs[i], frame.values[program.outputs[i].bytes], needsCopy(frame, *outputs[i]),
+                 /*isOnlyRead=*/false);
   for (int32_t i = 0; i < program.inputCount; ++i) {
+    const TensorEntry &entry = program.inputs[i];
     bool isStaged = needsCopy(frame, *inputs.tensors[i]);
     for (int32_t j = 0; j < program.outputCount && !isStaged; ++j) // it would be overwritten while it is read
       isStaged = frame.inputs[i].extent.overlaps(frame.outputs[j].extent);
-    place(frame.inputs[i], *inputs.tensors[i], program.inputs[i].bytes, isStaged);
+    stager.place(frame.inputs[i], *inputs.tensors[i], frame.values[entry.bytes], isStaged, !entry.isWritten);
   }
-  if (isPacked && !frame.staging.reserve(bytes))
+  int64_t bytes = stager.bytes;
+  if (stager.isPacked && !frame.staging.reserve(bytes))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for packed copies of %lld bytes", static_cast<long long>(bytes));
   if (frame.device)
-    return frame.onDevice.reserve(*frame.device, frame.arenaBytes, bytes, hostBytes, error);
+    return frame.onDevice.reserve(*frame.device, frame.arenaBytes, bytes, stager.hostBytes, error);
   for (int32_t i = 0; i < program.inputCount; ++i)
     if (frame.inputs[i].tensor)
       gather(frame.staging.data + frame.inputs[i].offset, *inputs.tensors[i]);

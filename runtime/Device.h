@@ -44,6 +44,9 @@ struct TensorForm;
 /// In place of a device's number: the calling thread's current one, or else the first.
 constexpr int32_t kAnyDevice = -1;
 
+/// Of the tensors that a device gathers and scatters: dimensions whose strides do not merge.
+constexpr int32_t kMostGatheredDims = 8;
+
 /// Each says in `error` why it failed. Addresses of device memory are char pointers that the host does not follow.
 struct DeviceFunctions {
   int32_t type; ///< as in DLDevice

@@ -42,6 +42,8 @@ struct Staging {
   Extent extent;          ///< of the caller's memory
   bool isDirect;          ///< a device's copy needs no packed one on the host
   bool isRowMajor;        ///< isDirect: so are the tensor's elements
+  bool isWhole;           ///< isDirect: all bytes of `extent` go to a device, at wholeOffset, and are packed there
+  int64_t wholeOffset;
 };
 
 struct Frame {

@@ -13,7 +13,8 @@ static const char kPtx[] =
 #include "runtime/cuda/strided_copy_ptx.inc"
     ;
 
-constexpr int32_t kMostDims = 8, kThreads = 256;
+/// The kernels' dimensions. An element that is not aligned takes one.
+constexpr int32_t kMostDims = kMostGatheredDims, kThreads = 256;
 
 /// By the logarithm of the bytes that a thread moves.
 static ptc_status loadKernels(CudaDevice &device, Error &error) {

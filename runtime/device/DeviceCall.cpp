@@ -152,6 +152,20 @@ ptc_status DeviceRunner::finish() {
   return conclude();
 }
 
+/// Enqueues a copy of all that lies in a tensor's extent on the host, to `whole`, and of that a row-major one.
+static ptc_status bringWhole(Frame &frame, char *to, const DLTensor &tensor, const Extent &extent, char *whole,
+                             Error &error) {
+  Device &device = *frame.device;
+  DeviceFrame &onDevice = frame.onDevice;
+  auto *begin = reinterpret_cast<const char *>(extent.begin);
+  if (ptc_status status = onDevice.ring.upload(device, onDevice.stream, whole, begin, extent.end - extent.begin, error))
+    return status;
+  DLTensor there = tensor;
+  there.data = whole + (dataOf(tensor) - begin);
+  there.byte_offset = 0;
+  return device.functions->gather(device, onDevice.stream, to, there, error);
+}
+
 /// Enqueues a copy of a tensor to row-major memory of the device's. `packed`: room on the host where it needs it.
 static ptc_status bring(Frame &frame, char *to, const DLTensor &tensor, int64_t bytes, char *packed, Error &error) {
   Device &device = *frame.device;
@@ -171,6 +185,12 @@ ptc_status DeviceRunner::bringInputs() {
     if (!staging.tensor || bytes == 0)
       continue;
     char *to = onDevice().staging.data + staging.offset;
+    if (staging.isWhole) {
+      char *whole = onDevice().staging.data + staging.wholeOffset;
+      if (ptc_status status = bringWhole(frame, to, *staging.tensor, staging.extent, whole, error))
+        return status;
+      continue;
+    }
     char *packed = staging.isDirect ? nullptr : frame.staging.data + staging.offset;
     if (ptc_status status = bring(frame, to, *staging.tensor, bytes, packed, error))
       return status;
@@ -247,17 +267,24 @@ ptc_status copyToDevice(Frame &frame, const DLTensor &tensor, DLManagedTensor **
   DeviceFrame &onDevice = frame.onDevice;
   TensorForm form = {tensor.dtype, tensor.ndim, tensor.shape};
   int64_t bytes = form.bytes();
-  bool isPacked = isOnHost(tensor) && !isContiguous(tensor);
+  Extent extent = extentOf(tensor);
+  bool isWhole = isPackedOnDevice(tensor, extent, bytes);
+  int64_t wholeBytes = isWhole ? extent.end - extent.begin : 0;
+  bool isPacked = isOnHost(tensor) && !isContiguous(tensor) && !isWhole;
   if (isPacked && !frame.staging.reserve(bytes))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for a packed copy of %lld bytes", static_cast<long long>(bytes));
-  if (ptc_status status = onDevice.reserve(device, 0, 0, isOnHost(tensor) ? bytes : 0, error))
+  int64_t exchanged = !isOnHost(tensor) ? 0 : isWhole ? wholeBytes : bytes;
+  if (ptc_status status = onDevice.reserve(device, 0, wholeBytes, exchanged, error))
     return status;
   Stream *deleting = onDevice.isCallers ? onDevice.stream : nullptr;
   if (ptc_status status = device.functions->createTensor(device, onDevice.stream, deleting, form, copy, error))
     return status;
   ptc_status status = PTC_OK;
-  if (bytes > 0)
-    status = bring(frame, dataOf((*copy)->dl_tensor), tensor, bytes, isPacked ? frame.staging.data : nullptr, error);
+  char *to = dataOf((*copy)->dl_tensor);
+  if (isWhole && bytes > 0)
+    status = bringWhole(frame, to, tensor, extent, onDevice.staging.data, error);
+  else if (bytes > 0)
+    status = bring(frame, to, tensor, bytes, isPacked ? frame.staging.data : nullptr, error);
   if (status == PTC_OK && onDevice.isCallers)
     return onDevice.leavePending(device, error);
   Error later = {};

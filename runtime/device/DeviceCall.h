@@ -15,6 +15,14 @@ inline bool isUsableOnDevice(const DLTensor &tensor) {
   return !isOnHost(tensor) && isContiguous(tensor) && reinterpret_cast<uintptr_t>(dataOf(tensor)) % kWidest == 0;
 }
 
+/// Whether an input on the host, which is not row-major, is better packed on the device, which is faster at it: its
+/// bytes lie close together, and the device can.
+inline bool isPackedOnDevice(const DLTensor &tensor, const Extent &extent, int64_t bytes) {
+  constexpr int64_t kSparse = 2;
+  return isOnHost(tensor) && !isContiguous(tensor) &&
+         static_cast<int64_t>(extent.end - extent.begin) / kSparse <= bytes && Layout(tensor).rank <= kMostGatheredDims;
+}
+
 /// Begins a call in a stream of the caller's, or of the frame's own. Tells what calls before it have failed at: then
 /// this one does not take place.
 PTC_OF_DEVICES ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *callers, Error &error);

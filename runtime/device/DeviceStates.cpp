@@ -23,8 +23,6 @@ ptc_status DeviceStates::enter(Device &device, Stream *stream, Error &error) {
 }
 
 ptc_status DeviceStates::leave(Device &device, Stream *stream, bool isPending, Error &error) {
-  if (!done) // there are none, and no lock is held
-    return PTC_OK;
   isUsed = false;
   if (!isPending)
     return PTC_OK;

@@ -335,6 +335,35 @@ TEST_CASE("tensors are copied to the GPU") {
   CHECK(ptc_synchronize(context.handle) == PTC_OK);
 }
 
+TEST_CASE("strided tensors of the host are packed where that is fast, and are right either way") {
+  Context context;
+  // Dense and sparse, broadcast, reversed, and with more dimensions than a kernel takes.
+  struct {
+    std::vector<int64_t> shape, strides;
+  } cases[] = {{{20, 30}, {1, 20}},
+               {{20, 3}, {1, 400}},
+               {{20, 30}, {0, 1}},
+               {{4, 5}, {-1, -4}},
+               {{2, 2, 2, 2, 2, 2, 2, 2, 2}, {1, 2, 4, 8, 16, 32, 64, 128, 256}}};
+  std::vector<int32_t> content(2000);
+  std::iota(content.begin(), content.end(), 0);
+  for (auto &form : cases) {
+    INFO(form.shape.size() << " dimensions, the first stride is " << form.strides[0]);
+    auto rank = static_cast<int>(form.shape.size());
+    DLTensor tensor = {content.data() + 1000, {kDLCPU, 0},         rank, {kDLInt, 32, 1},
+                       form.shape.data(),     form.strides.data(), 0};
+    int64_t count = 1;
+    for (int64_t size : form.shape)
+      count *= size;
+    std::vector<int32_t> expected(count);
+    ptc::runtime::gather(reinterpret_cast<char *>(expected.data()), tensor);
+    DLManagedTensor *made = nullptr;
+    REQUIRE(ptc_to_device(context.handle, &tensor, &made) == PTC_OK);
+    CHECK(readGpu<int32_t>(made->dl_tensor.data, count) == expected);
+    made->deleter(made);
+  }
+}
+
 TEST_CASE("large tensors go through pinned memory in parts") {
   Context context;
   ptc::runtime::Device &device = *context.handle->device;
