@@ -10,15 +10,14 @@ look after (by events and `record_stream`), exactly as with the library's own op
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _abi as abi
-from ._tensor import borrow, borrow_on_stream, exchange_table, numpy_type
+from ._tensor import borrow, borrow_on_stream, exchange, numpy_type
 
 
 class TorchArrays:
@@ -26,13 +25,17 @@ class TorchArrays:
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
-        self._current = _current_stream_of_torch(torch)
+        self._current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self.exchanged = torch.Tensor  # the class whose tensors `fill` describes
+        self.fill = exchange(torch.Tensor)
 
     def is_on_gpu(self, value: Any) -> bool:
         return value.is_cuda
 
     def stream(self, gpu: int) -> tuple[int, Any]:
         """The current stream of that GPU, and what keeps it valid."""
+        if self._current is None:
+            return self._torch.cuda.current_stream(gpu).cuda_stream, None
         return self._current(gpu), None
 
     def borrow(self, value: Any, dtype: str, written: str, stream: int) -> tuple[int, Any]:
@@ -43,8 +46,10 @@ class TorchArrays:
             value = value.as_subclass(self._torch.Tensor)  # __dlpack__ is for the current device alone
         return borrow(value, dtype, written)
 
-    def empty(self, shape: Sequence[int], dtype: str, gpu: int) -> Any:
-        return self._torch.empty(shape, dtype=getattr(self._torch, dtype), device=f"cuda:{gpu}")
+    def maker(self, dtype: str, gpu: int) -> Callable[[Sequence[int]], Any]:
+        """A function that makes tensors of that type on that GPU, row-major, contents undefined."""
+        device = self._torch.device("cuda", gpu)
+        return functools.partial(self._torch.empty, dtype=getattr(self._torch, dtype), device=device)
 
     def address(self, value: Any) -> int:
         return value.data_ptr()
@@ -54,23 +59,10 @@ class TorchArrays:
         return value.view(-1)[: math.prod(shape)].view(shape)
 
 
-def _current_stream_of_torch(torch: Any) -> Any:
-    """A function of a GPU's number. DLPack's is a third as long on its way as torch.cuda's."""
-    table = exchange_table(torch.Tensor)
-    if table is None or not table.current_work_stream:
-        return lambda gpu: torch.cuda.current_stream(gpu).cuda_stream
-    get = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(table.current_work_stream)
-
-    def current_stream(gpu: int) -> int:
-        stream = ctypes.c_void_p()
-        get(abi.CUDA, gpu, ctypes.addressof(stream))
-        return stream.value or 0
-
-    return current_stream
-
-
 class CupyArrays:
     """cupy.ndarray."""
+
+    exchanged = fill = None
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
@@ -85,9 +77,14 @@ class CupyArrays:
     def borrow(self, value: Any, dtype: str, written: str, stream: int) -> tuple[int, Any]:
         return borrow_on_stream(value, stream, written)
 
-    def empty(self, shape: Sequence[int], dtype: str, gpu: int) -> Any:
-        with self._cupy.cuda.Device(gpu):
-            return self._cupy.empty(shape, numpy_type(dtype))
+    def maker(self, dtype: str, gpu: int) -> Callable[[Sequence[int]], Any]:
+        device, kind = self._cupy.cuda.Device(gpu), numpy_type(dtype)
+
+        def make(shape: Sequence[int]) -> Any:
+            with device:
+                return self._cupy.empty(shape, kind)
+
+        return make
 
     def address(self, value: Any) -> int:
         return value.data.ptr
@@ -99,6 +96,8 @@ class CupyArrays:
 class OtherArrays:
     """Whatever else has DLPack. Its library's streams are not known: a call uses CUDA's default one, for which the
     library has the memory ready, and waits for its own end, as freed memory may be used again in any stream."""
+
+    exchanged = fill = None
 
     def is_on_gpu(self, value: Any) -> bool:
         """Or in memory that the GPU reaches by itself, which a call may read behind its return as well."""

@@ -29,12 +29,23 @@ class CudaModel(Model):
         # The context has one stream at a time: whoever calls sets it and has the context until the work is enqueued.
         self.lock = threading.Lock()
         self._stream: tuple[int | None, Any] = (None, None)  # that is set, None: the context's; and what keeps it
-        self._dtypes = [tensor.dtype for tensor in self._signature.outputs[: len(self.outputs)]]
+        # Under the lock there is one call, whose descriptors are these.
+        self._taken = _Descriptors(len(self._takes))
+        self._given = _Descriptors(len(self.outputs))
+        self._made = _Descriptors(len(self.outputs))
+        self._made_sizes = [(ctypes.c_int64 * len(info.shape))() for info in self.outputs]
+        for tensor, info, sizes in zip(self._made.tensors, self._signature.outputs, self._made_sizes):
+            tensor.device, tensor.dtype, tensor.ndim = device, info.dtype, info.ndim
+            tensor.shape = sizes
+        self._makers: dict[Arrays, list[Any]] = {}
         # The sizes of outputs; None where a call's inputs, or its data, decide.
         self._shapes = [
             tuple(dim.min for dim in info.shape) if all(dim.min == dim.max for dim in info.shape) else None
             for info in self.outputs
         ]
+        # Whether the sizes of inputs say all that they say: a number in an input may be a size.
+        self._has_numbers = any(not info.shape and "int" in info.dtype for info in self.inputs + self.optional_inputs)
+        self._last: tuple[Any, list[tuple[int, ...]]] = (None, [])  # sizes of inputs, and of outputs for them
 
     def use_stream(self, stream: int | None, owner: Any = None) -> None:
         """Has later calls use it (None: streams of the context's own). The caller holds the lock."""
@@ -45,20 +56,19 @@ class CudaModel(Model):
     def to_device(self, value: Any) -> Tensor:
         """A copy of an array in the memory of the model's GPU, there when this returns."""
         arrays, _ = find_arrays([value])
-        pointers, made = (ctypes.c_void_p * 1)(), ctypes.c_void_p()
+        made = ctypes.c_void_p()
         with self.lock:
-            stream = self._use_stream_of(arrays)
-            kept = _lend(arrays, stream, [value], [("float32", "")], pointers, 1)
-            self._check(self._api.to_device(self._context, pointers[0], ctypes.byref(made)))
+            address, owner = _borrow(arrays, self._use_stream_of(arrays), value, "float32", "")
+            self._check(self._api.to_device(self._context, address, ctypes.byref(made)))
             self._check(self._api.synchronize(self._context))
-        del kept
+        del owner
         return make_tensor(made.value, self)
 
     def set_state(self, name: str, value: Any) -> None:
-        index, pointers = self._state(name), (ctypes.c_void_p * 1)()
-        kept = _lend(None, 1, [value], [(self.states[index].dtype, "")], pointers, 1)  # states are set in that stream
-        self._check(self._api.state_set(self._context, index, pointers[0]))
-        del kept
+        index = self._state(name)
+        address, owner = _borrow(None, 1, value, self.states[index].dtype, "")  # in the default stream, as states are set
+        self._check(self._api.state_set(self._context, index, address))
+        del owner
 
     def _use_stream_of(self, arrays: Arrays | None) -> int:
         """The current stream of that library; DLPack's number of it."""
@@ -87,33 +97,32 @@ class CudaModel(Model):
             return results
 
     def _enqueue(self, arrays: Arrays, stream: int, inputs: Sequence[Any], out: list[Any] | None) -> list[Any]:
-        pointers = self._Inputs()
-        lent = _lend(arrays, stream, inputs, self._takes, pointers, len(self.inputs))
+        pointers = self._taken.pointers
+        lent = self._taken.lend(arrays, stream, inputs, self._takes, len(self.inputs))
         if out is not None:
-            targets = self._Outputs()
-            lent += _lend(arrays, stream, out, self._gives, targets, len(targets))
+            targets = self._given.pointers
+            lent += self._given.lend(arrays, stream, out, self._gives, len(targets))
             self._check(self._api.call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         if not isinstance(arrays, OtherArrays):
-            return self.call_new(arrays, pointers)
+            sizes = None if self._has_numbers else [getattr(value, "shape", None) for value in inputs]
+            return self.call_new(arrays, pointers, sizes)
         made = self._Outputs()
         self._check(self._api.call_new(self._context, pointers, len(pointers), made, len(made)))
         return [make_tensor(address, self) for address in made[:]]
 
-    def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any) -> list[Any]:
-        """A call with inputs at these addresses; results are new arrays of their library's. The caller holds the lock,
-        and has set its stream."""
-        shapes = self._output_shapes(pointers)
+    def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any, sizes: list[Any] | None = None) -> list[Any]:
+        """A call with inputs at these addresses, and of these sizes if they say all; results are new arrays of their
+        library's. The caller holds the lock, and has set its stream."""
+        if (makers := self._makers.get(arrays)) is None:
+            makers = self._makers[arrays] = [arrays.maker(info.dtype, self._gpu) for info in self.outputs]
+        shapes = self._last[1] if sizes is not None and sizes == self._last[0] else self._output_shapes(pointers)
+        targets, tensors = self._made.pointers, self._made.tensors
         while True:
-            results = [arrays.empty(shape, info.dtype, self._gpu) for shape, info in zip(shapes, self.outputs)]
-            targets, lent = self._Outputs(), []
-            for index, (result, shape) in enumerate(zip(results, shapes)):
-                if self._shapes[index] is not None:
-                    targets[index], owner = arrays.borrow(result, "", "", -1)
-                else:  # with sizes of its own, which the call may lower
-                    owner = self._describe(index, arrays.address(result), shape)
-                    targets[index] = ctypes.addressof(owner)
-                lent.append(owner)
+            results = [make(shape) for make, shape in zip(makers, shapes)]
+            for tensor, result, sizes_made, shape in zip(tensors, results, self._made_sizes, shapes):
+                tensor.data = arrays.address(result)
+                sizes_made[:] = shape
             status = self._api.call(self._context, pointers, len(pointers), targets, len(targets))
             if not status:
                 break
@@ -121,9 +130,10 @@ class CudaModel(Model):
             if status != abi.MISMATCH or (wanted := self._output_shapes(pointers)) == shapes:
                 self._check(status)
             shapes = wanted
-        for index, tensor in enumerate(lent):
-            if self._shapes[index] is None and (shape := tuple(tensor.shape[: tensor.ndim])) != shapes[index]:
-                results[index] = arrays.head(results[index], shape)
+        self._last = (sizes, shapes)
+        for index, shape in enumerate(shapes):
+            if self._shapes[index] is None and (found := tuple(self._made_sizes[index])) != shape:
+                results[index] = arrays.head(results[index], found)
         return results
 
     def _output_shapes(self, pointers: Any) -> list[tuple[int, ...]]:
@@ -137,34 +147,37 @@ class CudaModel(Model):
             shapes.append(shape)
         return shapes
 
-    def _describe(self, index: int, address: int, shape: Sequence[int]) -> abi.DLTensor:
-        return abi.DLTensor(
-            data=address,
-            device=abi.Device(abi.CUDA, self._gpu),
-            ndim=len(shape),
-            dtype=self._dtypes[index],
-            shape=(ctypes.c_int64 * len(shape))(*shape),
-        )
+
+class _Descriptors:
+    """Of a call's tensors, one after the other, with pointers to them."""
+
+    def __init__(self, count: int) -> None:
+        self.tensors = (abi.DLTensor * count)()
+        self._addresses = [ctypes.addressof(tensor) for tensor in self.tensors]
+        self.pointers = (ctypes.c_void_p * count)(*self._addresses)
+
+    def lend(
+        self, arrays: Arrays | None, stream: int, values: Sequence[Any], kinds: list[tuple[str, str]], required: int
+    ) -> list[Any]:
+        """Points to the values, for a call in that stream of `arrays`, and behind the required ones not to None; what
+        is answered keeps them valid."""
+        exchanged, fill = (arrays.exchanged, arrays.fill) if arrays is not None else (None, None)
+        pointers, owners = self.pointers, []
+        for index, value in enumerate(values):
+            if type(value) is exchanged and fill and not (value.requires_grad or value.is_conj() or value.is_neg()):
+                fill(value, self._addresses[index])
+                pointers[index] = self._addresses[index]
+            elif value is None and index >= required:
+                pointers[index] = None
+            else:
+                pointers[index], owner = _borrow(arrays, stream, value, *kinds[index])
+                owners.append(owner)
+        return owners
 
 
-def _lend(
-    arrays: Arrays | None,
-    stream: int,
-    values: Sequence[Any],
-    kinds: list[tuple[str, str]],
-    pointers: Any,
-    required: int,
-) -> list[Any]:
-    """As `_model._lend`, for a call in that stream of `arrays`."""
-    owners = []
-    for index, (value, (dtype, written)) in enumerate(zip(values, kinds)):
-        if value is None and index >= required:
-            continue
-        own = arrays_of(type(value))
-        if own is None:
-            pointers[index], owner = borrow(value, dtype, written)
-        else:
-            is_in_order = own is arrays and not isinstance(arrays, OtherArrays)
-            pointers[index], owner = own.borrow(value, dtype, written, -1 if is_in_order else stream)
-        owners.append(owner)
-    return owners
+def _borrow(arrays: Arrays | None, stream: int, value: Any, dtype: str, written: str) -> tuple[int, Any]:
+    own = arrays_of(type(value))
+    if own is None:
+        return borrow(value, dtype, written)
+    is_in_order = own is arrays and not isinstance(arrays, OtherArrays)
+    return own.borrow(value, dtype, written, -1 if is_in_order else stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from . import _abi as abi
@@ -107,18 +107,12 @@ def _borrow_otherwise(value: Any, dtype: str, written: str) -> tuple[int, Any]:
 @functools.cache
 def exchange(kind: type) -> Callable[[Any, int], Any] | None:
     """Of torch.Tensor: `fill(value, address)`, which writes a DLTensor, valid while the tensor stays as it is."""
-    table = exchange_table(kind)
-    return table.dltensor_from_py_object_no_sync if table is not None else None
-
-
-def exchange_table(kind: type) -> abi.DLPackExchangeAPI | None:
-    """DLPack's functions for C, of torch.Tensor."""
     torch = sys.modules.get("torch")
     if torch is None or kind is not torch.Tensor or not hasattr(kind, "__dlpack_c_exchange_api__"):
         return None
     address = _pointer_of(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
     table = abi.DLPackExchangeAPI.from_address(address)
-    return table if table.major == 1 else None
+    return table.dltensor_from_py_object_no_sync if table.major == 1 else None
 
 
 def _borrow_array(value: Any, dtype: str, written: str) -> tuple[int, Any]:
