@@ -51,8 +51,8 @@ namespace {
 struct Pipe {
   WeightStore &weights;
   const Options &options;
-  schedule::Limits limits; ///< those of CPUs, which every device so far has
-  const Target *target;    ///< in Scope::Target
+  schedule::Limits limits;
+  const Target *target; ///< in Scope::Target
 
   const cpu::Target &cpu() const { return static_cast<const cpu::Target &>(*target); }
 };
@@ -137,7 +137,7 @@ void registerPasses(PassesEnvironment &environment) {
   for (const Step &step : kSteps)
     registerPass([&step, &environment] {
       const Target &target = *environment.target;
-      Pipe pipe{environment.weights, environment.options, {}, &target};
+      Pipe pipe{environment.weights, environment.options, schedule::getLimits(target.device), &target};
       return step.create(pipe);
     });
 }
@@ -162,7 +162,7 @@ LogicalResult Pipeline::run(ModuleOp module, Stage stage, Scope scope, std::opti
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
-  Pipe pipe{weights, options, {}, target};
+  Pipe pipe{weights, options, schedule::getLimits(options.device), target};
   for (const Step &step : kSteps)
     if (step.stage == stage && step.scope == scope && (!step.device || step.device == device) &&
         (!step.isWanted || step.isWanted(options)))

@@ -1,11 +1,12 @@
 //===- Limits.h - the numbers of a device that scheduling reads -----------===//
 //
-// The defaults are those of CPUs. Another device sets its own where Pipeline.cpp asks for them. How much memory is
-// near, how many threads there are and what an instruction costs decides them; which of the passes run is not said
-// here.
+// The defaults are those of CPUs; getLimits has those of other devices. How much memory is near, how many threads there
+// are and what an instruction costs decides them; which of the passes run is not said here.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+
+#include "compiler/support/Device.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +37,12 @@ struct Limits {
   bool splitsReductions = true;    ///< false where kernels reduce in parts themselves
   double enoughResults = 32;       ///< as many results as this keep enough threads busy
   double leastPart = 8192;         ///< elements of a part, which should be long against starting it
+  double leastLength = 0;          ///< elements of one result that are worth parts
   int64_t parts = 64;              ///< of one reduction, at most
   double leastRowPoints = 1 << 15; ///< points of a reduction of rows that is worth parts
   double fewImages = 8;            ///< more than this keep enough threads busy without parts
+  double enoughColumns = 1e18;     ///< as many results of rows as this, likewise
+  int64_t leastRows = 0;           ///< of a part
   int64_t rowParts = 16;           ///< of a reduction of rows, at most
 
   // Groups
@@ -47,5 +51,22 @@ struct Limits {
   double localBytes = 512 << 10; ///< what members keep for one iteration of the outer dimensions stays near a core
   size_t mostMembers = 24;       ///< of a kernel
 };
+
+/// Of a device. A GPU has a block for each result of a reduction of rows, and hundreds of blocks are to run at once; a
+/// part costs another launch, and its results another pass through memory.
+inline Limits getLimits(Device device) {
+  Limits limits;
+  if (device == Device::Cuda) {
+    limits.enoughResults = 512;
+    limits.leastLength = 1 << 16;
+    limits.parts = 1024;
+    limits.leastRowPoints = 1 << 17;
+    limits.fewImages = 64;
+    limits.enoughColumns = 1 << 16;
+    limits.leastRows = 128;
+    limits.rowParts = 64;
+  }
+  return limits;
+}
 
 } // namespace ptc::schedule

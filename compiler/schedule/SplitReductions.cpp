@@ -39,7 +39,7 @@ static Cut cutEvenly(ShapeRef sizes, unsigned dim, int64_t parts) {
 static std::optional<Cut> cutForThreads(loop::ReduceOp op, ArrayRef<Symbol> symbols, const Limits &limits) {
   Shape sizes = *getSizesFromAttr(op.getSizes());
   double results = estimateCount(getShape(op.getResult(0)), symbols), length = estimateCount(sizes, symbols);
-  if (results >= limits.enoughResults || length * results < 4 * limits.leastPart)
+  if (results >= limits.enoughResults || length * results < 4 * limits.leastPart || length < limits.leastLength)
     return std::nullopt;
   unsigned longest = 0;
   for (unsigned i = 1; i < sizes.size(); ++i)
@@ -73,7 +73,8 @@ static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols, c
   unsigned rank = getShape(op.getResult(0)).size();
   double points = estimateCount(domain, symbols);
   if (rank == 0 || points < limits.leastRowPoints || !readsAlong(op, rank - 1) ||
-      estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > limits.fewImages)
+      estimateCount(ShapeRef(domain).take_front(rank - 1), symbols) > limits.fewImages ||
+      estimateCount(ShapeRef(domain).take_front(rank), symbols) >= limits.enoughColumns)
     return std::nullopt;
   for (Operation *user : op->getUsers()) {
     Operation *member = op->getBlock()->findAncestorOpInBlock(*user);
@@ -84,7 +85,12 @@ static std::optional<Cut> cutRows(loop::ReduceOp op, ArrayRef<Symbol> symbols, c
   unsigned outermost = 0;
   while (outermost + 1 < sizes.size() && getConstant(sizes[outermost]) == 1)
     ++outermost;
-  return cutEvenly(sizes, outermost, limits.rowParts);
+  int64_t parts = limits.rowParts;
+  if (limits.leastRows > 0)
+    parts = std::min(parts, static_cast<int64_t>(estimateCount(sizes, symbols)) / limits.leastRows);
+  if (parts < 2)
+    return std::nullopt;
+  return cutEvenly(sizes, outermost, parts);
 }
 
 static loop::ReduceOp reduceParts(Builder &b, loop::ReduceOp op, Cut cut, ArrayRef<Symbol> symbols) {

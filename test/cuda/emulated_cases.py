@@ -130,3 +130,7 @@ def cases():
                (r(2, 2, 9, 16), r(2, 2, 300, 16), r(2, 2, 300, 16)))  # fmt: skip
     yield Case("attention, a mask for groups", Function(lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True)),
                (r(1, 4, 5, 16), r(1, 2, 70, 16), r(1, 2, 70, 16), r(5, 70) > 0))  # fmt: skip
+    yield Case("rows of two dimensions", Function(lambda x: x.sum((1, 2))), (r(3, 60, 512),))
+    yield Case("rows of two dimensions, odd sizes", Function(lambda x: x.sum((1, 2))), (r(3, 61, 51),))
+    yield Case("rows in parts", Function(lambda x: (x.max(), x.argmax(), x.sum())), (r(6, 50000),))
+    yield Case("columns in parts", total, (r(20000, 16),))

@@ -96,12 +96,14 @@ static void chooseWidths(GridPlan &plan) {
   if (plan.isFlat && plan.stages.size() == 1 && !plan.loops.empty() && !first.isReduction)
     plan.width = chooseWidth(plan, first, plan.loops.back());
   for (const Stage &stage : plan.stages) {
-    SmallVector<unsigned> inner;
+    SmallVector<unsigned> points, reduced;
     for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
       if (!plan.isOuter(dim))
-        inner.push_back(dim);
-    bool isOne = !plan.isFlat && inner.size() == 1;
-    plan.widths.push_back(isOne ? chooseWidth(plan, stage, {inner.front(), stage.domain[inner.front()]}) : 1);
+        (dim < stage.resultRank ? points : reduced).push_back(dim);
+    // Threads share points, or what is reduced over at the only one.
+    ArrayRef<unsigned> shared = points.empty() ? reduced : points;
+    bool isShared = !plan.isFlat && !shared.empty() && (points.empty() || reduced.empty());
+    plan.widths.push_back(isShared ? chooseWidth(plan, stage, {shared.back(), stage.domain[shared.back()]}) : 1);
   }
 }
 

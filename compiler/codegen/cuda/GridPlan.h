@@ -16,7 +16,7 @@ struct GridPlan {
   /// points of each stage.
   bool isFlat;
   /// Neighbouring points that a thread takes together, up to 16 bytes of memory: of a flat nest those of the last loop,
-  /// else, by stage, those of the only dimension that is not an outer one.
+  /// else, by stage, those of the last dimension that the block's threads share.
   unsigned width = 1;
   llvm::SmallVector<unsigned> widths;
   unsigned threads; ///< of a block

@@ -196,7 +196,7 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
   return values;
 }
 
-/// `vector`: points that are taken together of the dimension that is not an outer one.
+/// `vector`: points that are taken together of the last dimension that threads share.
 void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
   reductions = kernel::Reductions(b, stage);
   SmallVector<unsigned> parallel = parallelDims(stage);
