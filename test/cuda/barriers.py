@@ -1,7 +1,7 @@
 """The emulator sees each barrier that a kernel lacks: kernels run with their barriers left out one at a time.
 
-A barrier may order nothing, as where threads read only what they wrote themselves. Then the results are the same in every
-order of threads, and else the call must fail.
+A barrier may order nothing, as where threads read only what they wrote themselves. Then the results are the same in
+every order of threads, and else the call must fail.
 
 python test/cuda/barriers.py PTC LIBCUDA [NAME…]
 """
@@ -64,7 +64,7 @@ def main() -> None:
                 running.append((case.name, pool.submit(try_barriers, folder, ptc, libcuda)))
         for name, future in running:
             seen, idle, missed = future.result()
-            print(f"{name}: {seen} barriers are missed, {idle} order nothing, {missed} are wrongly not missed", flush=True)
+            print(f"{name}: {seen} barriers are seen to lack, {idle} order nothing, {missed} lack unseen", flush=True)
             is_wrong |= missed > 0 or seen == 0
     sys.exit(is_wrong or not running)
 

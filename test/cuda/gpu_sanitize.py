@@ -2,8 +2,8 @@
 
 python test/cuda/gpu_sanitize.py PTC [--tools memcheck,racecheck] [NAME…]   # a line for each run, the totals
 
-PTC is a program that runs there (bazel build --config=release); compute-sanitizer is CUDA's toolkit's. NAMEs are cases of
-test/models/nets.py and emulated_cases.py.
+PTC is a program that runs there (bazel build --config=release); compute-sanitizer is CUDA's toolkit's. NAMEs are cases
+of test/models/nets.py and emulated_cases.py.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def main() -> None:
             for tool in options.tools.split(","):
                 found = sanitize(tool, options.ptc, folder)
                 clean, bad = clean + (not found), bad + bool(found)
-                print(f"{'FAIL' if found else 'ok  '} {tool} of {case.name}" + (f":\n{found}" if found else ""), flush=True)
-    print(f"{clean} runs without findings, {bad} with; no model of the names {sorted(chosen)}" if chosen else
-          f"{clean} runs without findings, {bad} with")  # fmt: skip
+                print(f"FAIL {tool} of {case.name}:\n{found}" if found else f"ok   {tool} of {case.name}", flush=True)
+    if chosen:
+        print(f"no model has the name {', '.join(chosen)}")
+    print(f"{clean} runs without findings, {bad} with")
     sys.exit(1 if bad or chosen or not clean else 0)
 
 
