@@ -58,10 +58,10 @@ def export(case: Case, folder: Path) -> None:
         save_file(tensors, folder / f"inputs{index}.safetensors")
 
 
-def try_case(case: Case, folder: Path, ptc: Path, libcuda: Path) -> str:
+def try_case(case: Case, folder: Path, ptc: Path, libcuda: Path, arch: str = "sm_90a") -> str:
     """What is wrong; nothing where all is well."""
     try:
-        model = Emulated(ptc, libcuda, folder / "model.pt2", folder)
+        model = Emulated(ptc, libcuda, folder / "model.pt2", folder, arch)
         model.compile_for_cpu()
         for inputs in sorted(folder.glob("inputs*")):
             check(model, inputs, emulated_cases.FAULTS.get(case.name))

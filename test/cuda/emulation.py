@@ -17,6 +17,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from emulated_products import add_products
+
 # The sanitizer's functions are the emulator's. What they are not told of are atomic instructions.
 SANITIZE = ["-fsanitize=thread", *(f"-mllvm=-tsan-instrument-{what}=0" for what in ("func-entry-exit", "atomics"))]
 CLANG = ["clang-22", "-O1", "-w", "-fPIC", "-shared", "-march=x86-64-v3", "-fuse-ld=lld-22", *SANITIZE, "-x", "ir"]
@@ -46,6 +48,9 @@ OPERATIONS = {
     "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3": "@fake_load_transposed",
     "@llvm.nvvm.mma.m16n8k16.row.col.f32.f32": "@fake_multiply_half",
     "@llvm.nvvm.mma.m16n8k16.row.col.bf16": "@fake_multiply_bfloat",
+    "@llvm.nvvm.fence.proxy.async.shared_cta": "@fake_fence_for_products",
+    "@llvm.nvvm.wgmma.fence.sync.aligned": "@fake_begin_products",
+    "@llvm.nvvm.wgmma.commit_group.sync.aligned": "@fake_commit_products",
 }
 BARRIER = re.compile(r"^.*call void @fake_(?:warp_)?barrier\(.*\n", flags=re.M)
 # Instructions with an address and a number of bits, and what is told of them.
@@ -64,52 +69,6 @@ define ptr @fake_shared_end() { ret ptr @__stop_fake_shared }
 
 # Dynamic shared memory, which each kernel declares under a name of its own: as much as a block of sm_90 may have.
 DYNAMIC = "@fake_dynamic_shared = internal global [232448 x i8] undef, section \"fake_shared\", align 1024\n"
-
-
-# LLVM's operations with several results, around the emulator's with arrays.
-LOAD = """
-define internal { i32, i32, i32, i32 } @NAME(ptr %row) {
-  %out = alloca { i32, i32, i32, i32 }
-  call void @EMULATED(ptr %row, ptr %out)
-  %answer = load { i32, i32, i32, i32 }, ptr %out
-  ret { i32, i32, i32, i32 } %answer
-}
-declare void @EMULATED(ptr, ptr)
-"""
-
-
-def define_multiply(name: str, given: str, pair: str) -> str:
-    """mma.m16n8k16, whose operands are six pairs, which the emulator takes as floats, and four sums."""
-    operands = ", ".join([f"{given} %p{i}" for i in range(6)] + [f"float %s{i}" for i in range(4)])
-    sums = "{ float, float, float, float }"
-    lines = ["%in = alloca [6 x <2 x float>]", f"%out = alloca {sums}"]
-    for i in range(6):
-        lines.append(f"%n{i} = bitcast {given} %p{i} to {pair}")
-        lines.append(f"%w{i} = fpext {pair} %n{i} to <2 x float>")
-        lines.append(f"%a{i} = getelementptr <2 x float>, ptr %in, i64 {i}")
-        lines.append(f"store <2 x float> %w{i}, ptr %a{i}")
-    for i in range(4):
-        lines.append(f"%b{i} = getelementptr float, ptr %out, i64 {i}")
-        lines.append(f"store float %s{i}, ptr %b{i}")
-    lines += ["call void @fake_multiply(ptr %in, ptr %out)", f"%answer = load {sums}, ptr %out", f"ret {sums} %answer"]
-    body = "\n  ".join(lines)
-    return f"\ndefine internal {sums} @{name}({operands}) {{\n  {body}\n}}\n"
-
-
-MATRICES = {
-    "fake_load_matrices": LOAD.replace("NAME", "fake_load_matrices").replace("EMULATED", "fake_rows_of_matrices"),
-    "fake_load_transposed": LOAD.replace("NAME", "fake_load_transposed").replace("EMULATED", "fake_columns_of_matrices"),
-    "fake_multiply_half": define_multiply("fake_multiply_half", "<2 x half>", "<2 x half>"),
-    "fake_multiply_bfloat": define_multiply("fake_multiply_bfloat", "i32", "<2 x bfloat>"),
-}
-
-
-def add_matrices(ir: str) -> str:
-    """The operations with several results in place of their declarations."""
-    for name, definition in MATRICES.items():
-        ir, count = re.subn(rf"^declare .*@{name}\(.*\n", "", ir, flags=re.M)
-        ir += definition if count else ""
-    return ir + "declare void @fake_multiply(ptr, ptr)\n"
 
 
 class Failed(Exception):
@@ -145,7 +104,7 @@ def to_x86(ir: str) -> str:
     ir, dynamic = re.subn(r"^@\w+_memory = external .*addrspace\(3\) global .*\n", "", ir, flags=re.M)
     ir = re.sub(r"@\w+_memory\b", "@fake_dynamic_shared", ir)
     ir = re.sub(r"^(@\S+ = .*addrspace\(3\) global .*?), align", r'\1, section "fake_shared", align', ir, flags=re.M)
-    ir = add_matrices(ir) + (DYNAMIC if dynamic else "")
+    ir = add_products(ir) + (DYNAMIC if dynamic else "")
     # One address space: the sanitizer looks at no other than the first.
     ir = re.sub(r"addrspacecast \(ptr addrspace\(\d\) (@[\w.]+) to ptr\)", r"\1", ir)
     ir = re.sub(r" addrspace\(\d\)", "", ir.replace("= addrspacecast ptr", "= bitcast ptr"))
@@ -156,12 +115,13 @@ def to_x86(ir: str) -> str:
 class Emulated:
     """A model as a library for CUDA with its image, and where it is wanted as one for the CPU, in one folder."""
 
-    def __init__(self, ptc: Path, libcuda: Path, model: Path, folder: Path):
+    def __init__(self, ptc: Path, libcuda: Path, model: Path, folder: Path, arch: str = "sm_90a"):
         self.ptc, self.model, self.folder = ptc, model, folder
         self.environment = {"LD_LIBRARY_PATH": str(libcuda.parent), "FAKE_IMAGE": str(folder / "image.so")}
         ir = folder / "kernels.ll"
-        execute(ptc, "compile", model, "--target", "cuda", "--ptxas", "none", "-o", folder / "cuda.so")
-        execute(ptc, "compile", model, "--target", "cuda", "--gpu-arch", "sm_90a", "--emit", "llvm", "-o", ir)
+        command = [ptc, "compile", model, "--target", "cuda", "--gpu-arch", arch]
+        execute(*command, "--ptxas", "none", "-o", folder / "cuda.so")
+        execute(*command, "--emit", "llvm", "-o", ir)
         self.ir = to_x86(ir.read_text())
         self.barriers = len(BARRIER.findall(self.ir))
         self.build()

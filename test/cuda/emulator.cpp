@@ -9,6 +9,7 @@
 #include "test/cuda/races.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -44,6 +45,14 @@ union Given {
   float fragment[12]; ///< of the operands of a product
 };
 
+/// A product of a warpgroup that is on its way.
+struct Product {
+  const char *memory; ///< the block's dynamic shared memory
+  uint64_t lhs, rhs;  ///< descriptors
+  int columns;
+  bool isMore, isBfloat, transposesLhs, transposesRhs;
+};
+
 /// A copy that is on its way.
 struct Copy {
   void *to;
@@ -59,10 +68,12 @@ struct Fiber {
   bool isThere = false;                            ///< with a place to go on at
   bool isDone = true;
   Wait wait;
-  int barriers, warpBarriers, shuffles; ///< that it has come to
-  Given given[2];                       ///< to its last two shuffles
-  int copyGroups;                       ///< that are complete
-  std::deque<Copy> copies;              ///< that are not there yet, the oldest first
+  int barriers, warpBarriers, shuffles;      ///< that it has come to
+  Given given[2];                            ///< to its last two shuffles
+  int copyGroups;                            ///< that are complete
+  std::deque<Copy> copies;                   ///< that are not there yet, the oldest first
+  std::vector<float> sums;                   ///< of products that are on their way
+  std::deque<std::vector<Product>> products; ///< groups of them; the last one is not complete
 };
 
 struct Block {
@@ -146,6 +157,7 @@ void start(Fiber &fiber) {
   fiber.wait = Wait::None;
   fiber.barriers = fiber.warpBarriers = fiber.shuffles = fiber.copyGroups = 0;
   fiber.copies.clear();
+  fiber.products.assign(1, {});
 }
 
 std::vector<int> makeIndices(int count) {
@@ -281,6 +293,59 @@ static void copyAsync(void *to, const void *from, size_t bytes, int read) {
   fiber.copies.push_back({to, from, bytes, static_cast<size_t>(read), fiber.copyGroups});
 }
 
+float toFloat(uint16_t bits, bool isBfloat) {
+  uint32_t word = static_cast<uint32_t>(bits) << 16;
+  float value;
+  if (!isBfloat) {
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    value = exponent == 31  ? (fraction ? NAN : INFINITY)
+            : exponent == 0 ? ldexpf(static_cast<float>(fraction), -24)
+                            : ldexpf(static_cast<float>(fraction + 1024), exponent - 25);
+    return bits >> 15 ? -value : value;
+  }
+  memcpy(&value, &word, sizeof(value));
+  return value;
+}
+
+/// An element of a matrix in shared memory, as its descriptor says: address, distances between blocks of 64 rows and
+/// between eight lines, in units of 16 bytes; lines of 128 bytes, whose units are exchanged by the address' bits 7
+/// to 9.
+const char *findElement(const char *memory, uint64_t descriptor, bool isTransposed, int row, int depth) {
+  constexpr uint64_t kSpan = 1 << 18; // that an address in a descriptor tells apart
+  uint64_t begin = (descriptor & 0x3fff) << 4, block = (descriptor >> 16 & 0x3fff) << 4;
+  uint64_t lines = (descriptor >> 32 & 0x3fff) << 4, place = begin;
+  place += isTransposed ? row / 64 * block + depth / 8 * lines + depth % 8 * 128 + row % 64 * 2
+                        : row / 8 * lines + row % 8 * 128 + depth * 2;
+  uint64_t offset = (place - reinterpret_cast<uintptr_t>(memory)) % kSpan;
+  return memory + (offset ^ (offset >> 7 & 7) << 4);
+}
+
+/// The thread's part of a product. What it reads is told of by units of 16 bytes, each by one thread of the group.
+void multiply(const Product &product, float *sums) {
+  int thread = block.current % 128, lane = thread % kWarp;
+  auto lhs = [&](int row, int k) { return findElement(product.memory, product.lhs, product.transposesLhs, row, k); };
+  auto rhs = [&](int row, int k) { return findElement(product.memory, product.rhs, product.transposesRhs, row, k); };
+  auto read = [&](const char *at) {
+    uint16_t bits;
+    memcpy(&bits, at, sizeof(bits));
+    return toFloat(bits, product.isBfloat);
+  };
+  for (int unit = thread; unit < 64 * 2; unit += 128)
+    access(races::Access::Read, product.transposesLhs ? lhs(unit % 8 * 8, unit / 8) : lhs(unit / 2, unit % 2 * 8), 16);
+  for (int unit = thread; unit < product.columns * 2; unit += 128) {
+    int across = product.columns / 8;
+    access(races::Access::Read,
+           product.transposesRhs ? rhs(unit % across * 8, unit / across) : rhs(unit / 2, unit % 2 * 8), 16);
+  }
+  for (int i = 0; i < product.columns / 2; ++i) {
+    int row = thread / kWarp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    float sum = product.isMore ? sums[i] : 0;
+    for (int k = 0; k < 16; ++k)
+      sum += read(lhs(row, k)) * read(rhs(column, k));
+    sums[i] = sum;
+  }
+}
+
 static void loadMatrices(const void *row, bool transposes, uint32_t *result) {
   access(races::Access::Read, row, sizeof(Given::row));
   Given mine;
@@ -338,9 +403,7 @@ void fake_multiply(const float *fragment, float *sums) {
   Given mine;
   memcpy(mine.fragment, fragment, sizeof(mine.fragment));
   Exchange all(mine);
-  auto left = [&](int row, int k) {
-    return all[row % 8 * 4 + k % 8 / 2].fragment[(row / 8 + k / 8 * 2) * 2 + k % 2];
-  };
+  auto left = [&](int row, int k) { return all[row % 8 * 4 + k % 8 / 2].fragment[(row / 8 + k / 8 * 2) * 2 + k % 2]; };
   auto right = [&](int k, int column) { return all[column * 4 + k % 8 / 2].fragment[8 + k / 8 * 2 + k % 2]; };
   int lane = block.current % kWarp;
   for (int i = 0; i < 4; ++i) {
@@ -348,6 +411,31 @@ void fake_multiply(const float *fragment, float *sums) {
     for (int k = 0; k < 16; ++k)
       sums[i] += left(row, k) * right(k, column);
   }
+}
+
+void fake_fence_for_products() {}
+void fake_begin_products() {}
+void fake_commit_products() { block.fiber().products.emplace_back(); }
+
+/// The product is done when the thread waits for it; until then its sums are nothing.
+void fake_start_product(float *sums, int columns, uint64_t lhs, uint64_t rhs, int isMore, int isBfloat,
+                        int transposesLhs, int transposesRhs, const char *memory) {
+  Fiber &fiber = block.fiber();
+  if (fiber.products.size() == 1 && fiber.products.front().empty())
+    fiber.sums.assign(sums, sums + columns / 2);
+  fiber.products.back().push_back(
+      {memory, lhs, rhs, columns, isMore != 0, isBfloat != 0, transposesLhs != 0, transposesRhs != 0});
+  std::fill(sums, sums + columns / 2, NAN);
+}
+
+void fake_wait_for_products(float *sums, int count, int groups) {
+  Fiber &fiber = block.fiber();
+  bool isAny = fiber.products.size() > 1;
+  for (; static_cast<int>(fiber.products.size()) - 1 > groups; fiber.products.pop_front())
+    for (const Product &product : fiber.products.front())
+      multiply(product, fiber.sums.data());
+  if (isAny && fiber.products.size() == 1)
+    std::copy_n(fiber.sums.data(), count, sums);
 }
 
 void fake_atomic(const void *address, int bytes) { access(races::Access::Atomic, address, bytes); }

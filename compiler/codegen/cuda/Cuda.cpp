@@ -25,7 +25,7 @@ namespace ptc::cuda {
 using kernel::Unit;
 
 Algorithm Target::getAlgorithm(mlir::Operation *kernel) const {
-  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel));
+  Expected<KernelPlan> plan = planKernel(cast<loop::KernelOp>(kernel), *this);
   if (plan)
     return describe(cast<loop::KernelOp>(kernel), *plan, *this);
   consumeError(plan.takeError()); // which emitKernels reports
@@ -56,7 +56,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
   module->walk([&](loop::KernelOp kernel) {
     auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), units.size());
     if (isNew) {
-      Expected<KernelPlan> plan = planKernel(kernel);
+      Expected<KernelPlan> plan = planKernel(kernel, *this);
       if (!plan) {
         error = joinErrors(std::move(error), plan.takeError());
         return mlir::WalkResult::interrupt();
@@ -67,7 +67,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
     const KernelPlan &plan = plans[entry->second];
     KernelInfo &info = code.kernels[kernel];
     for (auto [i, grid] : enumerate(plan.grids))
-      info.grids.push_back({getGridSymbol(units[entry->second].symbol, i), grid.blocks, grid.threads, 0});
+      info.grids.push_back({getGridSymbol(units[entry->second].symbol, i), grid.blocks, grid.threads, grid.sharedBytes});
     info.workspaceBytes = plan.workspaceBytes;
     info.faults = kernel::faultTexts(kernel);
     return mlir::WalkResult::skip();

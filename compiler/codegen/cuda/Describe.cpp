@@ -72,8 +72,8 @@ Algorithm describe(const GridPlan &plan) {
 
 Algorithm describe(loop::KernelOp kernel, const TilePlan &plan) {
   std::string sizes = toText(plan.read.size, kernel) + " x " + toText(plan.store.size, kernel);
-  std::string why = formatv("tiles of {0} by {1} are read along one loop and stored along the other", plan.readSide,
-                            plan.storeSide);
+  std::string why =
+      formatv("tiles of {0} by {1} are read along one loop and stored along the other", plan.readSide, plan.storeSide);
   return {"map through shared memory, a block a tile", joinReasons({sizes, why}), {}};
 }
 
@@ -118,7 +118,8 @@ Algorithm describe(loop::KernelOp kernel, const KernelPlan &plan, const Target &
   reasons.push_back(algorithm.because);
   algorithm.because = joinReasons(reasons);
   for (auto [i, grid] : enumerate(plan.grids))
-    algorithm.grids.push_back({grid.blocks, grid.threads, shared.lookup(getGridSymbol("kernel", i))});
+    algorithm.grids.push_back(
+        {grid.blocks, grid.threads, grid.sharedBytes + shared.lookup(getGridSymbol("kernel", i))});
   return algorithm;
 }
 

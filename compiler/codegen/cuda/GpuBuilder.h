@@ -45,6 +45,59 @@ public:
 
   /// The address of `count` elements of the block's shared memory, of this kernel alone.
   virtual llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) = 0;
+
+  /// The block's shared memory of which a launch says how much there is, at a multiple of 1,024. A pointer to shared
+  /// memory (address space 3), as those are that methods below take for shared memory.
+  virtual llvm::Value *dynamicShared(Ir &b) = 0;
+
+  /// shfl.sync.idx.b32: the value (i32) of the warp's first thread, where it is known to be the same in all: so that
+  /// the assembler knows it too.
+  virtual llvm::Value *uniform(Ir &b, llvm::Value *value) = 0;
+
+  /// bar.warp.sync: all threads of the warp have come, and what they wrote can be read.
+  virtual void warpBarrier(Ir &b) = 0;
+
+  /// cp.async: `bytes` (4, 8 or 16) go from global to shared memory while the thread works on; where `isThere` (null:
+  /// always) is unset nothing is read, and they are zeros.
+  virtual void copyAsync(Ir &b, llvm::Value *to, llvm::Value *from, unsigned bytes, llvm::Value *isThere) = 0;
+
+  /// cp.async.commit_group: the thread's copies since the last call are a group. cp.async.wait_group: all groups but
+  /// the last `groups` are there, for this thread.
+  virtual void commitCopies(Ir &b) = 0;
+  virtual void waitForCopies(Ir &b, unsigned groups) = 0;
+
+  /// ldmatrix.sync.aligned.m8n8.x4.b16: four matrices of 8 x 8 elements of 16 bits. Thread i of the warp has the
+  /// address of row i % 8 of matrix i / 8 (`row`), and gets of each matrix elements 2 (i % 4) and the next of row i /
+  /// 4, as an i32; with `transposes` (.trans) those of column i / 4.
+  virtual llvm::SmallVector<llvm::Value *, 4> loadMatrices(Ir &b, llvm::Value *row, bool transposes) = 0;
+
+  /// mma.sync.aligned.m16n8k16.row.col.f32: adds to the warp's 16 x 8 sums (4 floats a thread) the product of 16 x 16
+  /// by 16 x 8 elements (4 and 2 i32 a thread, as loadMatrices gives them), of half or bfloat.
+  virtual void multiplyMatrices(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs,
+                                llvm::ArrayRef<llvm::Value *> rhs, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
+
+  /// fence.proxy.async.shared::cta: what the thread has written to shared memory, wgmma reads, once a barrier is
+  /// between.
+  virtual void fenceForProducts(Ir &b) = 0;
+
+  /// wgmma.fence.sync.aligned: before the first of several products.
+  virtual void beginProducts(Ir &b) = 0;
+
+  /// An operand of wgmma: where it lies in shared memory (a descriptor, i64), and whether its depth is side by side.
+  struct SharedMatrix {
+    llvm::Value *descriptor;
+    bool isDeep;
+  };
+  /// wgmma.mma_async.sync.aligned.m64nNk16.f32, N twice the number of sums: the product of 64 x 16 by 16 x N elements
+  /// of half or bfloat becomes a warpgroup's sums, or is added to them where `isMore` (i32) is not 0, while the threads
+  /// work on. Warp w of the group has rows 16 w to 16 w + 15, as multiplyMatrices lays them out.
+  virtual void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,
+                            llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) = 0;
+
+  /// wgmma.commit_group: the products since the last call are a group. wgmma.wait_group: all groups but the last
+  /// `groups` are done; without groups left, sums are there.
+  virtual void commitProducts(Ir &b) = 0;
+  virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
 };
 
 /// PTX by way of LLVM's NVPTX back end.
@@ -60,6 +113,21 @@ public:
   llvm::Value *loadRelaxed(Ir &b, llvm::Type *type, llvm::Value *address) override;
   llvm::Value *shuffle(Ir &b, llvm::Value *value, unsigned mask) override;
   llvm::Value *shared(Ir &b, llvm::Type *element, unsigned count) override;
+  llvm::Value *dynamicShared(Ir &b) override;
+  llvm::Value *uniform(Ir &b, llvm::Value *value) override;
+  void warpBarrier(Ir &b) override;
+  void copyAsync(Ir &b, llvm::Value *to, llvm::Value *from, unsigned bytes, llvm::Value *isThere) override;
+  void commitCopies(Ir &b) override;
+  void waitForCopies(Ir &b, unsigned groups) override;
+  llvm::SmallVector<llvm::Value *, 4> loadMatrices(Ir &b, llvm::Value *row, bool transposes) override;
+  void multiplyMatrices(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs,
+                        llvm::ArrayRef<llvm::Value *> rhs, llvm::MutableArrayRef<llvm::Value *> sums) override;
+  void fenceForProducts(Ir &b) override;
+  void beginProducts(Ir &b) override;
+  void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,
+                    llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) override;
+  void commitProducts(Ir &b) override;
+  void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) override;
 };
 
 } // namespace ptc::cuda

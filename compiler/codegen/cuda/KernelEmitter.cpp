@@ -6,9 +6,11 @@
 #include "compiler/codegen/cuda/Matrix.h"
 #include "compiler/codegen/cuda/Nest.h"
 #include "compiler/codegen/cuda/Scatter.h"
+#include "compiler/codegen/cuda/SkinnyProduct.h"
 #include "compiler/codegen/cuda/Sort.h"
 #include "compiler/codegen/cuda/Templates.h"
 #include "compiler/codegen/cuda/TileNest.h"
+#include "compiler/codegen/cuda/TiledProduct.h"
 #include "compiler/codegen/kernel/KernelFunction.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -21,18 +23,31 @@ using namespace llvm;
 
 namespace ptc::cuda {
 
-static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation *op) {
+/// Nothing for types and places that take the form of Templates.h.
+static std::optional<KernelPlan> planProduct(mlir::Operation *op, const Target &target) {
+  std::optional<Product> product = makeProduct(op);
+  if (!product || !isTiledType(*product))
+    return std::nullopt;
+  auto shared = std::make_shared<const Product>(std::move(*product));
+  std::optional<KernelPlan> skinny = planSkinnyProduct(shared);
+  return skinny ? std::move(skinny) : planTiledProduct(shared, target);
+}
+
+static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation *op, const Target &target) {
   KernelPlan plan;
+  if (isa<loop::ContractOp, loop::ConvolutionOp>(op))
+    if (std::optional<KernelPlan> product = planProduct(op, target))
+      return std::move(*product);
   if (auto contract = dyn_cast<loop::ContractOp>(op)) {
     plan.grids.push_back(
         {countTemplateBlocks(op), kTemplateThreads, [contract](GpuFrame &frame) { emitContraction(frame, contract); }});
-    plan.algorithm = {"product, a thread a result", "tensor cores are not used yet"};
+    plan.algorithm = {"product, a thread a result", "there are no tiles for its types or places"};
     return plan;
   }
   if (auto convolution = dyn_cast<loop::ConvolutionOp>(op)) {
     plan.grids.push_back({countTemplateBlocks(op), kTemplateThreads,
                           [convolution](GpuFrame &frame) { emitConvolution(frame, convolution); }});
-    plan.algorithm = {"direct convolution, a thread a result", "tensor cores are not used yet"};
+    plan.algorithm = {"direct convolution, a thread a result", "there are no tiles for its types"};
     return plan;
   }
   if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
@@ -45,12 +60,12 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
   return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + op->getName().getStringRef());
 }
 
-Expected<KernelPlan> planKernel(loop::KernelOp kernel) {
+Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target) {
   if (Error error = kernel::checkBodies(kernel, "CUDA"))
     return error;
   mlir::Operation *first = &kernel.getBody().front().front();
   if (loop::isTemplate(first))
-    return planTemplate(kernel, first);
+    return planTemplate(kernel, first, target);
   if (isa<loop::ScatterOp>(first))
     return planScatter(kernel);
   if (isa<loop::SortOp>(first))

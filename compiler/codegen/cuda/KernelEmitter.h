@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/KernelCode.h"
 #include "compiler/codegen/cuda/GpuFrame.h"
+#include "compiler/codegen/cuda/Target.h"
 #include "dialects/loop/Loop.h"
 
 #include "llvm/Support/Error.h"
@@ -18,6 +19,7 @@ struct GridPart {
   mlir::AffineExpr blocks;
   unsigned threads; ///< of a block
   std::function<void(GpuFrame &)> emit;
+  unsigned sharedBytes = 0; ///< dynamic shared memory of a block
 };
 
 /// What a kernel becomes, and how. It holds references into the kernel.
@@ -28,7 +30,7 @@ struct KernelPlan {
 };
 
 /// Fails for a kernel that there is no code for yet, with what it lacks.
-llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel);
+llvm::Expected<KernelPlan> planKernel(loop::KernelOp kernel, const Target &target);
 
 /// The function of the i-th grid: `symbol` of the first, `symbol`_part2, ...
 std::string getGridSymbol(llvm::StringRef symbol, unsigned i);

@@ -1,7 +1,10 @@
 #include "compiler/codegen/cuda/GpuBuilder.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 
 using namespace llvm;
@@ -60,6 +63,126 @@ Value *NvvmBuilder::shared(Ir &b, Type *element, unsigned count) {
                          "shared", nullptr, GlobalValue::NotThreadLocal, NVPTXAS::ADDRESS_SPACE_SHARED);
   memory->setAlignment(Align(16));
   return b.CreateAddrSpaceCast(memory, b.getPtrTy());
+}
+
+/// Each kernel declares it under a name of its own, so that the texts of several can be one module.
+Value *NvvmBuilder::dynamicShared(Ir &b) {
+  Function *function = b.GetInsertBlock()->getParent();
+  Module &module = *function->getParent();
+  std::string name = (function->getName() + "_memory").str();
+  if (GlobalVariable *known = module.getNamedGlobal(name))
+    return known;
+  auto *memory =
+      new GlobalVariable(module, ArrayType::get(b.getInt8Ty(), 0), /*isConstant=*/false, GlobalValue::ExternalLinkage,
+                         nullptr, name, nullptr, GlobalValue::NotThreadLocal, NVPTXAS::ADDRESS_SPACE_SHARED);
+  memory->setAlignment(Align(1024));
+  return memory;
+}
+
+Value *NvvmBuilder::uniform(Ir &b, Value *value) {
+  return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_idx_i32,
+                           {b.getInt32(-1), value, b.getInt32(0), b.getInt32(kWarp - 1)});
+}
+
+void NvvmBuilder::warpBarrier(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {b.getInt32(-1)}); }
+
+/// 16 bytes go by L2 alone: what several blocks read is there, and L1 is full of what others copy.
+static Intrinsic::ID getCopy(unsigned bytes) {
+  return bytes == 16  ? Intrinsic::nvvm_cp_async_cg_shared_global_16_s
+         : bytes == 8 ? Intrinsic::nvvm_cp_async_ca_shared_global_8_s
+                      : Intrinsic::nvvm_cp_async_ca_shared_global_4_s;
+}
+
+void NvvmBuilder::copyAsync(Ir &b, Value *to, Value *from, unsigned bytes, Value *isThere) {
+  Value *global = b.CreateAddrSpaceCast(from, b.getPtrTy(NVPTXAS::ADDRESS_SPACE_GLOBAL));
+  Value *read = b.getInt32(bytes);
+  if (isThere)
+    read = b.CreateSelect(isThere, read, b.getInt32(0));
+  b.CreateIntrinsic(getCopy(bytes), {to, global, read});
+}
+
+void NvvmBuilder::commitCopies(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_cp_async_commit_group, {}); }
+
+void NvvmBuilder::waitForCopies(Ir &b, unsigned groups) {
+  b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_group, {b.getInt32(groups)});
+}
+
+/// The members of what an instruction with several results answers.
+static SmallVector<Value *, 4> unpack(Ir &b, Value *answer) {
+  SmallVector<Value *, 4> members;
+  for (unsigned i = 0; i < cast<StructType>(answer->getType())->getNumElements(); ++i)
+    members.push_back(b.CreateExtractValue(answer, i));
+  return members;
+}
+
+SmallVector<Value *, 4> NvvmBuilder::loadMatrices(Ir &b, Value *row, bool transposes) {
+  Intrinsic::ID id = transposes ? Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16
+                                : Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16;
+  return unpack(b, b.CreateIntrinsic(id, {row->getType()}, {row}));
+}
+
+void NvvmBuilder::multiplyMatrices(Ir &b, Type *element, ArrayRef<Value *> lhs, ArrayRef<Value *> rhs,
+                                   MutableArrayRef<Value *> sums) {
+  bool isHalf = element->isHalfTy();
+  SmallVector<Value *> operands;
+  for (Value *pair : concat<Value *const>(lhs, rhs))
+    operands.push_back(isHalf ? b.CreateBitCast(pair, FixedVectorType::get(element, 2)) : pair);
+  append_range(operands, sums);
+  Intrinsic::ID id = isHalf ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32 : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+  copy(unpack(b, b.CreateIntrinsic(id, {}, operands)), sums.begin());
+}
+
+//===----------------------------------------------------------------------===//
+// Products of warpgroups
+//===----------------------------------------------------------------------===//
+
+void NvvmBuilder::fenceForProducts(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_fence_proxy_async_shared_cta, {}); }
+
+void NvvmBuilder::beginProducts(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_wgmma_fence_sync_aligned, {}); }
+
+void NvvmBuilder::commitProducts(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_wgmma_commit_group_sync_aligned, {}); }
+
+/// An instruction that changes the sums in place and reads `others`: results 0 to n - 1, which the first n operands are
+/// tied to. What reads the sums cannot move above it.
+static void emitOnSums(Ir &b, const Twine &text, MutableArrayRef<Value *> sums, ArrayRef<Value *> others) {
+  std::string constraints;
+  for (unsigned i = 0; i < sums.size(); ++i)
+    constraints += "=f,";
+  for (unsigned i = 0; i < sums.size(); ++i)
+    constraints += std::to_string(i) + ",";
+  for (Value *other : others)
+    constraints += other->getType()->isIntegerTy(64) ? "l," : "r,";
+  SmallVector<Value *> operands(sums.begin(), sums.end());
+  append_range(operands, others);
+  SmallVector<Type *> types;
+  for (Value *operand : operands)
+    types.push_back(operand->getType());
+  auto *result = StructType::get(b.getContext(), SmallVector<Type *>(sums.size(), b.getFloatTy()));
+  auto *type = FunctionType::get(result, types, /*isVarArg=*/false);
+  InlineAsm *instruction = InlineAsm::get(type, text.str(), constraints + "~{memory}", /*hasSideEffects=*/true);
+  CallInst *call = b.CreateCall(instruction, operands);
+  call->addFnAttr(Attribute::Convergent);
+  call->addFnAttr(Attribute::NoUnwind);
+  for (unsigned i = 0; i < sums.size(); ++i)
+    sums[i] = b.CreateExtractValue(call, i);
+}
+
+void NvvmBuilder::startProduct(Ir &b, Type *element, SharedMatrix lhs, SharedMatrix rhs, MutableArrayRef<Value *> sums,
+                               Value *isMore) {
+  unsigned count = sums.size();
+  std::string registers;
+  for (unsigned i = 0; i < count; ++i)
+    registers += (i ? ", $" : "$") + std::to_string(i);
+  const char *type = element->isHalfTy() ? "f16" : "bf16";
+  std::string text = formatv(
+      "{{ .reg .pred p; setp.ne.b32 p, ${0}, 0; wgmma.mma_async.sync.aligned.m64n{1}k16.f32.{2}.{2} {{{3}}, ${4}, "
+      "${5}, p, 1, 1, {6}, {7}; }",
+      2 * count + 2, 2 * count, type, registers, 2 * count, 2 * count + 1, int(!lhs.isDeep), int(!rhs.isDeep));
+  emitOnSums(b, text, sums, {lhs.descriptor, rhs.descriptor, isMore});
+}
+
+void NvvmBuilder::waitForProducts(Ir &b, unsigned groups, MutableArrayRef<Value *> sums) {
+  emitOnSums(b, "wgmma.wait_group.sync.aligned " + Twine(groups) + ";", sums, {});
 }
 
 } // namespace ptc::cuda

@@ -1,0 +1,127 @@
+#include "compiler/codegen/cuda/OperandTile.h"
+
+#include "compiler/codegen/kernel/Emit.h"
+
+using namespace llvm;
+
+namespace ptc::cuda {
+
+constexpr unsigned kElementBytes = 2;
+/// Of what cp.async copies.
+constexpr unsigned kLeastBytes = 4;
+/// Units of a line of shared memory, and elements.
+constexpr unsigned kLine = 8, kBlock = 64;
+
+OperandTile::OperandTile(BlockTile &tile, const Matrix &matrix, unsigned rows, Value *firstRow, Value *count,
+                         mlir::AffineExpr size, unsigned offset)
+    : tile(tile), b(tile.ir()), matrix(matrix), rows(rows), offset(offset),
+      together(std::max(matrix.alongDepth, matrix.alongRows)), isDeep(matrix.isDeep) {
+  unsigned line = isDeep ? tile.shape.depth / kUnit : rows / kUnit, threads = tile.shape.threads();
+  unsigned pieces = isDeep ? 1 : kUnit / together;
+  for (unsigned first = 0; first < rows * tile.shape.depth / kUnit; first += threads) {
+    Value *number = b.CreateAdd(tile.thread, b.getInt32(first));
+    Value *outer = b.CreateUDiv(number, b.getInt32(line));
+    Value *inner = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(kUnit));
+    Unit unit{isDeep ? outer : inner, isDeep ? inner : outer, nullptr, {}};
+    unit.place = place(unit.row, unit.depth);
+    for (unsigned piece = 0; piece < pieces; ++piece) {
+      Value *row = b.CreateAdd(unit.row, b.getInt32(piece * together));
+      row = b.CreateAdd(firstRow, b.CreateZExt(row, b.getInt64Ty()));
+      if (!size.isMultipleOf(rows)) { // rows beyond the last are never stored: they are others once more
+        Value *last = b.CreateSub(count, b.getInt64(isDeep ? 1 : together));
+        row = b.CreateBinaryIntrinsic(Intrinsic::smin, row, last);
+      }
+      unit.starts.push_back(matrix.startRow(tile.f, tile.batch, row));
+    }
+    units.push_back(std::move(unit));
+  }
+}
+
+/// The bytes from the tile's begin to the unit of 16 that begins at this element.
+Value *OperandTile::place(Value *row, Value *depth) const {
+  unsigned line = isDeep ? tile.shape.depth / kUnit : kLine;
+  Value *inLine = b.CreateLShr(isDeep ? depth : b.CreateAnd(row, kBlock - 1), 3), *number = isDeep ? row : depth;
+  // Eight rows fill eight lines, or, of 64 bytes, four.
+  Value *exchange = line == kLine ? number : b.CreateXor(b.CreateLShr(number, 1), b.CreateLShr(number, 3));
+  inLine = b.CreateXor(inLine, b.CreateAnd(exchange, line - 1));
+  if (!isDeep)
+    number = b.CreateAdd(b.CreateMul(b.CreateLShr(row, 6), b.getInt32(tile.shape.depth)), number);
+  Value *unit = b.CreateAdd(b.CreateMul(number, b.getInt32(line)), inLine);
+  return b.CreateAdd(b.CreateShl(unit, 4), b.getInt32(offset));
+}
+
+void OperandTile::copy(Value *stage, Value *depth) {
+  for (unsigned unit = 0; unit < units.size(); ++unit)
+    copyUnit(unit, stage, depth);
+}
+
+/// Element `piece` of the unit, or the first of the elements that are copied together.
+Matrix::Element OperandTile::find(unsigned unit, unsigned piece, Value *depth) {
+  const Unit &one = units[unit];
+  Value *inTile = isDeep ? b.CreateAdd(one.depth, b.getInt32(piece * together)) : one.depth;
+  Value *k = b.CreateAdd(depth, b.CreateZExt(inTile, b.getInt64Ty()));
+  Matrix::Element element = matrix.at(tile.f, one.starts[isDeep ? 0 : piece], k);
+  if (tile.hasTail()) {
+    Value *isInside = b.CreateICmpSLT(k, tile.k);
+    element.isThere = element.isThere ? b.CreateAnd(element.isThere, isInside) : isInside;
+  }
+  return element;
+}
+
+void OperandTile::copyUnit(unsigned unit, Value *stage, Value *depth) {
+  Value *to = atByte(b, tile.memory, b.CreateAdd(stage, units[unit].place));
+  unsigned bytes = together * kElementBytes;
+  if (bytes < kLeastBytes) {
+    b.CreateAlignedStore(loadPlainly(unit, depth), to, Align(16));
+    return;
+  }
+  Value *base = tile.f.pointers.lookup(matrix.tensor);
+  for (unsigned piece = 0; piece < kUnit / together; ++piece) {
+    Matrix::Element element = find(unit, piece, depth);
+    Value *from = kernel::emitAddress(b, b.getInt16Ty(), base, element.place);
+    tile.f.gpu.copyAsync(b, atByte(b, to, b.getInt32(piece * bytes)), from, bytes, element.isThere);
+  }
+}
+
+/// Elements of which no two can be copied together.
+Value *OperandTile::loadPlainly(unsigned unit, Value *depth) {
+  Value *base = tile.f.pointers.lookup(matrix.tensor);
+  Value *vector = PoisonValue::get(FixedVectorType::get(b.getInt16Ty(), kUnit));
+  for (unsigned piece = 0; piece < kUnit; ++piece) {
+    Matrix::Element element = find(unit, piece, depth);
+    Value *place = element.place;
+    if (element.isThere)
+      place = b.CreateSelect(element.isThere, place, b.getInt64(0));
+    Value *value = b.CreateAlignedLoad(b.getInt16Ty(), kernel::emitAddress(b, b.getInt16Ty(), base, place), Align(2));
+    if (element.isThere)
+      value = b.CreateSelect(element.isThere, value, b.getInt16(0));
+    vector = b.CreateInsertElement(vector, value, piece);
+  }
+  return vector;
+}
+
+SmallVector<Value *, 4> OperandTile::load(Value *stage, Value *row, unsigned depth, bool rowsFirst) {
+  Value *matrixIndex = b.CreateLShr(tile.lane, 3), *inMatrix = b.CreateAnd(tile.lane, 7);
+  Value *first = b.CreateShl(b.CreateAnd(matrixIndex, 1), 3), *second = b.CreateShl(b.CreateLShr(matrixIndex, 1), 3);
+  Value *alongRows = rowsFirst ? first : second, *alongDepth = rowsFirst ? second : first;
+  (isDeep ? alongRows : alongDepth) = b.CreateOr(isDeep ? alongRows : alongDepth, inMatrix);
+  Value *from = place(b.CreateAdd(row, alongRows), b.CreateAdd(b.getInt32(depth), alongDepth));
+  return tile.f.gpu.loadMatrices(b, atByte(b, tile.memory, b.CreateAdd(stage, from)), !isDeep);
+}
+
+/// Address, distance between blocks of rows, and between eight lines, all in units of 16 bytes; swizzle of 128 bytes.
+GpuBuilder::SharedMatrix OperandTile::describe(Value *stage, Value *row, unsigned depth) {
+  unsigned lineBytes = kBlock * kElementBytes;
+  unsigned blockBytes = tile.shape.depth * lineBytes;
+  Value *begin =
+      isDeep ? b.CreateMul(row, b.getInt32(lineBytes)) : b.CreateMul(b.CreateLShr(row, 6), b.getInt32(blockBytes));
+  unsigned inside = offset + depth * (isDeep ? kElementBytes : lineBytes);
+  Value *address = atByte(b, tile.memory, b.CreateAdd(b.CreateAdd(stage, begin), b.getInt32(inside)));
+  Value *number = b.CreatePtrToInt(address, b.getInt64Ty());
+  number = b.CreateAnd(b.CreateLShr(number, 4), 0x3fff);
+  uint64_t constant =
+      uint64_t(1) << 62 | uint64_t(8 * lineBytes / 16) << 32 | uint64_t(isDeep ? 1 : blockBytes / 16) << 16;
+  return {b.CreateOr(number, b.getInt64(constant)), isDeep};
+}
+
+} // namespace ptc::cuda

@@ -1,0 +1,156 @@
+#include "compiler/codegen/cuda/TiledProduct.h"
+
+#include "compiler/codegen/cuda/Aligned.h"
+#include "compiler/codegen/cuda/PartialSums.h"
+#include "compiler/codegen/cuda/ThreadCode.h"
+#include "compiler/codegen/cuda/TileConfig.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "compiler/codegen/kernel/ScalarType.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace ptc::cuda {
+
+using kernel::emitSize;
+
+/// Rows of tiles that go down a column of tiles before the next column begins: blocks that run at the same time then
+/// share both operands in L2.
+constexpr int64_t kGroup = 8;
+
+static mlir::AffineExpr countTiles(const Product &product, const TileShape &shape) {
+  return product.batches * product.m.ceilDiv(shape.rows) * product.n.ceilDiv(shape.columns);
+}
+
+/// body(depth, sum) over the block's part of the depth.
+static Value *sumOverDepth(const BlockTile &tile, Value *row, Value *column) {
+  Ir &b = tile.ir();
+  const Product &product = tile.product;
+  Type *type = product.sumType(b);
+  SmallVector<Value *, 4> lhs = product.lhs->startRow(tile.f, tile.batch, row);
+  SmallVector<Value *, 4> rhs = product.rhs->startRow(tile.f, tile.batch, column);
+  auto load = [&](const Matrix &matrix, ArrayRef<Value *> start, Value *depth) {
+    Matrix::Element element = matrix.at(tile.f, start, depth);
+    Type *memory = kernel::memoryType(b.getContext(), matrix.tensor.getType());
+    Value *place = element.place;
+    if (element.isThere)
+      place = b.CreateSelect(element.isThere, place, b.getInt64(0));
+    Value *from = kernel::emitAddress(b, memory, tile.f.pointers.lookup(matrix.tensor), place);
+    Value *value = widen(b, b.CreateLoad(memory, from), type, matrix.isUnsigned);
+    return element.isThere ? b.CreateSelect(element.isThere, value, Constant::getNullValue(type)) : value;
+  };
+  Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, tile.end, tile.k);
+  return kernel::forEach(b, tile.begin, end, 1, {Constant::getNullValue(type)},
+                         [&](Value *depth, ArrayRef<Value *> sum) -> kernel::Carried {
+                           Value *x = load(*product.lhs, lhs, depth), *y = load(*product.rhs, rhs, depth);
+                           return {multiplyAdd(b, x, y, sum.front())};
+                         })
+      .front();
+}
+
+/// The tile one result after the other: what tensors that begin anywhere take.
+static void emitPlainTile(BlockTile &tile, Value *partial) {
+  Ir &b = tile.ir();
+  const TileShape &shape = tile.shape;
+  Value *thread = b.CreateZExt(tile.thread, b.getInt64Ty());
+  kernel::forEach(b, thread, b.getInt64(shape.rows * shape.columns), shape.threads(), [&](Value *point) {
+    Value *row = b.CreateAdd(tile.firstRow, b.CreateUDiv(point, b.getInt64(shape.columns)));
+    Value *column = b.CreateAdd(tile.firstColumn, b.CreateURem(point, b.getInt64(shape.columns)));
+    Value *isThere = b.CreateAnd(b.CreateICmpSLT(row, tile.m), b.CreateICmpSLT(column, tile.n));
+    kernel::emitIf(b, isThere, [&] {
+      Value *sum = sumOverDepth(tile, row, column);
+      if (!partial)
+        return tile.product.finish(tile.f, tile.batch, row, column, sum);
+      Value *place = b.CreateAdd(b.CreateMul(row, tile.n), column);
+      b.CreateStore(sum, kernel::emitAddress(b, sum->getType(), partial, place));
+    });
+  });
+}
+
+/// Where a block's tile lies, from its number.
+static BlockTile placeTile(GpuFrame &f, const Product &product, const TileConfig &config, Value *&part) {
+  Ir &b = f.b;
+  const TileShape &shape = config.shape;
+  Value *block = f.gpu.blockIndex(b);
+  part = b.CreateURem(block, b.getInt64(config.parts));
+  block = b.CreateUDiv(block, b.getInt64(config.parts));
+  Value *m = emitSize(f, product.m), *n = emitSize(f, product.n), *k = emitSize(f, product.k);
+  Value *down = emitSize(f, product.m.ceilDiv(shape.rows)), *across = emitSize(f, product.n.ceilDiv(shape.columns));
+  Value *perBatch = b.CreateMul(down, across);
+  Value *batch = b.CreateUDiv(block, perBatch), *inBatch = b.CreateURem(block, perBatch);
+  Value *perGroup = b.CreateMul(across, b.getInt64(kGroup));
+  Value *firstDown = b.CreateMul(b.CreateUDiv(inBatch, perGroup), b.getInt64(kGroup));
+  Value *inGroup = b.CreateURem(inBatch, perGroup);
+  Value *high = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateSub(down, firstDown), b.getInt64(kGroup));
+  Value *row = b.CreateAdd(firstDown, b.CreateURem(inGroup, high)), *column = b.CreateUDiv(inGroup, high);
+  Value *begin = b.getInt64(0), *end = k;
+  if (config.parts > 1) {
+    int64_t steps = divideCeil(*getConstant(product.k), shape.depth);
+    Value *depth = b.getInt64(divideCeil(steps, config.parts) * shape.depth);
+    begin = b.CreateMul(part, depth);
+    end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, depth), k);
+  }
+  Value *thread = b.CreateTrunc(f.gpu.threadIndex(b), b.getInt32Ty());
+  return {f,
+          product,
+          shape,
+          Product::split(f, batch, product.batch),
+          b.CreateMul(row, b.getInt64(shape.rows)),
+          b.CreateMul(column, b.getInt64(shape.columns)),
+          m,
+          n,
+          k,
+          begin,
+          end,
+          f.gpu.dynamicShared(b),
+          thread,
+          b.CreateUDiv(thread, b.getInt32(kWarp)),
+          b.CreateURem(thread, b.getInt32(kWarp))};
+}
+
+static void emitTile(GpuFrame &f, const Product &product, const TileConfig &config) {
+  Value *part;
+  BlockTile tile = placeTile(f, product, config, part);
+  Value *partial = nullptr;
+  if (config.parts > 1)
+    partial = placePartialSums(f, product, part, tile.batch);
+  ifAligned(
+      f, product.kernel(),
+      [&] {
+        TileShape::Unit unit = config.shape.unit;
+        finishTile(tile,
+                   unit == TileShape::Wgmma ? multiplyByWgmma(tile)
+                   : unit == TileShape::Mma ? multiplyByMma(tile)
+                                            : multiplyByFma(tile),
+                   partial);
+      },
+      [&] { emitPlainTile(tile, partial); });
+}
+
+KernelPlan planTiledProduct(std::shared_ptr<const Product> product, const Target &target) {
+  TileConfig config = chooseTiles(*product, target);
+  const TileShape &shape = config.shape;
+  if (config.parts > 1) { // as many as have something
+    int64_t steps = divideCeil(*getConstant(product->k), shape.depth);
+    config.parts = divideCeil(steps, divideCeil(steps, config.parts));
+  }
+  KernelPlan plan;
+  GridPart grid{countTiles(*product, shape) * config.parts, shape.threads(),
+                [product, config](GpuFrame &frame) { emitTile(frame, *product, config); }};
+  grid.sharedBytes = shape.sharedBytes();
+  plan.grids.push_back(std::move(grid));
+  if (config.parts > 1)
+    addPartialSums(plan, product, config.parts, shape.sumBytes);
+  plan.algorithm.name = formatv("product by {0}, tiles of {1}x{2}x{3}",
+                                shape.unit == TileShape::Wgmma ? "wgmma"
+                                : shape.unit == TileShape::Mma ? "mma.sync"
+                                                               : "fma",
+                                shape.rows, shape.columns, shape.depth);
+  if (config.parts > 1)
+    plan.algorithm.because = formatv("depth cut into {0}: tiles alone do not fill a GPU", config.parts);
+  return plan;
+}
+
+} // namespace ptc::cuda

@@ -1,0 +1,96 @@
+"""Operations on matrices, of which LLVM's have several results: functions around the emulator's, which have arrays."""
+
+from __future__ import annotations
+
+import re
+
+# ldmatrix.
+LOAD = """
+define internal { i32, i32, i32, i32 } @NAME(ptr %row) {
+  %out = alloca { i32, i32, i32, i32 }
+  call void @EMULATED(ptr %row, ptr %out)
+  %answer = load { i32, i32, i32, i32 }, ptr %out
+  ret { i32, i32, i32, i32 } %answer
+}
+declare void @EMULATED(ptr, ptr)
+"""
+
+
+def define_multiply(name: str, given: str, pair: str) -> str:
+    """mma.m16n8k16, whose operands are six pairs, which the emulator takes as floats, and four sums."""
+    operands = ", ".join([f"{given} %p{i}" for i in range(6)] + [f"float %s{i}" for i in range(4)])
+    sums = "{ float, float, float, float }"
+    lines = ["%in = alloca [6 x <2 x float>]", f"%out = alloca {sums}"]
+    for i in range(6):
+        lines.append(f"%n{i} = bitcast {given} %p{i} to {pair}")
+        lines.append(f"%w{i} = fpext {pair} %n{i} to <2 x float>")
+        lines.append(f"%a{i} = getelementptr <2 x float>, ptr %in, i64 {i}")
+        lines.append(f"store <2 x float> %w{i}, ptr %a{i}")
+    for i in range(4):
+        lines.append(f"%b{i} = getelementptr float, ptr %out, i64 {i}")
+        lines.append(f"store float %s{i}, ptr %b{i}")
+    lines += ["call void @fake_multiply(ptr %in, ptr %out)", f"%answer = load {sums}, ptr %out", f"ret {sums} %answer"]
+    body = "\n  ".join(lines)
+    return f"\ndefine internal {sums} @{name}({operands}) {{\n  {body}\n}}\n"
+
+
+MATRICES = {
+    "fake_load_matrices": LOAD.replace("NAME", "fake_load_matrices").replace("EMULATED", "fake_rows_of_matrices"),
+    "fake_load_transposed": LOAD.replace("NAME", "fake_load_transposed").replace("EMULATED", "fake_columns_of_matrices"),
+    "fake_multiply_half": define_multiply("fake_multiply_half", "<2 x half>", "<2 x half>"),
+    "fake_multiply_bfloat": define_multiply("fake_multiply_bfloat", "i32", "<2 x bfloat>"),
+}
+
+
+# wgmma is inline assembly: its columns, element type, and whether each operand is transposed.
+PRODUCT = re.compile(
+    r'asm sideeffect "[^"]*wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ [^"]*, 1, 1, (\d), (\d); }", "[^"]*"'
+)
+WAIT = re.compile(r'({ (?:float(?:, )?)+ }) asm sideeffect "wgmma\.wait_group\.sync\.aligned (\d+);", "[^"]*"')
+
+
+def define_on_sums(name: str, count: int, operands: list[str], call: str) -> str:
+    """A function that changes `count` sums, and has other operands behind them (%x0, ...)."""
+    given = ", ".join([f"float %s{i}" for i in range(count)] + [f"{one} %x{i}" for i, one in enumerate(operands)])
+    sums = "{ " + ", ".join(["float"] * count) + " }"
+    lines = [f"%sums = alloca {sums}"]
+    for i in range(count):
+        lines.append(f"%a{i} = getelementptr float, ptr %sums, i64 {i}")
+        lines.append(f"store float %s{i}, ptr %a{i}")
+    lines += [call, f"%answer = load {sums}, ptr %sums", f"ret {sums} %answer"]
+    body = "\n  ".join(lines)
+    return f"\ndefine internal {sums} @{name}({given}) {{\n  {body}\n}}\n"
+
+
+def add_warpgroups(ir: str) -> str:
+    """Functions in place of wgmma and its waits."""
+    definitions = {}
+
+    def start(found: re.Match) -> str:
+        columns, element, left, right = found.groups()
+        name = f"fake_start_{columns}_{element}_{left}_{right}"
+        flags = f"i32 {int(element == 'bf16')}, i32 {left}, i32 {right}"
+        call = f"call void @fake_start_product(ptr %sums, i32 {columns}, i64 %x0, i64 %x1, i32 %x2, {flags}, "
+        call += "ptr @fake_dynamic_shared)"
+        definitions[name] = define_on_sums(name, int(columns) // 2, ["i64", "i64", "i32"], call)
+        return f"@{name}"
+
+    def wait(found: re.Match) -> str:
+        count = found[1].count("float")
+        name = f"fake_wait_{count}_{found[2]}"
+        call = f"call void @fake_wait_for_products(ptr %sums, i32 {count}, i32 {found[2]})"
+        definitions[name] = define_on_sums(name, count, [], call)
+        return f"{found[1]} @{name}"
+
+    ir = WAIT.sub(wait, PRODUCT.sub(start, ir))
+    ir += "declare void @fake_start_product(ptr, i32, i64, i64, i32, i32, i32, i32, ptr)\n" if definitions else ""
+    ir += "declare void @fake_wait_for_products(ptr, i32, i32)\n" if definitions else ""
+    return ir + "".join(definitions.values())
+
+
+def add_products(ir: str) -> str:
+    """The functions in place of declarations and assembly."""
+    for name, definition in MATRICES.items():
+        ir, count = re.subn(rf"^declare .*@{name}\(.*\n", "", ir, flags=re.M)
+        ir += definition if count else ""
+    return add_warpgroups(ir) + "declare void @fake_multiply(ptr, ptr)\n"
