@@ -28,8 +28,6 @@ static llvm::Error checkForCuda(const Options &options) {
   };
   if (options.mode == Mode::MaxAutotune || !options.tuningFile.empty())
     return fail("tuning");
-  if (options.fallback)
-    return fail("--fallback");
   return llvm::Error::success();
 }
 

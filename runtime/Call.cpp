@@ -247,11 +247,11 @@ static void shrinkOutputs(const Frame &frame, DLTensor *const *outputs) {
 /// The launches on the device, in order with other uses of the states.
 static ptc_status executeOnDevice(ptc_context &context, Frame &frame, Recording *recording, Error &error) {
   if (frame.program->stateCount == 0)
-    return executeOnDevice(frame, context.activity, recording, error);
+    return executeOnDevice(frame, context.functions.data, context.activity, recording, error);
   Stream *stream = frame.onDevice.stream;
   if (ptc_status status = context.deviceStates.enter(*frame.device, stream, error))
     return status;
-  if (ptc_status status = executeOnDevice(frame, context.activity, recording, error))
+  if (ptc_status status = executeOnDevice(frame, context.functions.data, context.activity, recording, error))
     return status;
   return context.deviceStates.leave(*frame.device, stream, frame.onDevice.isPending, error);
 }

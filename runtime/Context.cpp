@@ -34,9 +34,6 @@ ptc_status ptc_context::create(const Programs &programs, int32_t number, ptc_con
 
 ptc_status ptc_context::prepare(int32_t number, Error &error) {
   if (const DeviceEntry *entry = program->device) {
-    if (program->externalCount)
-      return error.set(PTC_UNSUPPORTED, "the model calls the external function '%s', which a model on a GPU cannot yet",
-                       program->externals[0].name);
     if (ptc_status status = findFunctions(*entry)->open(*program, number, &device, error))
       return status;
   } else {

@@ -206,7 +206,7 @@ struct CpuRunner {
   }
   ptc_status callExternal(int32_t index) {
     int64_t started = recording ? now() : 0;
-    ptc_status status = callFunction(frame, index, functions[index], error);
+    ptc_status status = callFunction(frame, index, functions[index], nullptr, error);
     if (recording)
       recording->addExternal(index, started);
     return status;

@@ -12,8 +12,8 @@ ptc_status checkFunctions(const Program &program, const Function *functions, Err
   return PTC_OK;
 }
 
-/// Row-major views of the call's buffers in the frame's arrays.
-static DLTensor *const *makeViews(Frame &frame, const ExternalEntry &entry) {
+/// Row-major views of the call's buffers, or of their copies, in the frame's arrays.
+static DLTensor *const *makeViews(Frame &frame, const ExternalEntry &entry, char *copies) {
   int64_t *numbers = frame.externalSizes.data;
   for (int32_t i = 0; i < entry.tensorCount(); ++i) {
     const TensorEntry &tensor = entry.tensors[i];
@@ -27,22 +27,25 @@ static DLTensor *const *makeViews(Frame &frame, const ExternalEntry &entry) {
       strides[d] = stride;
       stride *= shape[d] > 0 ? shape[d] : 1;
     }
-    frame.externalTensors[i] = {frame.addresses[entry.buffers[i]], {kDLCPU, 0}, tensor.rank,
-                                {tensor.code, tensor.bits, 1},     shape,       strides,     0};
+    frame.externalTensors[i] = {
+        frame.addresses[entry.buffers[i]], {kDLCPU, 0}, tensor.rank, {tensor.code, tensor.bits, 1}, shape, strides, 0};
     frame.externalPointers[i] = &frame.externalTensors[i];
   }
+  if (copies)
+    forEachTensor(frame, entry,
+                  [&](int32_t i, int64_t offset, int64_t) { frame.externalTensors[i].data = copies + offset; });
   return frame.externalPointers.data;
 }
 
-ptc_status callFunction(Frame &frame, int32_t index, const Function &function, Error &error) {
+ptc_status callFunction(Frame &frame, int32_t index, const Function &function, char *copies, Error &error) {
   const ExternalEntry &entry = frame.program->externals[index];
   const ptc_external *places = ptc_get_externals(nullptr);
   if (!places)
     return error.set(PTC_OUT_OF_MEMORY, "no memory to describe the external function '%s'", entry.name);
-  DLTensor *const *views = makeViews(frame, entry);
+  DLTensor *const *views = makeViews(frame, entry, copies);
   char message[sizeof(error.text) / 2] = "";
-  int32_t code = function.function(function.data, &places[index], views,
-                                   views + entry.inputCount, message, sizeof(message));
+  int32_t code =
+      function.function(function.data, &places[index], views, views + entry.inputCount, message, sizeof(message));
   if (code == 0)
     return PTC_OK;
   message[sizeof(message) - 1] = 0;

@@ -12,6 +12,7 @@ namespace {
 struct DeviceRunner {
   Frame &frame;
   const DeviceFunctions &functions;
+  const Function *callers; ///< functions, which work on the host
   Error &error;
 
   Device &device() const { return *frame.device; }
@@ -24,7 +25,7 @@ struct DeviceRunner {
   ptc_status runGrids(int32_t index, int32_t parameterCount);
   ptc_status read(int32_t buffer, void *value, int64_t bytes);
   ptc_status copy(int32_t from, int32_t to);
-  ptc_status callExternal(int32_t) { return error.set(PTC_UNSUPPORTED, "the model calls a function of the program's"); }
+  ptc_status callExternal(int32_t index);
 
   ptc_status bringInputs();
   /// Ends the call: waits, unless its work may go on behind it.
@@ -137,6 +138,32 @@ ptc_status DeviceRunner::copy(int32_t from, int32_t to) {
   return functions.copy(device(), stream(), address(to), address(from), bytes, error);
 }
 
+/// The function gets copies on the host of what it reads, and what it writes there is copied back.
+ptc_status DeviceRunner::callExternal(int32_t index) {
+  const ExternalEntry &entry = frame.program->externals[index];
+  // What the last function has written is on its way until its stream is done.
+  if (ptc_status status = finish())
+    return status;
+  int64_t bytes = forEachTensor(frame, entry, [](int32_t, int64_t, int64_t) {});
+  if (ptc_status status = onDevice().reserveCopies(device(), bytes, error))
+    return status;
+  char *copies = onDevice().copies;
+  ptc_status status = PTC_OK;
+  forEachTensor(frame, entry, [&](int32_t i, int64_t offset, int64_t size) {
+    if (i < entry.inputCount && size > 0 && status == PTC_OK)
+      status = functions.download(device(), stream(), copies + offset, address(entry.buffers[i]), size, error);
+  });
+  if (status == PTC_OK)
+    status = finish();
+  if (status == PTC_OK)
+    status = callFunction(frame, index, callers[index], copies, error);
+  forEachTensor(frame, entry, [&](int32_t i, int64_t offset, int64_t size) {
+    if (i >= entry.inputCount && size > 0 && status == PTC_OK)
+      status = functions.upload(device(), stream(), address(entry.buffers[i]), copies + offset, size, error);
+  });
+  return status;
+}
+
 ptc_status DeviceRunner::conclude() {
   onDevice().isPending = false;
   onDevice().ring.reset();
@@ -240,10 +267,11 @@ ptc_status DeviceRunner::bringResults() {
   return onDevice().isCallers && !onDevice().timeline.isOn() ? onDevice().leavePending(device(), error) : finish();
 }
 
-ptc_status executeOnDevice(Frame &frame, Activity &activity, Recording *recording, Error &error) {
+ptc_status executeOnDevice(Frame &frame, const Function *callers, Activity &activity, Recording *recording,
+                           Error &error) {
   activity.calls.fetch_add(1, std::memory_order_relaxed);
   DeviceFrame &onDevice = frame.onDevice;
-  DeviceRunner runner{frame, *frame.device->functions, error};
+  DeviceRunner runner{frame, *frame.device->functions, callers, error};
   ptc_status status = PTC_OK;
   if (recording)
     status = onDevice.timeline.begin(*frame.device, onDevice.stream, *recording, error);
@@ -257,7 +285,7 @@ ptc_status executeOnDevice(Frame &frame, Activity &activity, Recording *recordin
   if (status != PTC_OK) {
     // What is enqueued still reads and writes the caller's memory; the first error is the one that is told.
     Error later = {};
-    DeviceRunner{frame, runner.functions, later}.finish();
+    DeviceRunner{frame, runner.functions, callers, later}.finish();
   }
   return status;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Crew.h"
+#include "runtime/External.h"
 #include "runtime/Frame.h"
 
 namespace ptc::runtime {
@@ -31,7 +32,9 @@ PTC_OF_DEVICES ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *ca
 /// inputs back. Frame and device memory are reserved, and all addresses are set. All is done behind it, whatever comes
 /// of it, unless the stream is the caller's and nothing goes to the host: then the frame is pending. Tensors of the
 /// host's that are not row-major are left in Frame::staging. `recording`: null for a call that is not profiled.
-PTC_OF_DEVICES ptc_status executeOnDevice(Frame &frame, Activity &activity, Recording *recording, Error &error);
+/// `callers`: its functions, which get copies on the host of the tensors; each is waited for.
+PTC_OF_DEVICES ptc_status executeOnDevice(Frame &frame, const Function *callers, Activity &activity,
+                                          Recording *recording, Error &error);
 
 /// Waits for what calls on this frame have enqueued, and answers what of it has failed that no call has told.
 PTC_OF_DEVICES ptc_status settleOnDevice(Frame &frame, Error &error);

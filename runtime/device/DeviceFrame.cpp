@@ -69,6 +69,23 @@ ptc_status DeviceFrame::reserve(Device &device, int64_t arenaBytes, int64_t stag
   return ring.reserve(device, hostBytes, error);
 }
 
+ptc_status DeviceFrame::reserveCopies(Device &device, int64_t bytes, Error &error) {
+  if (bytes <= copiesBytes)
+    return PTC_OK;
+  releaseCopies(device);
+  if (ptc_status status = device.functions->allocateShared(device, bytes, &copies, error))
+    return status;
+  copiesBytes = bytes;
+  return PTC_OK;
+}
+
+void DeviceFrame::releaseCopies(Device &device) {
+  if (copies)
+    device.functions->releaseShared(device, copies);
+  copies = nullptr;
+  copiesBytes = 0;
+}
+
 ptc_status DeviceFrame::leavePending(Device &device, Error &error) {
   ptc_status status = device.functions->mark(device, stream, done, error);
   isPending = status == PTC_OK;
@@ -96,6 +113,7 @@ void DeviceFrame::trim(Device &device) {
   arena.release(device);
   staging.release(device);
   ring.release(device);
+  releaseCopies(device);
 }
 
 void DeviceFrame::release(Device &device) {

@@ -32,6 +32,8 @@ struct DeviceFrame {
   int32_t *faults;           ///< one for each launch, which its kernels set; zeroed between calls
   char *readback;            ///< eight bytes for a size or a condition, where the device writes quickly
   Array<int64_t> parameters; ///< of one grid
+  char *copies;              ///< on the host, of what a function of the caller's reads and writes
+  int64_t copiesBytes;
   Timeline timeline;
 
   /// Takes the caller's stream, or one of its own, behind the work of the last call. Makes what depends on no sizes.
@@ -40,6 +42,8 @@ struct DeviceFrame {
   /// Makes blocks for at least so many bytes; `hostBytes`: of tensors on the host.
   PTC_OF_DEVICES ptc_status reserve(Device &device, int64_t arenaBytes, int64_t stagingBytes, int64_t hostBytes,
                                     Error &error);
+  /// Room for so many bytes in `copies`, which nobody uses at that time.
+  PTC_OF_DEVICES ptc_status reserveCopies(Device &device, int64_t bytes, Error &error);
   /// The call ends while its work may go on.
   PTC_OF_DEVICES ptc_status leavePending(Device &device, Error &error);
   /// Waits until all that calls have enqueued is done.
@@ -47,9 +51,10 @@ struct DeviceFrame {
   /// Whether a kernel has found an index out of range since faults were last zeroed.
   PTC_OF_DEVICES bool hasFault(const Program &program) const;
 
+  PTC_OF_DEVICES void releaseCopies(Device &device);
   PTC_OF_DEVICES void trim(Device &device);
   PTC_OF_DEVICES void release(Device &device);
-  int64_t reservedBytes() const { return arena.size + staging.size + ring.size(); }
+  int64_t reservedBytes() const { return arena.size + staging.size + ring.size() + copiesBytes; }
 };
 
 /// The bytes from the first weight to the end of the last one that the program uses.
