@@ -1,5 +1,5 @@
 // On a GPU a map has a thread for each element, a softmax a block for each row, whose threads meet at barriers, and a
-// product a thread for each result. A size that is a symbol is a parameter.
+// product a block for each tile of results. A size that is a symbol is a parameter.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
 // RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90 && FileCheck %s --check-prefix=SM90 < %t90.ptx
 // RUN: ptc compile %s -o %t.so --target cuda && not ptc bench %t.so 2>&1 | FileCheck %s --check-prefix=DRIVER
@@ -15,7 +15,7 @@
 
 // CHECK: .target sm_80
 // CHECK-LABEL: .visible .entry ptc_kernel_contract_{{[0-9a-f]+}}(
-// CHECK: .maxntid 256
+// CHECK: .maxntid 64
 // CHECK: fma.rn.f32
 // CHECK-LABEL: .visible .entry ptc_kernel_reduce_{{[0-9a-f]+}}(
 // CHECK: .maxntid 256
