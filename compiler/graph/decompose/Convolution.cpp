@@ -47,19 +47,34 @@ static T transposedWeight(B &b, T w, int64_t groups) {
   return b.reshape(swapped, result);
 }
 
-/// Where there are pictures, they have pixels.
-static void requirePixels(B &b, T x) {
+/// Where there are pictures, the size is not 0.
+static void requireIfBatched(B &b, T x, AffineExpr size) {
   AffineExpr one = b.size(1), count = getConstant(x.size(0)).value_or(0) ? one : x.size(0);
+  if (!b.isNoMore(one, size))
+    b.require(count, count * size);
+}
+
+/// What PyTorch asks of the sizes: kernels, and pictures with pixels.
+static void requireOperands(B &b, T x, T w) {
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != 1 && !getConstant(w.size(d)))
+      b.require(b.size(1), w.size(d));
   for (int64_t d = 2; d < x.rank(); ++d)
-    if (!b.isNoMore(one, x.size(d)))
-      b.require(count, count * x.size(d));
+    requireIfBatched(b, x, x.size(d));
+}
+
+/// With what is added to x, the kernel fits into it, even where there are no pictures.
+static void requireWindow(B &b, T x, T w, ShapeRef low, ShapeRef high, DimsRef dilation) {
+  for (size_t d = 0; d < low.size(); ++d)
+    if (!getConstant(x.size(d + 2)) || !getConstant(w.size(d + 2)))
+      b.require((w.size(d + 2) - 1) * dilation[d] + 1, x.size(d + 2) + low[d] + high[d]);
 }
 
 static T convolve(B &b, T x, T w, OptT bias, Window window) {
   int64_t spatial = w.rank() - 2;
   bool isBatched = x.rank() == w.rank();
   x = isBatched ? x : b.unsqueeze(x, 0);
-  requirePixels(b, x);
+  requireOperands(b, x, w);
   Dims stride = perDimension(window.stride, spatial, 1), dilation = perDimension(window.dilation, spatial, 1);
   Dims padding = perDimension(window.padding, spatial, 0), one(spatial, 1);
   Shape low;
@@ -73,8 +88,17 @@ static T convolve(B &b, T x, T w, OptT bias, Window window) {
       low[d] = (w.size(d + 2) - 1) * dilation[d] - padding[d];
       high[d] = low[d] + extra[d];
     }
+    if (!getConstant(w.size(1)))
+      b.require(b.size(1), w.size(1));
     y = b.convolution(x, transposedWeight(b, w, window.groups), one, low, high, dilation, stride, window.groups);
+    for (int64_t d = 2; d < y.rank(); ++d) {
+      if (getConstant(y.size(d)))
+        continue;
+      b.require(b.size(0), y.size(d));
+      requireIfBatched(b, x, y.size(d));
+    }
   } else {
+    requireWindow(b, x, w, low, high, dilation);
     y = b.convolution(x, w, stride, low, high, dilation, one, window.groups);
   }
   y = addBias(b, y, bias);
@@ -88,7 +112,7 @@ static T convolvePadded(B &b, T x, T w, OptT bias, Dims stride, Str padding, Dim
     return convolve(b, x, w, bias, {stride, {}, dilation, {}, groups, false});
   bool isBatched = x.rank() == w.rank();
   x = isBatched ? x : b.unsqueeze(x, 0);
-  requirePixels(b, x);
+  requireOperands(b, x, w);
   dilation = perDimension(dilation, spatial, 1);
   Dims one(spatial, 1);
   Shape low, high;
@@ -97,6 +121,7 @@ static T convolvePadded(B &b, T x, T w, OptT bias, Dims stride, Str padding, Dim
     low.push_back(total.floorDiv(2));
     high.push_back(total - low.back());
   }
+  requireWindow(b, x, w, low, high, dilation);
   T y = b.convolution(x, w, perDimension(stride, spatial, 1), low, high, dilation, one, groups);
   y = addBias(b, y, bias);
   return isBatched ? y : b.reshape(y, b.declared());
@@ -136,6 +161,9 @@ static T im2col(B &b, T x, Dims kernel, Dims dilation, Dims padding, Dims stride
   x = isBatched ? x : b.unsqueeze(x, 0);
   AffineExpr zero = b.size(0), rows = b.size(padding[0]), columns = b.size(padding[1]);
   x = b.pad(x, {zero, zero, rows, columns}, {zero, zero, rows, columns}, 0);
+  for (int64_t d : {0, 1})
+    if (!getConstant(x.size(d + 2)))
+      b.require(b.size(dilation[d] * (kernel[d] - 1) + 1), x.size(d + 2));
   auto places = [&](int64_t d) {
     return (x.size(d + 2) - dilation[d] * (kernel[d] - 1) - 1).floorDiv(stride[d]) + 1;
   };

@@ -46,6 +46,8 @@ static Windows makeWindows(B &b, T x, int64_t spatial, Dims kernel, Dims stride,
                                   : stride[d] - 1;
       high += std::max<int64_t>(overhang, 0);
     }
+    if (!getConstant(x.size(lead + d)))
+      b.require(b.size(dilation[d] * (kernel[d] - 1) + 1), x.size(lead + d) + (padding[d] + high));
     w.size.push_back(b.size(kernel[d]));
     w.stride.push_back(stride[d]);
     w.dilation.push_back(dilation[d]);
@@ -188,7 +190,8 @@ static T adaptUnevenly(B &b, T x, int64_t dim, AffineExpr out, bool isMax) {
 }
 
 static T adapt(B &b, T x, Ints target, bool isMax) {
-  b.requireElementsOfLast(x, isMax ? x.rank() - 1 : target.size()); // averages may have no channels
+  // Averages may have no channels, except in three dimensions.
+  b.requireElementsOfLast(x, isMax || target.size() == 3 ? x.rank() - 1 : target.size());
   for (size_t i = 0; i < target.size(); ++i) {
     int64_t dim = x.rank() - target.size() + i;
     AffineExpr n = x.size(dim), out = target[i];
