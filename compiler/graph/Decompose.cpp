@@ -137,12 +137,14 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
 
   void runOnOperation() override {
     bool failed = false;
+    size_t known = getSymbols(getOperation()).size();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       Block &body = function.getBody().front();
       Scope scope;
       scope.symbols = getSymbols(getOperation());
+      scope.known = known;
       Value randomState;
       scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
       size_t symbolCount = scope.symbols.size();

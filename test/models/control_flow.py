@@ -57,6 +57,11 @@ def fibonacci(a, b, n):
     return while_loop(lambda i, a, b: i < n, lambda i, a, b: (i + 1, b.clone(), a + b), (n * 0, a, b))
 
 
+def middle_or_zeros(p, x):
+    """Of no rows there is no middle one, and it is not asked for."""
+    return torch.cond(p.sum() > 0, lambda x: x.median(0, keepdim=True)[0] + x[-2:].sum(0), lambda x: x.new_zeros(1, x.shape[1]), (x,))
+
+
 def collatz(n):
     """A branch inside a loop inside a loop's condition's reach."""
     def body(n, steps):
@@ -93,6 +98,9 @@ def cases():
     yield Case("loop_in_loop", Function(nested_loops), (r(5), number(4)), others=[(r(5), number(0))])
     yield Case("other_branch_would_fail", Function(guarded_index), (r(5, 3), torch.tensor([1, 4])),
                others=[(r(5, 3), torch.tensor([1, 7]))])
+    yield Case("branch_of_elements", Function(middle_or_zeros), (torch.ones(2), r(5, 3)),
+               [({}, {0: Dim("rows", min=0, max=20)})],
+               [(torch.zeros(2), r(0, 3)), (torch.zeros(2), r(1, 3)), (torch.ones(2), r(2, 3))])
     yield Case("branch_by_size", Function(lambda x: torch.cond(x.shape[0] > 4, torch.sin, torch.cos, (x,))), (r(6, 2),),
                [({0: rows},)], [(r(4, 2),), (r(5, 2),)])
     yield Case("map", Function(lambda x, y: map_over(lambda x, y: x @ y, x, y)), (r(3, 2, 4), r(4, 5)))

@@ -72,6 +72,8 @@ Value B::asDeclared(T computed, unsigned i) {
       isSame &= fits;
       if (!fits && !isOne(size))
         contradict();
+      if (fits)
+        requireSaid(size, wanted);
     }
     Operation *maker = value.getDefiningOp();
     if (isSame && maker && value.use_empty() && maker->getBlock() == op->getBlock())

@@ -34,6 +34,7 @@ struct DefinedSize {
 /// What the decompositions of one function share.
 struct Scope {
   llvm::SmallVector<Symbol> symbols;
+  size_t known = 0; ///< How many of them the graph has; rows make the others.
   /// 0-d tensors that stand for Python numbers.
   llvm::DenseSet<mlir::Value> wrapped;
   /// Sizes that data decide.
@@ -100,6 +101,8 @@ public:
   /// As above, along the last `count` dimensions.
   void requireElementsOfLast(T x, int64_t count);
   bool isNoMore(mlir::AffineExpr least, mlir::AffineExpr most) const;
+  /// Makes it a condition that a result's size is what the graph says, which nobody has compared with a symbol of rows.
+  void requireSaid(mlir::AffineExpr own, mlir::AffineExpr said);
   /// Whether a pass left this note (`ptc.…`) at the operation.
   bool hasNote(llvm::StringRef name) const;
   /// Whether the operation is in a function of control flow.

@@ -156,14 +156,23 @@ void B::define(AffineExpr size, T value, AffineExpr most) {
   scope.defined.push_back({symbol.getPosition(), to(value, i64()).tensor(), most, loc()});
 }
 
-bool B::isBranch() const { return op->getParentOfType<func::FuncOp>().isPrivate(); }
+bool B::isBranch() const {
+  auto function = dyn_cast_or_null<func::FuncOp>(op->getParentOp());
+  return !function || function.isPrivate(); // while types are found, branches are regions of the function
+}
 
-bool B::isNoMore(AffineExpr least, AffineExpr most) const { return range(most - least).min >= 0; }
+bool B::isNoMore(AffineExpr least, AffineExpr most) const {
+  auto symbol = dyn_cast<AffineSymbolExpr>(least);
+  bool isKnown = symbol && symbol.getPosition() < scope.symbols.size();
+  auto extremum = isKnown ? scope.symbols[symbol.getPosition()].extremum : std::nullopt;
+  bool isSmaller = extremum && !extremum->isMax && (isEqual(extremum->a, most) || isEqual(extremum->b, most));
+  return isSmaller || range(most - least).min >= 0;
+}
 
 void B::require(AffineExpr least, AffineExpr most) {
   AffineExpr room = simplifyAffineExpr(most - least, 0, scope.symbols.size());
   // What a branch takes for granted need not hold where it is not taken.
-  if (isNoMore(least, most) || isBranch())
+  if (range(room).min >= 0 || isBranch())
     return;
   auto text = toString(least, scope.symbols) + " <= " + toString(most, scope.symbols);
   auto module = op->getParentOfType<ModuleOp>();
@@ -172,6 +181,20 @@ void B::require(AffineExpr least, AffineExpr most) {
   });
   if (!isKnown)
     addGuard(module, room, "ge", text);
+}
+
+void B::requireSaid(AffineExpr own, AffineExpr said) {
+  auto isOfRows = [&](unsigned symbol) { return own.isFunctionOfSymbol(symbol); };
+  if (llvm::none_of(llvm::seq<unsigned>(scope.known, scope.symbols.size()), isOfRows) || isEqual(own, said))
+    return;
+  auto symbol = dyn_cast<AffineSymbolExpr>(own);
+  // The smaller of two is one of them where that is no more than the other.
+  if (auto extremum = symbol ? scope.symbols[symbol.getPosition()].extremum : std::nullopt)
+    for (auto [one, other] : {std::pair(extremum->a, extremum->b), std::pair(extremum->b, extremum->a)})
+      if (isEqual(one, said))
+        return extremum->isMax ? require(other, one) : require(one, other);
+  require(own, said);
+  require(said, own);
 }
 
 void B::requireElements(T x, DimsRef dims) {

@@ -77,7 +77,11 @@ T B::slice(T x, int64_t d, AffineExpr start, AffineExpr limit, int64_t step) {
   d = dim(x, d);
   if (isEqual(start, size(0)) && isEqual(limit, x.size(d)) && step == 1)
     return x;
-  // The exporter takes it for granted that the slice lies inside.
+  // The exporter takes it for granted that the slice lies inside; in a branch, no call knows it beforehand.
+  if (isBranch() && !(isNoMore(size(0), start) && isNoMore(limit, x.size(d)))) {
+    T place = range((limit - start).ceilDiv(step), i64()) * step + T(start);
+    return moveDim(gather(x, {place}, {d}), 0, d);
+  }
   require(size(0), start);
   require(limit, x.size(d));
   Shape starts(x.rank(), size(0)), limits = x.sizes();

@@ -80,11 +80,81 @@ module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}]} 
 
 // -----
 
+// The last two of what may be one, in a branch.
+// CHECK-NOT: ptc.guards
+// CHECK: prims.gather
+#sizes = affine_map<()[s0] -> (s0, 2)>
+module attributes {ptc.symbols = [{name = "s0", min = 1 : i64, max = 8 : i64}]} {
+  func.func private @branch(%x: tensor<?x2xf32, #sizes>) -> tensor<2x2xf32> {
+    %0 = aten.slice.Tensor %x {dim = 0 : i64, start = -2 : i64} : (tensor<?x2xf32, #sizes>) -> tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  }
+}
+
+// -----
+
 // CHECK-NOT: ptc.guards
 #sizes = affine_map<()[s0] -> (s0, 2)>
 module attributes {ptc.symbols = [{name = "s0", min = 1 : i64, max = 8 : i64}]} {
   func.func @forward(%x: tensor<?x2xf32, #sizes> {ptc.input = "x"}) -> tensor<2xf32> {
     %0 = aten.select.int %x {dim = 0 : i64, index = 0 : i64} : (tensor<?x2xf32, #sizes>) -> tensor<2xf32>
     return %0 : tensor<2xf32>
+  }
+}
+
+// -----
+
+// A kernel that does not fit into what is added to the input, even where there are no pictures.
+// CHECK: text = "3 <= s1 + 2"
+#sizes = affine_map<()[s0, s1] -> (s0, 3, s1)>
+#result = affine_map<()[s0, s1] -> (s0, 2, s1)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}, {name = "s1", min = 0 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<?x3x?xf32, #sizes> {ptc.input = "x"}, %w: tensor<2x3x3xf32> {ptc.input = "w"})
+      -> tensor<?x2x?xf32, #result> {
+    %0 = aten.conv1d.default %x, %w {padding = array<i64: 1>}
+      : (tensor<?x3x?xf32, #sizes>, tensor<2x3x3xf32>) -> tensor<?x2x?xf32, #result>
+    return %0 : tensor<?x2x?xf32, #result>
+  }
+}
+
+// -----
+
+// The result of a transposed one is not below zero, and is not empty where there are pictures.
+// CHECK: text = "0 <= s1 + -2"
+// CHECK-SAME: text = "s0 <= (s1 + -2)*s0"
+#sizes = affine_map<()[s0, s1] -> (s0, 2, s1)>
+#result = affine_map<()[s0, s1] -> (s0, 3, s1 - 2)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}, {name = "s1", min = 0 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<?x2x?xf32, #sizes> {ptc.input = "x"}, %w: tensor<2x3x1xf32> {ptc.input = "w"})
+      -> tensor<?x3x?xf32, #result> {
+    %0 = aten.conv_transpose1d.default %x, %w {padding = array<i64: 1>}
+      : (tensor<?x2x?xf32, #sizes>, tensor<2x3x1xf32>) -> tensor<?x3x?xf32, #result>
+    return %0 : tensor<?x3x?xf32, #result>
+  }
+}
+
+// -----
+
+// Windows of pooling.
+// CHECK: text = "5 <= s0"
+#sizes = affine_map<()[s0] -> (2, s0)>
+#result = affine_map<()[s0] -> (2, (s0 - 5) floordiv 5 + 1)>
+module attributes {ptc.symbols = [{name = "s0", min = 1 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<2x?xf32, #sizes> {ptc.input = "x"}) -> tensor<2x?xf32, #result> {
+    %0 = aten.max_pool1d.default %x {kernel_size = array<i64: 5>} : (tensor<2x?xf32, #sizes>) -> tensor<2x?xf32, #result>
+    return %0 : tensor<2x?xf32, #result>
+  }
+}
+
+// -----
+
+// A diagonal is as long as the smaller of two sizes, which the graph takes for the first.
+// CHECK: ptc.guards = [{relation = "ge", text = "1 <= s0", value
+#sizes = affine_map<()[s0] -> (1, s0, s0)>
+#result = affine_map<()[s0] -> (s0, 1)>
+module attributes {ptc.symbols = [{name = "s0", min = 0 : i64, max = 8 : i64}]} {
+  func.func @forward(%x: tensor<1x?x?xf32, #sizes> {ptc.input = "x"}) -> tensor<?x1xf32, #result> {
+    %0 = aten.diagonal.default %x : (tensor<1x?x?xf32, #sizes>) -> tensor<?x1xf32, #result>
+    return %0 : tensor<?x1xf32, #result>
   }
 }
