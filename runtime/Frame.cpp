@@ -117,8 +117,13 @@ ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
   memcpy(symbols.data, newSymbols, program->symbolCount * sizeof(int64_t));
   // Each bound may depend on the symbols before it.
   for (int32_t i = 0; i <= program->sizeDefinitionCount; ++i) {
-    if (!program->evaluate(symbols.data, values.data))
-      return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory");
+    if (!program->evaluate(symbols.data, values.data)) {
+      // That a size is not 0, by which another one is divided, may be a condition.
+      if (ptc_status status = checkGuards(*program, 0, symbols.data, values.data, error))
+        return status;
+      return error.set(PTC_MISMATCH, "with these sizes a tensor of the model would be larger than memory, or have a "
+                                     "size that is divided by 0");
+    }
     if (i < program->sizeDefinitionCount) {
       const SizeDefinitionEntry &definition = program->sizeDefinitions[i];
       symbols[definition.symbol] =
@@ -154,6 +159,10 @@ ptc_status Frame::define(const SizeDefinitionEntry &definition, int64_t value, E
                      static_cast<long long>(most));
   symbols[definition.symbol] = value;
   bool fits = program->evaluate(symbols.data, values.data);
+  // What comes now may read where a guard says that there is something.
+  auto definitions = static_cast<int32_t>(&definition - program->sizeDefinitions + 1);
+  if (ptc_status status = checkGuards(*program, definitions, symbols.data, values.data, error))
+    return status;
   for (int32_t i = 0; i < program->bufferCount && fits; ++i)
     fits = values[program->buffers[i].bytes] <= planned[program->buffers[i].bytes];
   for (int32_t i = definition.launch; i < program->launchCount && fits; ++i)
@@ -163,9 +172,7 @@ ptc_status Frame::define(const SizeDefinitionEntry &definition, int64_t value, E
                      "the data decide a size of %lld (%s), which is larger than the model was planned for",
                      static_cast<long long>(value), symbol.name);
   planSteps(definition.launch);
-  // What comes now may read where a guard says that there is something.
-  auto definitions = static_cast<int32_t>(&definition - program->sizeDefinitions + 1);
-  return checkGuards(*program, definitions, symbols.data, values.data, error);
+  return PTC_OK;
 }
 
 /// The buffer whose address this one has.

@@ -275,6 +275,8 @@ llvm::Error NodeBuilder::buildNumber(const Node &node, Scope &scope) {
   StringRef name = output && !output->name.empty() ? StringRef(output->name) : StringRef(node.name);
   bool isSaid = output && output->symbolic, isDerived = takesDerived(node, scope);
   auto value = evaluate(node, scope);
+  if (value)
+    requireDivisor(*value);
   if (!value && isSaid && !isDerived) {
     llvm::consumeError(value.takeError());
     value = *output->symbolic;
@@ -285,6 +287,17 @@ llvm::Error NodeBuilder::buildNumber(const Node &node, Scope &scope) {
     return value.takeError();
   scope.bind(name, Binding{mlir::Value(), std::move(*value), false, false, false, isDerived});
   return llvm::Error::success();
+}
+
+/// Python refuses to divide by 0, even where nobody needs the quotient; not in a graph that is not run.
+void NodeBuilder::requireDivisor(const Expression &number) {
+  bool isDivision = number.kind == Expression::Call && llvm::is_contained({"FloorDiv", "TrueDiv", "Mod"}, number.name);
+  if (!isDivision || number.arguments.size() != 2 || builder.getInsertionBlock() != &function.front())
+    return;
+  if (auto divisor = symbols.toAffine(number.arguments[1]))
+    assume("Ne", *divisor, builder.getAffineConstantExpr(0));
+  else
+    llvm::consumeError(divisor.takeError());
 }
 
 llvm::Expected<Expression> NodeBuilder::evaluate(const Node &node, const Scope &scope) {

@@ -36,6 +36,7 @@ private:
   llvm::Error buildFunction(const Node &node, Scope &scope);
   bool isNumber(const Node &node, const Scope &scope) const;
   llvm::Error buildNumber(const Node &node, Scope &scope);
+  void requireDivisor(const Expression &number);
   llvm::Error buildUnknown(const Node &node, Scope &scope);
   llvm::Expected<bool> buildFunctionalized(const Node &node, Scope &scope);
   static std::string nameOfUnknown(llvm::StringRef target);

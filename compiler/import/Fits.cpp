@@ -56,8 +56,16 @@ void forEachAssumption(const aten::AtenOp &op, llvm::function_ref<void(StringRef
   MLIRContext *context = type.getContext();
   Shape from = getShape(op.tensor("self")), to = getShape(type);
   bool isRegrouped = llvm::is_contained({"view", "_unsafe_view", "reshape", "unflatten"}, name);
-  if (isRegrouped && !op.hasArgument("dtype"))
+  if (isRegrouped && !op.hasArgument("dtype")) {
     require(product(from, context), product(to, context));
+    // Of a dimension that is asked for as -1 the others must tell.
+    Shape others = op.symInts(name == "unflatten" ? "sizes" : name == "reshape" ? "shape" : "size");
+    size_t count = others.size();
+    llvm::erase_if(others, [](AffineExpr size) { return getConstant(size) == -1; });
+    AffineExpr known = product(others, context);
+    if (others.size() < count && !getConstant(known))
+      assume("Ne", known, getAffineConstantExpr(0, context));
+  }
   if (llvm::is_contained({"expand", "expand_as", "broadcast_to"}, name))
     for (auto [a, b] : llvm::zip(llvm::reverse(from), llvm::reverse(to)))
       if (getConstant(a) != 1)

@@ -224,9 +224,9 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateReal(double value) {
 
 AffineExpr SymbolTable::floorDivide(AffineExpr a, AffineExpr b) const {
   auto x = getConstant(a), y = getConstant(b);
-  if (range(b).min > 0)
-    if (auto quotient = divideExactly(a, b))
-      return *quotient;
+  // Where b is 0 the expression says nothing: what the graph itself divides by is not 0 (NodeBuilder::buildNumber).
+  if (auto quotient = divideExactly(a, b))
+    return *quotient;
   if (x && y && *y != 0)
     return constant(llvm::divideFloorSigned(*x, *y));
   if (y && *y < 0)
@@ -344,7 +344,7 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
     return Quotient{left, right};
   if (name == "FloorDiv")
     return whole(floorDivide(left, right));
-  if (getConstant(divisor) == 1 && range(right).min > 0)
+  if (getConstant(divisor) == 1 && range(right).min >= 0)
     return whole(divideExactly(left, right) ? constant(0) : left % right);
   return unknown();
 }
