@@ -19,9 +19,10 @@ class GpuBuilder {
 public:
   virtual ~GpuBuilder() = default;
 
-  /// An empty kernel of blocks of so many threads, whose parameters are pointers to global memory and then i64s.
+  /// An empty kernel of blocks of so many threads, whose parameters are pointers to global memory and then i64s. Its
+  /// registers suffice for `resident` blocks on a multiprocessor (0: as may be).
   virtual llvm::Function *createKernel(llvm::Module &module, llvm::StringRef name, unsigned pointers, unsigned numbers,
-                                       unsigned threads) = 0;
+                                       unsigned threads, unsigned resident) = 0;
 
   /// %tid.x and %ctaid.x, as i64.
   virtual llvm::Value *threadIndex(Ir &b) = 0;
@@ -104,7 +105,7 @@ public:
 class NvvmBuilder : public GpuBuilder {
 public:
   llvm::Function *createKernel(llvm::Module &module, llvm::StringRef name, unsigned pointers, unsigned numbers,
-                               unsigned threads) override;
+                               unsigned threads, unsigned resident) override;
   llvm::Value *threadIndex(Ir &b) override;
   llvm::Value *blockIndex(Ir &b) override;
   void barrier(Ir &b) override;

@@ -124,7 +124,7 @@ static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, con
   auto results = body.getTerminator()->getOperands();
   unsigned tensors = body.getNumArguments() + results.size(), symbols = getSymbols(kernel).size();
   unsigned pointers = tensors + hasWorkspace + 1;
-  Function *function = gpu.createKernel(module, symbol, pointers, symbols, grid.threads);
+  Function *function = gpu.createKernel(module, symbol, pointers, symbols, grid.threads, grid.resident);
   Ir b(BasicBlock::Create(module.getContext(), "entry", function));
   GpuFrame frame(b, gpu);
   frame.threads = grid.threads;

@@ -20,6 +20,7 @@ struct GridPart {
   unsigned threads; ///< of a block
   std::function<void(GpuFrame &)> emit;
   unsigned sharedBytes = 0; ///< dynamic shared memory of a block
+  unsigned resident = 0;    ///< blocks of a multiprocessor that registers must suffice for; 0: as may be
 };
 
 /// What a kernel becomes, and how. It holds references into the kernel.

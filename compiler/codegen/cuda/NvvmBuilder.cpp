@@ -12,7 +12,7 @@ using namespace llvm;
 namespace ptc::cuda {
 
 Function *NvvmBuilder::createKernel(Module &module, StringRef name, unsigned pointers, unsigned numbers,
-                                    unsigned threads) {
+                                    unsigned threads, unsigned resident) {
   LLVMContext &context = module.getContext();
   SmallVector<Type *> types(pointers, PointerType::getUnqual(context));
   types.append(numbers, Type::getInt64Ty(context));
@@ -21,6 +21,8 @@ Function *NvvmBuilder::createKernel(Module &module, StringRef name, unsigned poi
   function->setCallingConv(CallingConv::PTX_Kernel);
   function->setDoesNotThrow();
   function->addFnAttr("nvvm.maxntid", std::to_string(threads));
+  if (resident)
+    function->addFnAttr("nvvm.minctasm", std::to_string(resident));
   return function;
 }
 

@@ -9,29 +9,38 @@ namespace ptc::cuda {
 
 namespace {
 
-/// A multiprocessor's multiply-adds a clock with these tiles, once it has enough of them.
+/// Tiles, and a multiprocessor's multiply-adds a clock with them, once it has enough of them.
 struct Candidate {
-  unsigned rows, columns, warpRows, warpColumns;
+  unsigned rows, columns, depth, warpRows, warpColumns, stages, resident, inFlight;
   double rate;
 };
 
 // Of mma.sync, where warps of 64 x 64 read the least of shared memory for each product.
-constexpr Candidate kTensorCores[] = {
-    {128, 128, 64, 64, 1100}, {128, 64, 64, 32, 900}, {64, 128, 32, 64, 900}, {64, 64, 32, 32, 700}};
-// Of wgmma, with 64 rows a warpgroup: the last two have two and four blocks on a multiprocessor, one of which
-// multiplies while others begin or end.
-constexpr Candidate kWarpgroups[] = {{128, 256, 16, 256, 1500}, {128, 128, 16, 128, 1400}, {64, 128, 16, 128, 1000}};
+constexpr Candidate kMma[] = {{128, 128, 32, 64, 64, 4, 2, 0, 1100},
+                              {128, 64, 32, 64, 32, 4, 2, 0, 900},
+                              {64, 128, 32, 32, 64, 4, 2, 0, 900},
+                              {64, 64, 32, 32, 32, 4, 3, 0, 700}};
+// Of wgmma, with 64 rows a warpgroup. But for the first, a multiprocessor has several blocks: while one begins or ends,
+// others multiply.
+constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
+                                {128, 128, 64, 16, 128, 3, 2, 0, 1400},
+                                {64, 128, 64, 16, 128, 3, 3, 0, 1000},
+                                {128, 64, 64, 16, 64, 3, 3, 0, 1000},
+                                {64, 64, 64, 16, 64, 4, 3, 0, 800}};
 // Of fma, for sums of 4 bytes and of 8: a thread has 8 x 8 or 4 x 4.
-constexpr Candidate kFma4[] = {{128, 128, 32, 64, 105}, {64, 128, 32, 64, 95}, {64, 64, 32, 64, 85}};
-constexpr Candidate kFma8[] = {{64, 64, 16, 32, 40}, {32, 32, 16, 32, 30}};
+constexpr Candidate kFma4[] = {
+    {128, 128, 8, 32, 64, 2, 2, 0, 105}, {64, 128, 8, 32, 64, 2, 3, 0, 95}, {64, 64, 8, 32, 64, 2, 6, 0, 85}};
+constexpr Candidate kFma8[] = {{64, 64, 8, 16, 32, 2, 2, 0, 40}, {32, 32, 8, 16, 32, 2, 4, 0, 30}};
 
 /// What the estimate is made for: an H100. On others the ratios are much the same.
 constexpr int64_t kMultiprocessors = 132;
-/// Clocks: of a block's begin and end; of one more grid.
-constexpr double kBlockClocks = 2500, kGridClocks = 5000;
+/// Clocks: until a block's first tiles are there; for each result at its end; of one more grid.
+constexpr double kBeginClocks = 1500, kResultClocks = 0.1, kGridClocks = 5000;
+/// The part of a block's begin and end that other blocks of the multiprocessor do not hide.
+constexpr double kSeen = 0.4;
 /// Bytes that a multiprocessor moves a clock from L2.
 constexpr double kL2Bytes = 30;
-/// A multiprocessor with one block has nothing to do while that waits.
+/// A multiprocessor with one block where it might have several has nothing to do while that waits.
 constexpr double kAlone = 1.4;
 /// Of the depth: a part has at least so much.
 constexpr int64_t kLeastDepth = 256;
@@ -59,8 +68,9 @@ static double estimate(const Candidate &tile, unsigned parts, const Sizes &sizes
   double tiles = double(sizes.batches) * divideCeil(sizes.m, tile.rows) * divideCeil(sizes.n, tile.columns);
   double onOne = std::ceil(tiles * parts / kMultiprocessors); // of the busiest multiprocessor
   double depth = divideCeil(sizes.k, parts);
-  double clocks = onOne * (tile.rows * tile.columns * depth / tile.rate + kBlockClocks);
-  if (onOne == 1)
+  double results = tile.rows * tile.columns, ends = kBeginClocks + results * kResultClocks;
+  double clocks = onOne * (results * depth / tile.rate + ends * (tile.resident > 1 ? kSeen : 1));
+  if (onOne == 1 && tile.resident > 1)
     clocks *= kAlone;
   if (parts > 1) {
     double moved = double(sizes.batches) * sizes.m * sizes.n * sumBytes * 2 * parts;
@@ -89,19 +99,14 @@ bool isTiledType(const Product &product) {
          (isLong(sum) || sum.isF32() || sum.isInteger(32));
 }
 
-/// Stages of the ring, as many as leave room for another block.
-static unsigned countStages(const Candidate &tile, TileShape::Unit unit) {
-  return unit == TileShape::Fma ? 2 : unit == TileShape::Wgmma && tile.rows == 128 && tile.columns == 128 ? 3 : 4;
-}
-
 TileConfig chooseTiles(const Product &product, const Target &target) {
   mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor), sum = sumOf(product);
   bool isOnTensorCores = lhs == rhs && isTensorCoreType(lhs) && sum.isF32();
   unsigned sumBytes = isLong(sum) ? 8 : 4;
   bool hasWgmma = target.major == 9 && target.isExact;
   TileShape::Unit unit = !isOnTensorCores ? TileShape::Fma : hasWgmma ? TileShape::Wgmma : TileShape::Mma;
-  ArrayRef<Candidate> candidates = unit == TileShape::Wgmma ? ArrayRef(kWarpgroups)
-                                   : unit == TileShape::Mma ? ArrayRef(kTensorCores)
+  ArrayRef<Candidate> candidates = unit == TileShape::Wgmma ? ArrayRef(kWgmma)
+                                   : unit == TileShape::Mma ? ArrayRef(kMma)
                                    : isLong(sum)            ? ArrayRef(kFma8)
                                                             : ArrayRef(kFma4);
   Sizes sizes = suppose(product);
@@ -115,14 +120,15 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
     for (unsigned parts = 1; parts <= mostParts; ++parts)
       if (double clocks = estimate(tile, parts, sizes, sumBytes); !best || clocks < least)
         best = &tile, bestParts = parts, least = clocks;
-  unsigned depth = unit == TileShape::Wgmma ? 64 : unit == TileShape::Mma ? 32 : 8;
   TileShape shape{unit,
                   best->rows,
                   best->columns,
-                  depth,
+                  best->depth,
                   best->warpRows,
                   best->warpColumns,
-                  countStages(*best, unit),
+                  best->stages,
+                  best->resident,
+                  best->inFlight,
                   sumBytes,
                   isOnTensorCores ? 2 : sumBytes};
   return {shape, bestParts};

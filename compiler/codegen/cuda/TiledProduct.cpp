@@ -140,6 +140,7 @@ KernelPlan planTiledProduct(std::shared_ptr<const Product> product, const Target
   GridPart grid{countTiles(*product, shape) * config.parts, shape.threads(),
                 [product, config](GpuFrame &frame) { emitTile(frame, *product, config); }};
   grid.sharedBytes = shape.sharedBytes();
+  grid.resident = shape.resident;
   plan.grids.push_back(std::move(grid));
   if (config.parts > 1)
     addPartialSums(plan, product, config.parts, shape.sumBytes);

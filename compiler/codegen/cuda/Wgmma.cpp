@@ -2,8 +2,8 @@
 //
 // For 16-bit floats on sm_90a. As MmaSync.cpp, but that a warpgroup multiplies 64 rows by all columns of the block's
 // tile from shared memory while its threads begin copies. A barrier for each step of the depth says that the step's
-// tile is there, and that all warpgroups are done with the products of the step before the last, in whose place the
-// next copy goes: so those of the last step may still be on their way.
+// tile is there, and that all warpgroups are done with the products in whose place the next copy goes. Those of the
+// last step may still be on their way where a multiprocessor has one block only; of several, others multiply meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ void WarpgroupProduct::multiply(Value *stage, Value *isMore, MutableArrayRef<Val
 }
 
 SmallVector<Fragment> WarpgroupProduct::emit() {
-  unsigned ahead = shape.stages - 2; // steps between a copy and its products
+  unsigned ahead = shape.stages - 1 - shape.inFlight; // steps between a copy and its products
   Value *group = b.CreateUDiv(tile.warp, b.getInt32(kRows / shape.warpRows));
   row = b.CreateMul(gpu.uniform(b, group), b.getInt32(kRows));
   for (unsigned stage = 0; stage < ahead; ++stage)
@@ -86,14 +86,15 @@ SmallVector<Fragment> WarpgroupProduct::emit() {
                                gpu.barrier(b);
                                multiply(before[0], before[2], sums);
                                copy(before[1], b.CreateAdd(depth, b.getInt64(ahead * shape.depth)));
-                               gpu.waitForProducts(b, 1, sums);
+                               gpu.waitForProducts(b, shape.inFlight, sums);
                                next[0] = advance(before[0]);
                                next[1] = advance(before[1]);
                                next[2] = b.getInt32(1);
                                return next;
                              });
   MutableArrayRef<Value *> sums = MutableArrayRef<Value *>(carried).drop_front(kFirstSum);
-  gpu.waitForProducts(b, 0, sums);
+  if (shape.inFlight)
+    gpu.waitForProducts(b, 0, sums);
   return tile.splitSums(sums);
 }
 
