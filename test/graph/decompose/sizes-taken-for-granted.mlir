@@ -94,6 +94,7 @@ module attributes {ptc.symbols = [{name = "s0", min = 1 : i64, max = 8 : i64}]} 
 // -----
 
 // CHECK-NOT: ptc.guards
+// CHECK: prims.slice
 #sizes = affine_map<()[s0] -> (s0, 2)>
 module attributes {ptc.symbols = [{name = "s0", min = 1 : i64, max = 8 : i64}]} {
   func.func @forward(%x: tensor<?x2xf32, #sizes> {ptc.input = "x"}) -> tensor<2xf32> {
