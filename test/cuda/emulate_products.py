@@ -1,4 +1,4 @@
-"""The products of product_cases.py under the emulator, on architectures with wgmma and without.
+"""The products and attentions of product_cases.py and attention_cases.py under the emulator, on architectures with wgmma and without.
 
 python test/cuda/emulate_products.py PTC LIBCUDA [NAME…]
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "models")]
 
+import attention_cases
 import product_cases
 from emulate import export, try_case
 
@@ -23,10 +24,10 @@ def main() -> None:
     passed, failed, running = 0, 0, []
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
         for arch in ("sm_90a", "sm_80"):
-            for case in product_cases.cases():
+            for case in [*product_cases.cases(), *attention_cases.cases()]:
                 if not sys.argv[3:] or case.name in sys.argv[3:]:
                     folder = Path(name) / str(len(running))
-                    export(case, folder)
+                    export(case, folder, as_exported=True)
                     running.append((f"{case.name}, {arch}", pool.submit(try_case, case, folder, ptc, libcuda, arch)))
         for name, future in running:
             found = future.result()

@@ -99,6 +99,9 @@ public:
   /// `groups` are done; without groups left, sums are there.
   virtual void commitProducts(Ir &b) = 0;
   virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
+
+  /// ex2.approx.ftz.f32: 2^x within two units of the last place; a subnormal result is zero.
+  virtual llvm::Value *exp2(Ir &b, llvm::Value *x) = 0;
 };
 
 /// PTX by way of LLVM's NVPTX back end.
@@ -129,6 +132,7 @@ public:
                     llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) override;
   void commitProducts(Ir &b) override;
   void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) override;
+  llvm::Value *exp2(Ir &b, llvm::Value *x) override;
 };
 
 } // namespace ptc::cuda

@@ -3,6 +3,7 @@
 #include "compiler/codegen/cuda/Attention.h"
 #include "compiler/codegen/cuda/ColumnNest.h"
 #include "compiler/codegen/cuda/Describe.h"
+#include "compiler/codegen/cuda/FlashAttention.h"
 #include "compiler/codegen/cuda/Matrix.h"
 #include "compiler/codegen/cuda/Nest.h"
 #include "compiler/codegen/cuda/Scatter.h"
@@ -51,10 +52,12 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
     return plan;
   }
   if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
+    if (std::optional<KernelPlan> flash = planFlashAttention(attention))
+      return std::move(*flash);
     plan.grids.push_back({countAttentionBlocks(attention), kAttentionThreads,
                           [attention](GpuFrame &frame) { emitAttention(frame, attention); }});
     plan.workspaceBytes = getAttentionWorkspace(attention);
-    plan.algorithm = {"attention, a block a query", "tensor cores are not used yet"};
+    plan.algorithm = {"attention, a block a query", "tensor cores have 16-bit heads of up to 128 features"};
     return plan;
   }
   return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + op->getName().getStringRef());

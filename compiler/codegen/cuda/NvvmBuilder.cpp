@@ -57,6 +57,10 @@ Value *NvvmBuilder::shuffle(Ir &b, Value *value, unsigned mask) {
   return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_bfly_i32, {all, value, b.getInt32(mask), lanes});
 }
 
+Value *NvvmBuilder::exp2(Ir &b, Value *x) {
+  return b.CreateIntrinsic(Intrinsic::nvvm_ex2_approx_ftz, {x->getType()}, {x});
+}
+
 Value *NvvmBuilder::shared(Ir &b, Type *element, unsigned count) {
   Module &module = *b.GetInsertBlock()->getModule();
   auto *type = ArrayType::get(element, count);

@@ -14,18 +14,25 @@ constexpr unsigned kLine = 8, kBlock = 64;
 
 OperandTile::OperandTile(BlockTile &tile, const Matrix &matrix, unsigned rows, Value *firstRow, Value *count,
                          mlir::AffineExpr size, unsigned offset)
-    : tile(tile), b(tile.ir()), matrix(matrix), rows(rows), offset(offset),
+    : tile(tile), b(tile.ir()), matrix(matrix), count(count), size(size), rows(rows), offset(offset),
       together(std::max(matrix.alongDepth, matrix.alongRows)), isDeep(matrix.isDeep) {
   unsigned line = isDeep ? tile.shape.depth / kUnit : rows / kUnit, threads = tile.shape.threads();
-  unsigned pieces = isDeep ? 1 : kUnit / together;
   for (unsigned first = 0; first < rows * tile.shape.depth / kUnit; first += threads) {
     Value *number = b.CreateAdd(tile.thread, b.getInt32(first));
     Value *outer = b.CreateUDiv(number, b.getInt32(line));
     Value *inner = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(kUnit));
     Unit unit{isDeep ? outer : inner, isDeep ? inner : outer, nullptr, {}};
     unit.place = place(unit.row, unit.depth);
-    for (unsigned piece = 0; piece < pieces; ++piece) {
-      Value *row = b.CreateAdd(unit.row, b.getInt32(piece * together));
+    units.push_back(std::move(unit));
+  }
+  setRows(firstRow);
+}
+
+void OperandTile::setRows(Value *firstRow) {
+  for (Unit &unit : units) {
+    unit.starts.clear();
+    for (unsigned first = 0; first < (isDeep ? 1 : kUnit); first += together) {
+      Value *row = b.CreateAdd(unit.row, b.getInt32(first));
       row = b.CreateAdd(firstRow, b.CreateZExt(row, b.getInt64Ty()));
       if (!size.isMultipleOf(rows)) { // rows beyond the last are never stored: they are others once more
         Value *last = b.CreateSub(count, b.getInt64(isDeep ? 1 : together));
@@ -33,7 +40,6 @@ OperandTile::OperandTile(BlockTile &tile, const Matrix &matrix, unsigned rows, V
       }
       unit.starts.push_back(matrix.startRow(tile.f, tile.batch, row));
     }
-    units.push_back(std::move(unit));
   }
 }
 
@@ -42,8 +48,8 @@ Value *OperandTile::place(Value *row, Value *depth) const {
   unsigned line = isDeep ? tile.shape.depth / kUnit : kLine;
   Value *inLine = b.CreateLShr(isDeep ? depth : b.CreateAnd(row, kBlock - 1), 3), *number = isDeep ? row : depth;
   // Eight rows fill eight lines, or, of 64 bytes, four.
-  Value *exchange = line == kLine ? number : b.CreateXor(b.CreateLShr(number, 1), b.CreateLShr(number, 3));
-  inLine = b.CreateXor(inLine, b.CreateAnd(exchange, line - 1));
+  Value *exchange = line >= kLine ? number : b.CreateXor(b.CreateLShr(number, 1), b.CreateLShr(number, 3));
+  inLine = b.CreateXor(inLine, b.CreateAnd(exchange, std::min(line, kLine) - 1));
   if (!isDeep)
     number = b.CreateAdd(b.CreateMul(b.CreateLShr(row, 6), b.getInt32(tile.shape.depth)), number);
   Value *unit = b.CreateAdd(b.CreateMul(number, b.getInt32(line)), inLine);

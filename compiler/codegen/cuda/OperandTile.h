@@ -14,6 +14,9 @@ public:
   OperandTile(BlockTile &tile, const Matrix &matrix, unsigned rows, llvm::Value *firstRow, llvm::Value *count,
               mlir::AffineExpr size, unsigned offset);
 
+  /// From now on the tile has these rows.
+  void setRows(llvm::Value *firstRow);
+
   /// Begins to copy the tile at `depth` into the stage at `stage` (i32, bytes).
   void copy(llvm::Value *stage, llvm::Value *depth);
 
@@ -36,6 +39,8 @@ private:
   BlockTile &tile;
   Ir &b;
   const Matrix &matrix;
+  llvm::Value *count;
+  mlir::AffineExpr size;
   unsigned rows, offset, together;
   bool isDeep; ///< the depth is side by side
   struct Unit {

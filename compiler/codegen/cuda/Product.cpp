@@ -359,4 +359,40 @@ std::optional<Product> makeProduct(mlir::Operation *op) {
   return makeConvolution(cast<loop::ConvolutionOp>(op));
 }
 
+std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op) {
+  mlir::MLIRContext *context = op.getContext();
+  AttentionProducts result{{op}, {op}};
+  Product &scores = result.scores, &values = result.values;
+  Shape domain = getShape(op->getResult(0));
+  unsigned batchRank = domain.size() - 2;
+  mlir::AffineExpr queries = domain[batchRank], keys = getSizeFromAttr(op.getKeySize());
+  mlir::AffineExpr head = getSizeFromAttr(op.getHeadSize());
+  scores.batch = values.batch = Shape(ShapeRef(domain).take_front(batchRank));
+  scores.rows = values.rows = {queries};
+  scores.columns = {keys};
+  scores.k = head;
+  values.columns = {domain.back()};
+  values.k = keys;
+  for (unsigned i = 0; i < domain.size(); ++i)
+    values.toResult.push_back(getAffineDimExpr(i, context));
+  countMatrices(scores);
+  countMatrices(values);
+  // Maps are over (batch..., row, feature), matrices over (batch..., row, depth).
+  auto make = [&](mlir::Value tensor, mlir::AffineMap map, mlir::AffineExpr rows, mlir::AffineExpr depth, bool isDeep) {
+    SmallVector<mlir::AffineExpr> dims;
+    for (unsigned i = 0; i < batchRank; ++i)
+      dims.push_back(getAffineDimExpr(i, context));
+    dims.push_back(getAffineDimExpr(batchRank + (isDeep ? 0 : 1), context));
+    dims.push_back(getAffineDimExpr(batchRank + (isDeep ? 1 : 0), context));
+    mlir::AffineExpr place = loop::linearize(map, getShape(tensor)).replaceDims(dims);
+    return makeMatrix(tensor, place, scores.batch, {rows}, {depth});
+  };
+  scores.lhs = make(op.getQ(), op.getQMap(), queries, head, true);
+  scores.rhs = make(op.getK(), op.getKMap(), keys, head, true);
+  values.rhs = make(op.getV(), op.getVMap(), domain.back(), keys, false);
+  if (!scores.lhs || !scores.rhs || !values.rhs)
+    return std::nullopt;
+  return result;
+}
+
 } // namespace ptc::cuda

@@ -63,4 +63,12 @@ struct Product {
 /// Nothing for operands that are not linear along the depth.
 std::optional<Product> makeProduct(mlir::Operation *op);
 
+/// Queries by keys, and what is made of them by values. Keys and values have batches of their own, where a head of
+/// theirs serves several of the queries'.
+struct AttentionProducts {
+  Product scores; ///< lhs: queries; rhs: keys; the depth is a head's features
+  Product values; ///< rhs: values; the depth is the keys, columns are the results' features
+};
+std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op);
+
 } // namespace ptc::cuda
