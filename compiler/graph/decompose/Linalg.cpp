@@ -9,20 +9,29 @@ namespace ptc::decompose {
 
 using mlir::AffineExpr;
 
+/// p is neither 0 nor 1 nor an infinity.
+static T rootOfPowers(B &b, T x, double p, DimsRef dims, bool keepdim) {
+  if (p == 2)
+    return b.sqrt(b.sum(b.square(x), dims, keepdim));
+  return b.pow(b.sum(b.pow(b.abs(x), p), dims, keepdim), 1 / p);
+}
+
 T norm(B &b, T x, double p, DimsRef dims, bool keepdim) {
   x = isComplex(x.dtype()) ? b.abs(x) : x;
   if (p == 0)
     return b.sum(b.to(x != 0, x.dtype()), dims, keepdim);
-  if (p == 2)
-    return b.sqrt(b.sum(b.square(x), dims, keepdim));
-  T magnitude = b.abs(x);
   if (std::isinf(p) || p < 0)
     b.requireElements(x, dims);
   if (std::isinf(p))
-    return p > 0 ? b.max(magnitude, dims, keepdim) : b.min(magnitude, dims, keepdim);
-  if (p == 1)
-    return b.sum(magnitude, dims, keepdim);
-  return b.pow(b.sum(b.pow(magnitude, p), dims, keepdim), 1 / p);
+    return p > 0 ? b.max(b.abs(x), dims, keepdim) : b.min(b.abs(x), dims, keepdim);
+  // Of one element it is the magnitude, whose power may be no number of the type.
+  AffineExpr count = b.count(x, dims);
+  if (p == 1 || b.isOne(count))
+    return b.sum(b.abs(x), dims, keepdim);
+  T root = rootOfPowers(b, x, p, dims, keepdim);
+  if (b.range(count).min > 1 || getConstant(count))
+    return root;
+  return b.where(b.tensor(T(count), b.i64()) == 1, b.sum(b.abs(x), dims, keepdim), root);
 }
 
 static T converted(B &b, T x, Dtype dtype) { return b.toOpmath(b.toFloating(dtype ? b.to(x, dtype) : x)); }
