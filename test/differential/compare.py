@@ -216,7 +216,7 @@ def outside(runs: Sequence[torch.Tensor], want: torch.Tensor, have: torch.Tensor
         values = torch.stack([value.double() for value in runs])
         low, high = values.amin(0), values.amax(0)
         eps, least = torch.finfo(want.dtype).eps, torch.finfo(want.dtype).smallest_normal
-        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (10000 if flushes else eps)
+        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (10000 if flushes else 16 * eps)
         inside = (have.double() >= low - slack) & (have.double() <= high + slack)
         wrong = settled & ((kinds(have) != seen[0]) | (have.isfinite() & ~inside))
         # What rounds to the largest number or beyond it.
