@@ -19,8 +19,11 @@ def cases():
 
     def inputs(queries, keys, features, dtype=half, heads=2, key_heads=None, results=None):
         key_heads = key_heads or heads
-        return (torch.randn(2, heads, queries, features, dtype=dtype), torch.randn(2, key_heads, keys, features, dtype=dtype),
-                torch.randn(2, key_heads, keys, results or features, dtype=dtype))  # fmt: skip
+        return (
+            torch.randn(2, heads, queries, features, dtype=dtype),
+            torch.randn(2, key_heads, keys, features, dtype=dtype),
+            torch.randn(2, key_heads, keys, results or features, dtype=dtype),
+        )
 
     yield Case("attention", attention(), inputs(128, 128, 64))
     yield Case("attention, odd lengths", attention(), inputs(77, 51, 64, bfloat))
@@ -40,8 +43,11 @@ def cases():
     bias = torch.randn(1, 2, 40, 70, dtype=half)
     yield Case("attention, float mask", attention(), (*inputs(40, 70, 64), bias))
     yield Case("attention, mask of keys", attention(), (*inputs(40, 70, 64), torch.rand(2, 1, 1, 70) > 0.5))
-    split = Function(lambda x: sdpa(*x.view(2, 60, 3, 4, 32).permute(2, 0, 3, 1, 4)).transpose(1, 2).reshape(2, 60, 128))
-    yield Case("attention, heads side by side", split, (torch.randn(2, 60, 384, dtype=half),))
+    def split(x):
+        q, k, v = x.view(2, 60, 3, 4, 32).permute(2, 0, 3, 1, 4)
+        return sdpa(q, k, v).transpose(1, 2).reshape(2, 60, 128)
+
+    yield Case("attention, heads side by side", Function(split), (torch.randn(2, 60, 384, dtype=half),))
     length = Dim("length", min=2, max=1000)
     yield Case("attention, dynamic", attention(), inputs(30, 30, 64), [({2: length}, {2: length}, {2: length})],
                [inputs(170, 170, 64)])  # fmt: skip

@@ -1,4 +1,4 @@
-"""The products and attentions of product_cases.py and attention_cases.py under the emulator, on architectures with wgmma and without.
+"""product_cases.py and attention_cases.py under the emulator, on architectures with wgmma and without.
 
 python test/cuda/emulate_products.py PTC LIBCUDA [NAME…]
 """

@@ -16,6 +16,10 @@ declare void @EMULATED(ptr, ptr)
 """
 
 
+def define_load(name: str, emulated: str) -> str:
+    return LOAD.replace("NAME", name).replace("EMULATED", emulated)
+
+
 def define_multiply(name: str, given: str, pair: str) -> str:
     """mma.m16n8k16, whose operands are six pairs, which the emulator takes as floats, and four sums."""
     operands = ", ".join([f"{given} %p{i}" for i in range(6)] + [f"float %s{i}" for i in range(4)])
@@ -35,8 +39,8 @@ def define_multiply(name: str, given: str, pair: str) -> str:
 
 
 MATRICES = {
-    "fake_load_matrices": LOAD.replace("NAME", "fake_load_matrices").replace("EMULATED", "fake_rows_of_matrices"),
-    "fake_load_transposed": LOAD.replace("NAME", "fake_load_transposed").replace("EMULATED", "fake_columns_of_matrices"),
+    "fake_load_matrices": define_load("fake_load_matrices", "fake_rows_of_matrices"),
+    "fake_load_transposed": define_load("fake_load_transposed", "fake_columns_of_matrices"),
     "fake_multiply_half": define_multiply("fake_multiply_half", "<2 x half>", "<2 x half>"),
     "fake_multiply_bfloat": define_multiply("fake_multiply_bfloat", "i32", "<2 x bfloat>"),
 }
@@ -44,7 +48,8 @@ MATRICES = {
 
 # wgmma is inline assembly: its columns, element type, and whether each operand is transposed.
 PRODUCT = re.compile(
-    r'asm sideeffect "[^"]*wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ [^"]*, 1, 1, (\d), (\d); }", "[^"]*"'
+    r'asm sideeffect "[^"]*wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ '
+    r'[^"]*, 1, 1, (\d), (\d); }", "[^"]*"'
 )
 WAIT = re.compile(r'({ (?:float(?:, )?)+ }) asm sideeffect "wgmma\.wait_group\.sync\.aligned (\d+);", "[^"]*"')
 

@@ -75,7 +75,8 @@ def cases():
     yield Case("1 row, gelu", Layer(256, 512).half(), (r(1, 256).half(), r(1, 512).half()))
 
     yield Case("convolution, float16", nn.Conv2d(16, 24, 3, padding=1).half(), (r(2, 16, 9, 11).half(),))
-    yield Case("convolution, strided", nn.Conv2d(8, 40, 3, stride=2, padding=1).bfloat16(), (r(1, 8, 15, 13).bfloat16(),))
+    strided = nn.Conv2d(8, 40, 3, stride=2, padding=1).bfloat16()
+    yield Case("convolution, strided", strided, (r(1, 8, 15, 13).bfloat16(),))
     yield Case("convolution, 3 channels", nn.Conv2d(3, 16, 5, padding=2).half(), (r(1, 3, 12, 12).half(),))
     yield Case("convolution, groups", nn.Conv2d(32, 48, 3, groups=2, padding=1), (r(1, 32, 8, 8),))
     yield Case("convolution, depthwise", nn.Conv2d(16, 16, 3, groups=16, padding=1), (r(1, 16, 10, 10),))

@@ -24,7 +24,7 @@ static mlir::AffineExpr countTiles(const Product &product, const TileShape &shap
   return product.batches * product.m.ceilDiv(shape.rows) * product.n.ceilDiv(shape.columns);
 }
 
-/// body(depth, sum) over the block's part of the depth.
+/// One result's sum over the block's part of the depth.
 static Value *sumOverDepth(const BlockTile &tile, Value *row, Value *column) {
   Ir &b = tile.ir();
   const Product &product = tile.product;
