@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/Image.h"
 
 #include "compiler/codegen/cuda/DeviceLibrary.h"
+#include "compiler/codegen/cuda/MaskedLoads.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
 #include "llvm/IR/Module.h"
@@ -14,6 +15,7 @@ namespace ptc::cuda {
 static void optimise(Module &module, TargetMachine &machine) {
   kernel::PassAnalyses analyses(machine);
   analyses.builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, analyses.modules);
+  expandConstantMasks(module);
 }
 
 static bool isKernel(const Function &function) { return function.getCallingConv() == CallingConv::PTX_Kernel; }
