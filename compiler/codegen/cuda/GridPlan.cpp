@@ -102,7 +102,7 @@ static void chooseWidths(GridPlan &plan) {
         (dim < stage.resultRank ? points : reduced).push_back(dim);
     // Threads share points, or what is reduced over at the only one.
     ArrayRef<unsigned> shared = points.empty() ? reduced : points;
-    bool isShared = !plan.isFlat && !shared.empty() && (points.empty() || reduced.empty());
+    bool isShared = !plan.isFlat && !shared.empty() && (points.empty() || !stage.isReduction);
     plan.widths.push_back(isShared ? chooseWidth(plan, stage, {shared.back(), stage.domain[shared.back()]}) : 1);
   }
 }

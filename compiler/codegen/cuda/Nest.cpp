@@ -209,10 +209,10 @@ void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
     return kernel::emitIf(b, isFirst, [&] { emitScan(stage); });
   }
   isOneOfBlock = true;
-  if (stage.isReduction)
+  if (stage.isReduction && stage.domain.size() > stage.resultRank)
     finish(stage, reduceTogether(stage, vector));
   else
-    emitMembers(stage, {});
+    emitOnePoint(stage);
   isOneOfBlock = false;
 }
 
