@@ -263,6 +263,7 @@ std::optional<KernelPlan> planSkinnyProduct(std::shared_ptr<const Product> produ
   const Matrix &wide = skinny.isLhsFew ? *product->rhs : *product->lhs;
   mlir::AffineExpr rows = skinny.isLhsFew ? product->n : product->m;
   int64_t supposedRows = getConstant(rows).value_or(1024) * getConstant(product->batches).value_or(1);
+  supposedRows = std::max<int64_t>(1, supposedRows);
   int64_t supposedDepth = k.value_or(1024);
   skinny.together = std::max(wide.alongDepth, wide.alongRows);
   skinny.rows = skinny.warps = skinny.parts = 1;
@@ -270,7 +271,7 @@ std::optional<KernelPlan> planSkinnyProduct(std::shared_ptr<const Product> produ
   if (wide.isDeep) {
     skinny.rows = getPowerBelow(kMostSums / skinny.few, 4);
     int64_t steps = supposedDepth / (kWarp * skinny.together * 2); // of a warp, at least two
-    int64_t wanted = kEnoughWarps * skinny.rows / std::max<int64_t>(1, supposedRows);
+    int64_t wanted = kEnoughWarps * skinny.rows / supposedRows;
     skinny.warps = getPowerBelow(std::min(steps, wanted), kWarps);
     groups = rows.ceilDiv(kWarps / skinny.warps * skinny.rows);
   } else {
