@@ -1,5 +1,6 @@
 #include "runtime/Bind.h"
 #include "runtime/Strided.h"
+#include "runtime/device/DeviceCall.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,14 +144,16 @@ static ptc_status checkShape(const TensorEntry &entry, const Place &at, const DL
 }
 
 /// A symbolic-int input's value; the tensor has been checked.
-static int64_t readScalar(const DLTensor &tensor) {
-  int64_t value;
+static ptc_status readScalar(Frame &frame, const DLTensor &tensor, int64_t &value, Error &error) {
+  if (frame.device && !isOnHost(tensor))
+    return readOnDevice(frame, tensor, value, error);
   memcpy(&value, dataOf(tensor), sizeof(value));
-  return value;
+  return PTC_OK;
 }
 
-static ptc_status bindSymbol(const Program &program, int32_t index, const DLTensor *const *inputs, int64_t *symbols,
+static ptc_status bindSymbol(Frame &frame, int32_t index, const DLTensor *const *inputs, int64_t *symbols,
                              Error &error) {
+  const Program &program = *frame.program;
   const SymbolEntry &symbol = program.symbols[index];
   if (symbol.input < 0) { // nobody asks for it, or it follows
     symbols[index] = symbol.min;
@@ -160,9 +163,9 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   const DLTensor &tensor = *inputs[symbol.input];
   RangeText range(symbol.min, symbol.max);
   if (symbol.dim < 0) {
-    if (!isHostMemory(tensor.device))
-      return error.set(PTC_UNSUPPORTED, "input '%s' (%d): must be in the host's memory", entry.name, symbol.input);
-    int64_t value = symbols[index] = readScalar(tensor);
+    int64_t &value = symbols[index];
+    if (ptc_status status = readScalar(frame, tensor, value, error))
+      return status;
     if (!isWithin(value, symbol.min, symbol.max))
       return error.set(PTC_MISMATCH, "input '%s' (%d): is %lld, allowed: %s (%s)", entry.name, symbol.input,
                        static_cast<long long>(value), range.text, symbol.name);
@@ -183,14 +186,14 @@ static ptc_status bindSymbol(const Program &program, int32_t index, const DLTens
   return PTC_OK;
 }
 
-ptc_status bindSymbols(const Program &program, const Device *device, const DLTensor *const *inputs, int64_t *symbols,
-                       Error &error) {
+ptc_status bindSymbols(Frame &frame, const DLTensor *const *inputs, int64_t *symbols, Error &error) {
+  const Program &program = *frame.program;
   for (int32_t i = 0; i < program.inputCount; ++i)
     if (ptc_status status =
-            checkForm(program.inputs[i], {"input", program.inputs[i].name, i, device}, inputs[i], error))
+            checkForm(program.inputs[i], {"input", program.inputs[i].name, i, frame.device}, inputs[i], error))
       return status;
   for (int32_t i = 0; i < program.symbolCount; ++i)
-    if (ptc_status status = bindSymbol(program, i, inputs, symbols, error))
+    if (ptc_status status = bindSymbol(frame, i, inputs, symbols, error))
       return status;
   return PTC_OK;
 }

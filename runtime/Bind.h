@@ -8,8 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/Device.h"
-#include "runtime/Program.h"
+#include "runtime/Frame.h"
 
 namespace ptc::runtime {
 
@@ -20,9 +19,9 @@ inline bool isWithin(int64_t value, int64_t min, int64_t max) {
 }
 
 /// Takes the symbols' values from the inputs, of which there is one for each that the program has. Checks all that does
-/// not need derived sizes. `device`: that the program runs on; null for the CPU.
-ptc_status bindSymbols(const Program &program, const Device *device, const DLTensor *const *inputs, int64_t *symbols,
-                       Error &error);
+/// not need derived sizes. A symbolic-int input that is not in the host's memory is waited for, in a call that has
+/// begun on the frame's device.
+ptc_status bindSymbols(Frame &frame, const DLTensor *const *inputs, int64_t *symbols, Error &error);
 
 /// Checks the guards that are known after exactly so many of the sizes that data define.
 ptc_status checkGuards(const Program &program, int32_t definitions, const int64_t *symbols, const int64_t *values,

@@ -66,7 +66,7 @@ static ptc_status bind(Frame &frame, InputList inputs, int64_t room, Error &erro
   int64_t symbols[kMaxSymbols] = {};
   if (program.symbolCount > kMaxSymbols)
     return error.set(PTC_UNSUPPORTED, "the model has more than %d symbols", kMaxSymbols);
-  if (ptc_status status = bindSymbols(program, frame.device, inputs.tensors, symbols, error))
+  if (ptc_status status = bindSymbols(frame, inputs.tensors, symbols, error))
     return status;
   if (ptc_status status = frame.plan(symbols, room, error))
     return status;
@@ -428,6 +428,12 @@ ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **out
   });
 }
 
+/// Whether sizes follow from inputs' values.
+static bool hasSymbolicInts(const Program &program) {
+  return std::any_of(program.symbols, program.symbols + program.symbolCount,
+                     [](const SymbolEntry &symbol) { return symbol.input >= 0 && symbol.dim < 0; });
+}
+
 ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, int64_t *shape, int32_t ndim,
                        Error &error) {
   const Program &program = *context.program;
@@ -442,6 +448,13 @@ ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, i
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = complete(*frame, inputs, error))
     return status;
+  bool mayReadDevice = frame->device && hasSymbolicInts(program);
+  DeviceScope scope(mayReadDevice ? frame->device : nullptr, error);
+  if (scope.status != PTC_OK)
+    return scope.status;
+  if (mayReadDevice)
+    if (ptc_status status = beginCall(context, *frame, error))
+      return status;
   if (ptc_status status = bind(*frame, inputs, context.room(), error))
     return status;
   for (int32_t d = 0; d < ndim; ++d)

@@ -57,14 +57,32 @@ ptc_status settleOnDevice(Frame &frame, Error &error) {
   return frame.onDevice.faults ? takeFault(frame, error) : PTC_OK;
 }
 
-ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *callers, Error &error) {
-  if (ptc_status status = frame.onDevice.begin(*frame.device, *frame.program, isCallers, callers, error))
-    return status;
+/// What calls before this one have failed at, as far as it is known.
+static ptc_status takeEarlierFault(Frame &frame, Error &error) {
   if (!frame.onDevice.hasFault(*frame.program))
     return PTC_OK;
   Error earlier = {};
   settleOnDevice(frame, earlier);
   return error.set(earlier.status, "a call before this one has failed: %s", earlier.text);
+}
+
+ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *callers, Error &error) {
+  if (ptc_status status = frame.onDevice.begin(*frame.device, *frame.program, isCallers, callers, error))
+    return status;
+  return takeEarlierFault(frame, error);
+}
+
+ptc_status readOnDevice(Frame &frame, const DLTensor &tensor, int64_t &value, Error &error) {
+  Device &device = *frame.device;
+  DeviceFrame &onDevice = frame.onDevice;
+  const DeviceFunctions &functions = *device.functions;
+  if (ptc_status status =
+          functions.copy(device, onDevice.stream, onDevice.readback, dataOf(tensor), sizeof(value), error))
+    return status;
+  if (ptc_status status = functions.wait(device, onDevice.stream, error))
+    return status;
+  memcpy(&value, onDevice.readback, sizeof(value));
+  return takeEarlierFault(frame, error);
 }
 
 ptc_status DeviceRunner::runLaunch(int32_t index, void *const *arguments) {

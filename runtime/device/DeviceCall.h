@@ -36,6 +36,10 @@ PTC_OF_DEVICES ptc_status beginOnDevice(Frame &frame, bool isCallers, Stream *ca
 PTC_OF_DEVICES ptc_status executeOnDevice(Frame &frame, const Function *callers, Activity &activity,
                                           Recording *recording, Error &error);
 
+/// The value of a symbolic-int input in memory that the device reaches, in the order of the frame's stream, which it
+/// waits for. Tells what calls before have failed at.
+PTC_OF_DEVICES ptc_status readOnDevice(Frame &frame, const DLTensor &tensor, int64_t &value, Error &error);
+
 /// Waits for what calls on this frame have enqueued, and answers what of it has failed that no call has told.
 PTC_OF_DEVICES ptc_status settleOnDevice(Frame &frame, Error &error);
 

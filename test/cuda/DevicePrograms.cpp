@@ -147,4 +147,34 @@ Program makeLoopProgram() {
   return program;
 }
 
+//===----------------------------------------------------------------------===//
+// The filling program
+//===----------------------------------------------------------------------===//
+
+namespace filling {
+static const SymbolEntry symbols[] = {{"s0", 0, 1024, 1, 0, 0, -1}};
+static const DimEntry size[] = {{"s0", 0, 1024, looping::Size}};
+static const TensorEntry inputs[] = {{"n", nullptr, 0, looping::NumberBytes, 0, kDLInt, 64, 0}};
+static const TensorEntry outputs[] = {{"y", size, 0, looping::SizeBytes, 1, kDLInt, 64, 0}};
+static const BufferEntry buffers[] = {{Storage::Output, 0, 0, looping::SizeBytes, 0, 0, -1}};
+static const int32_t args[] = {0};
+static const LaunchEntry launches[] = {{nullptr, args, nullptr, "fill", kNoText, kNoText, 1, 0, looping::Zero,
+                                        looping::Zero, looping::SizeBytes, looping::Zero, 0, 1, looping::fillGrid}};
+} // namespace filling
+
+Program makeFillProgram() {
+  Program program = makeLoopProgram();
+  program.name = "filling";
+  program.symbols = filling::symbols;
+  program.inputs = filling::inputs;
+  program.outputs = filling::outputs;
+  program.buffers = filling::buffers;
+  program.launches = filling::launches;
+  program.sizeDefinitions = nullptr;
+  program.controls = nullptr;
+  program.bufferCount = program.launchCount = 1;
+  program.sizeDefinitionCount = program.controlCount = 0;
+  return program;
+}
+
 } // namespace ptc::test

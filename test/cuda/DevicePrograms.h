@@ -16,7 +16,10 @@ runtime::Program makeGatherProgram();
 /// n[1] -> y[u0] = 10, 11, ...; u0 = 3 to the power of n, computed by a loop.
 runtime::Program makeLoopProgram();
 
-/// The code of both, with a major and minor compute capability that the test may change.
+/// n[] -> y[s0] = 10, 11, ...; s0 = n, at most 1024.
+runtime::Program makeFillProgram();
+
+/// The code of all, with a major and minor compute capability that the test may change.
 extern runtime::DeviceEntry deviceEntry;
 
 } // namespace ptc::test

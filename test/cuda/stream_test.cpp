@@ -11,9 +11,9 @@
 using namespace ptc::test;
 using Catch::Contains;
 
-static ptc::runtime::Program programs[] = {makeGatherProgram(), makeLoopProgram()};
+static ptc::runtime::Program programs[] = {makeGatherProgram(), makeLoopProgram(), makeFillProgram()};
 extern "C" const ptc::runtime::Programs ptc_programs = {&programs[0], 1};
-static const ptc::runtime::Programs loopPrograms = {&programs[1], 1};
+static const ptc::runtime::Programs loopPrograms = {&programs[1], 1}, fillPrograms = {&programs[2], 1};
 
 namespace {
 /// A call's tensors on the GPU.
@@ -230,6 +230,42 @@ TEST_CASE("data decide sizes in the caller's stream") {
   REQUIRE(output->dl_tensor.shape[0] == 81);
   CHECK(output->dl_tensor.device.device_type == kDLCUDA);
   output->deleter(output);
+}
+
+TEST_CASE("a symbolic int in memory that the GPU reaches is read in the order of the stream") {
+  Context context(fillPrograms);
+  CallersStream callers;
+  void *stream = nullptr;
+  if (GENERATE(false, true)) {
+    stream = callers.handle;
+    REQUIRE(setStream(context, callers) == PTC_OK);
+  }
+  OnGpu<int64_t> n(Tensor<int64_t>({}, {3})), later(Tensor<int64_t>({}, {7})), large(Tensor<int64_t>({}, {2000}));
+  void *pinned = nullptr;
+  callInContext("cuMemHostAlloc", &pinned, sizeof(int64_t), 0u);
+  if (GENERATE(false, true)) {
+    *static_cast<int64_t *>(pinned) = 3;
+    n.view.data = pinned;
+    n.view.device = {kDLCUDAHost, 0};
+  }
+  const DLTensor *inputs[] = {&n.view};
+  auto copyToInput = [&](const OnGpu<int64_t> &from) {
+    callInContext("cuMemcpyAsync", reinterpret_cast<unsigned long long>(n.view.data), from.memory.address,
+                  sizeof(int64_t), stream);
+  };
+  copyToInput(later);
+  int64_t size = 0;
+  CHECK(ptc_output_shape(context.handle, inputs, 1, 0, &size, 1) == PTC_OK);
+  CHECK(size == 7);
+
+  Tensor<int64_t> y({7});
+  CHECK(context.call({&n.view}, {&y.view}) == PTC_OK);
+  CHECK(y.values == std::vector<int64_t>{10, 11, 12, 13, 14, 15, 16});
+
+  copyToInput(large);
+  CHECK(context.call({&n.view}, {&y.view}) == PTC_MISMATCH);
+  CHECK(context.error() == "input 'n' (0): is 2000, allowed: 0..1024 (s0)");
+  callInContext("cuMemFreeHost", pinned);
 }
 
 TEST_CASE("call_new makes outputs where the first input on the GPU is, or where the caller says") {

@@ -211,7 +211,8 @@ PTC_EXPORT ptc_status ptc_call(ptc_context *context, const DLTensor *const *inpu
 PTC_EXPORT ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
                                    DLManagedTensor **outputs, int32_t output_count);
 
-/** The sizes that output `output` will have for these inputs, whose data is read only for symbolic-int inputs. */
+/** The sizes that output `output` will have for these inputs, whose data is read only for symbolic-int inputs: on a GPU
+ * in the order of the context's stream, as a call reads it. */
 PTC_EXPORT ptc_status ptc_output_shape(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
                                        int32_t output, int64_t *shape, int32_t ndim);
 
@@ -255,10 +256,10 @@ PTC_EXPORT ptc_status ptc_get_device(ptc_context *context, DLDevice *device);
  * work to, when `is_callers` is not 0. Such a call returns before its work is done: tensors in memory that the GPU
  * reaches (kDLCUDA, kDLCUDAHost, kDLCUDAManaged) are read and written in the order of the stream. Tensors in all other
  * memory of the host (kDLCPU) are read before it returns, and an output there makes it wait. A call waits, too, where
- * data decide sizes or branches, and while a profile is recorded. What fails behind a call, as an index out of range,
- * is told by ptc_synchronize or by a later call on the context, which then has not run. The stream must last as long as
- * it is set, and as the tensors of call_new and to_device that were made on it: their deleters give memory back in its
- * order.
+ * data decide sizes or branches, where a symbolic-int input is not in kDLCPU memory, and while a profile is recorded.
+ * What fails behind a call, as an index out of range, is told by ptc_synchronize or by a later call on the context,
+ * which then has not run. The stream must last as long as it is set, and as the tensors of call_new and to_device that
+ * were made on it: their deleters give memory back in its order.
  *
  * With `is_callers` 0, as at first, `stream` is ignored, and calls return when their results are there; deleters then
  * give memory of the GPU's back in the order of the default stream. PTC_UNSUPPORTED for a stream of the caller's where
