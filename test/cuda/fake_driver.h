@@ -29,7 +29,7 @@ int64_t fake_all_allocations(void); /* that were ever made */
 int64_t fake_live_objects(void);    /* modules, streams, events and retained contexts */
 int64_t fake_live_pools(void);
 int64_t fake_launches(void);
-int64_t fake_waits(void); /* for streams and events */
+int64_t fake_waits(void);           /* for streams and events */
 int64_t fake_pageable_copies(void); /* between the GPU and memory of the host that is not pinned */
 void fake_set_gpus(int count, int major, int minor);
 void fake_set_version(int version); /* CUDA's newest that the driver knows: 12040 is 12.4 */

@@ -66,8 +66,9 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
     }
     const KernelPlan &plan = plans[entry->second];
     KernelInfo &info = code.kernels[kernel];
+    StringRef symbol = units[entry->second].symbol;
     for (auto [i, grid] : enumerate(plan.grids))
-      info.grids.push_back({getGridSymbol(units[entry->second].symbol, i), grid.blocks, grid.threads, grid.sharedBytes});
+      info.grids.push_back({getGridSymbol(symbol, i), grid.blocks, grid.threads, grid.sharedBytes});
     info.workspaceBytes = plan.workspaceBytes;
     info.faults = kernel::faultTexts(kernel);
     return mlir::WalkResult::skip();

@@ -222,9 +222,7 @@ public:
   }
 
   /// The model that the program is linked with: `ptc::Model model(ptc_get_api)`.
-  explicit Model(const ptc_api *(*get)(uint32_t)) {
-    start(get(PTC_ABI_VERSION), "the linked model", 0, -1);
-  }
+  explicit Model(const ptc_api *(*get)(uint32_t)) { start(get(PTC_ABI_VERSION), "the linked model", 0, -1); }
 
   const ptc_signature &signature() const { return *api_->signature(); }
   Span<const ptc_tensor> inputs() const { return {signature().inputs, size_t(signature().input_count)}; }

@@ -7,9 +7,9 @@
     (y,) = model(numpy.zeros((1, 3, 224, 224), "float32"))
     print(y.numpy())
 
-Inputs are NumPy arrays or anything with DLPack (torch, jax); numbers will do for 0-d inputs. Results are `ptc.Tensor`:
-`.numpy()` and `torch.from_dlpack(y)` share their memory. NumPy is all that this needs. A model for GPUs takes tensors of
-torch's and CuPy's there, in their current stream, and answers such.
+Inputs are NumPy arrays or anything with DLPack (torch, jax); numbers will do for 0-d inputs. Results are
+`ptc.Tensor`: `.numpy()` and `torch.from_dlpack(y)` share their memory. NumPy is all that this needs. A model for GPUs
+takes tensors of torch's and CuPy's there, in their current stream, and answers such.
 
 Where torch is installed, `torch.compile(module, backend="ptc")` compiles what it captures (`ptc.dynamo`).
 """

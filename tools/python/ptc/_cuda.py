@@ -66,7 +66,8 @@ class CudaModel(Model):
 
     def set_state(self, name: str, value: Any) -> None:
         index = self._state(name)
-        address, owner = _borrow(None, 1, value, self.states[index].dtype, "")  # in the default stream, as states are set
+        # In the default stream, as states are set.
+        address, owner = _borrow(None, 1, value, self.states[index].dtype, "")
         self._check(self._api.state_set(self._context, index, address))
         del owner
 
