@@ -1,4 +1,8 @@
-"""The programs that `random_prims --save` writes: their calls, and what each call may answer."""
+"""The programs that `random_prims --save` writes: their calls, and what each call may answer.
+
+The bounds know what a GPU's functions lose (test/random/Noise.cpp): where erf or tanh is rounded to 16 bits and the
+exact value is near the middle of two of these numbers, both are right, and so is what the program makes of them.
+"""
 
 from __future__ import annotations
 

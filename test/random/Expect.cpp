@@ -62,7 +62,8 @@ llvm::Error forEachValue(const Case &program, const Tensors &inputs, ValueReader
   return answers ? llvm::Error::success() : answers.takeError();
 }
 
-llvm::Expected<Expectation> expect(const Case &program, const Tensors &inputs, int runs, double scale, uint64_t seed) {
+llvm::Expected<Expectation> expect(const Case &program, const Tensors &inputs, int runs, double scale, uint64_t seed,
+                                   bool isForGpu) {
   auto symbols = prims::bindSymbols(program.forward(), inputs);
   if (!symbols)
     return symbols.takeError();
@@ -71,7 +72,7 @@ llvm::Expected<Expectation> expect(const Case &program, const Tensors &inputs, i
   for (int run = 0; run < runs; ++run) {
     auto change = [&](Operation *op, ArrayRef<const Tensor *> operands, Tensor &result) {
       if (run > 0)
-        disturb(op, operands, *symbols, result, scale, random);
+        disturb(op, operands, *symbols, result, scale, isForGpu, random);
     };
     auto answers = evaluate(program, inputs, *symbols, change, [](Value, const Tensor &) {});
     if (!answers)

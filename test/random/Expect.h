@@ -32,9 +32,10 @@ struct Expectation {
   std::vector<prims::Tensor> first; ///< of the run without noise
 };
 
-/// `runs` with noise `scale` times as large as expected; from a seed. An error is one of the program (an index out of
-/// range).
-llvm::Expected<Expectation> expect(const Case &program, const Tensors &inputs, int runs, double scale, uint64_t seed);
+/// `runs` with noise `scale` times as large as expected on a CPU, or on a GPU; from a seed. An error is one of the
+/// program (an index out of range).
+llvm::Expected<Expectation> expect(const Case &program, const Tensors &inputs, int runs, double scale, uint64_t seed,
+                                   bool isForGpu = false);
 
 /// All values of the run without noise: operations' results, in order.
 using ValueReader = llvm::function_ref<void(mlir::Value, const prims::Tensor &)>;

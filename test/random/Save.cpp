@@ -31,7 +31,7 @@ llvm::Error saveWithAnswers(const Case &program, const std::string &base) {
   if (llvm::Error error = saveCase(program, base))
     return error;
   for (size_t i = 0; i < program.calls.size(); ++i) {
-    auto expectation = expect(program, program.calls[i], kRuns, kScale, /*seed=*/kRuns);
+    auto expectation = expect(program, program.calls[i], kRuns, kScale, /*seed=*/kRuns, /*isForGpu=*/true);
     if (!expectation)
       return expectation.takeError();
     Tensors bounds;
