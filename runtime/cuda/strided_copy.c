@@ -33,7 +33,7 @@ typedef struct {
 
 #define COPY(BYTES, ELEMENT)                                                                                           \
   KERNEL(ptc_strided_copy_##BYTES)                                                                                     \
-  (ELEMENT *packed, ELEMENT *tensor, int64_t reads, int64_t count, int64_t rank, int64_t size0, int64_t size1,         \
+  (ELEMENT * packed, ELEMENT * tensor, int64_t reads, int64_t count, int64_t rank, int64_t size0, int64_t size1,       \
    int64_t size2, int64_t size3, int64_t size4, int64_t size5, int64_t size6, int64_t size7, int64_t stride0,          \
    int64_t stride1, int64_t stride2, int64_t stride3, int64_t stride4, int64_t stride5, int64_t stride6,               \
    int64_t stride7) {                                                                                                  \
