@@ -1,5 +1,5 @@
 // Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by wgmma; those
-// of f32 are fma's, from shared memory too. A depth that is cut takes two grids. One row takes no tiles.
+// of f32 are fma's, from such tiles too. A depth that is cut takes two grids. One row takes no tiles.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
 // RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a && FileCheck %s --check-prefix=WGMMA < %t90.ptx
 
@@ -14,6 +14,7 @@
 
 // CHECK: .visible .entry
 // CHECK-NOT: mma.sync
+// CHECK: cp.async.ca.shared.global
 // CHECK: ld.shared.v4
 // CHECK: fma.rn.f32
 

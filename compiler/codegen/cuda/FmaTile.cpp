@@ -1,8 +1,8 @@
 //===- FmaTile.cpp - products by fma --------------------------------------===//
 //
 // Of every type. Operands lie in shared memory by the depth, as sums' types, so that a thread reads the rows and
-// columns that it multiplies 16 bytes at a time, and its warp each line once. The next step's elements wait in
-// registers while a step is multiplied.
+// columns that it multiplies 16 bytes at a time. A ring of tiles is filled by cp.async or, where elements are to be
+// converted, by way of registers. What a step of the depth multiplies is read while the step before it is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,56 +18,85 @@ namespace ptc::cuda {
 namespace {
 /// Lanes of a warp along its rows and columns.
 constexpr unsigned kLaneRows = 4, kLaneColumns = 8;
+/// Of the depth: what neighbouring threads bring of a row, at least 32 bytes.
+constexpr unsigned kSlab = 8;
 
 /// One operand's tiles.
 class SharedOperand {
 public:
+  /// `rows` rows of the matrix from `firstRow` on, of `count`; `offset` bytes into each stage.
   SharedOperand(BlockTile &tile, const Matrix &matrix, unsigned rows, Value *firstRow, Value *count,
                 mlir::AffineExpr size, unsigned offset);
 
-  /// What the thread puts into the tile that begins at `depth`.
-  SmallVector<Value *> read(Value *depth);
-  void write(Value *stage, ArrayRef<Value *> values);
-  /// Neighbours from `row` (i32) on, at `depth` of the tile.
-  Value *load(Value *stage, Value *row, unsigned depth);
+  /// Begins to bring the thread's part of the tile at `depth` into the stage at `stage` (i32, bytes). Answers what is
+  /// on its way by registers, which `finish` puts there.
+  SmallVector<Value *> start(Value *stage, Value *depth);
+  void finish(Value *stage, ArrayRef<Value *> values);
+  unsigned countPending() const { return isCopied ? 0 : chunks.size(); }
+  /// 16 bytes of neighbours at `depth` of the tile, from a row on that begins at `from` (i32, bytes).
+  Value *load(Value *stage, Value *from, unsigned depth);
 
   static unsigned bytes(const TileShape &shape, unsigned rows) {
     return shape.depth * (rows + 16 / shape.sumBytes) * shape.sumBytes;
   }
 
 private:
-  Value *place(Value *row, Value *depth);
-  Value *readPiece(ArrayRef<Value *> start, Value *depth);
+  struct Chunk {
+    Value *row, *depth; ///< i32, in the tile
+    Value *place;       ///< i32, bytes
+    SmallVector<SmallVector<Value *, 4>, 4> starts;
+  };
+  Matrix::Element find(const Chunk &chunk, unsigned first, Value *depth);
+  void copy(const Chunk &chunk, Value *stage, Value *depth);
+  Value *read(const Chunk &chunk, Value *depth);
+  Value *address(Value *stage, const Chunk &chunk, unsigned bytes) {
+    return atByte(b, tile.memory, b.CreateAdd(b.CreateAdd(stage, chunk.place), b.getInt32(bytes)));
+  }
 
   BlockTile &tile;
   Ir &b;
   const Matrix &matrix;
   Type *sum, *element;
-  unsigned offset, pitch, width; ///< elements of 16 bytes of sums: what a thread takes together
-  unsigned together;             ///< of them lie side by side
-  struct Chunk {
-    Value *row, *depth; ///< i32, in the tile
-    SmallVector<SmallVector<Value *, 4>, 4> starts;
-  };
-  SmallVector<Chunk> chunks;
+  unsigned width; ///< elements of 16 bytes of sums
+  unsigned pitch; ///< elements from a step of the depth to the next
+  unsigned offset;
+  bool isCopied;             ///< by cp.async: elements are of the sums' type
+  unsigned taken;            ///< elements of a chunk, along what lies side by side
+  unsigned together;         ///< of them are read at a time
+  SmallVector<Chunk> chunks; ///< of the thread
 };
 } // namespace
 
+/// Elements of the sums' type, but for pixels whose channels are side by side: to find one takes many operations, so
+/// several are read at a time.
+static bool canCopy(const BlockTile &tile, const Matrix &matrix, Type *sum) {
+  bool isImage = isa<loop::ConvolutionOp>(tile.product.op) && &matrix == tile.product.lhs.get();
+  return kernel::memoryType(sum->getContext(), matrix.tensor.getType()) == sum && !(isImage && matrix.isDeep);
+}
+
+/// Rows lie side by side in shared memory, so an element goes alone where its neighbours are along the depth. Steps of
+/// the depth begin four banks after each other: a slab of eight by four rows is written to different banks.
 SharedOperand::SharedOperand(BlockTile &tile, const Matrix &matrix, unsigned rows, Value *firstRow, Value *count,
                              mlir::AffineExpr size, unsigned offset)
     : tile(tile), b(tile.ir()), matrix(matrix), sum(tile.product.sumType(b)),
-      element(kernel::memoryType(b.getContext(), matrix.tensor.getType())), offset(offset),
-      width(16 / tile.shape.sumBytes), together(std::min(width, std::max(matrix.alongDepth, matrix.alongRows))) {
-  pitch = rows + width; // columns of a deep operand are written to different banks
-  unsigned line = (matrix.isDeep ? tile.shape.depth : rows) / width, threads = tile.shape.threads();
-  unsigned pieces = matrix.isDeep ? 1 : width / together;
-  for (unsigned first = 0; first < rows * tile.shape.depth / width; first += threads) {
+      element(kernel::memoryType(b.getContext(), matrix.tensor.getType())), width(16 / tile.shape.sumBytes),
+      pitch(rows + width), offset(offset), isCopied(canCopy(tile, matrix, sum)),
+      taken(matrix.isDeep && isCopied ? 1 : width),
+      together(std::min(taken, std::max(matrix.alongDepth, matrix.alongRows))) {
+  unsigned threads = tile.shape.threads(), line = (matrix.isDeep ? std::min(tile.shape.depth, kSlab) : rows) / taken;
+  for (unsigned first = 0; first < rows * tile.shape.depth / taken; first += threads) {
     Value *number = b.CreateAdd(tile.thread, b.getInt32(first));
     Value *outer = b.CreateUDiv(number, b.getInt32(line));
-    Value *inner = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(width));
-    Chunk chunk{matrix.isDeep ? outer : inner, matrix.isDeep ? inner : outer, {}};
-    for (unsigned piece = 0; piece < pieces; ++piece) {
-      Value *row = b.CreateAdd(chunk.row, b.getInt32(piece * together));
+    Value *inner = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(taken));
+    Chunk chunk{inner, outer, nullptr, {}};
+    if (matrix.isDeep) {
+      chunk.row = b.CreateURem(outer, b.getInt32(rows));
+      chunk.depth = b.CreateAdd(inner, b.CreateMul(b.CreateUDiv(outer, b.getInt32(rows)), b.getInt32(kSlab)));
+    }
+    chunk.place = b.CreateAdd(b.CreateMul(chunk.depth, b.getInt32(pitch)), chunk.row);
+    chunk.place = b.CreateAdd(b.CreateMul(chunk.place, b.getInt32(tile.shape.sumBytes)), b.getInt32(offset));
+    for (unsigned piece = 0; piece < (matrix.isDeep ? 1 : taken); piece += together) {
+      Value *row = b.CreateAdd(chunk.row, b.getInt32(piece));
       row = b.CreateAdd(firstRow, b.CreateZExt(row, b.getInt64Ty()));
       if (!size.isMultipleOf(rows)) { // rows beyond the last are never stored: they are others once more
         Value *last = b.CreateSub(count, b.getInt64(matrix.isDeep ? 1 : together));
@@ -79,132 +108,211 @@ SharedOperand::SharedOperand(BlockTile &tile, const Matrix &matrix, unsigned row
   }
 }
 
-/// `together` elements as sums.
-Value *SharedOperand::readPiece(ArrayRef<Value *> start, Value *depth) {
-  Matrix::Element found = matrix.at(tile.f, start, depth);
-  Value *isThere = found.isThere, *place = found.place;
-  if (tile.hasTail()) {
-    Value *isInside = b.CreateICmpSLT(depth, tile.k);
-    isThere = isThere ? b.CreateAnd(isThere, isInside) : isInside;
+/// Element `first` of the chunk. There is none behind the block's part of the depth.
+Matrix::Element SharedOperand::find(const Chunk &chunk, unsigned first, Value *depth) {
+  Value *inTile = matrix.isDeep ? b.CreateAdd(chunk.depth, b.getInt32(first)) : chunk.depth;
+  Value *k = b.CreateAdd(depth, b.CreateZExt(inTile, b.getInt64Ty()));
+  Matrix::Element found = matrix.at(tile.f, chunk.starts[matrix.isDeep ? 0 : first / together], k);
+  Value *isInside = b.CreateICmpSLT(tile.hasTail() ? k : depth, tile.end);
+  found.isThere = found.isThere ? b.CreateAnd(found.isThere, isInside) : isInside;
+  return found;
+}
+
+void SharedOperand::copy(const Chunk &chunk, Value *stage, Value *depth) {
+  Value *base = tile.f.pointers.lookup(matrix.tensor);
+  for (unsigned first = 0; first < taken; first += together) {
+    Matrix::Element found = find(chunk, first, depth);
+    unsigned bytes = tile.shape.sumBytes;
+    tile.f.gpu.copyAsync(b, address(stage, chunk, first * bytes), kernel::emitAddress(b, element, base, found.place),
+                         together * bytes, found.isThere);
   }
-  if (isThere)
-    place = b.CreateSelect(isThere, place, b.getInt64(0));
-  Value *from = kernel::emitAddress(b, element, tile.f.pointers.lookup(matrix.tensor), place);
+}
+
+Value *SharedOperand::read(const Chunk &chunk, Value *depth) {
+  Value *base = tile.f.pointers.lookup(matrix.tensor), *sums = PoisonValue::get(FixedVectorType::get(sum, taken));
   unsigned bytes = std::max<unsigned>(1, element->getScalarSizeInBits() / 8);
   Type *type = FixedVectorType::get(element, together);
-  Value *values = b.CreateAlignedLoad(type, from, Align(bytes * together));
-  if (isThere)
-    values = b.CreateSelect(isThere, values, Constant::getNullValue(type));
-  Value *sums = PoisonValue::get(FixedVectorType::get(sum, together));
-  for (unsigned i = 0; i < together; ++i)
-    sums = b.CreateInsertElement(sums, widen(b, b.CreateExtractElement(values, i), sum, matrix.isUnsigned), i);
+  for (unsigned first = 0; first < taken; first += together) {
+    Matrix::Element found = find(chunk, first, depth);
+    Value *from = kernel::emitAddress(b, element, base, b.CreateSelect(found.isThere, found.place, b.getInt64(0)));
+    Value *values = b.CreateAlignedLoad(type, from, Align(bytes * together));
+    values = b.CreateSelect(found.isThere, values, Constant::getNullValue(type));
+    for (unsigned i = 0; i < together; ++i) {
+      Value *one = widen(b, b.CreateExtractElement(values, i), sum, matrix.isUnsigned);
+      sums = b.CreateInsertElement(sums, one, first + i);
+    }
+  }
   return sums;
 }
 
-SmallVector<Value *> SharedOperand::read(Value *depth) {
+SmallVector<Value *> SharedOperand::start(Value *stage, Value *depth) {
   SmallVector<Value *> values;
-  for (const Chunk &chunk : chunks) {
-    Value *vector = PoisonValue::get(FixedVectorType::get(sum, width));
-    for (unsigned first = 0; first < width; first += together) {
-      Value *inTile = matrix.isDeep ? b.CreateAdd(chunk.depth, b.getInt32(first)) : chunk.depth;
-      Value *k = b.CreateAdd(depth, b.CreateZExt(inTile, b.getInt64Ty()));
-      Value *piece = readPiece(chunk.starts[matrix.isDeep ? 0 : first / together], k);
-      for (unsigned i = 0; i < together; ++i)
-        vector = b.CreateInsertElement(vector, b.CreateExtractElement(piece, i), first + i);
-    }
-    values.push_back(vector);
-  }
+  for (const Chunk &chunk : chunks)
+    if (isCopied)
+      copy(chunk, stage, depth);
+    else
+      values.push_back(read(chunk, depth));
   return values;
 }
 
-Value *SharedOperand::place(Value *row, Value *depth) {
-  Value *index = b.CreateAdd(b.CreateMul(depth, b.getInt32(pitch)), row);
-  return b.CreateAdd(b.CreateMul(index, b.getInt32(tile.shape.sumBytes)), b.getInt32(offset));
+void SharedOperand::finish(Value *stage, ArrayRef<Value *> values) {
+  for (auto [chunk, vector] : zip(chunks, values))
+    if (!matrix.isDeep)
+      b.CreateAlignedStore(vector, address(stage, chunk, 0), Align(16));
+    else
+      for (unsigned i = 0; i < taken; ++i)
+        b.CreateStore(b.CreateExtractElement(vector, i), address(stage, chunk, i * pitch * tile.shape.sumBytes));
 }
 
-void SharedOperand::write(Value *stage, ArrayRef<Value *> values) {
-  for (auto [chunk, vector] : zip_equal(chunks, values)) {
-    if (!matrix.isDeep) {
-      Value *to = b.CreateAdd(stage, place(chunk.row, chunk.depth));
-      b.CreateAlignedStore(vector, atByte(b, tile.memory, to), Align(16));
-      continue;
-    }
-    for (unsigned i = 0; i < width; ++i) {
-      Value *to = b.CreateAdd(stage, place(chunk.row, b.CreateAdd(chunk.depth, b.getInt32(i))));
-      b.CreateStore(b.CreateExtractElement(vector, i), atByte(b, tile.memory, to));
-    }
-  }
+Value *SharedOperand::load(Value *stage, Value *from, unsigned depth) {
+  unsigned inside = offset + depth * pitch * tile.shape.sumBytes;
+  Value *place = b.CreateAdd(b.CreateAdd(stage, from), b.getInt32(inside));
+  return b.CreateAlignedLoad(FixedVectorType::get(sum, width), atByte(b, tile.memory, place), Align(16));
 }
 
-Value *SharedOperand::load(Value *stage, Value *row, unsigned depth) {
-  Value *from = b.CreateAdd(stage, place(row, b.getInt32(depth)));
-  return b.CreateAlignedLoad(FixedVectorType::get(sum, width), atByte(b, tile.memory, from), Align(16));
+namespace {
+class ThreadProduct {
+public:
+  explicit ThreadProduct(BlockTile &tile);
+  SmallVector<Fragment> emit();
+
+private:
+  using Values = SmallVector<Value *>;
+  Values start(Value *stage, Value *depth);
+  void finish(Value *stage, ArrayRef<Value *> values);
+  void wait(unsigned groups);
+  Values load(Value *stage, unsigned depth);
+  void multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *> sums);
+  Value *advance(Value *stage);
+
+  BlockTile &tile;
+  Ir &b;
+  const TileShape &shape;
+  unsigned width;         ///< elements of 16 bytes
+  unsigned rows, columns; ///< whose sums the thread has
+  SharedOperand lhs, rhs;
+  /// i32, in the warp's tile: the first of `width` rows and columns; others follow kLaneRows or kLaneColumns times as
+  /// many behind.
+  Value *laneRow, *laneColumn;
+};
+} // namespace
+
+/// Two neighbours of a warp have the same columns, those two further the same rows, so that a quarter of a warp reads
+/// few lines.
+ThreadProduct::ThreadProduct(BlockTile &tile)
+    : tile(tile), b(tile.ir()), shape(tile.shape), width(16 / shape.sumBytes), rows(shape.warpRows / kLaneRows),
+      columns(shape.warpColumns / kLaneColumns),
+      lhs(tile, *tile.product.lhs, shape.rows, tile.firstRow, tile.m, tile.product.m, 0),
+      rhs(tile, *tile.product.rhs, shape.columns, tile.firstColumn, tile.n, tile.product.n,
+          SharedOperand::bytes(shape, shape.rows)) {
+  laneRow = b.CreateOr(b.CreateAnd(tile.lane, 1), b.CreateShl(b.CreateLShr(tile.lane, 4), 1));
+  laneRow = b.CreateMul(laneRow, b.getInt32(width));
+  laneColumn = b.CreateMul(b.CreateAnd(b.CreateLShr(tile.lane, 1), kLaneColumns - 1), b.getInt32(width));
 }
 
-SmallVector<Fragment> multiplyByFma(BlockTile &tile) {
-  Ir &b = tile.ir();
-  const TileShape &shape = tile.shape;
-  const Product &product = tile.product;
-  Type *sum = product.sumType(b);
-  unsigned width = 16 / shape.sumBytes, side = 2 * width; // a thread's sums are side x side
-  SharedOperand lhs(tile, *product.lhs, shape.rows, tile.firstRow, tile.m, product.m, 0);
-  SharedOperand rhs(tile, *product.rhs, shape.columns, tile.firstColumn, tile.n, product.n,
-                    SharedOperand::bytes(shape, shape.rows));
-  unsigned stageBytes = shape.ringBytes() / shape.stages;
-  Value *laneRow = b.CreateMul(b.CreateUDiv(tile.lane, b.getInt32(kLaneColumns)), b.getInt32(width));
-  Value *laneColumn = b.CreateMul(b.CreateURem(tile.lane, b.getInt32(kLaneColumns)), b.getInt32(width));
-  auto isMore = [&](Value *depth) { return b.CreateICmpSLT(depth, tile.end); };
+/// A group of copies each time, of nothing behind the end: so that waiting is by number.
+ThreadProduct::Values ThreadProduct::start(Value *stage, Value *depth) {
+  Values values = lhs.start(stage, depth);
+  append_range(values, rhs.start(stage, depth));
+  tile.f.gpu.commitCopies(b);
+  return values;
+}
 
-  SmallVector<Value *> carried = {b.getInt32(0)};
-  carried.append(side * side, Constant::getNullValue(sum));
-  kernel::emitIf(b, isMore(tile.begin), [&] {
-    lhs.write(b.getInt32(0), lhs.read(tile.begin));
-    rhs.write(b.getInt32(0), rhs.read(tile.begin));
-  });
+void ThreadProduct::finish(Value *stage, ArrayRef<Value *> values) {
+  unsigned ofLhs = lhs.countPending();
+  lhs.finish(stage, values.take_front(ofLhs));
+  rhs.finish(stage, values.drop_front(ofLhs));
+}
+
+/// All tiles but the last `groups` are there, and nobody reads any more what was read before.
+void ThreadProduct::wait(unsigned groups) {
+  tile.f.gpu.waitForCopies(b, groups);
   tile.f.gpu.barrier(b);
+}
+
+/// The rows' elements, then the columns'.
+ThreadProduct::Values ThreadProduct::load(Value *stage, unsigned depth) {
+  Values values;
+  auto take = [&](SharedOperand &operand, Value *first, unsigned count, unsigned lanes) {
+    for (unsigned i = 0; i < count; i += width) {
+      Value *row = b.CreateAdd(first, b.getInt32(i * lanes));
+      Value *vector = operand.load(stage, b.CreateMul(row, b.getInt32(shape.sumBytes)), depth);
+      for (unsigned j = 0; j < width; ++j)
+        values.push_back(b.CreateExtractElement(vector, j));
+    }
+  };
+  take(lhs, b.CreateAdd(tile.warpRow(), laneRow), rows, kLaneRows);
+  take(rhs, b.CreateAdd(tile.warpColumn(), laneColumn), columns, kLaneColumns);
+  return values;
+}
+
+/// To and fro, so that two operands of three have just been read.
+void ThreadProduct::multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *> sums) {
+  for (unsigned i = 0; i < rows; ++i)
+    for (unsigned step = 0; step < columns; ++step) {
+      unsigned j = i % 2 ? columns - 1 - step : step;
+      Value *&one = sums[i * columns + j];
+      one = multiplyAdd(b, operands[i], operands[rows + j], one);
+    }
+}
+
+Value *ThreadProduct::advance(Value *stage) {
+  Value *next = b.CreateAdd(stage, b.getInt32(shape.ringBytes() / shape.stages));
+  return b.CreateSelect(b.CreateICmpEQ(next, b.getInt32(shape.ringBytes())), b.getInt32(0), next);
+}
+
+SmallVector<Fragment> ThreadProduct::emit() {
+  unsigned stageBytes = shape.ringBytes() / shape.stages, last = shape.stages - 1, operands = rows + columns;
+  Values pending;
+  for (unsigned i = 0; i < shape.stages; ++i) {
+    if (i > 0)
+      finish(b.getInt32((i - 1) * stageBytes), pending);
+    pending = start(b.getInt32(i * stageBytes), b.CreateAdd(tile.begin, b.getInt64(i * shape.depth)));
+  }
+  wait(last);
+  // A step's tile gives way to the one `stages` behind it. What of that goes by registers is written a step later.
+  Values carried = {b.getInt32(0), b.getInt32(last * stageBytes)};
+  append_range(carried, pending);
+  append_range(carried, load(b.getInt32(0), 0));
+  carried.append(rows * columns, Constant::getNullValue(tile.product.sumType(b)));
   carried = kernel::emitLoop(
       b, tile.begin, tile.end, b.getInt64(shape.depth), carried, [&](Value *depth, ArrayRef<Value *> before) {
-        SmallVector<Value *> next(before);
-        Value *stage = before.front(), *other = b.CreateXor(stage, b.getInt32(stageBytes));
-        Value *ahead = b.CreateAdd(depth, b.getInt64(shape.depth));
-        ahead = b.CreateSelect(isMore(ahead), ahead, depth); // behind the last step that one again, for nobody
-        SmallVector<Value *> left = lhs.read(ahead), right = rhs.read(ahead);
+        Value *stage = before[0], *following = advance(stage);
+        Values current(before.slice(2 + pending.size(), operands)), sums(before.take_back(rows * columns)), ahead;
         for (unsigned k = 0; k < shape.depth; ++k) {
-          SmallVector<Value *> x, y;
-          for (unsigned half = 0; half < 2; ++half) {
-            Value *row = b.CreateAdd(tile.warpRow(), b.getInt32(half * kLaneRows * width));
-            Value *column = b.CreateAdd(tile.warpColumn(), b.getInt32(half * kLaneColumns * width));
-            Value *rows = lhs.load(stage, b.CreateAdd(row, laneRow), k);
-            Value *columns = rhs.load(stage, b.CreateAdd(column, laneColumn), k);
-            for (unsigned i = 0; i < width; ++i) {
-              x.push_back(b.CreateExtractElement(rows, i));
-              y.push_back(b.CreateExtractElement(columns, i));
-            }
+          Values next;
+          if (k + 1 < shape.depth) {
+            next = load(stage, k + 1);
+          } else {
+            finish(before[1], before.slice(2, pending.size()));
+            wait(last - 1);
+            next = load(following, 0);
+            ahead = start(stage, b.CreateAdd(depth, b.getInt64(shape.stages * shape.depth)));
           }
-          for (unsigned i = 0; i < side; ++i)
-            for (unsigned j = 0; j < side; ++j) {
-              Value *&one = next[1 + i * side + j];
-              one = multiplyAdd(b, x[i], y[j], one);
-            }
+          multiply(current, sums);
+          current = next;
         }
-        lhs.write(other, left);
-        rhs.write(other, right);
-        tile.f.gpu.barrier(b);
-        next.front() = other;
-        return next;
+        Values after = {following, stage};
+        for (ArrayRef<Value *> values : {ahead, current, sums})
+          append_range(after, values);
+        return after;
       });
+  tile.f.gpu.waitForCopies(b, 0); // memory is the epilogue's now
 
+  ArrayRef<Value *> sums = ArrayRef<Value *>(carried).take_back(rows * columns);
   SmallVector<Fragment> fragments;
-  for (unsigned i = 0; i < side; ++i)
-    for (unsigned half = 0; half < 2; ++half) {
-      Value *vector = PoisonValue::get(FixedVectorType::get(sum, width));
-      for (unsigned j = 0; j < width; ++j)
-        vector = b.CreateInsertElement(vector, carried[1 + i * side + half * width + j], j);
+  for (unsigned i = 0; i < rows; ++i)
+    for (unsigned j = 0; j < columns; j += width) {
+      Value *vector = PoisonValue::get(FixedVectorType::get(sums.front()->getType(), width));
+      for (unsigned k = 0; k < width; ++k)
+        vector = b.CreateInsertElement(vector, sums[i * columns + j + k], k);
       unsigned row = i / width * kLaneRows * width + i % width;
-      fragments.push_back({b.CreateAdd(laneRow, b.getInt32(row)),
-                           b.CreateAdd(laneColumn, b.getInt32(half * kLaneColumns * width)), vector});
+      fragments.push_back(
+          {b.CreateAdd(laneRow, b.getInt32(row)), b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)), vector});
     }
   return fragments;
 }
+
+SmallVector<Fragment> multiplyByFma(BlockTile &tile) { return ThreadProduct(tile).emit(); }
 
 } // namespace ptc::cuda

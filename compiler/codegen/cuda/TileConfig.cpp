@@ -27,10 +27,13 @@ constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
                                 {64, 128, 64, 16, 128, 3, 3, 0, 1000},
                                 {128, 64, 64, 16, 64, 3, 3, 0, 1000},
                                 {64, 64, 64, 16, 64, 4, 3, 0, 800}};
-// Of fma, for sums of 4 bytes and of 8: a thread has 8 x 8 or 4 x 4.
+// Of fma, for sums of 4 bytes and of 8: a thread has 16 x 8 or 8 x 8, and 4 x 4.
 constexpr Candidate kFma4[] = {
-    {128, 128, 8, 32, 64, 2, 2, 0, 105}, {64, 128, 8, 32, 64, 2, 3, 0, 95}, {64, 64, 8, 32, 64, 2, 6, 0, 85}};
-constexpr Candidate kFma8[] = {{64, 64, 8, 16, 32, 2, 2, 0, 40}, {32, 32, 8, 16, 32, 2, 4, 0, 30}};
+    {128, 128, 16, 64, 64, 3, 2, 0, 110}, {64, 128, 16, 32, 64, 3, 3, 0, 95}, {64, 64, 16, 32, 64, 3, 6, 0, 85}};
+// The same for convolutions, whose pixels take registers to find.
+constexpr Candidate kFmaImages[] = {
+    {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 6, 0, 85}};
+constexpr Candidate kFma8[] = {{64, 64, 8, 16, 32, 3, 2, 0, 40}, {32, 32, 8, 16, 32, 3, 4, 0, 30}};
 
 /// What the estimate is made for: an H100. On others the ratios are much the same.
 constexpr int64_t kMultiprocessors = 132;
@@ -103,11 +106,12 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
   mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor), sum = sumOf(product);
   bool isOnTensorCores = lhs == rhs && isTensorCoreType(lhs) && sum.isF32();
   unsigned sumBytes = isLong(sum) ? 8 : 4;
-  bool hasWgmma = target.major == 9 && target.isExact;
+  bool isImage = isa<loop::ConvolutionOp>(product.op), hasWgmma = target.major == 9 && target.isExact;
   TileShape::Unit unit = !isOnTensorCores ? TileShape::Fma : hasWgmma ? TileShape::Wgmma : TileShape::Mma;
   ArrayRef<Candidate> candidates = unit == TileShape::Wgmma ? ArrayRef(kWgmma)
                                    : unit == TileShape::Mma ? ArrayRef(kMma)
                                    : isLong(sum)            ? ArrayRef(kFma8)
+                                   : isImage                ? ArrayRef(kFmaImages)
                                                             : ArrayRef(kFma4);
   Sizes sizes = suppose(product);
   unsigned mostParts = 1; // a depth that is not known is not cut: a part might have nothing
