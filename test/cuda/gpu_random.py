@@ -5,7 +5,8 @@ python test/cuda/gpu_random.py PTC FOLDER       # where the GPU is: a line for e
 
 PTC is a program that runs there (bazel build --config=release). Of Python's packages it needs torch and NumPy. Programs
 are compiled on all cores, and one process calls them: with tensors of the host, and at once from two contexts on two
-streams with tensors of the GPU. `--target cpu` tries the script itself where there is none.
+streams with tensors of the GPU, those too whose values decide sizes. What a GPU's functions may lose is in the bounds
+(random_programs.py). `--target cpu` tries the script itself where there is no GPU.
 """
 
 from __future__ import annotations
