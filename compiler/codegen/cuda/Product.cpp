@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/Product.h"
 
 #include "compiler/codegen/cuda/Aligned.h"
+#include "compiler/codegen/kernel/Accesses.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/ScalarType.h"
@@ -79,7 +80,7 @@ Matrix::Element StridedMatrix::at(GpuFrame &frame, ArrayRef<Value *> row, Value 
   return {place, nullptr};
 }
 
-/// Dimensions of which the inner one is all that the outer one's stride goes over are one.
+/// Neighbouring dimensions are one where the outer one's stride is the inner one's stride times its size.
 static SmallVector<DepthLoop> collapse(ShapeRef sizes, ShapeRef strides) {
   SmallVector<DepthLoop> loops;
   for (auto [size, stride] : zip_equal(sizes, strides)) {
@@ -201,9 +202,7 @@ ImageMatrix::ImageMatrix(loop::ConvolutionOp op) : Matrix(op.getX()), op(op), ra
   for (int64_t size : op.getKernel())
     taps.push_back(constant(size, context));
   taps.push_back(w[rank]);
-  Shape rowMajor(x.size(), constant(1, context));
-  for (unsigned i = x.size() - 1; i-- > 0;)
-    rowMajor[i] = rowMajor[i + 1] * x[i + 1];
+  Shape rowMajor = kernel::rowMajorStrides(op.getX());
   bool isFirst = op.getXChannelsFirst();
   strides.push_back(rowMajor[0]);
   for (unsigned d = 0; d < rank; ++d) {
@@ -274,12 +273,12 @@ Type *Product::sumType(Ir &b) const {
 void Product::finish(GpuFrame &frame, ArrayRef<Value *> batch, Value *row, Value *column, Value *sums) const {
   auto *vector = dyn_cast<FixedVectorType>(sums->getType());
   kernel::BodyEmitter body(frame, vector ? vector->getNumElements() : 1);
+  SmallVector<Value *> places(batch);
+  append_range(places, split(frame, row, rows));
+  append_range(places, split(frame, column, columns));
   SmallVector<Lanes> dims;
-  for (ArrayRef<Value *> part : {batch, ArrayRef<Value *>(split(frame, row, rows))})
-    for (Value *index : part)
-      dims.push_back({index, nullptr});
-  for (Value *index : split(frame, column, columns))
-    dims.push_back({index, nullptr});
+  for (Value *place : places)
+    dims.push_back({place, nullptr});
   if (!columns.empty())
     dims.back() = body.lanes.consecutive(dims.back().value);
   SmallVector<Lanes> indices;
@@ -302,7 +301,7 @@ static void countMatrices(Product &product) {
 
 static std::optional<Product> makeContraction(loop::ContractOp op) {
   mlir::MLIRContext *context = op.getContext();
-  Product product{op};
+  Product product(op);
   Shape domain = getShape(op->getResult(0)), depth = *getSizesFromAttr(op.getKSizes());
   unsigned batchRank = op.getBatchRank(), mRank = op.getMRank(), nRank = op.getNRank(), kRank = depth.size();
   product.batch = Shape(ShapeRef(domain).take_front(batchRank));
@@ -334,7 +333,7 @@ static std::optional<Product> makeContraction(loop::ContractOp op) {
 /// Groups are a batch.
 static std::optional<Product> makeConvolution(loop::ConvolutionOp op) {
   mlir::MLIRContext *context = op.getContext();
-  Product product{op};
+  Product product(op);
   Shape domain = getShape(op->getResult(0)), w = getShape(op.getW());
   mlir::AffineExpr groups = constant(op.getGroups(), context), outputs = domain.back().floorDiv(groups);
   unsigned rank = domain.size();
@@ -361,7 +360,7 @@ std::optional<Product> makeProduct(mlir::Operation *op) {
 
 std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op) {
   mlir::MLIRContext *context = op.getContext();
-  AttentionProducts result{{op}, {op}};
+  AttentionProducts result{Product(op), Product(op)};
   Product &scores = result.scores, &values = result.values;
   Shape domain = getShape(op->getResult(0));
   unsigned batchRank = domain.size() - 2;

@@ -42,12 +42,14 @@ public:
 
 /// results(b, i, j) = epilogue(sum over k of lhs(b, i, k) rhs(b, j, k)).
 struct Product {
+  explicit Product(mlir::Operation *op) : op(op) {}
+
   mlir::Operation *op;
   Shape batch, rows, columns;        ///< their dimensions
   mlir::AffineExpr batches, m, n, k; ///< how many there are
   Shape toResult;                    ///< indices of the results by dimensions (batch..., rows..., columns...)
   std::unique_ptr<Matrix> lhs, rhs;
-  unsigned columnsTogether; ///< from a multiple of it on they are neighbours in the results; up to 8
+  unsigned columnsTogether = 1; ///< from a multiple of it on they are neighbours in the results; up to 8
 
   mlir::MLIRContext *context() const { return op->getContext(); }
   loop::KernelOp kernel() const { return op->getParentOfType<loop::KernelOp>(); }
@@ -60,15 +62,16 @@ struct Product {
   llvm::Type *sumType(Ir &b) const;
 };
 
-/// Nothing for operands that are not linear along the depth.
+/// Of a contraction or a convolution. Nothing for operands whose places are not linear along the depth.
 std::optional<Product> makeProduct(mlir::Operation *op);
 
 /// Queries by keys, and what is made of them by values. Keys and values have batches of their own, where a head of
 /// theirs serves several of the queries'.
 struct AttentionProducts {
   Product scores; ///< lhs: queries; rhs: keys; the depth is a head's features
-  Product values; ///< rhs: values; the depth is the keys, columns are the results' features
+  Product values; ///< lhs: none, rhs: values; the depth is the keys, columns are the results' features
 };
+/// Nothing for operands whose places are not linear along the depth.
 std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op);
 
 } // namespace ptc::cuda
