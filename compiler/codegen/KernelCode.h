@@ -25,9 +25,9 @@ struct GridShape {
 
 /// How a kernel computes what it does, and why so, in words for `ptc explain`.
 struct Algorithm {
-  std::string name;             ///< as the field calls it: "depthwise", "winograd F(4x4, 3x3)"
-  std::string because;          ///< sizes, facts of the machine, a tuning entry: what decided; "; " between clauses
-  std::vector<GridShape> grids; ///< on a GPU, one after the other
+  std::string name;    ///< as the field calls it: "depthwise", "winograd F(4x4, 3x3)"
+  std::string because; ///< sizes, facts of the machine, a tuning entry: what decided; "; " between clauses
+  std::vector<GridShape> grids = {}; ///< on a GPU, one after the other
 };
 
 /// One grid of threads of a kernel on a GPU.

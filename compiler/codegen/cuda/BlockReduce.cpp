@@ -31,7 +31,7 @@ namespace {
 class WarpResults {
 public:
   WarpResults(GpuFrame &frame, Type *type)
-      : frame(frame), b(frame.b), type(type), memory(type->isIntegerTy(1) ? b.getInt8Ty() : type),
+      : b(frame.b), type(type), memory(type->isIntegerTy(1) ? b.getInt8Ty() : type),
         base(frame.gpu.shared(b, memory, frame.threads / kWarp)) {}
 
   void store(Value *warp, Value *value) {
@@ -43,7 +43,6 @@ public:
   }
 
 private:
-  GpuFrame &frame;
   Ir &b;
   Type *type, *memory;
   Value *base;

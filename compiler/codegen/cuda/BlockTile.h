@@ -12,8 +12,8 @@ struct TileShape {
   unsigned rows, columns, depth;      ///< of a block, at a time
   unsigned warpRows, warpColumns;     ///< of a warp
   unsigned stages;                    ///< tiles of operands that lie in shared memory
-  unsigned resident;              ///< blocks of a multiprocessor that there are registers and memory for
-  unsigned inFlight;              ///< groups of products by wgmma that may be on their way when a step ends
+  unsigned resident;                  ///< blocks of a multiprocessor that there are registers and memory for
+  unsigned inFlight;                  ///< groups of products by wgmma that may be on their way when a step ends
   unsigned sumBytes;
   unsigned operandBytes; ///< of an element in shared memory
 
