@@ -7,6 +7,7 @@
 #include "compiler/schedule/Scalars.h"
 
 #include "compiler/schedule/ScalarFunctions.h"
+#include "dialects/loop/Functions.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
@@ -140,7 +141,7 @@ static const llvm::StringMap<Row> &table() {
       {"div", {binary<arith::DivFOp>, bySign<arith::DivSIOp, arith::DivUIOp>}},
       {"rem", {binary<arith::RemFOp>, bySign<arith::RemSIOp, arith::RemUIOp>}},
       {"pow", {binary<math::PowFOp>, powerInteger}},
-      {"atan2", {binary<math::Atan2Op>}},
+      {"atan2", {binary<loop::Atan2Op>}},
       {"maximum", {binary<arith::MaximumFOp>, bySign<arith::MaxSIOp, arith::MaxUIOp>}},
       {"minimum", {binary<arith::MinimumFOp>, bySign<arith::MinSIOp, arith::MinUIOp>}},
       {"copy_sign", {binary<math::CopySignOp>}},

@@ -1,5 +1,7 @@
 #include "compiler/schedule/Work.h"
 
+#include "dialects/loop/Functions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -20,7 +22,7 @@ static int64_t getWork(Operation &op, const Limits &limits) {
   if (llvm::isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
                 math::CopySignOp, math::IsFiniteOp>(op))
     return 1;
-  if (op.getDialect() && op.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace())
+  if (llvm::isa<loop::Atan2Op>(op) || llvm::isa_and_present<math::MathDialect>(op.getDialect()))
     return limits.function;
   // Comparisons of indices are decided once for a vector.
   if (llvm::any_of(op.getOperandTypes(), [](Type type) { return type.isIndex(); }))

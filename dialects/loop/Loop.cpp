@@ -1,6 +1,6 @@
 //===- Loop.cpp - the dialect, and what holds for every operation ---------===//
 
-#include "dialects/loop/Loop.h"
+#include "dialects/loop/Functions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,12 +13,18 @@ using namespace mlir;
 #define GET_OP_CLASSES
 #include "dialects/loop/Loop.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "dialects/loop/Functions.cpp.inc"
+
 namespace ptc::loop {
 
 void LoopDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/loop/Loop.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/loop/Functions.cpp.inc"
       >();
 }
 

@@ -75,6 +75,8 @@ others = [
     # An integer without dimensions does not widen the others, and is not cut to their type either.
     op("true_divide.wide", lambda a, b: (a / b, torch.div(a, b, rounding_mode=None), torch.atan2(a, b), torch.copysign(a, b)),
        ints(30, dtype=torch.int8), ints(low=1000, high=2000)),
+    # Operands that are known to be zeros when the program is compiled.
+    op("atan2.zeros", lambda a: (torch.atan2(a < a, a < a), torch.atan2(-(a * 0.0 - a * 0.0), a < a)), ints(30)),
     op("div.trunc", lambda a, b: torch.div(a, b, rounding_mode="trunc"), ints(30), ints(30, low=1)),
     op("div.floor", lambda a, b: torch.div(a, b, rounding_mode="floor"), x(30), x(30, low=0.5)),
     op("clamp", lambda a: a.clamp(-1, 1), special(40)),

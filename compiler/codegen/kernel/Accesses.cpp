@@ -53,7 +53,8 @@ unsigned ReadCollector::workOf(mlir::Operation &op) {
     return 0;
   static const StringSet<> kCheap = {"math.absf", "math.fma",  "math.floor",    "math.ceil",    "math.trunc",
                                      "math.sqrt", "math.absi", "math.roundeven", "math.copysign"};
-  return name.starts_with("math.") && !kCheap.contains(name) ? 20 : 1;
+  bool isFunction = name.starts_with("math.") || name == "loop.atan2";
+  return isFunction && !kCheap.contains(name) ? 20 : 1;
 }
 
 static SmallBitVector dimsOf(mlir::AffineExpr expr, unsigned rank) {

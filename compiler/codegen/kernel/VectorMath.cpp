@@ -14,7 +14,7 @@ static constexpr Elementary kElementaries[] = {
     {"math.cbrt", cbrt, nullptr, "cbrt"},      {"math.sin", sin, nullptr, "sin"},
     {"math.cos", cos, nullptr, "cos"},         {"math.tan", tan, nullptr, "tan"},
     {"math.asin", asin, nullptr, "asin"},      {"math.acos", acos, nullptr, "acos"},
-    {"math.atan", atan, nullptr, "atan"},      {"math.atan2", nullptr, atan2, "atan2"},
+    {"math.atan", atan, nullptr, "atan"},      {"loop.atan2", nullptr, atan2, "atan2"},
     {"math.sinh", sinh, nullptr, "sinh"},      {"math.cosh", cosh, nullptr, "cosh"},
     {"math.tanh", tanh, nullptr, "tanh"},      {"math.asinh", asinh, nullptr, "asinh"},
     {"math.acosh", acosh, nullptr, "acosh"},   {"math.atanh", atanh, nullptr, "atanh"},
