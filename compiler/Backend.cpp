@@ -46,13 +46,14 @@ private:
   Error error;
   Thread thread;
 };
-/// The machine code of a program's image, which another program makes beside the rest of the compilation.
+
+/// The machine code of a program's image, which the target's assembler makes beside the rest of the compilation.
 class Assembly {
 public:
   Assembly(const Target &target, StringRef image, const Cache *cache)
       : target(target), image(image), cache(cache), thread([this] { run(); }) {}
 
-  /// Fails with what the other program says.
+  /// Fails with what the assembler says.
   Expected<std::string> wait() {
     thread.join();
     if (!problem.empty())
@@ -124,7 +125,7 @@ namespace {
 struct Emitted {
   std::vector<File> files; ///< the kernels' and after them the host's
   std::vector<host::ProgramSpec> programs;
-  std::vector<std::string> warnings; ///< of what could not be done
+  std::vector<std::string> warnings; ///< of machine code that is missing
 };
 } // namespace
 
@@ -163,7 +164,7 @@ static Error addTables(Stage stage, Times &times, Emitted &emitted) {
   return Error::success();
 }
 
-/// In the form of `stage`.
+/// The variants' programs with their files, in the form of `stage`.
 static Expected<Emitted> emitFiles(ArrayRef<Variant> variants, const Options &options, Stage stage, const Cache *cache,
                                    Times &times) {
   Emitted emitted;

@@ -10,7 +10,7 @@ class Cache;
 /// Before: a model at the end of stage Loop, for one or several targets.
 /// After:  options.output is what options.emit names (llvm, asm, obj or so),
 ///         whole or not at all. Kernels are looked for in the cache (null: none).
-/// Answers warnings of what could not be done here, and may be at another time.
+/// Answers warnings: of which machine code is missing, because the assembler failed where it was not asked for by name.
 llvm::Expected<std::vector<std::string>> emitCode(llvm::ArrayRef<Variant> variants, const WeightStore &weights,
                                                   const Options &options, const Cache *cache, Times &times);
 

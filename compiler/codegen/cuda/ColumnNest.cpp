@@ -29,8 +29,7 @@ std::optional<ColumnPlan> planColumns(const GridPlan &grid) {
   size_t ops = 0;
   for (mlir::Operation *member : stage.members) {
     ops += member->getRegion(0).front().getOperations().size();
-    bool isStored = any_of(member->getUsers(), [](mlir::Operation *user) { return isa<loop::YieldOp>(user); });
-    if (isa<loop::MapOp>(member) && isStored)
+    if (isa<loop::MapOp>(member) && any_of(member->getResults(), kernel::isYielded))
       return std::nullopt;
   }
   ColumnPlan plan{stage, grid.loops, chooseWidth(grid, stage, grid.loops.back()), kWarp, 0, 0, {}};

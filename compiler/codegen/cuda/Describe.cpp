@@ -27,7 +27,7 @@ static std::string joinReasons(ArrayRef<std::string> reasons) {
 // Loop nests
 //===----------------------------------------------------------------------===//
 
-/// After the form that the field knows; what a thread or a block has of it.
+/// The form, as the field calls it, and which part of the points a thread or a block has.
 static std::string nameOf(const GridPlan &plan) {
   bool scans = any_of(plan.stages, [](const kernel::Stage &stage) { return stage.isScan; });
   bool reduces = any_of(plan.stages, [](const kernel::Stage &stage) { return stage.isReduction; });

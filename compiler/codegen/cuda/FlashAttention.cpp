@@ -9,6 +9,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace ptc::cuda {
@@ -23,7 +25,7 @@ constexpr unsigned kWarps = 4, kThreads = kWarps * kWarp;
 /// Keys of a step, and tiles of them in shared memory.
 constexpr unsigned kKeys = 64, kStages = 2;
 
-/// What a kernel knows of itself.
+/// How a kernel cuts its products, and what of them lies in shared memory.
 struct FlashPlan {
   AttentionProducts products;
   AttentionProducts plain;    ///< the same where no neighbours are taken together
@@ -31,7 +33,7 @@ struct FlashPlan {
   unsigned warpQueries;
 
   unsigned queries() const { return kWarps * warpQueries; }
-  /// As the queries and keys lie in shared memory, and the values; and as results are staged.
+  /// How queries and keys lie in shared memory; how values do, and results on their way to the epilogue.
   TileShape keyShape() const { return {TileShape::Mma, queries(), kKeys, features, warpQueries, kKeys, 1, 1, 0, 4, 2}; }
   TileShape valueShape() const {
     return {TileShape::Mma, queries(), results, kKeys, warpQueries, results, 1, 1, 0, 4, 2};
@@ -140,7 +142,6 @@ SmallVector<Value *> FlashEmitter::multiplyKeys(Value *stage) {
 
 /// Scores as exponents of two, minus infinity where there is no key or it is masked.
 void FlashEmitter::mask(SmallVector<Value *> &sums, Value *key) {
-  constexpr double kLog2E = 1.4426950408889634;
   Value *none = ConstantFP::getInfinity(b.getFloatTy(), /*Negative=*/true);
   bool mayEnd = !scores.n.isMultipleOf(kKeys);
   Value *firstRow =
@@ -151,7 +152,7 @@ void FlashEmitter::mask(SmallVector<Value *> &sums, Value *key) {
   for (unsigned i = 0; i < sums.size(); ++i) {
     unsigned tile = i / kSums, down = tile / keysAcross() * kRows + i % kSums / 2 * 8;
     unsigned across = tile % keysAcross() * kColumns + i % 2;
-    Value *score = b.CreateFMul(sums[i], number(op.getScale().convertToDouble() * kLog2E));
+    Value *score = b.CreateFMul(sums[i], number(op.getScale().convertToDouble() * M_LOG2E));
     Value *row = b.CreateAdd(b.CreateAdd(firstRow, laneRow), b.getInt64(down));
     Value *column = b.CreateAdd(b.CreateAdd(key, laneKey), b.getInt64(across));
     if (op.getMask()) {
@@ -162,7 +163,7 @@ void FlashEmitter::mask(SmallVector<Value *> &sums, Value *key) {
       if (mask->getType()->isIntegerTy(1))
         score = b.CreateSelect(mask, score, none);
       else
-        score = multiplyAdd(b, widen(b, mask, b.getFloatTy()), number(kLog2E), score);
+        score = multiplyAdd(b, widen(b, mask, b.getFloatTy()), number(M_LOG2E), score);
     }
     if (op.getCausal())
       score = b.CreateSelect(b.CreateICmpSLE(column, row), score, none);

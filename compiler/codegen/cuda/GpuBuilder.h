@@ -1,7 +1,8 @@
 //===- GpuBuilder.h - what a GPU has and a thread's arithmetic has not ----===//
 //
 // Emitters of kernels say what they want of the machine by these methods and never by an intrinsic, so that there is
-// one place that knows PTX. Names and instructions are those of the PTX ISA.
+// one place that knows PTX; short formulas of functions alone (codegen/kernel/Approximations.cpp) have intrinsics of
+// their own. Names and instructions are those of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/GridPlan.h"
 
+#include "compiler/codegen/cuda/Aligned.h"
 #include "dialects/core/SymbolicShape.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -66,13 +67,11 @@ static void makeLoops(GridPlan &plan) {
 static bool isInRegisters(const GridPlan &plan, const Stage &stage, const kernel::Access &access) {
   if (!is_contained(stage.members, access.tensor.getDefiningOp()))
     return false;
-  bool isYielded = any_of(access.tensor.getUsers(), [](mlir::Operation *user) { return isa<loop::YieldOp>(user); });
   bool isLocal = any_of(plan.locals, [&](const GridPlan::Local &local) { return local.tensor == access.tensor; });
-  return !access.isStore || !(isYielded || isLocal);
+  return !access.isStore || !(kernel::isYielded(access.tensor) || isLocal);
 }
 
 unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loop &loop) {
-  constexpr int64_t kBytes = 16;
   if (stage.isScan)
     return 1;
   unsigned dim = loop.dim;
@@ -87,7 +86,7 @@ unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loo
     largest = std::max<int64_t>(largest, divideCeil(loop::getScalarType(access.tensor).getIntOrFloatBitWidth(), 8));
   }
   auto size = getConstant(loop.size);
-  int64_t width = kBytes / largest;
+  int64_t width = kVectorBytes / largest;
   return size && width > 0 && *size % width == 0 ? width : 1;
 }
 
@@ -121,7 +120,6 @@ static bool isFlat(const GridPlan &plan) {
 }
 
 static void placeLocals(GridPlan &plan) {
-  constexpr int64_t kAlignment = 16;
   mlir::MLIRContext *context = plan.context();
   plan.localBytes = getAffineConstantExpr(0, context);
   for (mlir::Value tensor : kernel::localTensors(plan.kernel, plan.stages)) {
@@ -129,7 +127,7 @@ static void placeLocals(GridPlan &plan) {
     int64_t element = divideCeil(loop::getScalarType(tensor).getIntOrFloatBitWidth(), 8);
     mlir::AffineExpr bytes = product(ShapeRef(sizes).drop_front(plan.outer.size()), context) * element;
     plan.locals.push_back({tensor, plan.localBytes});
-    plan.localBytes = plan.localBytes + bytes.ceilDiv(kAlignment) * kAlignment;
+    plan.localBytes = plan.localBytes + bytes.ceilDiv(kVectorBytes) * kVectorBytes;
   }
 }
 

@@ -30,10 +30,10 @@ struct GridPlan {
   std::vector<Local> locals;
   mlir::AffineExpr localBytes; ///< of one block
 
-  /// Whether they lie in the block's shared memory, and else how large the workspace is in which they lie.
+  /// Whether the locals lie in the block's shared memory, and else how large the workspace is in which they lie.
   bool hasSharedLocals() const;
   mlir::AffineExpr workspaceBytes() const { return localBytes * blocks; }
-  /// Of the loops; and of those that a thread takes together.
+  /// The loops' sizes; where a thread takes neighbours together, the last one counts vectors of `width` points.
   Shape loopSizes() const;
   mlir::MLIRContext *context() const { return blocks.getContext(); }
   bool isOuter(unsigned dim) const { return llvm::is_contained(outer, dim); }

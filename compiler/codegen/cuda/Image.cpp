@@ -20,7 +20,8 @@ static void optimise(Module &module, TargetMachine &machine) {
 
 static bool isKernel(const Function &function) { return function.getCallingConv() == CallingConv::PTX_Kernel; }
 
-/// Functions of the library, shared memory, and what LLVM's passes have made of constants.
+/// Puts the kernel's name before those of all that is not a kernel: functions of the device library, shared memory,
+/// tables that LLVM's passes have made of constants.
 static void nameAfterKernel(Module &module) {
   auto kernel = find_if(module, isKernel);
   if (kernel == module.end())

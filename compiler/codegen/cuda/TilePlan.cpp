@@ -50,7 +50,7 @@ static bool isInStage(const Stage &stage, const Access &access) {
   return is_contained(stage.members, access.tensor.getDefiningOp());
 }
 
-/// As many elements as a vector has in memory, where all vectors begin at multiples of their size.
+/// `width`, or as many elements as a vector has in memory, where all vectors begin at multiples of their size.
 static unsigned limitWidth(unsigned width, const Access &access, unsigned dim) {
   width = std::min(width, std::max(1u, kVectorBytes / bytesOf(access.tensor)));
   auto divides = [&](mlir::AffineExpr expr) {
@@ -75,10 +75,6 @@ static unsigned limitWidth(unsigned width, const Loop &loop) {
   return width;
 }
 
-static bool isYielded(mlir::Value result) {
-  return any_of(result.getUsers(), [](mlir::Operation *user) { return isa<loop::YieldOp>(user); });
-}
-
 static void chooseStaged(TilePlan &plan) {
   SmallVector<mlir::Value> reads, results;
   unsigned readBytes = 0, resultBytes = 0;
@@ -92,7 +88,7 @@ static void chooseStaged(TilePlan &plan) {
     }
   }
   for (mlir::Operation *member : plan.stage.members)
-    copy_if(member->getResults(), std::back_inserter(results), isYielded);
+    copy_if(member->getResults(), std::back_inserter(results), kernel::isYielded);
   for (mlir::Value result : results)
     resultBytes += bytesOf(result);
   plan.stagesResults &= resultBytes <= readBytes;

@@ -28,7 +28,7 @@ namespace ptc::kernel {
 /// A kernel to compile: the first of those that are alike.
 struct Unit {
   loop::KernelOp kernel;
-  std::string symbol; ///< of its function, or of the first of them
+  std::string symbol; ///< of its function, or of its first function where it has several
   std::string key;    ///< stands for all that decides its code, but for ptc itself
 };
 
@@ -48,7 +48,7 @@ struct UnitCompiler {
 };
 
 /// A file for each unit and what it cost, in `code.files` and `code.times`: from the cache (null: none), or compiled
-/// and stored there. Fails with what the first units' `write` failed with.
+/// and stored there. Fails with the error of the first unit whose `write` failed.
 llvm::Error compileUnits(llvm::ArrayRef<Unit> units, const UnitCompiler &compiler, const Cache *cache, ShowKernel show,
                          KernelCode &code);
 

@@ -41,7 +41,7 @@ static bool fits(const Stage &stage, mlir::Operation *op) {
   return fits;
 }
 
-static bool isYielded(mlir::Value tensor) {
+bool isYielded(mlir::Value tensor) {
   return any_of(tensor.getUsers(), [](mlir::Operation *user) {
     return isa<loop::YieldOp>(user) && isa<loop::KernelOp>(user->getParentOp());
   });

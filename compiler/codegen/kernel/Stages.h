@@ -33,6 +33,9 @@ struct Stage {
 /// The members in order, neighbours of one domain that read each other at most at the current point together.
 std::vector<Stage> makeStages(loop::KernelOp kernel);
 
+/// Whether a member's result is one of the kernel's.
+bool isYielded(mlir::Value tensor);
+
 /// Results that are not the kernel's and that a later stage reads, row by row.
 llvm::SmallVector<mlir::Value> localTensors(loop::KernelOp kernel, llvm::ArrayRef<Stage> stages);
 
