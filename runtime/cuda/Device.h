@@ -22,6 +22,9 @@ ptc_status readCapability(const Driver &driver, CUdevice gpu, int32_t &major, in
 
 struct TensorMemory;
 
+/// The largest number of blocks of a grid, along x.
+constexpr int64_t kMostBlocks = INT32_MAX;
+
 /// A program in the primary context of a GPU, which CUDA's own runtime and PyTorch use too.
 struct CudaDevice : Device {
   const Driver *driver;
@@ -79,7 +82,7 @@ ptc_status createTensor(Device &device, Stream *stream, Stream *deletingStream, 
                         DLManagedTensor **tensor, Error &error);
 void trimTensors(Device &device);
 
-/// Tensors may go on living.
+/// Lets the device's part in the memory of tensors go. Tensors that callers have keep theirs.
 void releaseTensorMemory(CudaDevice &device);
 
 /// Loads the program's image, and finds the functions of its grids.

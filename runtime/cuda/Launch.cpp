@@ -10,9 +10,6 @@ namespace ptc::runtime::cuda {
 /// A block's shared memory beyond this must be asked for, once for each function.
 constexpr int32_t kSharedWithoutAsking = 48 << 10;
 
-/// The largest number of blocks along x.
-constexpr int64_t kMostBlocks = INT32_MAX;
-
 static CUresult load(CudaDevice &device, const char *image, char *log, size_t logSize) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, reinterpret_cast<void *>(logSize)};

@@ -74,9 +74,11 @@ private:
 
 static ptc_status launchCopy(CudaDevice &device, Stream *stream, char *packed, char *tensor, bool reads,
                              const Plan &plan, Error &error) {
-  constexpr int64_t kMostBlocks = INT32_MAX;
   int64_t blocks = (plan.count + kThreads - 1) / kThreads;
-  if (plan.rank > kMostDims || blocks > kMostBlocks)
+  if (blocks > kMostBlocks)
+    return error.set(PTC_UNSUPPORTED, "copying a strided tensor takes %lld blocks, more than a GPU can start",
+                     static_cast<long long>(blocks));
+  if (plan.rank > kMostDims)
     return error.set(PTC_UNSUPPORTED,
                      "a tensor on the GPU has strides in %d dimensions that do not merge, but at most %d can be copied",
                      plan.rank, kMostDims);

@@ -1,5 +1,7 @@
 #include "runtime/device/DeviceStates.h"
 #include "runtime/Strided.h"
+#include "runtime/Tensor.h"
+#include "runtime/device/DeviceCall.h"
 
 namespace ptc::runtime {
 
@@ -51,8 +53,8 @@ static ptc_status copyOnDevice(Device &device, const DLTensor &tensor, char *dat
 }
 
 /// Between a tensor on the host and a state.
-static ptc_status copyFromHost(Device &device, const DLTensor &tensor, char *data, int64_t bytes, bool isUpload,
-                               Error &error) {
+static ptc_status copyByHost(Device &device, const DLTensor &tensor, char *data, int64_t bytes, bool isUpload,
+                             Error &error) {
   const DeviceFunctions &functions = *device.functions;
   char *other = dataOf(tensor);
   Block packed = {};
@@ -74,9 +76,7 @@ static ptc_status copyFromHost(Device &device, const DLTensor &tensor, char *dat
 }
 
 ptc_status DeviceStates::transfer(Device &device, const DLTensor &tensor, char *state, bool isUpload, Error &error) {
-  int64_t bytes = tensor.dtype.bits / 8;
-  for (int32_t d = 0; d < tensor.ndim; ++d)
-    bytes *= tensor.shape[d];
+  int64_t bytes = TensorForm{tensor.dtype, tensor.ndim, tensor.shape}.bytes();
   if (bytes == 0)
     return PTC_OK;
   DeviceScope scope(&device, error);
@@ -84,8 +84,8 @@ ptc_status DeviceStates::transfer(Device &device, const DLTensor &tensor, char *
     return scope.status;
   if (ptc_status status = settle(device, error))
     return status;
-  return tensor.device.device_type == kDLCPU ? copyFromHost(device, tensor, state, bytes, isUpload, error)
-                                             : copyOnDevice(device, tensor, state, isUpload, error);
+  return isOnHost(tensor) ? copyByHost(device, tensor, state, bytes, isUpload, error)
+                          : copyOnDevice(device, tensor, state, isUpload, error);
 }
 
 ptc_status DeviceStates::set(Device &device, char *state, const DLTensor &tensor, Error &error) {
