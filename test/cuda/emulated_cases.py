@@ -106,7 +106,7 @@ def cases():
     yield Case("transpose, padded", Function(lambda x, y: torch.nn.functional.pad(x, (1, 2, 3, 0)).t() + y),
                (r(61, 125), r(128, 64)))  # fmt: skip
 
-    yield Case("transpose", Function(lambda x: x.permute(2, 0, 1).contiguous()), (r(40, 3, 70),))
+    yield Case("transpose, three dimensions", Function(lambda x: x.permute(2, 0, 1).contiguous()), (r(40, 3, 70),))
     yield Case("rows in shared memory", Function(lambda x: (x.exp() + 1).softmax(-1).cumsum(-1)), (r(5, 3000),))
     yield Case("rows in the workspace", Function(lambda x: (x.exp() + 1).softmax(-1).cumsum(-1)), (r(3, 20000),))
 
@@ -123,7 +123,7 @@ def cases():
     yield Case("columns, any", Function(lambda x: (x > 2).any(0)), (r(200, 136),))
     yield Case("columns, argmax of int64", Function(lambda x: x.argmax(0)), (i(-9, 9, (200, 136)),))
     yield Case("columns, product", Function(lambda x: x.prod(0)), (r(70, 34).double(),))
-    yield Case("rows in shared memory", Function(lambda x: x.softmax(-1)), (r(5, 4096),))
+    yield Case("softmax, rows in shared memory", Function(lambda x: x.softmax(-1)), (r(5, 4096),))
 
     attention = F.scaled_dot_product_attention
     yield Case("attention, causal", Function(lambda q, k, v: attention(q, k, v, is_causal=True)),

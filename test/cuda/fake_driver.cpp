@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ struct Fake {
   CUctx_st primary[kMostGpus] = {{0, 0}, {1, 0}};
   std::map<char *, size_t> deviceMemory; ///< whole pages
   std::map<void *, size_t> pinned;
-  std::map<CUstream, bool> streams;
+  std::set<CUstream> streams;
   CUstream_st defaultStream = {true, {}, CUDA_SUCCESS};
   std::map<std::string, CUresult> failures;
   std::vector<int64_t> shared; ///< dynamic shared memory of the block that runs
@@ -100,7 +101,7 @@ void drain(CUstream_st &stream, const std::function<bool()> &isDone = [] { retur
 /// All streams that are ordered with the default one, or all.
 void drainAll(bool onlyBlocking = false) {
   drain(fake.defaultStream);
-  for (auto &[stream, isThere] : fake.streams)
+  for (CUstream stream : fake.streams)
     if (stream->isBlocking || !onlyBlocking)
       drain(*stream);
 }
@@ -443,7 +444,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   BEGIN(cuStreamCreate)
   std::lock_guard lock(fake.mutex);
   *stream = new CUstream_st{flags == CU_STREAM_DEFAULT, {}, CUDA_SUCCESS};
-  fake.streams[*stream] = true;
+  fake.streams.insert(*stream);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy_v2(CUstream stream) {

@@ -12,7 +12,7 @@ int fake_block_index(void);
 int fake_thread_index(void);
 int fake_block_size(void);
 void *fake_shared(void); /* the block's dynamic shared memory */
-/* In place of intrinsics of NVPTX (emulate.py), with their parameters. */
+/* In place of intrinsics of NVPTX (emulation.py), with their parameters. */
 void fake_barrier(int barrier);
 void fake_warp_barrier(int lanes);
 int fake_shuffle_xor(int lanes, int value, int mask, int clamp);

@@ -23,7 +23,8 @@ RELU = """def forward(self, x: "f32[4, 8]"):
     relu: "f32[4, 8]" = torch.ops.aten.relu.default(x)
     return (relu,)
 """
-ELF, ARCH = b"\x7fELF\x02\x01", "sm_80"  # what a cubin begins with
+ELF = b"\x7fELF\x02\x01"  # what a cubin begins with, and a library
+ARCH = "sm_80"
 
 
 def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
