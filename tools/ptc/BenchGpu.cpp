@@ -62,7 +62,8 @@ public:
   }
   Error wait() { return library.check(library.api->synchronize(library.context)); }
 
-  /// So many calls, and until they return, and until their work is done.
+  /// Gives `count` calls to the stream. `host`: milliseconds until the last of them has returned; `all`: until their
+  /// work is done.
   Error run(int64_t count, double &host, double &all) {
     Clock::time_point start = Clock::now();
     for (int64_t i = 0; i < count; ++i)
@@ -86,7 +87,7 @@ Expected<GpuTimes> measureOnGpu(const Library &library, ArrayRef<const DLTensor 
                                 int repeat) {
   if (Error error = library.check(library.api->set_stream(library.context, nullptr, /*is_callers=*/1)))
     return error;
-  auto reset = make_scope_exit([&] { library.api->set_stream(library.context, nullptr, /*is_callers=*/0); });
+  scope_exit reset([&] { library.api->set_stream(library.context, nullptr, /*is_callers=*/0); });
   StreamOfCalls stream(library, inputs, outputs);
 
   // Each waits for the one before it, so that none is kept waiting by a full queue. The first warm caches and clocks.

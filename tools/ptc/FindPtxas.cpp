@@ -20,7 +20,7 @@ static StringRef getVariable(const char *name) {
   return value ? value : "";
 }
 
-/// Folders of this name pattern ("python3.*") in a folder, by name.
+/// What lies in a folder and has a name that begins with `prefix`, by name.
 static std::vector<std::string> listFolders(const Twine &folder, StringRef prefix) {
   std::vector<std::string> found;
   std::error_code error;
