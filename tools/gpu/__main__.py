@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 
 import report  # noqa: E402
 import torch  # noqa: E402
-from kernels import NAMES  # noqa: E402
+from kernels import KERNELS  # noqa: E402
 from models import MODELS  # noqa: E402
 
 
@@ -88,7 +88,7 @@ def main() -> int:
     print(report.line(machine))
     results: dict[str, Any] = {"machine": machine}
     failed = 0
-    for part, names in (("models", list(MODELS)), ("bandwidth", NAMES)):
+    for part, names in (("models", list(MODELS)), ("bandwidth", list(KERNELS))):
         chosen = [name for name in names if not options.names or any(one in name for one in options.names)]
         if part not in parts or not chosen:
             continue

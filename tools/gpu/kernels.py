@@ -27,22 +27,17 @@ def _square(count: int) -> tuple[int, int]:
     return (math.isqrt(count),) * 2
 
 
-def make(name: str, size: int) -> Kernel:
-    """`size`: bytes of the largest tensor, about."""
-    floats, halves = size // 4, size // 2
-    rows = _rows(floats)
-    kernels: dict[str, Callable[[], Kernel]] = {
-        "relu": lambda: Kernel(torch.relu, (rows,)),
-        "add": lambda: Kernel(torch.add, (rows, rows)),
-        "cat": lambda: Kernel(lambda a, b: torch.cat([a, b], 1), ((rows[0], ROW // 2),) * 2),
-        "softmax": lambda: Kernel(lambda a: torch.softmax(a, -1), (rows,)),
-        "layer norm": lambda: Kernel(lambda a, w, b: F.layer_norm(a, (ROW,), w, b), (rows, (ROW,), (ROW,))),
-        "transpose": lambda: Kernel(lambda a: a.t().contiguous(), (_square(floats),)),
-        "row sums": lambda: Kernel(lambda a: a.sum(1), (rows,)),
-        "column sums": lambda: Kernel(lambda a: a.sum(0), (rows,)),
-        "gelu, float16": lambda: Kernel(F.gelu, (_rows(halves),), torch.float16),
-    }
-    return kernels[name]()
-
-
-NAMES = ["relu", "add", "cat", "softmax", "layer norm", "transpose", "row sums", "column sums", "gelu, float16"]
+# Each by the bytes of its largest tensor, about.
+KERNELS: dict[str, Callable[[int], Kernel]] = {
+    "relu": lambda size: Kernel(torch.relu, (_rows(size // 4),)),
+    "add": lambda size: Kernel(torch.add, (_rows(size // 4),) * 2),
+    "cat": lambda size: Kernel(lambda a, b: torch.cat([a, b], 1), ((_rows(size // 4)[0], ROW // 2),) * 2),
+    "softmax": lambda size: Kernel(lambda a: torch.softmax(a, -1), (_rows(size // 4),)),
+    "layer norm": lambda size: Kernel(
+        lambda a, w, b: F.layer_norm(a, (ROW,), w, b), (_rows(size // 4), (ROW,), (ROW,))
+    ),
+    "transpose": lambda size: Kernel(lambda a: a.t().contiguous(), (_square(size // 4),)),
+    "row sums": lambda size: Kernel(lambda a: a.sum(1), (_rows(size // 4),)),
+    "column sums": lambda size: Kernel(lambda a: a.sum(0), (_rows(size // 4),)),
+    "gelu, float16": lambda size: Kernel(F.gelu, (_rows(size // 2),), torch.float16),
+}

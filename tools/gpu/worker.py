@@ -19,9 +19,9 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[1] / "python")]
 
-import kernels  # noqa: E402
 import ptc  # noqa: E402
 import torch  # noqa: E402
+from kernels import KERNELS  # noqa: E402
 from models import MODELS  # noqa: E402
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
@@ -131,7 +131,7 @@ def run_model(name: str, program: str, folder: Path) -> dict[str, Any]:
 
 
 def run_kernel(name: str, program: str, size: int, folder: Path) -> dict[str, Any]:
-    kernel = kernels.make(name, size)
+    kernel = KERNELS[name](size)
     # Neither their memory nor their numbers are asked for: the graph's text has no example inputs.
     examples = tuple(torch.empty(shape, dtype=kernel.dtype) for shape in kernel.inputs)
     exported = torch.export.export(Function(kernel.function), examples)
