@@ -32,6 +32,8 @@ static unsigned getPower(mlir::AffineExpr expr, unsigned most) {
   return power;
 }
 
+Matrix::Matrix(mlir::Value tensor) : tensor(tensor), isUnsigned(elementOf(tensor).isUnsignedInteger()) {}
+
 //===----------------------------------------------------------------------===//
 // Operands whose places are linear along the depth
 //===----------------------------------------------------------------------===//
@@ -171,7 +173,6 @@ static std::unique_ptr<StridedMatrix> makeMatrix(mlir::Value tensor, mlir::Affin
       matrix->rowStride = loops.empty() ? constant(0, context) : loops.front().stride;
   }
   findNeighbours(*matrix);
-  matrix->isUnsigned = elementOf(tensor).isUnsignedInteger();
   return matrix;
 }
 

@@ -19,7 +19,7 @@ namespace ptc::cuda {
 /// over.
 class Matrix {
 public:
-  explicit Matrix(mlir::Value tensor) : tensor(tensor) {}
+  explicit Matrix(mlir::Value tensor);
   virtual ~Matrix() = default;
 
   /// What depends on the row alone of where its elements lie.
@@ -36,8 +36,8 @@ public:
   /// So many neighbours from a multiple of that number on, along the depth or along the rows, lie side by side, at a
   /// place that is such a multiple too, and are all there or none. A power of two; one of both numbers is 1.
   unsigned alongDepth = 1, alongRows = 1;
-  bool isDeep = true;      ///< neighbours are along the depth, and not along the rows
-  bool isUnsigned = false; ///< elements are integers without sign
+  bool isDeep = true; ///< neighbours are along the depth, and not along the rows
+  bool isUnsigned;    ///< elements are integers without sign
 };
 
 /// results(b, i, j) = epilogue(sum over k of lhs(b, i, k) rhs(b, j, k)).
