@@ -151,6 +151,8 @@ contractions = [
          (1, 33, 3, 16), (1, 35, 3, 16), (1, 35, 3, 16)),
       ]),
     op("attention", F.scaled_dot_product_attention, x(2, 4, 7, 8), x(2, 4, 9, 8), x(2, 4, 9, 8)),
+    # Where the number of features is open, its scale has all digits too.
+    op("attention.f64", F.scaled_dot_product_attention, *(x(2, 4, n, 6, dtype=torch.float64) for n in (7, 9, 9))),
     op("attention.no_features", F.scaled_dot_product_attention, x(2, 4, 7, 0), x(2, 4, 9, 0), x(2, 4, 9, 8), of_these_sizes=True),
     op("attention.no_features_at_all", F.scaled_dot_product_attention, x(2, 7, 0), x(2, 9, 0), x(2, 9, 0), of_these_sizes=True),
     op("attention.no_values", F.scaled_dot_product_attention, x(2, 7, 8), x(2, 9, 8), x(2, 9, 0), of_these_sizes=True),

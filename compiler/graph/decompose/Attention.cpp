@@ -62,7 +62,7 @@ static T attend(B &b, T q, T k, T v, OptT mask, Options options) {
   // Scores of no features are 0, which no scale may make NaN.
   T scale = options.scale ? T(*options.scale)
             : features    ? T(1 / std::sqrt(std::max(1.0, double(*features))))
-                          : b.rsqrt(b.maximum(b.tensor(T(q.size(-1)), b.f32()), 1.0));
+                          : b.rsqrt(b.maximum(b.tensor(T(q.size(-1)), b.f64()), 1.0));
   while (q.rank() < std::max<int64_t>(std::max(k.rank(), v.rank()), 3))
     q = b.unsqueeze(q, 0);
   Shape sizes = q.sizes();
