@@ -68,6 +68,12 @@ def cases():
     for m in (1, 3, 8):
         yield product(f"{m} rows, rhs by columns", m, 200, 512, module=right)
         yield product(f"{m} rows", m, 264, 300)
+    yield product("3 rows, lines of four", 3, 260, 328)
+    yield product("8 rows, cut depth", 8, 40, 4200, bfloat)
+    yield product("8 rows, many others", 8, 25352, 64)
+    yield product("2 rows, many others, rhs by columns", 2, 25350, 72, bfloat, right)
+    yield product("5 columns", 70, 5, 264, module=right)
+    yield product("6 rows, batch", 6, 48, 64, batch=(3, 2))
     yield product("1 row, odd sizes", 1, 77, 131, torch.float32)
     yield product("2 rows, odd sizes, rhs by columns", 2, 77, 131, bfloat, module=right)
     yield product("4 columns", 150, 4, 256, torch.float32)

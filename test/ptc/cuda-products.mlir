@@ -1,5 +1,6 @@
 // Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by wgmma; those
-// of f32 are fma's, from such tiles too. A depth that is cut takes two grids. One row takes no tiles.
+// of f32 are fma's, from such tiles too. A depth that is cut takes two grids. By one row the other operand is multiplied
+// on its way from memory.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
 // RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a && FileCheck %s --check-prefix=WGMMA < %t90.ptx
 
@@ -26,8 +27,9 @@
 
 // CHECK: .visible .entry
 // CHECK-NOT: bar.warp.sync
-// CHECK: shfl.sync.bfly.b32
+// CHECK-NOT: cp.async
 // CHECK: ld.global{{.*}}v4.b32
+// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 
 // WGMMA: .visible .entry ptc_kernel_contract
 // WGMMA-NOT: mma.sync

@@ -18,6 +18,15 @@ Value *placePartialSums(GpuFrame &f, const Product &product, Value *part, ArrayR
   return kernel::emitAddress(b, product.sumType(b), f.workspace, first);
 }
 
+void finishSum(GpuFrame &f, const Product &product, unsigned parts, Value *part, ArrayRef<Value *> batch, Value *row,
+               Value *column, Value *sum) {
+  if (parts == 1)
+    return product.finish(f, batch, row, column, sum);
+  Ir &b = f.b;
+  Value *place = b.CreateAdd(b.CreateMul(row, emitSize(f, product.n)), column);
+  b.CreateStore(sum, kernel::emitAddress(b, sum->getType(), placePartialSums(f, product, part, batch), place));
+}
+
 /// Results that a thread takes: columns side by side.
 static mlir::AffineExpr countSums(const Product &product) {
   return product.batches * product.m * product.n.floorDiv(product.columnsTogether);

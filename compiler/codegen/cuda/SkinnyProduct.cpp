@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/PartialSums.h"
+#include "compiler/codegen/cuda/SkinnyMma.h"
 #include "compiler/codegen/cuda/ThreadCode.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
@@ -87,10 +88,7 @@ SmallVector<Value *> SkinnyEmitter::load(const Matrix &matrix, ArrayRef<Value *>
 
 void SkinnyEmitter::finish(Value *fewRow, Value *wideRow, Value *total) {
   Value *row = plan.isLhsFew ? fewRow : wideRow, *column = plan.isLhsFew ? wideRow : fewRow;
-  if (plan.parts == 1)
-    return product.finish(f, batch, row, column, total);
-  Value *place = b.CreateAdd(b.CreateMul(row, emitSize(f, product.n)), column);
-  b.CreateStore(total, kernel::emitAddress(b, sum, placePartialSums(f, product, part, batch), place));
+  finishSum(f, product, plan.parts, part, batch, row, column, total);
 }
 
 /// The sum of `count` elements, `stride` apart, in order.
@@ -260,6 +258,8 @@ std::optional<KernelPlan> planSkinnyProduct(std::shared_ptr<const Product> produ
   if (!few || *few < 1 || *few > kMostRows)
     return std::nullopt;
   skinny.few = *few;
+  if (std::optional<KernelPlan> plan = planSkinnyMma(product, skinny.isLhsFew, skinny.few))
+    return plan;
   const Matrix &wide = skinny.isLhsFew ? *product->rhs : *product->lhs;
   mlir::AffineExpr rows = skinny.isLhsFew ? product->n : product->m;
   int64_t supposedRows = getConstant(rows).value_or(1024) * getConstant(product->batches).value_or(1);

@@ -102,12 +102,17 @@ bool isTiledType(const Product &product) {
          (isLong(sum) || sum.isF32() || sum.isInteger(32));
 }
 
+bool isOnTensorCores(const Product &product) {
+  mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor);
+  return lhs == rhs && isTensorCoreType(lhs) && sumOf(product).isF32();
+}
+
 TileConfig chooseTiles(const Product &product, const Target &target) {
-  mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor), sum = sumOf(product);
-  bool isOnTensorCores = lhs == rhs && isTensorCoreType(lhs) && sum.isF32();
+  mlir::Type sum = sumOf(product);
+  bool isOfHalves = isOnTensorCores(product);
   unsigned sumBytes = isLong(sum) ? 8 : 4;
   bool isImage = isa<loop::ConvolutionOp>(product.op), hasWgmma = target.major == 9 && target.isExact;
-  TileShape::Unit unit = !isOnTensorCores ? TileShape::Fma : hasWgmma ? TileShape::Wgmma : TileShape::Mma;
+  TileShape::Unit unit = !isOfHalves ? TileShape::Fma : hasWgmma ? TileShape::Wgmma : TileShape::Mma;
   ArrayRef<Candidate> candidates = unit == TileShape::Wgmma ? ArrayRef(kWgmma)
                                    : unit == TileShape::Mma ? ArrayRef(kMma)
                                    : isLong(sum)            ? ArrayRef(kFma8)
@@ -124,17 +129,9 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
     for (unsigned parts = 1; parts <= mostParts; ++parts)
       if (double clocks = estimate(tile, parts, sizes, sumBytes); !best || clocks < least)
         best = &tile, bestParts = parts, least = clocks;
-  TileShape shape{unit,
-                  best->rows,
-                  best->columns,
-                  best->depth,
-                  best->warpRows,
-                  best->warpColumns,
-                  best->stages,
-                  best->resident,
-                  best->inFlight,
-                  sumBytes,
-                  isOnTensorCores ? 2 : sumBytes};
+  TileShape shape{
+      unit,         best->rows,     best->columns,  best->depth, best->warpRows,           best->warpColumns,
+      best->stages, best->resident, best->inFlight, sumBytes,    isOfHalves ? 2 : sumBytes};
   return {shape, bestParts};
 }
 

@@ -12,6 +12,9 @@ struct TileConfig {
   unsigned parts;
 };
 
+/// Operands of 16-bit floats of one type, summed up in f32.
+bool isOnTensorCores(const Product &product);
+
 /// The one that an estimate of the time likes best, from sizes alone.
 TileConfig chooseTiles(const Product &product, const Target &target);
 
