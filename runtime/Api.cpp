@@ -12,10 +12,10 @@
 #include "runtime/Cpu.h"
 #include "runtime/Loader.h"
 #include "runtime/Once.h"
+#include "runtime/OpenMP.h"
 #include "runtime/Placement.h"
 #include "runtime/Seal.h"
 #include "runtime/Tensor.h"
-#include "runtime/OpenMP.h"
 #include "runtime/Threading.h"
 
 #include <stdlib.h>
@@ -104,8 +104,8 @@ bool SignatureStorage::build() {
   for (int32_t i = 0; i < program.externalCount; ++i) {
     const ExternalEntry &entry = program.externals[i];
     describeTensors(entry.tensors, entry.tensorCount(), next, dims);
-    externals[i] = {entry.name, entry.call, entry.source, next, next + entry.inputCount, entry.inputCount,
-                    entry.outputCount};
+    externals[i] = {entry.name,       entry.call,       entry.source, next, next + entry.inputCount,
+                    entry.inputCount, entry.outputCount};
     next += entry.tensorCount();
   }
   optional = tensors + program.requiredCount;
@@ -230,9 +230,8 @@ ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *inputs, int
 
 ptc_status ptc_output_shape(ptc_context *context, const DLTensor *const *inputs, int32_t input_count, int32_t output,
                             int64_t *shape, int32_t ndim) {
-  return reporting(context, [&](Error &error) {
-    return outputShape(*context, {inputs, input_count}, output, shape, ndim, error);
-  });
+  return reporting(
+      context, [&](Error &error) { return outputShape(*context, {inputs, input_count}, output, shape, ndim, error); });
 }
 
 ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTensor *value) {

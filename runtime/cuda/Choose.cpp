@@ -41,7 +41,7 @@ static bool runsOn(const DeviceEntry &entry, int32_t major, int32_t minor) {
 }
 
 /// The version of CUDA that a driver must know for the PTX, as cuDriverGetVersion tells it: PTX 7.8 came with
-/// CUDA 11.8, PTX 8.0 with 12.0. 0 where the text does not say.
+/// CUDA 11.8, PTX 8.0 with 12.0, PTX 8.6 with 12.7. 0 where the text does not say.
 static int32_t versionFor(const char *ptx) {
   constexpr char kMark[] = ".version ";
   constexpr int32_t kHeader = 1024;
@@ -50,7 +50,8 @@ static int32_t versionFor(const char *ptx) {
       continue;
     char *end = nullptr;
     long major = strtol(ptx + i + sizeof(kMark) - 1, &end, 10), minor = *end == '.' ? strtol(end + 1, nullptr, 10) : 0;
-    return static_cast<int32_t>(1000 * (major + 4) + 10 * minor);
+    long lag = major == 8 && minor >= 6 ? 1 : 0; // CUDA 12.6 came with PTX 8.5, as 12.5 did
+    return static_cast<int32_t>(1000 * (major + 4) + 10 * (minor + lag));
   }
   return 0;
 }
