@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/Approximations.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
-#include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/MathExpr.h"
 #include "compiler/codegen/kernel/VectorMath.h"
 
