@@ -138,7 +138,7 @@ TEST_CASE("a softmax's exp is 0 where it would be subnormal") {
 
 TEST_CASE("functions of two arguments") {
   Jit jit(
-      module({kernel("math.powf %u, %v : f32", "f32", "f32"), kernel("math.atan2 %u, %v : f32", "f32", "f32")}, "f32"));
+      module({kernel("math.powf %u, %v : f32", "f32", "f32"), kernel("loop.atan2 %u, %v : f32", "f32", "f32")}, "f32"));
   std::vector<float> x = samples(-3, 50, 1), y = samples(-10, 10, 2), z(x.size());
   std::reverse(y.begin() + 300, y.end());
   // Every edge against every edge.
