@@ -75,6 +75,10 @@ others = [
     # An integer without dimensions does not widen the others, and is not cut to their type either.
     op("true_divide.wide", lambda a, b: (a / b, torch.div(a, b, rounding_mode=None), torch.atan2(a, b), torch.copysign(a, b)),
        ints(30, dtype=torch.int8), ints(low=1000, high=2000)),
+    # Operands are of one type before they are conditions: -32768 is 0 as an int8, 1e-9 as a half.
+    *(op(f"logical_{name}.common_type", lambda a, f=getattr(torch, f"logical_{name}"): (
+          f(a, torch.tensor(-32768, dtype=torch.int16)), f(a.half(), torch.tensor(1e-9))),
+         ints(30, low=-1, high=2, dtype=torch.int8)) for name in ("and", "or", "xor")),  # fmt: skip
     # Operands that are known to be zeros when the program is compiled.
     op("atan2.zeros", lambda a: (torch.atan2(a < a, a < a), torch.atan2(-(a * 0.0 - a * 0.0), a < a)), ints(30)),
     op("div.trunc", lambda a, b: torch.div(a, b, rounding_mode="trunc"), ints(30), ints(30, low=1)),

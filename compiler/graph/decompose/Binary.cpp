@@ -62,9 +62,9 @@ static void addComparisons(Table &t) {
   both(t, "le.Tensor le.Scalar less_equal.Tensor less_equal.Scalar", &B::le);
   both(t, "gt.Tensor gt.Scalar greater.Tensor greater.Scalar", &B::gt);
   both(t, "ge.Tensor ge.Scalar greater_equal.Tensor greater_equal.Scalar", &B::ge);
-  t.def("logical_and", [](B &b, T x, T y) { return b.to(x, b.boolean()) & b.to(y, b.boolean()); });
-  t.def("logical_or", [](B &b, T x, T y) { return b.to(x, b.boolean()) | b.to(y, b.boolean()); });
-  t.def("logical_xor", [](B &b, T x, T y) { return b.to(x, b.boolean()) ^ b.to(y, b.boolean()); });
+  t.operands("logical_and", [](B &b, T x, T y) { return b.to(x, b.boolean()) & b.to(y, b.boolean()); });
+  t.operands("logical_or", [](B &b, T x, T y) { return b.to(x, b.boolean()) | b.to(y, b.boolean()); });
+  t.operands("logical_xor", [](B &b, T x, T y) { return b.to(x, b.boolean()) ^ b.to(y, b.boolean()); });
   t.pointwise("isclose", [](B &b, T x, T y, double rtol, double atol, bool equalNan) {
     T close = x == y;
     if (equalNan && isFloat(x.dtype()))
