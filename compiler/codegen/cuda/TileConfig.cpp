@@ -27,13 +27,13 @@ constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
                                 {64, 128, 64, 16, 128, 3, 3, 0, 1000},
                                 {128, 64, 64, 16, 64, 3, 3, 0, 1000},
                                 {64, 64, 64, 16, 64, 4, 3, 0, 800}};
-// Of fma, for sums of 4 bytes and of 8: a thread has 16 x 8 or 8 x 8, and 4 x 4. The two warps of the smallest tile
-// bring it all: they need the registers of a quarter of a multiprocessor, and half the depth.
+// Of fma, for sums of 4 bytes and of 8: a thread has 16 x 8 or 8 x 8, and 4 x 4. The threads of small tiles bring
+// more of them, each element with an address of its own where rows are odd: half the depth fits into their registers.
 constexpr Candidate kFma4[] = {
-    {128, 128, 16, 64, 64, 3, 2, 0, 110}, {64, 128, 16, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 4, 0, 85}};
+    {128, 128, 16, 64, 64, 3, 2, 0, 110}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 4, 0, 85}};
 // The same for convolutions, whose pixels take registers to find.
 constexpr Candidate kFmaImages[] = {
-    {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 4, 0, 85}};
+    {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 6, 0, 85}};
 constexpr Candidate kFma8[] = {{64, 64, 8, 16, 32, 3, 2, 0, 40}, {32, 32, 8, 16, 32, 3, 4, 0, 30}};
 
 /// What the estimate is made for: an H100. On others the ratios are much the same.
