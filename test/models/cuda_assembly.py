@@ -23,8 +23,7 @@ import triton
 
 PTXAS = Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
 ARCHS = ["sm_80", "sm_90a"]
-# Of a thread's stack frame, and of spills: products of odd pixels have some; random kernels may be long.
-MOST_BYTES = {".pt2": 96, ".mlir": 256}
+MOST_BYTES = {".pt2": 64, ".mlir": 256}  # of a thread's stack frame, and of spills; random kernels may be long
 
 
 def spills(report: str, most: int) -> list[str]:

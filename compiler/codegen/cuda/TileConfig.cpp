@@ -33,7 +33,7 @@ constexpr Candidate kFma4[] = {
     {128, 128, 16, 64, 64, 3, 2, 0, 110}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 4, 0, 85}};
 // The same for convolutions, whose pixels take registers to find.
 constexpr Candidate kFmaImages[] = {
-    {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 6, 0, 85}};
+    {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 4, 32, 64, 3, 6, 0, 80}};
 constexpr Candidate kFma8[] = {{64, 64, 8, 16, 32, 3, 2, 0, 40}, {32, 32, 8, 16, 32, 3, 4, 0, 30}};
 
 /// What the estimate is made for: an H100. On others the ratios are much the same.
