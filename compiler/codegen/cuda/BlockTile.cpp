@@ -23,6 +23,12 @@ Value *BlockTile::warpColumn() const {
   return b.CreateMul(b.CreateURem(warp, b.getInt32(across)), b.getInt32(shape.warpColumns));
 }
 
+Value *BlockTile::nextStage(Value *stage) const {
+  Ir &b = ir();
+  Value *next = b.CreateAdd(stage, b.getInt32(shape.stageBytes()));
+  return b.CreateSelect(b.CreateICmpEQ(next, b.getInt32(shape.ringBytes())), b.getInt32(0), next);
+}
+
 SmallVector<Fragment> BlockTile::splitSums(ArrayRef<Value *> sums) const {
   constexpr unsigned kRows = 16, kColumns = 8, kSums = 4;
   Ir &b = ir();

@@ -21,6 +21,7 @@ struct TileShape {
   unsigned threads() const { return warps() * kWarp; }
   unsigned sharedBytes() const { return std::max(ringBytes(), warps() * stagedBytes()); }
   unsigned ringBytes() const;
+  unsigned stageBytes() const { return ringBytes() / stages; }
   /// A warp's sums on their way to the epilogue: rows begin eight banks after each other, so that threads that write
   /// pairs of neighbours, and those that read rows, do so without conflicts.
   unsigned stagedPitch() const { return warpColumns + kStagedPadding; }
@@ -51,6 +52,8 @@ struct BlockTile {
   /// Where the warp's part begins: i32.
   llvm::Value *warpRow() const;
   llvm::Value *warpColumn() const;
+  /// The stage behind `stage` (i32, bytes), the first one again behind the last.
+  llvm::Value *nextStage(llvm::Value *stage) const;
   /// Whether the depth ends within a step.
   bool hasTail() const { return !product.k.isMultipleOf(shape.depth); }
   /// The fragments of a warp's sums as tensor cores leave them: of 16 x 8 each lane has two neighbours in rows i / 4

@@ -183,7 +183,6 @@ private:
   void wait(unsigned groups);
   Values load(Value *stage, unsigned depth);
   void multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *> sums);
-  Value *advance(Value *stage);
 
   BlockTile &tile;
   Ir &b;
@@ -256,13 +255,8 @@ void ThreadProduct::multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *
     }
 }
 
-Value *ThreadProduct::advance(Value *stage) {
-  Value *next = b.CreateAdd(stage, b.getInt32(shape.ringBytes() / shape.stages));
-  return b.CreateSelect(b.CreateICmpEQ(next, b.getInt32(shape.ringBytes())), b.getInt32(0), next);
-}
-
 SmallVector<Fragment> ThreadProduct::emit() {
-  unsigned stageBytes = shape.ringBytes() / shape.stages, last = shape.stages - 1, operands = rows + columns;
+  unsigned stageBytes = shape.stageBytes(), last = shape.stages - 1, operands = rows + columns;
   Values pending;
   for (unsigned i = 0; i < shape.stages; ++i) {
     if (i > 0)
@@ -277,7 +271,7 @@ SmallVector<Fragment> ThreadProduct::emit() {
   carried.append(rows * columns, Constant::getNullValue(tile.product.sumType(b)));
   carried = kernel::emitLoop(
       b, tile.begin, tile.end, b.getInt64(shape.depth), carried, [&](Value *depth, ArrayRef<Value *> before) {
-        Value *stage = before[0], *following = advance(stage);
+        Value *stage = before[0], *following = tile.nextStage(stage);
         Values current(before.slice(2 + pending.size(), operands)), sums(before.take_back(rows * columns)), ahead;
         for (unsigned k = 0; k < shape.depth; ++k) {
           Values next;

@@ -22,40 +22,19 @@ class WarpProduct {
 public:
   explicit WarpProduct(BlockTile &tile)
       : tile(tile), b(tile.ir()), shape(tile.shape),
-        element(kernel::memoryType(b.getContext(), tile.product.lhs->tensor.getType())),
-        stageBytes(shape.ringBytes() / shape.stages),
-        lhs(tile, *tile.product.lhs, shape.rows, tile.firstRow, tile.m, tile.product.m, 0),
-        rhs(tile, *tile.product.rhs, shape.columns, tile.firstColumn, tile.n, tile.product.n,
-            OperandTile::bytes(shape, shape.rows)) {}
+        element(kernel::memoryType(b.getContext(), tile.product.lhs->tensor.getType())), operands(tile) {}
   SmallVector<Fragment> emit();
 
 private:
-  void copy(Value *stage, Value *depth);
   void multiply(Value *stage, MutableArrayRef<Value *> sums);
-  Value *advance(Value *stage);
 
   BlockTile &tile;
   Ir &b;
   const TileShape &shape;
   Type *element;
-  unsigned stageBytes;
-  OperandTile lhs, rhs;
+  OperandTiles operands;
 };
 } // namespace
-
-/// A group of copies each time, of nothing behind the end: so that waiting is by number.
-void WarpProduct::copy(Value *stage, Value *depth) {
-  kernel::emitIf(b, b.CreateICmpSLT(depth, tile.end), [&] {
-    lhs.copy(stage, depth);
-    rhs.copy(stage, depth);
-  });
-  tile.f.gpu.commitCopies(b);
-}
-
-Value *WarpProduct::advance(Value *stage) {
-  Value *next = b.CreateAdd(stage, b.getInt32(stageBytes));
-  return b.CreateSelect(b.CreateICmpEQ(next, b.getInt32(shape.ringBytes())), b.getInt32(0), next);
-}
 
 void WarpProduct::multiply(Value *stage, MutableArrayRef<Value *> sums) {
   unsigned across = shape.warpColumns / kColumns;
@@ -63,9 +42,9 @@ void WarpProduct::multiply(Value *stage, MutableArrayRef<Value *> sums) {
   for (unsigned depth = 0; depth < shape.depth; depth += kDepth) {
     SmallVector<SmallVector<Value *, 4>> left, right;
     for (unsigned i = 0; i < shape.warpRows; i += kRows)
-      left.push_back(lhs.load(stage, b.CreateAdd(row, b.getInt32(i)), depth, /*rowsFirst=*/true));
+      left.push_back(operands.lhs.load(stage, b.CreateAdd(row, b.getInt32(i)), depth, /*rowsFirst=*/true));
     for (unsigned j = 0; j < shape.warpColumns; j += 2 * kColumns)
-      right.push_back(rhs.load(stage, b.CreateAdd(column, b.getInt32(j)), depth, /*rowsFirst=*/false));
+      right.push_back(operands.rhs.load(stage, b.CreateAdd(column, b.getInt32(j)), depth, /*rowsFirst=*/false));
     for (unsigned i = 0; i < left.size(); ++i)
       for (unsigned j = 0; j < across; ++j)
         tile.f.gpu.multiplyMatrices(b, element, left[i], ArrayRef<Value *>(right[j / 2]).slice(j % 2 * 2, 2),
@@ -76,18 +55,18 @@ void WarpProduct::multiply(Value *stage, MutableArrayRef<Value *> sums) {
 SmallVector<Fragment> WarpProduct::emit() {
   unsigned ahead = shape.stages - 1;
   for (unsigned stage = 0; stage < ahead; ++stage)
-    copy(b.getInt32(stage * stageBytes), b.CreateAdd(tile.begin, b.getInt64(stage * shape.depth)));
-  SmallVector<Value *> carried = {b.getInt32(0), b.getInt32(ahead * stageBytes)};
+    operands.copy(b.getInt32(stage * shape.stageBytes()), b.CreateAdd(tile.begin, b.getInt64(stage * shape.depth)));
+  SmallVector<Value *> carried = {b.getInt32(0), b.getInt32(ahead * shape.stageBytes())};
   carried.append(shape.warpRows * shape.warpColumns / kWarp, ConstantFP::get(b.getFloatTy(), 0));
   carried = kernel::emitLoop(b, tile.begin, tile.end, b.getInt64(shape.depth), carried,
                              [&](Value *depth, ArrayRef<Value *> before) {
                                SmallVector<Value *> next(before);
                                tile.f.gpu.waitForCopies(b, ahead - 1);
                                tile.f.gpu.barrier(b);
-                               copy(before[1], b.CreateAdd(depth, b.getInt64(ahead * shape.depth)));
+                               operands.copy(before[1], b.CreateAdd(depth, b.getInt64(ahead * shape.depth)));
                                multiply(before[0], MutableArrayRef<Value *>(next).drop_front(2));
-                               next[0] = advance(before[0]);
-                               next[1] = advance(before[1]);
+                               next[0] = tile.nextStage(before[0]);
+                               next[1] = tile.nextStage(before[1]);
                                return next;
                              });
   return tile.splitSums(ArrayRef<Value *>(carried).drop_front(2));

@@ -130,4 +130,18 @@ GpuBuilder::SharedMatrix OperandTile::describe(Value *stage, Value *row, unsigne
   return {b.CreateOr(number, b.getInt64(constant)), isDeep};
 }
 
+OperandTiles::OperandTiles(BlockTile &tile)
+    : tile(tile), lhs(tile, *tile.product.lhs, tile.shape.rows, tile.firstRow, tile.m, tile.product.m, 0),
+      rhs(tile, *tile.product.rhs, tile.shape.columns, tile.firstColumn, tile.n, tile.product.n,
+          OperandTile::bytes(tile.shape, tile.shape.rows)) {}
+
+void OperandTiles::copy(Value *stage, Value *depth) {
+  Ir &b = tile.ir();
+  kernel::emitIf(b, b.CreateICmpSLT(depth, tile.end), [&] {
+    lhs.copy(stage, depth);
+    rhs.copy(stage, depth);
+  });
+  tile.f.gpu.commitCopies(b);
+}
+
 } // namespace ptc::cuda

@@ -52,4 +52,15 @@ private:
   llvm::SmallVector<Unit> units; ///< of the thread
 };
 
+/// The tiles of both operands, which are copied together: a stage has the left one's, then the right one's.
+struct OperandTiles {
+  BlockTile &tile;
+  OperandTile lhs, rhs;
+
+  explicit OperandTiles(BlockTile &tile);
+  /// Begins to copy the tiles at `depth` into the stage at `stage` (i32, bytes). It is a group of copies each time, of
+  /// nothing behind the end: so that waiting is by number.
+  void copy(llvm::Value *stage, llvm::Value *depth);
+};
+
 } // namespace ptc::cuda

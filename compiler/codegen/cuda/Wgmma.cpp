@@ -23,48 +23,27 @@ class WarpgroupProduct {
 public:
   explicit WarpgroupProduct(BlockTile &tile)
       : tile(tile), b(tile.ir()), gpu(tile.f.gpu), shape(tile.shape),
-        element(kernel::memoryType(b.getContext(), tile.product.lhs->tensor.getType())),
-        stageBytes(shape.ringBytes() / shape.stages),
-        lhs(tile, *tile.product.lhs, shape.rows, tile.firstRow, tile.m, tile.product.m, 0),
-        rhs(tile, *tile.product.rhs, shape.columns, tile.firstColumn, tile.n, tile.product.n,
-            OperandTile::bytes(shape, shape.rows)) {}
+        element(kernel::memoryType(b.getContext(), tile.product.lhs->tensor.getType())), operands(tile) {}
   SmallVector<Fragment> emit();
 
 private:
-  void copy(Value *stage, Value *depth);
   void multiply(Value *stage, Value *isMore, MutableArrayRef<Value *> sums);
-  Value *advance(Value *stage);
 
   BlockTile &tile;
   Ir &b;
   GpuBuilder &gpu;
   const TileShape &shape;
   Type *element;
-  unsigned stageBytes;
-  OperandTile lhs, rhs;
+  OperandTiles operands;
   Value *row; ///< of the warpgroup, the same in all its threads
 };
 } // namespace
 
-/// A group of copies each time, of nothing behind the end: so that waiting is by number.
-void WarpgroupProduct::copy(Value *stage, Value *depth) {
-  kernel::emitIf(b, b.CreateICmpSLT(depth, tile.end), [&] {
-    lhs.copy(stage, depth);
-    rhs.copy(stage, depth);
-  });
-  gpu.commitCopies(b);
-}
-
-Value *WarpgroupProduct::advance(Value *stage) {
-  Value *next = b.CreateAdd(stage, b.getInt32(stageBytes));
-  return b.CreateSelect(b.CreateICmpEQ(next, b.getInt32(shape.ringBytes())), b.getInt32(0), next);
-}
-
 void WarpgroupProduct::multiply(Value *stage, Value *isMore, MutableArrayRef<Value *> sums) {
   gpu.beginProducts(b);
   for (unsigned depth = 0; depth < shape.depth; depth += kDepth)
-    gpu.startProduct(b, element, lhs.describe(stage, row, depth), rhs.describe(stage, b.getInt32(0), depth), sums,
-                     depth ? b.getInt32(1) : isMore);
+    gpu.startProduct(b, element, operands.lhs.describe(stage, row, depth),
+                     operands.rhs.describe(stage, b.getInt32(0), depth), sums, depth ? b.getInt32(1) : isMore);
   gpu.commitProducts(b);
 }
 
@@ -73,8 +52,8 @@ SmallVector<Fragment> WarpgroupProduct::emit() {
   Value *group = b.CreateUDiv(tile.warp, b.getInt32(kRows / shape.warpRows));
   row = b.CreateMul(gpu.uniform(b, group), b.getInt32(kRows));
   for (unsigned stage = 0; stage < ahead; ++stage)
-    copy(b.getInt32(stage * stageBytes), b.CreateAdd(tile.begin, b.getInt64(stage * shape.depth)));
-  SmallVector<Value *> carried = {b.getInt32(0), b.getInt32(ahead * stageBytes), b.getInt32(0)};
+    operands.copy(b.getInt32(stage * shape.stageBytes()), b.CreateAdd(tile.begin, b.getInt64(stage * shape.depth)));
+  SmallVector<Value *> carried = {b.getInt32(0), b.getInt32(ahead * shape.stageBytes()), b.getInt32(0)};
   carried.append(shape.warpColumns / 2, ConstantFP::get(b.getFloatTy(), 0));
   constexpr unsigned kFirstSum = 3;
   carried = kernel::emitLoop(b, tile.begin, tile.end, b.getInt64(shape.depth), carried,
@@ -85,10 +64,10 @@ SmallVector<Fragment> WarpgroupProduct::emit() {
                                gpu.fenceForProducts(b);
                                gpu.barrier(b);
                                multiply(before[0], before[2], sums);
-                               copy(before[1], b.CreateAdd(depth, b.getInt64(ahead * shape.depth)));
+                               operands.copy(before[1], b.CreateAdd(depth, b.getInt64(ahead * shape.depth)));
                                gpu.waitForProducts(b, shape.inFlight, sums);
-                               next[0] = advance(before[0]);
-                               next[1] = advance(before[1]);
+                               next[0] = tile.nextStage(before[0]);
+                               next[1] = tile.nextStage(before[1]);
                                next[2] = b.getInt32(1);
                                return next;
                              });
