@@ -12,8 +12,6 @@
 #include "compiler/codegen/kernel/KernelFunction.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -48,33 +46,19 @@ static Expected<SmallVector<char, 0>> writeTogether(ArrayRef<Unit> units, ArrayR
 Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                          ShowKernel show) const {
   KernelCode code;
-  std::vector<Unit> units;
-  std::vector<KernelPlan> plans; ///< of the units
-  StringMap<size_t> known;
-  std::string surroundings = kernel::describeSurroundings(module, description);
-  Error error = Error::success();
-  module->walk([&](loop::KernelOp kernel) {
-    auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), units.size());
-    if (isNew) {
-      Expected<KernelPlan> plan = planKernel(kernel, *this);
-      if (!plan) {
-        error = joinErrors(std::move(error), plan.takeError());
-        return mlir::WalkResult::interrupt();
-      }
-      units.push_back(kernel::makeUnit(kernel, entry->first(), surroundings));
-      plans.push_back(std::move(*plan));
-    }
-    const KernelPlan &plan = plans[entry->second];
-    KernelInfo &info = code.kernels[kernel];
-    StringRef symbol = units[entry->second].symbol;
-    for (auto [i, grid] : enumerate(plan.grids))
-      info.grids.push_back({getGridSymbol(symbol, i), grid.blocks, grid.threads, grid.sharedBytes});
-    info.workspaceBytes = plan.workspaceBytes;
-    info.faults = kernel::faultTexts(kernel);
-    return mlir::WalkResult::skip();
-  });
-  if (error)
-    return error;
+  auto planned = kernel::planUnits<KernelPlan>(
+      module, description, [&](loop::KernelOp kernel) { return planKernel(kernel, *this); },
+      [&](loop::KernelOp kernel, const Unit &unit, const KernelPlan &plan) {
+        KernelInfo &info = code.kernels[kernel];
+        for (auto [i, grid] : enumerate(plan.grids))
+          info.grids.push_back({getGridSymbol(unit.symbol, i), grid.blocks, grid.threads, grid.sharedBytes});
+        info.workspaceBytes = plan.workspaceBytes;
+        info.faults = kernel::faultTexts(kernel);
+      });
+  if (!planned)
+    return planned.takeError();
+  const std::vector<Unit> &units = planned->units;
+  const std::vector<KernelPlan> &plans = planned->plans;
   if (form == CodeForm::Llvm || units.empty()) { // joined texts of LLVM IR are not LLVM IR
     Expected<SmallVector<char, 0>> text = writeTogether(units, plans, *this, form);
     if (!text)

@@ -9,6 +9,8 @@
 #include "compiler/codegen/KernelCode.h"
 #include "dialects/loop/Loop.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 #include <functional>
@@ -37,6 +39,41 @@ std::string describeSurroundings(mlir::ModuleOp module, llvm::StringRef machine)
 
 /// `content`: loop::getContent(kernel).
 Unit makeUnit(loop::KernelOp kernel, llvm::StringRef content, llvm::StringRef surroundings);
+
+/// Units with a plan each.
+template <typename Plan> struct PlannedUnits {
+  std::vector<Unit> units;
+  std::vector<Plan> plans;
+};
+
+/// Plans the kernels of a module once where they differ only in name and locations. `makePlan` takes a kernel and
+/// answers Expected<Plan>; `visit` takes every kernel, with its unit and the unit's plan. Fails with the first plan that
+/// does.
+template <typename Plan, typename MakePlan, typename Visit>
+llvm::Expected<PlannedUnits<Plan>> planUnits(mlir::ModuleOp module, llvm::StringRef machine, MakePlan makePlan,
+                                             Visit visit) {
+  PlannedUnits<Plan> planned;
+  llvm::StringMap<size_t> known;
+  std::string surroundings = describeSurroundings(module, machine);
+  llvm::Error error = llvm::Error::success();
+  module->walk([&](loop::KernelOp kernel) {
+    auto [entry, isNew] = known.try_emplace(loop::getContent(kernel), planned.units.size());
+    if (isNew) {
+      llvm::Expected<Plan> plan = makePlan(kernel);
+      if (!plan) {
+        error = joinErrors(std::move(error), plan.takeError());
+        return mlir::WalkResult::interrupt();
+      }
+      planned.units.push_back(makeUnit(kernel, entry->first(), surroundings));
+      planned.plans.push_back(std::move(*plan));
+    }
+    visit(kernel, planned.units[entry->second], planned.plans[entry->second]);
+    return mlir::WalkResult::skip();
+  });
+  if (error)
+    return error;
+  return planned;
+}
 
 /// A device's part of the work.
 struct UnitCompiler {
