@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from harness import Failed, compare, ptc
+from harness import Failed, check_rows, compare, ptc
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.export import Dim
@@ -175,22 +174,5 @@ def check(program: Path, row: Row, folder: Path) -> None:
                 compare(i, answers[str(i)], expected, 0)
 
 
-def main() -> int:
-    program, chosen = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    passed = failed = 0
-    for row in ROWS:
-        if chosen and row.name not in chosen:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(program, row, Path(folder))
-                passed += 1
-            except Failed as error:
-                failed += 1
-                print(f"FAIL {row.name}: {error}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_rows(ROWS, check, sys.argv[2:]))

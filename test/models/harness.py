@@ -7,8 +7,10 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -106,6 +108,25 @@ def check(program: Path, case: Case, exported: torch.export.ExportedProgram, fol
                 raise Failed(f"{model.suffix}: {len(got)} outputs instead of {len(expected)}")
             for index, value in enumerate(expected):
                 compare(index, got[str(index)], torch.as_tensor(value), case.tolerance)
+
+
+def check_rows(rows: Sequence[Any], check: Callable[[Path, Any, Path], None], chosen: Sequence[str]) -> int:
+    """Calls check(PTC, row, a folder) for each row, or for those of the CHOSEN names; prints a line for each failure and
+    the totals. Answers the exit status."""
+    program = Path(sys.argv[1]).resolve()
+    passed = failed = 0
+    for row in rows:
+        if chosen and row.name not in chosen:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(program, row, Path(folder))
+                passed += 1
+            except (Failed, AssertionError) as error:
+                failed += 1
+                print(f"FAIL {row.name}: {error}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
 
 
 def main(cases: list[Case]) -> None:

@@ -11,13 +11,12 @@ import io
 import itertools
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from harness import Failed
+from harness import Failed, check_rows
 from harness import ptc as run_ptc
 from torch import Tensor, nn
 from torch.export import Dim
@@ -128,22 +127,5 @@ def check(program: Path, row: Row, folder: Path) -> None:
             torch.testing.assert_close(a, b, msg=lambda why: f"{sizes}: {why}")
 
 
-def main() -> int:
-    program, chosen = Path(sys.argv[1]).resolve(), sys.argv[3:]
-    passed = failed = 0
-    for row in ROWS:
-        if chosen and row.name not in chosen:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(program, row, Path(folder))
-                passed += 1
-            except (Failed, AssertionError) as error:
-                failed += 1
-                print(f"FAIL {row.name}: {error}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_rows(ROWS, check, sys.argv[3:]))
