@@ -47,8 +47,8 @@ template <typename Plan> struct PlannedUnits {
 };
 
 /// Plans the kernels of a module once where they differ only in name and locations. `makePlan` takes a kernel and
-/// answers Expected<Plan>; `visit` takes every kernel, with its unit and the unit's plan. Fails with the first plan that
-/// does.
+/// answers Expected<Plan>; `visit` takes every kernel, with its unit and the unit's plan. Fails with the first plan
+/// that does.
 template <typename Plan, typename MakePlan, typename Visit>
 llvm::Expected<PlannedUnits<Plan>> planUnits(mlir::ModuleOp module, llvm::StringRef machine, MakePlan makePlan,
                                              Visit visit) {
