@@ -163,4 +163,19 @@ template <typename T> struct OnGpu {
   std::vector<T> values() const { return readGpu<T>(memory.data(), memory.bytes / sizeof(T)); }
 };
 
+/// A call's tensors on the GPU.
+struct RowsOnGpu {
+  Rows rows;
+  OnGpu<float> x, y;
+  OnGpu<int64_t> index;
+  explicit RowsOnGpu(int64_t count) : rows(count), x(rows.x), y(rows.y), index(rows.index) {}
+
+  ptc_status call(Context &context) { return context.call({&x.view, &index.view}, {&y.view}); }
+  bool isRight() { return rows.isRight(y.values().data()); }
+};
+
+inline ptc_status setStream(Context &context, const CallersStream &stream) {
+  return ptc_set_stream(context.handle, stream.handle, 1);
+}
+
 } // namespace ptc::test
