@@ -8,10 +8,8 @@ python test/cuda/barriers.py PTC LIBCUDA [NAME…]
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,9 +17,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "models")]
 
 import emulated_cases
 import nets
+import parallel
 import torch
 from emulate import export
 from emulation import Emulated
+from harness import Case
 
 CASES = {"layer_norm", "sort, one block", "sort, many blocks", "topk, long rows", "rows in shared memory",
          "softmax, rows in shared memory", "transpose", "transpose, three dimensions", "attention, causal",
@@ -33,7 +33,7 @@ def are_same(results: list, expected: list) -> bool:
     return all(x.view(torch.uint8).equal(y.view(torch.uint8)) for x, y in zip(results, expected, strict=True) if x.ndim)
 
 
-def try_barriers(folder: Path, ptc: Path, libcuda: Path) -> tuple[int, int, int]:
+def try_barriers(case: Case, folder: Path, ptc: Path, libcuda: Path) -> tuple[int, int, int]:
     """Of a model's barriers that run: how many are seen where they are not there, how many order nothing, and how many
     are not seen and change results."""
     model = Emulated(ptc, libcuda, folder / "model.pt2", folder)
@@ -56,18 +56,13 @@ def try_barriers(folder: Path, ptc: Path, libcuda: Path) -> tuple[int, int, int]
 def main() -> None:
     ptc, libcuda = (Path(argument).resolve() for argument in sys.argv[1:3])
     chosen = set(sys.argv[3:]) or CASES
-    is_wrong, running = False, []
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
-        for case in [*nets.cases(), *emulated_cases.cases()]:
-            if case.name in chosen:
-                folder = Path(name) / str(len(running))
-                export(case, folder)
-                running.append((case.name, pool.submit(try_barriers, folder, ptc, libcuda)))
-        for name, future in running:
-            seen, idle, missed = future.result()
-            print(f"{name}: {seen} barriers are seen to lack, {idle} order nothing, {missed} lack unseen", flush=True)
-            is_wrong |= missed > 0 or seen == 0
-    sys.exit(is_wrong or not running)
+    cases = (case for case in [*nets.cases(), *emulated_cases.cases()] if case.name in chosen)
+    good, bad = 0, 0
+    for name, (seen, idle, missed) in parallel.run(cases, partial(try_barriers, ptc=ptc, libcuda=libcuda), export):
+        print(f"{name}: {seen} barriers are seen to lack, {idle} order nothing, {missed} lack unseen", flush=True)
+        is_good = seen > 0 and missed == 0
+        good, bad = good + is_good, bad + (not is_good)
+    sys.exit(bad > 0 or not good)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,9 @@ python test/cuda/emulate.py PTC LIBCUDA [NAME…]
 from __future__ import annotations
 
 import copy
-import os
 import subprocess
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -24,6 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "models")]
 import control_flow
 import emulated_cases
 import nets
+import parallel
 from emulation import Emulated, Failed, difference
 from harness import Case
 
@@ -48,7 +47,6 @@ def check(model: Emulated, inputs: Path, fault: str | None) -> None:
 
 def export(case: Case, folder: Path, as_exported: bool = False) -> None:
     """The model, and the inputs of each call; with `as_exported` not decomposed."""
-    folder.mkdir()
     forms = [program for _, program in case.exports()]
     exported = forms[0 if as_exported or case.name in emulated_cases.AS_EXPORTED else -1]
     torch.export.save(exported, folder / "model.pt2")
@@ -72,24 +70,10 @@ def try_case(case: Case, folder: Path, ptc: Path, libcuda: Path, arch: str = "sm
 
 def main() -> None:
     ptc, libcuda = (Path(argument).resolve() for argument in sys.argv[1:3])
-    passed, failed, refused, running = 0, 0, [], []
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
-        for case in [*control_flow.cases(), *nets.cases(), *emulated_cases.cases()]:
-            if case.name not in TOO_LARGE and (not sys.argv[3:] or case.name in sys.argv[3:]):
-                folder = Path(name) / str(len(running))
-                export(case, folder)
-                running.append((case.name, pool.submit(try_case, case, folder, ptc, libcuda)))
-        for name, future in running:
-            found = future.result()
-            if "no CUDA code for" in found:
-                refused.append(name)
-            elif found:
-                failed += 1
-                print(f"FAIL {name}: {found}", flush=True)
-            else:
-                passed += 1
-    print(f"refused: {', '.join(refused) or 'none'}\n{passed} passed, {failed} failed")
-    sys.exit(1 if failed or 4 * len(refused) > passed else 0)
+    cases = [*control_flow.cases(), *nets.cases(), *emulated_cases.cases()]
+    chosen = (case for case in cases if case.name not in TOO_LARGE and (not sys.argv[3:] or case.name in sys.argv[3:]))
+    attempt = partial(try_case, ptc=ptc, libcuda=libcuda)
+    parallel.report(parallel.run(chosen, attempt, export), ("no CUDA code for",))
 
 
 if __name__ == "__main__":
