@@ -250,7 +250,7 @@ def check_streams(path):
     lib.ptc_profile_start(context)
     check("a profiled call", model.call(given, [y]), 0)
     trace = f"{tempfile.gettempdir()}/gpu-trace.json"
-    check("its profile", (lib.ptc_profile_stop(context, trace.encode()), model.error()[:0]), (0, ""))
+    check("its profile", lib.ptc_profile_stop(context, trace.encode()), 0)
     with open(trace) as file:
         events = json.load(file)["traceEvents"]
     times = {event["name"]: event["dur"] for event in events if event.get("cat") == "kernel"}
