@@ -71,9 +71,11 @@ const char *Driver::textOf(CUresult result) const {
 ptc_status Driver::check(CUresult result, const char *what, Error &error) const {
   if (result == CUDA_SUCCESS)
     return PTC_OK;
+  ptc_status status = result == CUDA_ERROR_OUT_OF_MEMORY ? PTC_OUT_OF_MEMORY : PTC_DEVICE_ERROR;
   const char *name = nameOf(result), *text = textOf(result);
-  return error.set(result == CUDA_ERROR_OUT_OF_MEMORY ? PTC_OUT_OF_MEMORY : PTC_DEVICE_ERROR, "%s failed: %s (%s)",
-                   what, text ? text : "unknown error", name ? name : "CUDA");
+  if (!name || !text)
+    return error.set(status, "%s failed: error %d, which the NVIDIA driver does not name", what, result);
+  return error.set(status, "%s failed: %s (%s, %d)", what, text, name, result);
 }
 
 } // namespace ptc::runtime::cuda

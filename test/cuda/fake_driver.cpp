@@ -50,6 +50,7 @@ struct CUstream_st {
 
 namespace {
 constexpr CUresult kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218, kLaunchFailed = 719;
+constexpr CUresult kNoError = 1000; ///< from here on the driver knows none
 constexpr size_t kPage = 4096;
 constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10;
 
@@ -284,10 +285,18 @@ CUresult cuInit(unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult result, const char **name) {
+  if (result >= kNoError) {
+    *name = nullptr;
+    return kInvalidValue;
+  }
   *name = result == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OF_A_TEST";
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorString(CUresult result, const char **text) {
+  if (result >= kNoError) {
+    *text = nullptr;
+    return kInvalidValue;
+  }
   *text = result == kLaunchFailed ? "unspecified launch failure"
           : result == kInvalidPtx ? "a PTX JIT compilation failed"
                                   : "an error of the fake driver";
