@@ -43,7 +43,7 @@ ptc_status ptc_context::prepare(int32_t number, Error &error) {
   bool isReady = stateOffsets.allocate(program->stateCount) && functions.allocate(program->externalCount);
   for (int32_t i = 0; isReady && i < program->stateCount; ++i) {
     stateOffsets[i] = bytes;
-    bytes += (stateBytes(program->states[i]) + kAlignment - 1) / kAlignment * kAlignment;
+    bytes += roundToAlignment(stateBytes(program->states[i]));
   }
   DeviceScope scope(device, error);
   if (scope.status != PTC_OK)

@@ -22,7 +22,7 @@ template <class F> int64_t forEachTensor(const Frame &frame, const ExternalEntry
     if (entry.tensors[i].rank >= 0) {
       int64_t bytes = frame.values[frame.program->buffers[entry.buffers[i]].bytes];
       body(i, offset, bytes);
-      offset += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      offset += roundToAlignment(bytes);
     }
   return offset;
 }

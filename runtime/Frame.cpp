@@ -136,8 +136,7 @@ ptc_status Frame::plan(const int64_t *newSymbols, int64_t room, Error &error) {
     return status;
   scratchBytes = 0;
   for (int32_t i = 0; i < program->launchCount; ++i)
-    scratchBytes =
-        std::max(scratchBytes, (values[program->launches[i].scratch] + kAlignment - 1) / kAlignment * kAlignment);
+    scratchBytes = std::max(scratchBytes, roundToAlignment(values[program->launches[i].scratch]));
   planSteps(0);
   isPlanned = program->sizeDefinitionCount == 0; // otherwise the symbols do not stay as they are
   return PTC_OK;

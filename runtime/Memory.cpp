@@ -10,7 +10,7 @@ namespace ptc::runtime {
 constexpr int64_t kMapped = 4 << 20, kMappedAgain = 256 << 10;
 constexpr int64_t kHugePage = 2 << 20;
 
-static int64_t roundUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+static int64_t roundToHugePage(int64_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
 /// Maps `size` bytes (whole huge pages) at a huge page's boundary.
 static char *mapHuge(int64_t size) {
@@ -18,7 +18,7 @@ static char *mapHuge(int64_t size) {
   if (all == MAP_FAILED)
     return nullptr;
   char *begin = static_cast<char *>(all);
-  char *data = reinterpret_cast<char *>(roundUp(reinterpret_cast<intptr_t>(begin), kHugePage));
+  char *data = reinterpret_cast<char *>(roundToHugePage(reinterpret_cast<intptr_t>(begin)));
   if (data > begin)
     munmap(begin, data - begin);
   if (int64_t rest = begin + kHugePage - data)
@@ -35,10 +35,10 @@ bool Block::reserve(int64_t bytes, Use use) {
     return false;
   isMapped = bytes >= (use == Use::Again ? kMappedAgain : kMapped);
   if (isMapped) {
-    bytes = roundUp(bytes, kHugePage);
+    bytes = roundToHugePage(bytes);
     data = mapHuge(bytes);
   } else {
-    bytes = roundUp(bytes, kAlignment);
+    bytes = roundToAlignment(bytes);
     data = static_cast<char *>(aligned_alloc(kAlignment, bytes));
   }
   size = data ? bytes : 0;

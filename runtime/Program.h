@@ -28,11 +28,12 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 9;
+constexpr uint32_t kTablesVersion = 10;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
 constexpr int64_t kAlignment = 64;
+constexpr int64_t roundToAlignment(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 using ValueId = int32_t;
 
@@ -107,10 +108,8 @@ struct DeviceEntry {
   int32_t major, minor;    ///< least compute capability
   int32_t isExact;         ///< no other one will do ("sm_90a")
   const char *image;       ///< PTX, with a zero behind it
-  int64_t imageBytes;      ///< without the zero
   const char *machineCode; ///< the same functions as a cubin, for this `major` and later minors; null: none
-  int64_t machineCodeBytes;
-  const char *assembler; ///< that made the cubin: "ptxas 13.0.88"; empty: none
+  const char *assembler;   ///< that made the cubin: "ptxas 13.0.88"; empty: none
 };
 
 /// After the last launch, the bytes of buffer `from` go to buffer `to` (written inputs and states,

@@ -8,9 +8,9 @@ namespace ptc::runtime {
 /// Enough for the device to copy at full speed, and little enough for the host to fill from its caches.
 constexpr int64_t kMostPart = 4 << 20, kLeastPart = 4 << 10;
 
-static int64_t roundUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-static int64_t partFor(int64_t bytes) { return bytes > 0 ? roundUp(std::clamp(bytes, kLeastPart, kMostPart)) : 0; }
+static int64_t partFor(int64_t bytes) {
+  return bytes > 0 ? roundToAlignment(std::clamp(bytes, kLeastPart, kMostPart)) : 0;
+}
 
 bool PinnedRing::mustGrow(int64_t bytes) const { return partFor(bytes) > partBytes; }
 
@@ -59,7 +59,7 @@ ptc_status PinnedRing::upload(Device &device, Stream *stream, char *to, const ch
     memcpy(place, from, piece);
     if (ptc_status status = device.functions->upload(device, stream, to, place, piece, error))
       return status;
-    used += roundUp(piece);
+    used += roundToAlignment(piece);
     to += piece;
     from += piece;
     bytes -= piece;
@@ -90,7 +90,7 @@ struct Cursor {
       if (ptc_status status = visit(Landing{landing.to + offset, landing.from + offset, bytes}, place))
         return status;
       offset += bytes;
-      place += roundUp(bytes);
+      place += roundToAlignment(bytes);
     }
     return PTC_OK;
   }

@@ -44,7 +44,6 @@ struct Driver {
     image.assign(std::istreambuf_iterator<char>(file), {});
     REQUIRE(image.size() > 0);
     deviceEntry.image = image.data();
-    deviceEntry.imageBytes = image.size();
   }
   template <typename... Args> int call(const char *name, Args... args) const {
     return reinterpret_cast<int (*)(Args...)>(dlsym(library, name))(args...);

@@ -2,16 +2,15 @@
 #include "test/cuda/DevicePrograms.h"
 
 asm(".section .rodata\n"
-    "image_begin: .incbin \"" IMAGE "\"\n"
-    "image_end: .byte 0\n"
+    "image: .incbin \"" IMAGE "\"\n"
+    ".byte 0\n"
     ".text\n");
-extern "C" __attribute__((visibility("hidden"))) const char image_begin[], image_end[];
+extern "C" __attribute__((visibility("hidden"))) const char image[];
 
 static ptc::runtime::Program program;
 extern "C" const ptc::runtime::Programs ptc_programs = {&program, 1};
 
 __attribute__((constructor)) static void fillTables() {
   program = LOOP ? ptc::test::makeLoopProgram() : ptc::test::makeGatherProgram();
-  ptc::test::deviceEntry.image = image_begin;
-  ptc::test::deviceEntry.imageBytes = image_end - image_begin;
+  ptc::test::deviceEntry.image = image;
 }

@@ -256,8 +256,7 @@ Constant *TableWriter::device() {
   const DeviceSpec &device = *spec.device;
   return c.array({c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
                                                   c.i32(device.isExact), c.string(device.image),
-                                                  c.i64(device.image.size()), c.bytes(device.machineCode),
-                                                  c.i64(device.machineCode.size()), c.string(device.assembler)})},
+                                                  c.bytes(device.machineCode), c.string(device.assembler)})},
                  "device");
 }
 
