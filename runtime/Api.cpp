@@ -15,6 +15,7 @@
 #include "runtime/OpenMP.h"
 #include "runtime/Placement.h"
 #include "runtime/Seal.h"
+#include "runtime/States.h"
 #include "runtime/Tensor.h"
 #include "runtime/Threading.h"
 
