@@ -24,7 +24,7 @@ using namespace llvm;
 
 namespace ptc::cuda {
 
-/// Nothing for types and places that take the form of Templates.h.
+/// Nothing for types and places that have no tiles: a contraction takes the form of Templates.h then.
 static std::optional<KernelPlan> planProduct(mlir::Operation *op, const Target &target) {
   std::optional<Product> product = makeProduct(op);
   if (!product || !isTiledType(*product))
@@ -43,12 +43,6 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
     plan.grids.push_back(
         {countTemplateBlocks(op), kTemplateThreads, [contract](GpuFrame &frame) { emitContraction(frame, contract); }});
     plan.algorithm = {"product, a thread a result", "there are no tiles for its types or places"};
-    return plan;
-  }
-  if (auto convolution = dyn_cast<loop::ConvolutionOp>(op)) {
-    plan.grids.push_back({countTemplateBlocks(op), kTemplateThreads,
-                          [convolution](GpuFrame &frame) { emitConvolution(frame, convolution); }});
-    plan.algorithm = {"direct convolution, a thread a result", "there are no tiles for its types"};
     return plan;
   }
   if (auto attention = dyn_cast<loop::AttentionOp>(op)) {

@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/Product.h"
 
 #include "compiler/codegen/cuda/Aligned.h"
+#include "compiler/codegen/cuda/ThreadCode.h"
 #include "compiler/codegen/kernel/Accesses.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
@@ -32,7 +33,7 @@ static unsigned getPower(mlir::AffineExpr expr, unsigned most) {
   return power;
 }
 
-Matrix::Matrix(mlir::Value tensor) : tensor(tensor), isUnsigned(elementOf(tensor).isUnsignedInteger()) {}
+Matrix::Matrix(mlir::Value tensor) : tensor(tensor), isUnsigned(hasUnsignedBits(tensor)) {}
 
 //===----------------------------------------------------------------------===//
 // Operands whose places are linear along the depth

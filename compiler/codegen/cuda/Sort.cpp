@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/cuda/Sort.h"
 
+#include "compiler/codegen/cuda/ThreadCode.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
@@ -109,8 +110,7 @@ Value *SortEmitter::keyOf(Value *x) {
     Value *flipped = b.CreateXor(number, b.CreateOr(b.CreateAShr(number, bits - 1), sign));
     result = b.CreateSelect(b.CreateFCmpUNO(x, x), Constant::getAllOnesValue(key), flipped);
   } else {
-    bool isUnsigned = elementOf(op.getX()).isUnsignedInteger() || elementOf(op.getX()).isInteger(1);
-    result = isUnsigned ? b.CreateZExt(x, key) : b.CreateXor(b.CreateSExt(x, key), sign);
+    result = hasUnsignedBits(op.getX()) ? b.CreateZExt(x, key) : b.CreateXor(b.CreateSExt(x, key), sign);
   }
   return op.getDescending() ? b.CreateNot(result) : result;
 }

@@ -1,7 +1,6 @@
-//===- Templates.h - products and convolutions, a thread for each result --===//
+//===- Templates.h - contractions, a thread for each result ---------------===//
 //
 // The form that every type, map and epilogue has: a thread multiplies and adds up what its element needs, with fma.
-// What tensor cores take is a form of its own.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,6 +15,5 @@ constexpr unsigned kTemplateThreads = 256;
 mlir::AffineExpr countTemplateBlocks(mlir::Operation *op);
 
 void emitContraction(GpuFrame &frame, loop::ContractOp op);
-void emitConvolution(GpuFrame &frame, loop::ConvolutionOp op);
 
 } // namespace ptc::cuda

@@ -13,13 +13,19 @@ SmallVector<Lanes> asLanes(ArrayRef<Value *> values) {
   return to_vector(map_range(values, [](Value *value) { return Lanes{value, nullptr}; }));
 }
 
+bool hasUnsignedBits(mlir::Value tensor) {
+  mlir::Type element = elementOf(tensor);
+  return element.isUnsignedInteger() || element.isInteger(1);
+}
+
 Value *widen(Ir &b, Value *value, Type *accumulator, bool isUnsigned) {
   if (value->getType() == accumulator)
     return value;
-  if (value->getType()->isIntegerTy())
-    return accumulator->isIntegerTy() ? b.CreateIntCast(value, accumulator, !isUnsigned)
-                                      : b.CreateSIToFP(value, accumulator);
-  return kernel::emitFloatCast(b, value, accumulator);
+  if (!value->getType()->isIntegerTy())
+    return kernel::emitFloatCast(b, value, accumulator);
+  if (accumulator->isIntegerTy())
+    return b.CreateIntCast(value, accumulator, !isUnsigned);
+  return isUnsigned ? b.CreateUIToFP(value, accumulator) : b.CreateSIToFP(value, accumulator);
 }
 
 Value *multiplyAdd(Ir &b, Value *x, Value *y, Value *sum) {

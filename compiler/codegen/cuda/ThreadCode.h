@@ -12,6 +12,9 @@ llvm::SmallVector<kernel::Lanes> asLanes(llvm::ArrayRef<llvm::Value *> values);
 /// The tensor's element at map(indices).
 llvm::Value *readAt(GpuFrame &frame, mlir::Value tensor, mlir::AffineMap map, llvm::ArrayRef<llvm::Value *> indices);
 
+/// Whether all bits of the tensor's elements are a magnitude's: a bool is 0 or 1.
+bool hasUnsignedBits(mlir::Value tensor);
+
 /// An operand as it is multiplied: of the accumulator's type.
 llvm::Value *widen(Ir &b, llvm::Value *value, llvm::Type *accumulator, bool isUnsigned = false);
 
