@@ -37,6 +37,8 @@ struct GridLaunch {
   int64_t blocks;       ///< at least 1
   const int64_t *parameters;
   int32_t parameterCount;
+  const int64_t *values; ///< of Program::evaluate
+  void **places;         ///< room for as many as there are parameters, and kMostMaps
 };
 
 struct TensorForm;

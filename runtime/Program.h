@@ -79,13 +79,28 @@ struct BufferEntry {
   int32_t inPlaceOf;
 };
 
+/// Boxes of a tensor of 16-bit elements that a GPU's copy engine brings to shared memory (CUtensorMap), with lines of
+/// 128 bytes whose units of 16 are exchanged. Dimensions begin with that whose elements lie side by side.
+constexpr int32_t kMostMapDims = 5, kMostMaps = 4;
+struct TensorMapEntry {
+  int32_t argument; ///< of the launch: whose memory it is
+  ValueId offset;   ///< bytes to the first element
+  int32_t rank;
+  const ValueId *sizes;
+  const ValueId *strides; ///< bytes; of all dimensions but the first
+  const int32_t *box;     ///< sizes of a box
+};
+
 /// One grid of a kernel on a GPU. The function's parameters, 8 bytes each: the launch's args, a pointer to an i32 for a
-/// fault code, then the value of every symbol.
+/// fault code, then the value of every symbol; then the maps, 128 bytes each.
 struct GridEntry {
-  const char *function; ///< of the device's image
-  ValueId blocks;       ///< along x; 0: nothing to do
-  int32_t threads;      ///< of a block
-  int32_t sharedBytes;  ///< of a block, beyond what the function declares
+  const char *function;      ///< of the device's image
+  ValueId blocks;            ///< along x; 0: nothing to do
+  int32_t threads;           ///< of a block
+  int32_t sharedBytes;       ///< of a block, beyond what the function declares
+  int32_t perMultiprocessor; ///< no more blocks are started, which share the work; 0: as many as there are
+  int32_t mapCount;
+  const TensorMapEntry *maps;
 };
 
 /// One kernel: on the CPU over tasks [0, tasks), dealt to the threads in contiguous ranges; on a GPU grids, one after

@@ -165,7 +165,8 @@ void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bo
         {Storage::Arena, -1, info.workspaceBytes, int64_t(spec.launches.size()), int64_t(spec.launches.size()), -1}));
   }
   for (const Grid &grid : info.grids)
-    launch.grids.push_back({grid.function, grid.blocks, grid.threads, grid.sharedBytes});
+    launch.grids.push_back(
+        {grid.function, grid.blocks, grid.threads, grid.sharedBytes, grid.perMultiprocessor, grid.maps});
   launch.tasks = info.tasks;
   launch.scratch = info.scratchBytes;
   loop::KernelCost cost = loop::getKernelCost(kernel);

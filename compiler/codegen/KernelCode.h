@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/TensorMap.h"
+
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -34,7 +36,9 @@ struct Algorithm {
 struct Grid {
   std::string function; ///< in the image
   mlir::AffineExpr blocks;
-  unsigned threads, sharedBytes; ///< of a block; the bytes beyond what the function declares
+  unsigned threads, sharedBytes;    ///< of a block; the bytes beyond what the function declares
+  unsigned perMultiprocessor = 0;   ///< no more blocks are started, which share the work; 0: as many as there are
+  std::vector<TensorMap> maps = {}; ///< the function's last parameters
 };
 
 /// What a launch of one kernel needs to know.

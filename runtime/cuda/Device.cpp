@@ -71,6 +71,10 @@ static ptc_status prepare(CudaDevice &device, Error &error) {
     return status;
   if (ptc_status status = readCapability(driver, device.handle, device.major, device.minor, error))
     return status;
+  CUresult result =
+      driver.cuDeviceGetAttribute(&device.multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device.handle);
+  if (ptc_status status = driver.check(result, "asking for the number of multiprocessors", error))
+    return status;
   DeviceScope scope(&device, error);
   if (scope.status != PTC_OK)
     return scope.status;

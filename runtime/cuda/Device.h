@@ -32,7 +32,8 @@ struct CudaDevice : Device {
   CUdevice handle;
   CUcontext context;
   CUmodule module;
-  int32_t major, minor;               ///< compute capability
+  int32_t major, minor; ///< compute capability
+  int32_t multiprocessors;
   Array<CUfunction> functionsOfGrids; ///< of all launches, one after the other
   Array<int32_t> firstGrids;          ///< of each launch, in functionsOfGrids
   StridedCopies stridedCopies;
@@ -84,6 +85,10 @@ void trimTensors(Device &device);
 
 /// Lets the device's part in the memory of tensors go. Tensors that callers have keep theirs.
 void releaseTensorMemory(CudaDevice &device);
+
+/// The grid's maps, of tensors where the parameters say. One that does not begin at a multiple of 16 bytes has none:
+/// kernels read it in another way.
+ptc_status encodeMaps(const CudaDevice &device, const GridLaunch &grid, CUtensorMap *maps, Error &error);
 
 /// Loads the program's image, and finds the functions of its grids.
 ptc_status loadModule(CudaDevice &device, Error &error);

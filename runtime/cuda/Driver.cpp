@@ -41,6 +41,12 @@ static ptc_status openDriver(Driver &driver, Error &error) {
   driver.hasPools &= driver.name != nullptr;
   PTC_DRIVER_POOL_FUNCTIONS(PTC_FIND_POOL)
 #undef PTC_FIND_POOL
+  driver.hasMaps = true;
+#define PTC_FIND_MAP(symbol, name, parameters)                                                                         \
+  driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \
+  driver.hasMaps &= driver.name != nullptr;
+  PTC_DRIVER_MAP_FUNCTIONS(PTC_FIND_MAP)
+#undef PTC_FIND_MAP
   CUresult result = driver.cuInit(0);
   if (result == CUDA_SUCCESS)
     return PTC_OK;

@@ -36,6 +36,7 @@ enum : CUresult {
   CUDA_ERROR_NO_DEVICE = 100,
 };
 enum CUdevice_attribute : int {
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
@@ -60,6 +61,16 @@ struct CUmemPoolProps {
   void *securityAttributes = nullptr;
   unsigned char reserved[64] = {};
 };
+
+/// A tensor as the copy engine reads it, in a form of the driver's.
+struct alignas(64) CUtensorMap {
+  uint64_t opaque[16];
+};
+enum CUtensorMapDataType : int { CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1 };
+enum CUtensorMapInterleave : int { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
+enum CUtensorMapSwizzle : int { CU_TENSOR_MAP_SWIZZLE_128B = 3 };
+enum CUtensorMapL2promotion : int { CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3 };
+enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
 
 /// What `extra` of cuLaunchKernel is made of, for parameters in one piece.
 inline void *const CU_LAUNCH_PARAM_END = nullptr;
@@ -115,13 +126,20 @@ inline void *const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
   F(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                 \
   F(cuMemFreeAsync, cuMemFreeAsync, (CUdeviceptr, CUstream))
 
+/// Of drivers for CUDA 12.0 and later.
+#define PTC_DRIVER_MAP_FUNCTIONS(F)                                                                                    \
+  F(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                    \
+    (CUtensorMap *, CUtensorMapDataType, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,       \
+     const uint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
+
 /// The functions, once `load` has succeeded.
 struct Driver {
 #define PTC_DECLARE(symbol, name, parameters) CUresult(*name) parameters;
   PTC_DRIVER_FUNCTIONS(PTC_DECLARE)
   PTC_DRIVER_POOL_FUNCTIONS(PTC_DECLARE)
+  PTC_DRIVER_MAP_FUNCTIONS(PTC_DECLARE)
 #undef PTC_DECLARE
-  bool hasPools; ///< all of their functions are there
+  bool hasPools, hasMaps; ///< all of their functions are there
 
   /// Opens the driver, unless that is done. It stays open as long as the process: it does not bear being closed.
   static ptc_status load(const Driver *&driver, Error &error);

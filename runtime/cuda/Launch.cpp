@@ -84,12 +84,26 @@ ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error 
   if (grid.blocks > kMostBlocks)
     return error.set(PTC_UNSUPPORTED, "%s: takes %lld blocks with these sizes, more than a GPU can start", launch.name,
                      static_cast<long long>(grid.blocks));
+  int64_t blocks = grid.blocks;
+  if (entry.perMultiprocessor > 0)
+    blocks = std::min(blocks, int64_t(entry.perMultiprocessor) * cuda.multiprocessors);
+  // In one piece, or one by one where there are maps, whose places the driver knows.
+  CUtensorMap maps[kMostMaps];
+  if (entry.mapCount > 0) {
+    if (ptc_status status = encodeMaps(cuda, grid, maps, error))
+      return status;
+    for (int32_t i = 0; i < grid.parameterCount; ++i)
+      grid.places[i] = const_cast<int64_t *>(&grid.parameters[i]);
+    for (int32_t i = 0; i < entry.mapCount; ++i)
+      grid.places[grid.parameterCount + i] = &maps[i];
+  }
   size_t bytes = grid.parameterCount * sizeof(int64_t);
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<int64_t *>(grid.parameters), CU_LAUNCH_PARAM_BUFFER_SIZE,
                    &bytes, CU_LAUNCH_PARAM_END};
   CUfunction function = cuda.functionsOfGrids[cuda.firstGrids[grid.launch] + grid.grid];
-  CUresult result = cuda.driver->cuLaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1, entry.threads, 1, 1,
-                                                entry.sharedBytes, handleOf(stream), nullptr, extra);
+  CUresult result = cuda.driver->cuLaunchKernel(
+      function, static_cast<unsigned>(blocks), 1, 1, entry.threads, 1, 1, entry.sharedBytes, handleOf(stream),
+      entry.mapCount > 0 ? grid.places : nullptr, entry.mapCount > 0 ? nullptr : extra);
   return result == CUDA_SUCCESS ? PTC_OK : cuda.driver->check(result, launch.name, error);
 }
 

@@ -114,7 +114,8 @@ ptc_status DeviceRunner::runGrids(int32_t index, int32_t parameterCount) {
     int64_t blocks = frame.values[entry.grids[i].blocks];
     if (blocks <= 0)
       continue;
-    if (ptc_status status = functions.launch(device(), stream(), {index, i, blocks, parameters, parameterCount}, error))
+    GridLaunch grid = {index, i, blocks, parameters, parameterCount, frame.values.data, onDevice().places.data};
+    if (ptc_status status = functions.launch(device(), stream(), grid, error))
       return status;
   }
   return PTC_OK;

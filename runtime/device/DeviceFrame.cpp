@@ -42,7 +42,8 @@ ptc_status DeviceFrame::begin(Device &device, const Program &program, bool isCal
     int32_t most = 0;
     for (int32_t i = 0; i < program.launchCount; ++i)
       most = std::max(most, program.launches[i].argCount);
-    if (!parameters.allocate(most + 1 + program.symbolCount))
+    int32_t count = most + 1 + program.symbolCount;
+    if (!parameters.allocate(count) || !places.allocate(count + kMostMaps))
       return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   }
   if (!landings.data && !landings.allocate(program.inputCount + program.outputCount))
@@ -126,6 +127,7 @@ void DeviceFrame::release(Device &device) {
   if (own)
     device.functions->destroyStream(device, own);
   parameters.release();
+  places.release();
   landings.release();
   *this = {};
 }

@@ -32,6 +32,7 @@ struct DeviceFrame {
   int32_t *faults;           ///< one for each launch, which its kernels set; zeroed between calls
   char *readback;            ///< eight bytes for a size or a condition, where the device writes quickly
   Array<int64_t> parameters; ///< of one grid
+  Array<void *> places;      ///< where they lie, and maps behind them
   char *copies;              ///< on the host, of what a function of the caller's reads and writes
   int64_t copiesBytes;
   Timeline timeline;

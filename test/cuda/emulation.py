@@ -33,6 +33,7 @@ OPERATIONS = {
     "@llvm.nvvm.div.full": "@fake_divide",
     "@llvm.nvvm.read.ptx.sreg.tid.x": "@fake_thread_index",
     "@llvm.nvvm.read.ptx.sreg.ctaid.x": "@fake_block_index",
+    "@llvm.nvvm.read.ptx.sreg.nctaid.x": "@fake_block_count",
     "@llvm.nvvm.barrier.cta.sync.aligned.all": "@fake_barrier",
     "@llvm.nvvm.bar.warp.sync": "@fake_warp_barrier",
     "@llvm.nvvm.shfl.sync.bfly.i32": "@fake_shuffle_xor",
@@ -51,6 +52,13 @@ OPERATIONS = {
     "@llvm.nvvm.fence.proxy.async.shared_cta": "@fake_fence_for_products",
     "@llvm.nvvm.wgmma.fence.sync.aligned": "@fake_begin_products",
     "@llvm.nvvm.wgmma.commit_group.sync.aligned": "@fake_commit_products",
+    "@llvm.nvvm.mbarrier.init.shared": "@fake_init_phases",
+    "@llvm.nvvm.fence.mbarrier_init.release.cluster": "@fake_fence_for_phases",
+    "@llvm.nvvm.mbarrier.arrive.scope.cta.space.cta": "@fake_arrive",
+    "@llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta": "@fake_arrive_and_expect",
+    "@llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta": "@fake_wait_for_phase",
+    "@llvm.nvvm.prefetch.tensormap.p0": "@fake_prefetch_map",
+    **{f"@llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d": f"@fake_copy_box_{rank}" for rank in range(2, 6)},
 }
 BARRIER = re.compile(r"^.*call void @fake_(?:warp_)?barrier\(.*\n", flags=re.M)
 # Instructions with an address and a number of bits, and what is told of them.
@@ -94,8 +102,19 @@ def tell_of_atomics(ir: str) -> str:
     return ir
 
 
+def describe_maps(ir: str) -> str:
+    """For the fake driver, how many parameters a kernel has before maps of tensors, and how many of those."""
+    text = ""
+    for name, parameters in re.findall(r"^define .*ptx_kernel .*@(\w+)\((.*)\).*{", ir, flags=re.M):
+        if maps := parameters.count("byval("):
+            text += f"@{name}_parameters = constant [2 x i32] [i32 {parameters.count('%') - maps}, i32 {maps}]\n"
+    return text
+
+
 def to_x86(ir: str) -> str:
     """LLVM IR for NVPTX as IR for the emulator."""
+    ir += describe_maps(ir)
+    ir = ir.replace("byval([128 x i8])", "").replace('"nvvm.grid_constant"', "")
     ir = re.sub(r"^target .*\n", "", ir, flags=re.M).replace("ptx_kernel ", "").replace(" immarg", "")
     for operation, emulated in OPERATIONS.items():
         ir = ir.replace(operation, emulated)

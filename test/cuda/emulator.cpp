@@ -5,6 +5,7 @@
 // each access to memory, by the functions that clang's thread sanitizer calls; those that nothing orders fail the grid
 // (races.h), whatever the order that they ran in.
 #include "test/cuda/emulator.h"
+#include "test/cuda/copy_engine.h"
 #include "test/cuda/fake_driver.h"
 #include "test/cuda/races.h"
 
@@ -27,7 +28,7 @@ namespace {
 constexpr int kWarp = 32;
 constexpr size_t kStack = 256 << 10;
 
-enum class Wait { None, Barrier, WarpBarrier, Shuffle };
+enum class Wait { None, Barrier, WarpBarrier, Shuffle, Phase };
 
 /// In which order threads that can go on do.
 enum class Schedule {
@@ -43,6 +44,8 @@ union Given {
   int word;
   uint16_t row[8];    ///< of a matrix of 16-bit elements
   float fragment[12]; ///< of the operands of a product
+  uint32_t words[6];  ///< the same as bits
+  double numbers[2];  ///< the same of doubles
 };
 
 /// A product of a warpgroup that is on its way.
@@ -68,7 +71,9 @@ struct Fiber {
   bool isThere = false;                            ///< with a place to go on at
   bool isDone = true;
   Wait wait;
-  int barriers, warpBarriers, shuffles;      ///< that it has come to
+  int barriers, warpBarriers, shuffles; ///< that it has come to
+  const void *phases;                   ///< the barrier in memory that it waits at
+  int parity;
   Given given[2];                            ///< to its last two shuffles
   int copyGroups;                            ///< that are complete
   std::deque<Copy> copies;                   ///< that are not there yet, the oldest first
@@ -77,7 +82,8 @@ struct Fiber {
 };
 
 struct Block {
-  int index, threads, current;
+  int index, count, threads, current;
+  ptc::test::CopyEngine engine;
   std::vector<Fiber> fibers; ///< kept from block to block; at least `threads`
   jmp_buf scheduler;
   std::function<void()> code;
@@ -104,7 +110,7 @@ struct Block {
   }
 
   /// Whether what the thread waits for has happened, when all threads have come to `barriers` of them.
-  bool canGoOn(int thread, int barriers) const {
+  bool canGoOn(int thread, int barriers) {
     const Fiber &fiber = fibers[thread];
     switch (fiber.wait) {
     case Wait::None:
@@ -115,6 +121,8 @@ struct Block {
       return hasWarp(thread, &Fiber::warpBarriers, fiber.warpBarriers);
     case Wait::Shuffle:
       return hasWarp(thread, &Fiber::shuffles, fiber.shuffles);
+    case Wait::Phase:
+      return engine.hasEnded(fiber.phases, fiber.parity);
     }
     return false;
   }
@@ -240,6 +248,7 @@ std::string ptc::test::emulateGrid(int blocks, int threads, const std::function<
                                    std::function<void()> thread) {
   static const char *seed = getenv("FAKE_SEED");
   static std::mt19937 random(seed ? atoi(seed) : 0);
+  block.count = blocks;
   block.threads = threads;
   block.code = std::move(thread);
   block.error.clear();
@@ -251,8 +260,11 @@ std::string ptc::test::emulateGrid(int blocks, int threads, const std::function<
   for (int index : order) {
     block.index = index;
     races::beginBlock();
+    block.engine.beginBlock();
     beginBlock();
     runBlock(random);
+    if (std::string wrong = block.engine.endBlock(); !wrong.empty())
+      block.fail(wrong);
     if (!block.error.empty())
       break;
   }
@@ -320,23 +332,54 @@ const char *findElement(const char *memory, uint64_t descriptor, bool isTranspos
   return memory + (offset ^ (offset >> 7 & 7) << 4);
 }
 
+const char *findLhs(const Product &product, int row, int k) {
+  return findElement(product.memory, product.lhs, product.transposesLhs, row, k);
+}
+const char *findRhs(const Product &product, int column, int k) {
+  return findElement(product.memory, product.rhs, product.transposesRhs, column, k);
+}
+
+/// A unit of 16 bytes of an operand: of the left one 128, of the right one twice the number of columns.
+const char *findUnit(const Product &product, bool isLhs, int unit) {
+  int across = isLhs ? 8 : product.columns / 8;
+  if (isLhs)
+    return product.transposesLhs ? findLhs(product, unit % across * 8, unit / across)
+                                 : findLhs(product, unit / 2, unit % 2 * 8);
+  return product.transposesRhs ? findRhs(product, unit % across * 8, unit / across)
+                               : findRhs(product, unit / 2, unit % 2 * 8);
+}
+
+/// Whether a product reads a place, of which all begin at multiples of 16.
+bool readsFrom(const Product &product, const char *begin, size_t bytes) {
+  for (bool isLhs : {true, false})
+    for (int unit = 0; unit < (isLhs ? 128 : product.columns * 2); ++unit)
+      if (const char *at = findUnit(product, isLhs, unit); at >= begin && at < begin + bytes)
+        return true;
+  return false;
+}
+
+/// What the copy engine brings is ordered by barriers in memory, which the thread has waited for if it is there.
+void readUnit(const char *at) {
+  if (!block.engine.writes(at))
+    access(races::Access::Read, at, 16);
+  else if (block.engine.isOnItsWay(at))
+    block.fail("a product reads a box that is on its way");
+}
+
 /// The thread's part of a product. What it reads is told of by units of 16 bytes, each by one thread of the group.
 void multiply(const Product &product, float *sums) {
   int thread = block.current % 128, lane = thread % kWarp;
-  auto lhs = [&](int row, int k) { return findElement(product.memory, product.lhs, product.transposesLhs, row, k); };
-  auto rhs = [&](int row, int k) { return findElement(product.memory, product.rhs, product.transposesRhs, row, k); };
+  auto lhs = [&](int row, int k) { return findLhs(product, row, k); };
+  auto rhs = [&](int row, int k) { return findRhs(product, row, k); };
   auto read = [&](const char *at) {
     uint16_t bits;
     memcpy(&bits, at, sizeof(bits));
     return toFloat(bits, product.isBfloat);
   };
   for (int unit = thread; unit < 64 * 2; unit += 128)
-    access(races::Access::Read, product.transposesLhs ? lhs(unit % 8 * 8, unit / 8) : lhs(unit / 2, unit % 2 * 8), 16);
-  for (int unit = thread; unit < product.columns * 2; unit += 128) {
-    int across = product.columns / 8;
-    access(races::Access::Read,
-           product.transposesRhs ? rhs(unit % across * 8, unit / across) : rhs(unit / 2, unit % 2 * 8), 16);
-  }
+    readUnit(findUnit(product, true, unit));
+  for (int unit = thread; unit < product.columns * 2; unit += 128)
+    readUnit(findUnit(product, false, unit));
   for (int i = 0; i < product.columns / 2; ++i) {
     int row = thread / kWarp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
     float sum = product.isMore ? sums[i] : 0;
@@ -344,6 +387,35 @@ void multiply(const Product &product, float *sums) {
       sum += read(lhs(row, k)) * read(rhs(column, k));
     sums[i] = sum;
   }
+}
+
+static void failIf(const std::string &wrong) {
+  if (!wrong.empty())
+    block.fail("thread " + std::to_string(block.current) + " " + wrong);
+}
+
+static const ptc::test::FakeTensorMap *findMap(const void *map) {
+  auto *found = static_cast<const ptc::test::FakeTensorMap *>(map);
+  if (found->mark == ptc::test::FakeTensorMap::kMark)
+    return found;
+  failIf("uses what is no map of a tensor");
+  return nullptr;
+}
+
+/// A box must not come to where a product that is on its way reads.
+static void copyBox(char *to, void *barrier, const void *map, std::initializer_list<int> coordinates) {
+  access(races::Access::AtomicRead, barrier, 8);
+  const ptc::test::FakeTensorMap *found = findMap(map);
+  if (!found)
+    return;
+  if (found->rank != coordinates.size())
+    return failIf("copies a box of another rank than the map's");
+  for (int thread = 0; thread < block.threads; thread += kWarp)
+    for (const std::vector<Product> &group : block.fibers[thread].products)
+      for (const Product &product : group)
+        if (readsFrom(product, to, found->bytes()))
+          return failIf("copies a box to where a product reads");
+  failIf(block.engine.copy(to, barrier, *found, coordinates.begin()));
 }
 
 static void loadMatrices(const void *row, bool transposes, uint32_t *result) {
@@ -360,8 +432,32 @@ static void loadMatrices(const void *row, bool transposes, uint32_t *result) {
   }
 }
 
+/// What the warp multiplies: 16 rows by 8 columns, 32 bytes deep, of which a thread has words.
+class Words {
+public:
+  explicit Words(const uint32_t *words) : all(give(words)) {}
+  uint32_t left(int row, int byte) const { return all[row % 8 * 4 + byte % 16 / 4].words[row / 8 + byte / 16 * 2]; }
+  uint32_t right(int column, int byte) const { return all[column * 4 + byte % 16 / 4].words[4 + byte / 16]; }
+
+private:
+  static Given give(const uint32_t *words) {
+    Given mine;
+    memcpy(mine.words, words, sizeof(mine.words));
+    return mine;
+  }
+  Exchange all;
+};
+
+/// Of the thread's four sums of a product of 16 x 8: visit(number, row, column).
+template <typename Visit> static void forSums(Visit visit) {
+  int lane = block.current % kWarp;
+  for (int i = 0; i < 4; ++i)
+    visit(i, lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
+}
+
 extern "C" {
 int fake_block_index() { return block.index; }
+int fake_block_count() { return block.count; }
 int fake_thread_index() { return block.current; }
 int fake_block_size() { return block.threads; }
 
@@ -405,12 +501,58 @@ void fake_multiply(const float *fragment, float *sums) {
   Exchange all(mine);
   auto left = [&](int row, int k) { return all[row % 8 * 4 + k % 8 / 2].fragment[(row / 8 + k / 8 * 2) * 2 + k % 2]; };
   auto right = [&](int k, int column) { return all[column * 4 + k % 8 / 2].fragment[8 + k / 8 * 2 + k % 2]; };
-  int lane = block.current % kWarp;
-  for (int i = 0; i < 4; ++i) {
-    int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+  forSums([&](int i, int row, int column) {
     for (int k = 0; k < 16; ++k)
       sums[i] += left(row, k) * right(k, column);
-  }
+  });
+}
+
+/// cvt.rna.tf32.f32: to the nearest of 10 bits of fraction, ties away from zero.
+uint32_t fake_round_to_tf32(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return std::isfinite(value) ? (bits + 0x1000) & ~0x1fffu : bits & ~0x1fffu;
+}
+
+/// mma.m16n8k8 of tf32.
+void fake_multiply_tf32(const uint32_t *words, float *sums) {
+  for (int i = 0; i < 6; ++i)
+    if (words[i] & 0x1fff)
+      block.fail("a float that is not of tf32 is multiplied");
+  Words all(words);
+  auto number = [](uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  };
+  forSums([&](int i, int row, int column) {
+    for (int k = 0; k < 8; ++k)
+      sums[i] += number(all.left(row, 4 * k)) * number(all.right(column, 4 * k));
+  });
+}
+
+/// mma.m16n8k32 of bytes.
+void fake_multiply_bytes(const uint32_t *words, int32_t *sums, int isLhsUnsigned, int isRhsUnsigned) {
+  Words all(words);
+  auto number = [](uint32_t word, int k, int isUnsigned) {
+    uint8_t byte = word >> 8 * (k % 4);
+    return isUnsigned ? static_cast<int>(byte) : static_cast<int>(static_cast<int8_t>(byte));
+  };
+  forSums([&](int i, int row, int column) {
+    for (int k = 0; k < 32; ++k)
+      sums[i] += number(all.left(row, k), k, isLhsUnsigned) * number(all.right(column, k), k, isRhsUnsigned);
+  });
+}
+
+/// mma.m8n8k4 of doubles: adds 8 x 4 by 4 x 8 to the thread's two sums.
+void fake_multiply_double(const double *numbers, double *sums) {
+  Given mine;
+  memcpy(mine.numbers, numbers, sizeof(mine.numbers));
+  Exchange all(mine);
+  int lane = block.current % kWarp;
+  for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 4; ++k)
+      sums[i] += all[lane / 4 * 4 + k].numbers[0] * all[(lane % 4 * 2 + i) * 4 + k].numbers[1];
 }
 
 void fake_fence_for_products() {}
@@ -436,6 +578,46 @@ void fake_wait_for_products(float *sums, int count, int groups) {
       multiply(product, fiber.sums.data());
   if (isAny && fiber.products.size() == 1)
     std::copy_n(fiber.sums.data(), count, sums);
+  Exchange all({}); // it is an instruction of all threads of the warp
+}
+
+void fake_init_phases(void *barrier, int arrivals) {
+  access(races::Access::Write, barrier, 8);
+  failIf(block.engine.init(barrier, arrivals));
+}
+void fake_fence_for_phases() {}
+int64_t fake_arrive(void *barrier, int) {
+  access(races::Access::Atomic, barrier, 8);
+  failIf(block.engine.arrive(barrier, 0));
+  return 0;
+}
+int64_t fake_arrive_and_expect(void *barrier, int bytes) {
+  access(races::Access::Atomic, barrier, 8);
+  failIf(block.engine.arrive(barrier, bytes));
+  return 0;
+}
+bool fake_wait_for_phase(void *barrier, int parity) {
+  access(races::Access::AtomicRead, barrier, 8);
+  std::string wrong = block.engine.checkBarrier(barrier);
+  failIf(wrong);
+  if (!wrong.empty())
+    return true;
+  block.fiber().phases = barrier;
+  block.fiber().parity = parity;
+  block.wait(Wait::Phase);
+  return true;
+}
+
+void fake_prefetch_map(const void *map) { findMap(map); }
+void fake_copy_box_2(char *to, void *barrier, const void *map, int x, int y) { copyBox(to, barrier, map, {x, y}); }
+void fake_copy_box_3(char *to, void *barrier, const void *map, int x, int y, int z) {
+  copyBox(to, barrier, map, {x, y, z});
+}
+void fake_copy_box_4(char *to, void *barrier, const void *map, int x, int y, int z, int w) {
+  copyBox(to, barrier, map, {x, y, z, w});
+}
+void fake_copy_box_5(char *to, void *barrier, const void *map, int x, int y, int z, int w, int v) {
+  copyBox(to, barrier, map, {x, y, z, w, v});
 }
 
 void fake_atomic(const void *address, int bytes) { access(races::Access::Atomic, address, bytes); }

@@ -16,6 +16,7 @@
 #include <elf.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ struct CUfunc_st {
   void *code;
   int mostShared;
   char *shared, *sharedEnd; ///< static shared memory of its module; null where there is none
+  const int *parameters;    ///< of eight bytes, and maps; null where there are no maps
 };
 struct CUstream_st {
   bool isBlocking; ///< in order with the default stream
@@ -52,7 +54,7 @@ namespace {
 constexpr CUresult kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218, kLaunchFailed = 719;
 constexpr CUresult kNoError = 1000; ///< from here on the driver knows none
 constexpr size_t kPage = 4096;
-constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10;
+constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10, kMultiprocessors = 2;
 
 thread_local std::vector<CUcontext> contexts;
 
@@ -318,7 +320,8 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? fake.major
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT       ? kMultiprocessors
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? fake.major
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? fake.minor
                                                                        : fake.hasPools;
   return CUDA_SUCCESS;
@@ -397,7 +400,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     auto find = reinterpret_cast<char *(*)()>(dlsym(module->library, end));
     return find ? find() : nullptr;
   };
-  CUfunc_st found = {code, kSharedWithoutAsking, findShared("fake_shared_begin"), findShared("fake_shared_end")};
+  CUfunc_st found = {code, kSharedWithoutAsking, findShared("fake_shared_begin"), findShared("fake_shared_end"),
+                     static_cast<const int *>(dlsym(module->library, (std::string(name) + "_parameters").c_str()))};
   *function = &functions.insert_or_assign(code, found).first->second;
   return CUDA_SUCCESS;
 }
@@ -471,16 +475,32 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned gridY, unsigned gridZ, unsigned threads,
-                        unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream, void **, void **extra) {
+                        unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream, void **places,
+                        void **extra) {
   BEGIN(cuLaunchKernel)
   bool isLine = gridY == 1 && gridZ == 1 && blockY == 1 && blockZ == 1;
   if (!isLine || blocks == 0 || threads == 0 || threads > 1024 || static_cast<int>(shared) > function->mostShared)
     return kInvalidValue;
-  if (!extra || extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE)
-    return kInvalidValue; // as the runtime passes parameters
-  auto *values = static_cast<const int64_t *>(extra[1]);
-  std::vector<int64_t> parameters(values, values + *static_cast<size_t *>(extra[3]) / sizeof(int64_t));
+  std::vector<int64_t> parameters;
+  auto maps = std::make_shared<std::vector<CUtensorMap>>();
+  if (function->parameters) { // one by one, since there are maps
+    if (!places || extra)
+      return kInvalidValue;
+    maps->resize(function->parameters[1]);
+    for (int i = 0; i < function->parameters[0]; ++i)
+      parameters.push_back(*static_cast<const int64_t *>(places[i]));
+    for (CUtensorMap &map : *maps) {
+      map = *static_cast<const CUtensorMap *>(places[parameters.size()]);
+      parameters.push_back(reinterpret_cast<int64_t>(&map));
+    }
+  } else {
+    if (places || !extra || extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE)
+      return kInvalidValue; // as the runtime passes parameters
+    auto *values = static_cast<const int64_t *>(extra[1]);
+    parameters.assign(values, values + *static_cast<size_t *>(extra[3]) / sizeof(int64_t));
+  }
   ++fake.launches;
-  return enqueue(stream, [=]() -> CUresult { return runGrid(*function, parameters, blocks, threads, shared); });
+  return enqueue(stream,
+                 [=, kept = maps]() -> CUresult { return runGrid(*function, parameters, blocks, threads, shared); });
 }
 }

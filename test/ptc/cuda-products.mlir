@@ -1,4 +1,5 @@
-// Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by wgmma; those
+// Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by
+// wgmma from those that the copy engine brings; those
 // of f32 are fma's, from such tiles too. A depth that is cut takes two grids. By one row the other operand is multiplied
 // on its way from memory.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
@@ -33,11 +34,10 @@
 
 // WGMMA: .visible .entry ptc_kernel_contract
 // WGMMA-NOT: mma.sync
-// WGMMA: fence.proxy.async.shared::cta
-// WGMMA: wgmma.fence.sync.aligned
-// WGMMA: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16 {{.*}}, p, 1, 1, 0, 0
-// WGMMA: wgmma.commit_group.sync.aligned
-// WGMMA: wgmma.wait_group.sync.aligned
+// WGMMA: mbarrier.init.shared
+// WGMMA-DAG: cp.async.bulk.tensor.2d
+// WGMMA-DAG: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16 {{.*}}, p, 1, 1, 0, 0
+// WGMMA-DAG: wgmma.wait_group.sync.aligned 1
 // WGMMA: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.bf16.bf16 {{.*}}, p, 1, 1, 0, 1
 module {
   func.func @forward(%x: tensor<4096x768xf16> {ptc.input = "x"}, %w: tensor<3072x768xf16> {ptc.input = "w"},

@@ -1,14 +1,75 @@
 #include "compiler/codegen/cuda/BlockTile.h"
 
+#include "compiler/codegen/cuda/CopyPipeline.h"
 #include "compiler/codegen/kernel/Emit.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 
 using namespace llvm;
 
 namespace ptc::cuda {
 
+using kernel::emitSize;
+
 unsigned TileShape::ringBytes() const {
   unsigned padding = unit == Fma ? 2 * 16 / sumBytes : 0; // of fma's tiles, for each step of the depth
   return stages * depth * (rows + columns + padding) * operandBytes;
+}
+
+unsigned TileShape::sharedBytes() const {
+  return isMapped() ? barriersBegin() + CopyPipeline::barrierBytes(stages)
+                    : std::max(ringBytes(), warps() * stagedBytes());
+}
+
+/// Rows of tiles that go down a column of tiles before the next column begins: blocks that run at the same time then
+/// share both operands in L2.
+constexpr int64_t kGroup = 8;
+
+mlir::AffineExpr countTiles(const Product &product, const TileShape &shape, unsigned parts) {
+  return product.batches * product.m.ceilDiv(shape.rows) * product.n.ceilDiv(shape.columns) * parts;
+}
+
+/// Numbers of tiles are those of blocks, which a GPU has fewer of than 2^31, and divisions of 32 bits quicker.
+BlockTile placeTile(GpuFrame &f, const Product &product, const TileShape &shape, unsigned parts, Value *number) {
+  Ir &b = f.b;
+  auto toShort = [&](Value *size) { return b.CreateTrunc(size, b.getInt32Ty()); };
+  auto toLong = [&](Value *size) { return b.CreateZExt(size, b.getInt64Ty()); };
+  Value *tile = toShort(number);
+  Value *part = toLong(b.CreateURem(tile, b.getInt32(parts)));
+  tile = b.CreateUDiv(tile, b.getInt32(parts));
+  Value *m = emitSize(f, product.m), *n = emitSize(f, product.n), *k = emitSize(f, product.k);
+  Value *down = toShort(emitSize(f, product.m.ceilDiv(shape.rows)));
+  Value *across = toShort(emitSize(f, product.n.ceilDiv(shape.columns)));
+  Value *perBatch = b.CreateMul(down, across);
+  Value *batch = b.CreateUDiv(tile, perBatch), *inBatch = b.CreateURem(tile, perBatch);
+  Value *perGroup = b.CreateMul(across, b.getInt32(kGroup));
+  Value *firstDown = b.CreateMul(b.CreateUDiv(inBatch, perGroup), b.getInt32(kGroup));
+  Value *inGroup = b.CreateURem(inBatch, perGroup);
+  Value *high = b.CreateBinaryIntrinsic(Intrinsic::umin, b.CreateSub(down, firstDown), b.getInt32(kGroup));
+  Value *row = b.CreateAdd(firstDown, b.CreateURem(inGroup, high)), *column = b.CreateUDiv(inGroup, high);
+  Value *begin = b.getInt64(0), *end = k;
+  if (parts > 1) {
+    int64_t steps = divideCeil(*getConstant(product.k), shape.depth);
+    Value *depth = b.getInt64(divideCeil(steps, parts) * shape.depth);
+    begin = b.CreateMul(part, depth);
+    end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, depth), k);
+  }
+  Value *thread = toShort(f.gpu.threadIndex(b));
+  return {f,
+          product,
+          shape,
+          Product::split(f, toLong(batch), product.batch),
+          b.CreateMul(toLong(row), b.getInt64(shape.rows)),
+          b.CreateMul(toLong(column), b.getInt64(shape.columns)),
+          m,
+          n,
+          k,
+          part,
+          begin,
+          end,
+          f.gpu.dynamicShared(b),
+          thread,
+          b.CreateUDiv(thread, b.getInt32(kWarp)),
+          b.CreateURem(thread, b.getInt32(kWarp))};
 }
 
 Value *BlockTile::warpRow() const {
@@ -40,7 +101,9 @@ SmallVector<Fragment> BlockTile::splitSums(ArrayRef<Value *> sums) const {
       unsigned first = (i / kRows * (shape.warpColumns / kColumns) + j / kColumns) * kSums + (i % kRows ? 2 : 0);
       Value *both = b.CreateInsertElement(pair, sums[first], uint64_t(0));
       both = b.CreateInsertElement(both, sums[first + 1], uint64_t(1));
-      fragments.push_back({b.CreateAdd(row, b.getInt32(i)), b.CreateAdd(column, b.getInt32(j)), both});
+      unsigned piece = i / shape.stagedRows() * (shape.warpColumns / shape.stagedColumns()) + j / shape.stagedColumns();
+      fragments.push_back({b.CreateAdd(row, b.getInt32(i % shape.stagedRows())),
+                           b.CreateAdd(column, b.getInt32(j % shape.stagedColumns())), both, piece});
     }
   return fragments;
 }
@@ -51,6 +114,7 @@ static Value *placeStaged(BlockTile &tile, Value *row, Value *column) {
   const TileShape &shape = tile.shape;
   Value *index = b.CreateAdd(b.CreateMul(row, b.getInt32(shape.stagedPitch())), column);
   Value *begin = b.CreateMul(tile.warp, b.getInt32(shape.stagedBytes()));
+  begin = b.CreateAdd(begin, b.getInt32(shape.stagedBegin()));
   return b.CreateAdd(begin, b.CreateMul(index, b.getInt32(shape.sumBytes)));
 }
 
@@ -69,20 +133,26 @@ static void finishColumns(BlockTile &tile, Value *row, Value *column, Value *sum
   b.CreateAlignedStore(sums, kernel::emitAddress(b, sum, partial, place), getAlignment(sums, tile.shape.sumBytes));
 }
 
-void finishTile(BlockTile &tile, ArrayRef<Fragment> fragments, Value *partial) {
+/// The warp's sums of a piece of its tile.
+static void finishPiece(BlockTile &tile, ArrayRef<Fragment> fragments, unsigned piece, Value *partial) {
   Ir &b = tile.ir();
   const TileShape &shape = tile.shape;
   const Product &product = tile.product;
-  tile.f.gpu.barrier(b); // operands lay where the sums go
   for (const Fragment &fragment : fragments)
-    b.CreateAlignedStore(fragment.sums, atByte(b, tile.memory, placeStaged(tile, fragment.row, fragment.column)),
-                         getAlignment(fragment.sums, shape.sumBytes));
+    if (fragment.piece == piece)
+      b.CreateAlignedStore(fragment.sums, atByte(b, tile.memory, placeStaged(tile, fragment.row, fragment.column)),
+                           getAlignment(fragment.sums, shape.sumBytes));
   tile.f.gpu.warpBarrier(b);
-  unsigned width = product.columnsTogether, line = shape.warpColumns / width;
+  unsigned width = product.columnsTogether, line = shape.stagedColumns() / width;
+  unsigned across = shape.warpColumns / shape.stagedColumns();
   Type *type = FixedVectorType::get(product.sumType(b), width);
-  Value *firstRow = b.CreateAdd(tile.firstRow, b.CreateZExt(tile.warpRow(), b.getInt64Ty()));
-  Value *firstColumn = b.CreateAdd(tile.firstColumn, b.CreateZExt(tile.warpColumn(), b.getInt64Ty()));
-  kernel::emitLoop(b, b.getInt64(0), b.getInt64(shape.warpRows * line), kWarp, [&](Value *first) {
+  auto placePiece = [&](Value *firstOfTile, Value *firstOfWarp, unsigned inWarp) {
+    Value *inTile = b.CreateAdd(firstOfWarp, b.getInt32(inWarp));
+    return b.CreateAdd(firstOfTile, b.CreateZExt(inTile, b.getInt64Ty()));
+  };
+  Value *firstRow = placePiece(tile.firstRow, tile.warpRow(), piece / across * shape.stagedRows());
+  Value *firstColumn = placePiece(tile.firstColumn, tile.warpColumn(), piece % across * shape.stagedColumns());
+  kernel::emitLoop(b, b.getInt64(0), b.getInt64(shape.stagedRows() * line), kWarp, [&](Value *first) {
     Value *number = b.CreateAdd(b.CreateTrunc(first, b.getInt32Ty()), tile.lane);
     Value *inRow = b.CreateUDiv(number, b.getInt32(line));
     Value *inColumn = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(width));
@@ -101,6 +171,18 @@ void finishTile(BlockTile &tile, ArrayRef<Fragment> fragments, Value *partial) {
       finishColumns(tile, row, column, sums, partial);
     });
   });
+}
+
+void finishTile(BlockTile &tile, ArrayRef<Fragment> fragments, Value *partial) {
+  const TileShape &shape = tile.shape;
+  unsigned pieces = shape.warpRows / shape.stagedRows() * (shape.warpColumns / shape.stagedColumns());
+  if (!shape.isMapped())
+    tile.f.gpu.barrier(tile.ir()); // operands lay where the sums go
+  for (unsigned piece = 0; piece < pieces; ++piece) {
+    if (shape.isMapped()) // the warp has read what lay there
+      tile.f.gpu.warpBarrier(tile.ir());
+    finishPiece(tile, fragments, piece, partial);
+  }
 }
 
 } // namespace ptc::cuda

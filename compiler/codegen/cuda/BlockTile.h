@@ -6,34 +6,43 @@
 namespace ptc::cuda {
 
 /// How a product is cut. Warps share a block's tile; each computes a part of it, in steps of the depth. With wgmma four
-/// warps, one below the other, do so together.
+/// warps, one below the other, do so together; where the copy engine brings operands, one more warp tells it which, and
+/// blocks go from tile to tile.
 struct TileShape {
-  enum Unit { Fma, Mma, Wgmma } unit; ///< whose instructions multiply
-  unsigned rows, columns, depth;      ///< of a block, at a time
-  unsigned warpRows, warpColumns;     ///< of a warp
-  unsigned stages;                    ///< tiles of operands that lie in shared memory
-  unsigned resident;                  ///< blocks of a multiprocessor that there are registers and memory for
-  unsigned inFlight;                  ///< groups of products by wgmma that may be on their way when a step ends
+  enum Unit { Fma, Mma, Wgmma, MappedWgmma } unit; ///< whose instructions multiply
+  unsigned rows, columns, depth;                   ///< of a block, at a time
+  unsigned warpRows, warpColumns;                  ///< of a warp
+  unsigned stages;                                 ///< tiles of operands that lie in shared memory
+  unsigned resident; ///< blocks of a multiprocessor that there are registers and memory for
+  unsigned inFlight; ///< groups of products by wgmma that may be on their way when a step ends
   unsigned sumBytes;
   unsigned operandBytes; ///< of an element in shared memory
 
-  unsigned warps() const { return rows / warpRows * (columns / warpColumns); }
-  unsigned threads() const { return warps() * kWarp; }
-  unsigned sharedBytes() const { return std::max(ringBytes(), warps() * stagedBytes()); }
+  bool isMapped() const { return unit == MappedWgmma; }
+  unsigned warps() const { return rows / warpRows * (columns / warpColumns); } ///< that multiply
+  unsigned threads() const { return (warps() + isMapped()) * kWarp; }
+  unsigned sharedBytes() const;
   unsigned ringBytes() const;
   unsigned stageBytes() const { return ringBytes() / stages; }
-  /// A warp's sums on their way to the epilogue: rows begin eight banks after each other, so that threads that write
-  /// pairs of neighbours, and those that read rows, do so without conflicts.
-  unsigned stagedPitch() const { return warpColumns + kStagedPadding; }
-  unsigned stagedBytes() const { return warpRows * stagedPitch() * sumBytes; }
+  /// A warp's sums on their way to the epilogue, so many rows and columns at a time: where the ring is filled
+  /// meanwhile, there is no room for all. Rows begin eight banks after each other, so that threads that write pairs of
+  /// neighbours, and those that read rows, do so without conflicts.
+  unsigned stagedRows() const { return isMapped() ? kStagedRows : warpRows; }
+  unsigned stagedColumns() const { return isMapped() ? kStagedColumns : warpColumns; }
+  unsigned stagedPitch() const { return stagedColumns() + kStagedPadding; }
+  unsigned stagedBytes() const { return stagedRows() * stagedPitch() * sumBytes; }
+  /// Where the first warp's sums lie in shared memory, and where the pipeline's barriers do.
+  unsigned stagedBegin() const { return isMapped() ? ringBytes() : 0; }
+  unsigned barriersBegin() const { return stagedBegin() + warps() * stagedBytes(); }
 
-  static constexpr unsigned kStagedPadding = 8;
+  static constexpr unsigned kStagedPadding = 8, kStagedRows = 8, kStagedColumns = 64;
 };
 
 /// Neighbouring columns of a warp's tile of sums, in registers of a thread.
 struct Fragment {
-  llvm::Value *row, *column; ///< i32, of the first, in the warp's tile
+  llvm::Value *row, *column; ///< i32, of the first, in its piece of the warp's tile
   llvm::Value *sums;         ///< a vector
+  unsigned piece = 0;        ///< that is staged at a time; by rows of pieces
 };
 
 /// What the threads of a block know of its tile.
@@ -44,7 +53,8 @@ struct BlockTile {
   llvm::SmallVector<llvm::Value *> batch;
   llvm::Value *firstRow, *firstColumn; ///< i64
   llvm::Value *m, *n, *k;              ///< i64
-  llvm::Value *begin, *end;            ///< of the depth: i64, a multiple of shape.depth, and where it ends
+  llvm::Value *part;                   ///< of the depth: i64, its number,
+  llvm::Value *begin, *end;            ///< i64, a multiple of shape.depth, and where it ends
   llvm::Value *memory;                 ///< the block's shared memory (address space 3)
   llvm::Value *thread, *warp, *lane;   ///< i32
 
@@ -60,6 +70,11 @@ struct BlockTile {
   /// and i / 4 + 8; `sums` by rows of such tiles.
   llvm::SmallVector<Fragment> splitSums(llvm::ArrayRef<llvm::Value *> sums) const;
 };
+
+/// The tiles of a product whose depth is cut into `parts`, and where the one of a number (i64) lies.
+mlir::AffineExpr countTiles(const Product &product, const TileShape &shape, unsigned parts);
+BlockTile placeTile(GpuFrame &frame, const Product &product, const TileShape &shape, unsigned parts,
+                    llvm::Value *number);
 
 /// memory + offset bytes.
 inline llvm::Value *atByte(Ir &b, llvm::Value *memory, llvm::Value *offset) {

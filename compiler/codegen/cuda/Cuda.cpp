@@ -51,7 +51,8 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
       [&](loop::KernelOp kernel, const Unit &unit, const KernelPlan &plan) {
         KernelInfo &info = code.kernels[kernel];
         for (auto [i, grid] : enumerate(plan.grids))
-          info.grids.push_back({getGridSymbol(unit.symbol, i), grid.blocks, grid.threads, grid.sharedBytes});
+          info.grids.push_back({getGridSymbol(unit.symbol, i), grid.blocks, grid.threads, grid.sharedBytes,
+                                grid.isPersistent ? grid.resident : 0, grid.maps});
         info.workspaceBytes = plan.workspaceBytes;
         info.faults = kernel::faultTexts(kernel);
       });

@@ -20,14 +20,15 @@ class GpuBuilder {
 public:
   virtual ~GpuBuilder() = default;
 
-  /// An empty kernel of blocks of so many threads, whose parameters are pointers to global memory and then i64s. Its
-  /// registers suffice for `resident` blocks on a multiprocessor (0: as may be).
+  /// An empty kernel of blocks of so many threads, whose parameters are pointers to global memory, then i64s, then maps
+  /// of tensors. Its registers suffice for `resident` blocks on a multiprocessor (0: as may be).
   virtual llvm::Function *createKernel(llvm::Module &module, llvm::StringRef name, unsigned pointers, unsigned numbers,
-                                       unsigned threads, unsigned resident) = 0;
+                                       unsigned maps, unsigned threads, unsigned resident) = 0;
 
-  /// %tid.x and %ctaid.x, as i64.
+  /// %tid.x, %ctaid.x and %nctaid.x, as i64.
   virtual llvm::Value *threadIndex(Ir &b) = 0;
   virtual llvm::Value *blockIndex(Ir &b) = 0;
+  virtual llvm::Value *blockCount(Ir &b) = 0;
 
   /// bar.sync 0: all threads of the block have come, and what they wrote can be read.
   virtual void barrier(Ir &b) = 0;
@@ -101,6 +102,28 @@ public:
   virtual void commitProducts(Ir &b) = 0;
   virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
 
+  /// mbarrier.init.shared::cta.b64 of eight bytes of shared memory: a phase of it ends when `arrivals` threads have come
+  /// and all bytes that are expected are there. fence.mbarrier_init: the copy engine sees what the thread has made so;
+  /// others see it behind a barrier.
+  virtual void initPhases(Ir &b, llvm::Value *phases, unsigned arrivals) = 0;
+  virtual void fenceForPhases(Ir &b) = 0;
+
+  /// mbarrier.arrive, and with .expect_tx: in this phase so many bytes come besides.
+  virtual void arrive(Ir &b, llvm::Value *phases) = 0;
+  virtual void arriveAndExpect(Ir &b, llvm::Value *phases, unsigned bytes) = 0;
+
+  /// mbarrier.try_wait.parity, again and again: until the phase of that parity (i32) has ended. The first one has 0; at
+  /// the begin that before it, which has ended.
+  virtual void waitForPhase(Ir &b, llvm::Value *phases, llvm::Value *parity) = 0;
+
+  /// prefetch.tensormap: a map is about to be used.
+  virtual void prefetchMap(Ir &b, llvm::Value *map) = 0;
+
+  /// cp.async.bulk.tensor.tile: the copy engine brings a box of a tensor, from `coordinates` (i32) on, to shared memory
+  /// at a multiple of 1,024, and tells `phases` of its bytes.
+  virtual void copyBox(Ir &b, llvm::Value *to, llvm::Value *map, llvm::ArrayRef<llvm::Value *> coordinates,
+                       llvm::Value *phases) = 0;
+
   /// ex2.approx.ftz.f32: 2^x within two units of the last place; a subnormal result is zero.
   virtual llvm::Value *exp2(Ir &b, llvm::Value *x) = 0;
 };
@@ -109,9 +132,10 @@ public:
 class NvvmBuilder : public GpuBuilder {
 public:
   llvm::Function *createKernel(llvm::Module &module, llvm::StringRef name, unsigned pointers, unsigned numbers,
-                               unsigned threads, unsigned resident) override;
+                               unsigned maps, unsigned threads, unsigned resident) override;
   llvm::Value *threadIndex(Ir &b) override;
   llvm::Value *blockIndex(Ir &b) override;
+  llvm::Value *blockCount(Ir &b) override;
   void barrier(Ir &b) override;
   void atomic(Ir &b, llvm::AtomicRMWInst::BinOp combine, llvm::Value *address, llvm::Value *value) override;
   llvm::Value *compareAndSwap(Ir &b, llvm::Value *address, llvm::Value *expected, llvm::Value *next) override;
@@ -133,6 +157,14 @@ public:
                     llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) override;
   void commitProducts(Ir &b) override;
   void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) override;
+  void initPhases(Ir &b, llvm::Value *phases, unsigned arrivals) override;
+  void fenceForPhases(Ir &b) override;
+  void arrive(Ir &b, llvm::Value *phases) override;
+  void arriveAndExpect(Ir &b, llvm::Value *phases, unsigned bytes) override;
+  void waitForPhase(Ir &b, llvm::Value *phases, llvm::Value *parity) override;
+  void prefetchMap(Ir &b, llvm::Value *map) override;
+  void copyBox(Ir &b, llvm::Value *to, llvm::Value *map, llvm::ArrayRef<llvm::Value *> coordinates,
+               llvm::Value *phases) override;
   llvm::Value *exp2(Ir &b, llvm::Value *x) override;
 };
 

@@ -10,8 +10,9 @@ struct GpuFrame : kernel::KernelFrame {
   GpuFrame(Ir &b, GpuBuilder &gpu) : KernelFrame(b), gpu(gpu) {}
 
   GpuBuilder &gpu;
-  llvm::Value *workspace = nullptr; ///< memory of the launch, if the plan has any
-  unsigned threads = 0;             ///< of a block
+  llvm::Value *workspace = nullptr;         ///< memory of the launch, if the plan has any
+  llvm::SmallVector<llvm::Value *, 2> maps; ///< of the grid's tensors
+  unsigned threads = 0;                     ///< of a block
 };
 
 } // namespace ptc::cuda

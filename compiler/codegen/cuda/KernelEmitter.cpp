@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cuda/Attention.h"
 #include "compiler/codegen/cuda/ColumnNest.h"
+#include "compiler/codegen/cuda/DecodeAttention.h"
 #include "compiler/codegen/cuda/Describe.h"
 #include "compiler/codegen/cuda/FlashAttention.h"
 #include "compiler/codegen/cuda/Matrix.h"
@@ -46,12 +47,14 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
     return plan;
   }
   if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
+    if (std::optional<KernelPlan> decode = planDecodeAttention(attention))
+      return std::move(*decode);
     if (std::optional<KernelPlan> flash = planFlashAttention(attention))
       return std::move(*flash);
     plan.grids.push_back({countAttentionBlocks(attention), kAttentionThreads,
                           [attention](GpuFrame &frame) { emitAttention(frame, attention); }});
     plan.workspaceBytes = getAttentionWorkspace(attention);
-    plan.algorithm = {"attention, a block a query", "tensor cores have 16-bit heads of up to 128 features"};
+    plan.algorithm = {"attention, a block a query", "tensor cores have 16-bit heads of up to 256 features"};
     return plan;
   }
   return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + op->getName().getStringRef());
@@ -121,7 +124,8 @@ static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, con
   auto results = body.getTerminator()->getOperands();
   unsigned tensors = body.getNumArguments() + results.size(), symbols = getSymbols(kernel).size();
   unsigned pointers = tensors + hasWorkspace + 1;
-  Function *function = gpu.createKernel(module, symbol, pointers, symbols, grid.threads, grid.resident);
+  Function *function =
+      gpu.createKernel(module, symbol, pointers, symbols, grid.maps.size(), grid.threads, grid.resident);
   Ir b(BasicBlock::Create(module.getContext(), "entry", function));
   GpuFrame frame(b, gpu);
   frame.threads = grid.threads;
@@ -135,6 +139,8 @@ static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, con
   frame.fault = function->getArg(slot++);
   for (unsigned i = 0; i < symbols; ++i)
     frame.symbols.push_back(function->getArg(slot++));
+  for (unsigned i = 0; i < grid.maps.size(); ++i)
+    frame.maps.push_back(function->getArg(slot++));
   kernel::numberFaults(frame, kernel);
   kernel::setAlias(frame, kernel);
   kernel::endWhereNothingIsIndexed(frame, kernel);

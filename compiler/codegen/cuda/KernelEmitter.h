@@ -19,8 +19,10 @@ struct GridPart {
   mlir::AffineExpr blocks;
   unsigned threads; ///< of a block
   std::function<void(GpuFrame &)> emit;
-  unsigned sharedBytes = 0; ///< dynamic shared memory of a block
-  unsigned resident = 0;    ///< blocks of a multiprocessor that registers must suffice for; 0: as may be
+  unsigned sharedBytes = 0;  ///< dynamic shared memory of a block
+  unsigned resident = 0;     ///< blocks of a multiprocessor that registers must suffice for; 0: as may be
+  bool isPersistent = false; ///< no more blocks than are resident are started, which share the work
+  std::vector<TensorMap> maps = {};
 };
 
 /// What a kernel becomes, and how. It holds references into the kernel.

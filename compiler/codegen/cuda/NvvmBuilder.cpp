@@ -11,11 +11,15 @@ using namespace llvm;
 
 namespace ptc::cuda {
 
-Function *NvvmBuilder::createKernel(Module &module, StringRef name, unsigned pointers, unsigned numbers,
+/// Of the driver's, with its alignment.
+constexpr unsigned kMapBytes = 128, kMapAlignment = 64;
+
+Function *NvvmBuilder::createKernel(Module &module, StringRef name, unsigned pointers, unsigned numbers, unsigned maps,
                                     unsigned threads, unsigned resident) {
   LLVMContext &context = module.getContext();
   SmallVector<Type *> types(pointers, PointerType::getUnqual(context));
   types.append(numbers, Type::getInt64Ty(context));
+  types.append(maps, PointerType::getUnqual(context));
   auto *type = FunctionType::get(Type::getVoidTy(context), types, /*isVarArg=*/false);
   auto *function = Function::Create(type, Function::ExternalLinkage, name, module);
   function->setCallingConv(CallingConv::PTX_Kernel);
@@ -23,6 +27,12 @@ Function *NvvmBuilder::createKernel(Module &module, StringRef name, unsigned poi
   function->addFnAttr("nvvm.maxntid", std::to_string(threads));
   if (resident)
     function->addFnAttr("nvvm.minctasm", std::to_string(resident));
+  Type *map = ArrayType::get(Type::getInt8Ty(context), kMapBytes);
+  for (Argument &parameter : drop_begin(function->args(), pointers + numbers)) {
+    parameter.addAttr(Attribute::getWithByValType(context, map));
+    parameter.addAttr(Attribute::getWithAlignment(context, Align(kMapAlignment)));
+    parameter.addAttr(Attribute::get(context, "nvvm.grid_constant"));
+  }
   return function;
 }
 
@@ -30,6 +40,7 @@ static Value *readIndex(Ir &b, Intrinsic::ID id) { return b.CreateZExt(b.CreateI
 
 Value *NvvmBuilder::threadIndex(Ir &b) { return readIndex(b, Intrinsic::nvvm_read_ptx_sreg_tid_x); }
 Value *NvvmBuilder::blockIndex(Ir &b) { return readIndex(b, Intrinsic::nvvm_read_ptx_sreg_ctaid_x); }
+Value *NvvmBuilder::blockCount(Ir &b) { return readIndex(b, Intrinsic::nvvm_read_ptx_sreg_nctaid_x); }
 
 void NvvmBuilder::barrier(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b.getInt32(0)}); }
 

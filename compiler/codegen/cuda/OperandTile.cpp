@@ -116,7 +116,9 @@ SmallVector<Value *, 4> OperandTile::load(Value *stage, Value *row, unsigned dep
 }
 
 /// Address, distance between blocks of rows, and between eight lines, all in units of 16 bytes; swizzle of 128 bytes.
-GpuBuilder::SharedMatrix OperandTile::describe(Value *stage, Value *row, unsigned depth) {
+GpuBuilder::SharedMatrix OperandTile::describe(const BlockTile &tile, bool isDeep, unsigned offset, Value *stage,
+                                               Value *row, unsigned depth) {
+  Ir &b = tile.ir();
   unsigned lineBytes = kBlock * kElementBytes;
   unsigned blockBytes = tile.shape.depth * lineBytes;
   Value *begin =

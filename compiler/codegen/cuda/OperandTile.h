@@ -25,7 +25,11 @@ public:
   llvm::SmallVector<llvm::Value *, 4> load(llvm::Value *stage, llvm::Value *row, unsigned depth, bool rowsFirst);
 
   /// For wgmma: 64 or more rows from `row` (a multiple of 64) on, by 16 of the depth.
-  GpuBuilder::SharedMatrix describe(llvm::Value *stage, llvm::Value *row, unsigned depth);
+  GpuBuilder::SharedMatrix describe(llvm::Value *stage, llvm::Value *row, unsigned depth) {
+    return describe(tile, isDeep, offset, stage, row, depth);
+  }
+  static GpuBuilder::SharedMatrix describe(const BlockTile &tile, bool isDeep, unsigned offset, llvm::Value *stage,
+                                           llvm::Value *row, unsigned depth);
 
   static unsigned bytes(const TileShape &shape, unsigned rows) { return rows * shape.depth * shape.operandBytes; }
 

@@ -172,6 +172,9 @@ static std::unique_ptr<StridedMatrix> makeMatrix(mlir::Value tensor, mlir::Affin
     SmallVector<DepthLoop> loops = collapse(rows, ShapeRef(access->strides).drop_front(batch.size()));
     if (loops.size() <= 1)
       matrix->rowStride = loops.empty() ? constant(0, context) : loops.front().stride;
+    if (loops.size() == 1 && matrix->depth.size() == 1)
+      matrix->strides = {access->offset, matrix->rowStride, matrix->depth.front().stride,
+                         Shape(ShapeRef(access->strides).take_front(batch.size()))};
   }
   findNeighbours(*matrix);
   return matrix;
@@ -360,40 +363,74 @@ std::optional<Product> makeProduct(mlir::Operation *op) {
   return makeConvolution(cast<loop::ConvolutionOp>(op));
 }
 
-std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op) {
+std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op, bool joinsGroups) {
   mlir::MLIRContext *context = op.getContext();
-  AttentionProducts result{Product(op), Product(op)};
+  int64_t group = op.getGroup();
+  bool hasGroups = joinsGroups && group > 1;
+  AttentionProducts result{Product(op), Product(op), hasGroups ? 1 : group};
   Product &scores = result.scores, &values = result.values;
   Shape domain = getShape(op->getResult(0));
   unsigned batchRank = domain.size() - 2;
   mlir::AffineExpr queries = domain[batchRank], keys = getSizeFromAttr(op.getKeySize());
   mlir::AffineExpr head = getSizeFromAttr(op.getHeadSize());
-  scores.batch = values.batch = Shape(ShapeRef(domain).take_front(batchRank));
-  scores.rows = values.rows = {queries};
+  Shape batch(ShapeRef(domain).take_front(batchRank)), rows;
+  if (hasGroups) {
+    batch.back() = batch.back().floorDiv(group);
+    rows.push_back(constant(group, context));
+  }
+  rows.push_back(queries);
+  scores.batch = values.batch = batch;
+  scores.rows = values.rows = rows;
   scores.columns = {keys};
   scores.k = head;
   values.columns = {domain.back()};
   values.k = keys;
-  for (unsigned i = 0; i < domain.size(); ++i)
-    values.toResult.push_back(getAffineDimExpr(i, context));
+  // Indices of queries, scores and results, (batch..., head, query, last), of those of a batch, its rows and the last.
+  Shape dims;
+  for (unsigned i = 0; i < batch.size() + rows.size() + 1; ++i)
+    dims.push_back(getAffineDimExpr(i, context));
+  Shape toResult = dims;
+  if (hasGroups) {
+    toResult.erase(toResult.begin() + batchRank);
+    toResult[batchRank - 1] = dims[batchRank - 1] * group + dims[batchRank];
+  }
+  scores.toResult = values.toResult = toResult;
   countMatrices(scores);
   countMatrices(values);
-  // Maps are over (batch..., row, feature), matrices over (batch..., row, depth).
-  auto make = [&](mlir::Value tensor, mlir::AffineMap map, mlir::AffineExpr rows, mlir::AffineExpr depth, bool isDeep) {
-    SmallVector<mlir::AffineExpr> dims;
-    for (unsigned i = 0; i < batchRank; ++i)
-      dims.push_back(getAffineDimExpr(i, context));
-    dims.push_back(getAffineDimExpr(batchRank + (isDeep ? 0 : 1), context));
-    dims.push_back(getAffineDimExpr(batchRank + (isDeep ? 1 : 0), context));
-    mlir::AffineExpr place = loop::linearize(map, getShape(tensor)).replaceDims(dims);
-    return makeMatrix(tensor, place, scores.batch, {rows}, {depth});
+  auto place = [&](mlir::Value tensor, mlir::AffineMap map, ShapeRef indices) {
+    return loop::linearize(map, getShape(tensor)).replaceDims(indices);
   };
-  scores.lhs = make(op.getQ(), op.getQMap(), queries, head, true);
-  scores.rhs = make(op.getK(), op.getKMap(), keys, head, true);
-  values.rhs = make(op.getV(), op.getVMap(), domain.back(), keys, false);
+  scores.lhs = makeMatrix(op.getQ(), place(op.getQ(), op.getQMap(), toResult), batch, rows, {head});
+  Shape ofKeys(ShapeRef(dims).take_front(batchRank + 2)), ofValues = ofKeys;
+  std::swap(ofValues[batchRank], ofValues[batchRank + 1]); // columns are features, the depth is keys
+  scores.rhs = makeMatrix(op.getK(), place(op.getK(), op.getKMap(), ofKeys), batch, {keys}, {head});
+  values.rhs = makeMatrix(op.getV(), place(op.getV(), op.getVMap(), ofValues), batch, {domain.back()}, {keys});
   if (!scores.lhs || !scores.rhs || !values.rhs)
     return std::nullopt;
   return result;
+}
+
+/// The same where no neighbours are taken together.
+static std::shared_ptr<StridedMatrix> takeApart(const Matrix &matrix) {
+  auto copy = std::make_shared<StridedMatrix>(static_cast<const StridedMatrix &>(matrix));
+  copy->alongDepth = copy->alongRows = 1;
+  return copy;
+}
+
+AttentionProducts AttentionProducts::apart() const {
+  AttentionProducts result = *this;
+  for (std::shared_ptr<const Matrix> *matrix : {&result.scores.lhs, &result.scores.rhs, &result.values.rhs})
+    *matrix = takeApart(**matrix);
+  result.values.columnsTogether = 1;
+  return result;
+}
+
+std::shared_ptr<const Matrix> takeDeep(std::shared_ptr<const Matrix> matrix) {
+  if (matrix->isDeep)
+    return matrix;
+  std::shared_ptr<StridedMatrix> deep = takeApart(*matrix);
+  deep->isDeep = true;
+  return deep;
 }
 
 } // namespace ptc::cuda

@@ -38,6 +38,13 @@ public:
   unsigned alongDepth = 1, alongRows = 1;
   bool isDeep = true; ///< neighbours are along the depth, and not along the rows
   bool isUnsigned;    ///< elements are integers without sign
+
+  /// Places as a sum of products: offset + sum of batch x strides + row x rowStride + depth x depthStride.
+  struct Strides {
+    mlir::AffineExpr offset, row, depth;
+    Shape batch;
+  };
+  std::optional<Strides> strides; ///< nothing where places are not so
 };
 
 /// results(b, i, j) = epilogue(sum over k of lhs(b, i, k) rhs(b, j, k)).
@@ -48,7 +55,7 @@ struct Product {
   Shape batch, rows, columns;        ///< their dimensions
   mlir::AffineExpr batches, m, n, k; ///< how many there are
   Shape toResult;                    ///< indices of the results by dimensions (batch..., rows..., columns...)
-  std::unique_ptr<Matrix> lhs, rhs;
+  std::shared_ptr<const Matrix> lhs, rhs;
   unsigned columnsTogether = 1; ///< from a multiple of it on they are neighbours in the results; up to 8
 
   mlir::MLIRContext *context() const { return op->getContext(); }
@@ -65,13 +72,20 @@ struct Product {
 /// Of a contraction or a convolution. Nothing for operands whose places are not linear along the depth.
 std::optional<Product> makeProduct(mlir::Operation *op);
 
-/// Queries by keys, and what is made of them by values. Keys and values have batches of their own, where a head of
-/// theirs serves several of the queries'.
+/// Queries by keys, and what is made of them by values.
 struct AttentionProducts {
   Product scores; ///< lhs: queries; rhs: keys; the depth is a head's features
   Product values; ///< lhs: none, rhs: values; the depth is the keys, columns are the results' features
+  int64_t group;  ///< a head of keys and values serves so many of the batch's heads
+
+  /// The same where no neighbours are taken together.
+  AttentionProducts apart() const;
 };
+/// The matrix, or where its rows are side by side the same one without neighbours: so that its tiles in shared memory,
+/// whose rows may then be less than 64, have the depth side by side.
+std::shared_ptr<const Matrix> takeDeep(std::shared_ptr<const Matrix> matrix);
+/// With `joinsGroups` the batch has the keys' heads, and rows are the queries of all heads that one of them serves.
 /// Nothing for operands whose places are not linear along the depth.
-std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op);
+std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op, bool joinsGroups);
 
 } // namespace ptc::cuda

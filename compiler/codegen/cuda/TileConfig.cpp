@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/TileConfig.h"
 
+#include "compiler/codegen/cuda/OperandMap.h"
 #include "compiler/codegen/cuda/TiledProduct.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,6 +28,10 @@ constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
                                 {64, 128, 64, 16, 128, 3, 3, 0, 1000},
                                 {128, 64, 64, 16, 64, 3, 3, 0, 1000},
                                 {64, 64, 64, 16, 64, 4, 3, 0, 800}};
+// The same where the copy engine brings operands, by blocks that stay. While a tile ends, the next one's operands come.
+constexpr Candidate kMapped[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1800}, {128, 192, 64, 16, 192, 5, 1, 1, 1700},
+                                 {128, 128, 64, 16, 128, 6, 1, 1, 1600}, {128, 64, 64, 16, 64, 3, 2, 1, 1200},
+                                 {64, 128, 64, 16, 128, 4, 2, 1, 1200},  {64, 64, 64, 16, 64, 4, 3, 1, 900}};
 // Of fma, for sums of 4 bytes and of 8: a thread has 16 x 8 or 8 x 8, and 4 x 4. The threads of small tiles bring
 // more of them, each element with an address of its own where rows are odd: half the depth fits into their registers.
 constexpr Candidate kFma4[] = {
@@ -113,8 +118,12 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
   bool isOfHalves = isOnTensorCores(product);
   unsigned sumBytes = isLong(sum) ? 8 : 4;
   bool isImage = isa<loop::ConvolutionOp>(product.op), hasWgmma = target.major == 9 && target.isExact;
-  TileShape::Unit unit = !isOfHalves ? TileShape::Fma : hasWgmma ? TileShape::Wgmma : TileShape::Mma;
-  ArrayRef<Candidate> candidates = unit == TileShape::Wgmma ? ArrayRef(kWgmma)
+  TileShape::Unit unit = !isOfHalves               ? TileShape::Fma
+                         : !hasWgmma               ? TileShape::Mma
+                         : canMapOperands(product) ? TileShape::MappedWgmma
+                                                   : TileShape::Wgmma;
+  ArrayRef<Candidate> candidates = unit == TileShape::MappedWgmma ? ArrayRef(kMapped)
+                                   : unit == TileShape::Wgmma ? ArrayRef(kWgmma)
                                    : unit == TileShape::Mma ? ArrayRef(kMma)
                                    : isLong(sum)            ? ArrayRef(kFma8)
                                    : isImage                ? ArrayRef(kFmaImages)

@@ -1,6 +1,8 @@
 #include "compiler/codegen/cuda/TiledProduct.h"
 
 #include "compiler/codegen/cuda/Aligned.h"
+#include "compiler/codegen/cuda/MappedProduct.h"
+#include "compiler/codegen/cuda/OperandMap.h"
 #include "compiler/codegen/cuda/PartialSums.h"
 #include "compiler/codegen/cuda/ThreadCode.h"
 #include "compiler/codegen/cuda/TileConfig.h"
@@ -13,16 +15,6 @@
 using namespace llvm;
 
 namespace ptc::cuda {
-
-using kernel::emitSize;
-
-/// Rows of tiles that go down a column of tiles before the next column begins: blocks that run at the same time then
-/// share both operands in L2.
-constexpr int64_t kGroup = 8;
-
-static mlir::AffineExpr countTiles(const Product &product, const TileShape &shape) {
-  return product.batches * product.m.ceilDiv(shape.rows) * product.n.ceilDiv(shape.columns);
-}
 
 /// One result's sum over the block's part of the depth.
 static Value *sumOverDepth(const BlockTile &tile, Value *row, Value *column) {
@@ -69,53 +61,28 @@ static void emitPlainTile(BlockTile &tile, Value *partial) {
   });
 }
 
-/// Where a block's tile lies, from its number.
-static BlockTile placeTile(GpuFrame &f, const Product &product, const TileConfig &config, Value *&part) {
-  Ir &b = f.b;
-  const TileShape &shape = config.shape;
-  Value *block = f.gpu.blockIndex(b);
-  part = b.CreateURem(block, b.getInt64(config.parts));
-  block = b.CreateUDiv(block, b.getInt64(config.parts));
-  Value *m = emitSize(f, product.m), *n = emitSize(f, product.n), *k = emitSize(f, product.k);
-  Value *down = emitSize(f, product.m.ceilDiv(shape.rows)), *across = emitSize(f, product.n.ceilDiv(shape.columns));
-  Value *perBatch = b.CreateMul(down, across);
-  Value *batch = b.CreateUDiv(block, perBatch), *inBatch = b.CreateURem(block, perBatch);
-  Value *perGroup = b.CreateMul(across, b.getInt64(kGroup));
-  Value *firstDown = b.CreateMul(b.CreateUDiv(inBatch, perGroup), b.getInt64(kGroup));
-  Value *inGroup = b.CreateURem(inBatch, perGroup);
-  Value *high = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateSub(down, firstDown), b.getInt64(kGroup));
-  Value *row = b.CreateAdd(firstDown, b.CreateURem(inGroup, high)), *column = b.CreateUDiv(inGroup, high);
-  Value *begin = b.getInt64(0), *end = k;
-  if (config.parts > 1) {
-    int64_t steps = divideCeil(*getConstant(product.k), shape.depth);
-    Value *depth = b.getInt64(divideCeil(steps, config.parts) * shape.depth);
-    begin = b.CreateMul(part, depth);
-    end = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(begin, depth), k);
-  }
-  Value *thread = b.CreateTrunc(f.gpu.threadIndex(b), b.getInt32Ty());
-  return {f,
-          product,
-          shape,
-          Product::split(f, batch, product.batch),
-          b.CreateMul(row, b.getInt64(shape.rows)),
-          b.CreateMul(column, b.getInt64(shape.columns)),
-          m,
-          n,
-          k,
-          begin,
-          end,
-          f.gpu.dynamicShared(b),
-          thread,
-          b.CreateUDiv(thread, b.getInt32(kWarp)),
-          b.CreateURem(thread, b.getInt32(kWarp))};
+/// Where the sums of the tile's part of the depth go; null where they go to the epilogue.
+static Value *placePartial(const BlockTile &tile, unsigned parts) {
+  return parts > 1 ? placePartialSums(tile.f, tile.product, tile.part, tile.batch) : nullptr;
+}
+
+/// The tiles of a block that goes from one to the next.
+static void emitTiles(GpuFrame &f, const Product &product, const TileConfig &config) {
+  ifAligned(
+      f, product.kernel(), [&] { emitMappedTiles(f, product, config.shape, config.parts); },
+      [&] {
+        forEachTile(f, product, config.shape, config.parts, {}, [&](BlockTile &tile, ArrayRef<Value *>) {
+          emitPlainTile(tile, placePartial(tile, config.parts));
+          return SmallVector<Value *>();
+        });
+      });
 }
 
 static void emitTile(GpuFrame &f, const Product &product, const TileConfig &config) {
-  Value *part;
-  BlockTile tile = placeTile(f, product, config, part);
-  Value *partial = nullptr;
-  if (config.parts > 1)
-    partial = placePartialSums(f, product, part, tile.batch);
+  if (config.shape.isMapped())
+    return emitTiles(f, product, config);
+  BlockTile tile = placeTile(f, product, config.shape, config.parts, f.gpu.blockIndex(f.b));
+  Value *partial = placePartial(tile, config.parts);
   ifAligned(
       f, product.kernel(),
       [&] {
@@ -137,15 +104,21 @@ KernelPlan planTiledProduct(std::shared_ptr<const Product> product, const Target
     config.parts = divideCeil(steps, divideCeil(steps, config.parts));
   }
   KernelPlan plan;
-  GridPart grid{countTiles(*product, shape) * config.parts, shape.threads(),
+  GridPart grid{countTiles(*product, shape, config.parts), shape.threads(),
                 [product, config](GpuFrame &frame) { emitTile(frame, *product, config); }};
   grid.sharedBytes = shape.sharedBytes();
   grid.resident = shape.resident;
+  if (shape.isMapped()) {
+    grid.isPersistent = true;
+    SmallVector<TensorMap, 2> maps = mapOperands(*product, shape);
+    grid.maps.assign(maps.begin(), maps.end());
+  }
   plan.grids.push_back(std::move(grid));
   if (config.parts > 1)
     addPartialSums(plan, product, config.parts, shape.sumBytes);
   plan.algorithm.name = formatv("product by {0}, tiles of {1}x{2}x{3}",
-                                shape.unit == TileShape::Wgmma ? "wgmma"
+                                shape.isMapped()               ? "wgmma and the copy engine"
+                                : shape.unit == TileShape::Wgmma ? "wgmma"
                                 : shape.unit == TileShape::Mma ? "mma.sync"
                                                                : "fma",
                                 shape.rows, shape.columns, shape.depth);

@@ -146,6 +146,7 @@ private:
   Constant *tensor(llvm::StringRef name, RankedTensorType type, int64_t initial, bool isWritten);
   Constant *buffers();
   Constant *launch(const LaunchSpec &launch);
+  Constant *tensorMap(const TensorMap &map);
   Constant *kernel(llvm::StringRef name);
   Constant *device();
   Constant *external(const ExternalSpec &external);
@@ -237,12 +238,22 @@ Constant *TableWriter::kernel(llvm::StringRef name) {
   return function;
 }
 
+Constant *TableWriter::tensorMap(const TensorMap &map) {
+  auto toValue = [&](AffineExpr size) { return value(size); };
+  Constant *sizes = table(map.sizes, "sizes", toValue), *strides = table(map.strides, "strides", toValue);
+  Constant *box = table(map.box, "box", [&](int64_t size) { return c.i32(size); });
+  return c.record<runtime::TensorMapEntry>(
+      {c.i32(map.argument), value(map.offset), c.i32(map.sizes.size()), sizes, strides, box});
+}
+
 Constant *TableWriter::launch(const LaunchSpec &launch) {
   Constant *args = table(launch.args, "args", [&](int64_t arg) { return c.i32(arg); });
   Constant *faults = table(launch.faults, "faults", [&](const std::string &text) { return c.string(text); });
   Constant *grids = table(launch.grids, "grids", [&](const GridSpec &grid) {
-    return c.record<runtime::GridEntry>(
-        {c.string(grid.function), value(grid.blocks), c.i32(grid.threads), c.i32(grid.sharedBytes)});
+    Constant *maps = table(grid.maps, "maps", [&](const TensorMap &map) { return tensorMap(map); });
+    return c.record<runtime::GridEntry>({c.string(grid.function), value(grid.blocks), c.i32(grid.threads),
+                                         c.i32(grid.sharedBytes), c.i32(grid.perMultiprocessor),
+                                         c.i32(grid.maps.size()), maps});
   });
   return c.record<runtime::LaunchEntry>(
       {kernel(launch.kernel), args, faults, c.string(launch.name), c.string(launch.operators), c.string(launch.source),

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/TensorMap.h"
 #include "dialects/core/SymbolicShape.h"
 #include "runtime/Program.h"
 
@@ -65,6 +66,8 @@ struct GridSpec {
   std::string function;
   mlir::AffineExpr blocks;
   int64_t threads, sharedBytes;
+  int64_t perMultiprocessor = 0;
+  std::vector<TensorMap> maps = {};
 };
 
 /// One kernel call; launches run in the order of the list.

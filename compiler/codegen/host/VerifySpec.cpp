@@ -60,6 +60,14 @@ Error verifySpec(const ProgramSpec &spec) {
     for (int64_t arg : launch.args)
       if (arg < 0 || arg >= buffers)
         return fail("launch '" + launch.name + "' has no buffer " + Twine(arg));
+    for (const GridSpec &grid : launch.grids) {
+      if (grid.maps.size() > runtime::kMostMaps)
+        return fail("launch '" + launch.name + "' has too many maps of tensors");
+      for (const TensorMap &map : grid.maps)
+        if (map.argument >= launch.args.size() || map.sizes.size() > runtime::kMostMapDims ||
+            map.strides.size() + 1 != map.sizes.size() || map.box.size() != map.sizes.size())
+          return fail("launch '" + launch.name + "' has a map of a tensor that cannot be");
+    }
   }
   for (const CopySpec &copy : spec.copies)
     if (copy.from < 0 || copy.from >= buffers || copy.to < 0 || copy.to >= buffers)
@@ -72,8 +80,8 @@ Error verifySpec(const ProgramSpec &spec) {
   int64_t controls = spec.controls.size(), launches = spec.launches.size(), before = 0;
   for (const ControlSpec &control : spec.controls) {
     bool isFine = control.launch >= before && control.launch <= launches && control.condition < buffers &&
-                  control.target.launch >= 0 && control.target.launch <= launches &&
-                  control.target.control > 0 && control.target.control <= controls &&
+                  control.target.launch >= 0 && control.target.launch <= launches && control.target.control > 0 &&
+                  control.target.control <= controls &&
                   spec.controls[control.target.control - 1].launch == control.target.launch &&
                   control.external < int64_t(spec.externals.size());
     for (const CopySpec &copy : control.copies)
@@ -99,7 +107,7 @@ Error verifySpec(const ProgramSpec &spec) {
       return fail("input '" + input.name + "' is behind one that may be left out");
     isBehind = input.isOptional();
     if (input.isOptional() && (!input.type.hasStaticShape() || input.isWritten || input.bindsSymbol >= 0 ||
-                       input.initial >= static_cast<int64_t>(spec.weights.size())))
+                               input.initial >= static_cast<int64_t>(spec.weights.size())))
       return fail("input '" + input.name + "' cannot be left out");
     if (input.bindsSymbol >= static_cast<int64_t>(spec.symbols.size()) ||
         (input.bindsSymbol >= 0 && (input.type.getRank() != 0 || !input.type.getElementType().isInteger(64))))

@@ -1,0 +1,21 @@
+//===- TensorMap.h - a tensor as a GPU's copy engine reads it -------------===//
+#pragma once
+
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+
+namespace ptc {
+
+/// Boxes of a tensor of 16-bit elements that go to shared memory in one piece (cp.async.bulk.tensor). Dimensions begin
+/// with that whose elements lie side by side; what of a box lies outside of the sizes is zeros.
+struct TensorMap {
+  unsigned argument;       ///< of the kernel
+  mlir::AffineExpr offset; ///< bytes from its begin to the first element
+  llvm::SmallVector<mlir::AffineExpr, 5> sizes;
+  llvm::SmallVector<mlir::AffineExpr, 4> strides; ///< bytes; of all dimensions but the first
+  llvm::SmallVector<int64_t, 5> box;              ///< sizes of a box
+};
+
+} // namespace ptc

@@ -1,0 +1,89 @@
+#include "compiler/codegen/cuda/OperandMap.h"
+
+#include "compiler/codegen/cuda/Aligned.h"
+#include "compiler/codegen/cuda/OperandTile.h"
+#include "runtime/Program.h"
+
+using namespace llvm;
+
+namespace ptc::cuda {
+
+/// Of elements, and of a line of shared memory.
+constexpr unsigned kElementBytes = 2, kLineElements = 64;
+
+/// Of batches whose dimensions do not move the operand there is no dimension in the map.
+static bool isMapped(mlir::AffineExpr batchStride) { return getConstant(batchStride) != 0; }
+
+static bool canMap(const Product &product, const Matrix &matrix) {
+  if (!matrix.strides || !isa<mlir::BlockArgument>(matrix.tensor))
+    return false;
+  const Matrix::Strides &strides = *matrix.strides;
+  SmallVector<int64_t> least;
+  for (const Symbol &symbol : getSymbols(product.op))
+    least.push_back(std::max<int64_t>(1, symbol.min));
+  auto isWhole = [](mlir::AffineExpr elements) { return elements.isMultipleOf(kVectorBytes / kElementBytes); };
+  auto isStride = [&](mlir::AffineExpr stride) { return isWhole(stride) && evaluate(stride, least) > 0; };
+  SmallVector<mlir::AffineExpr> batches(make_filter_range(strides.batch, isMapped));
+  return getConstant(matrix.isDeep ? strides.depth : strides.row) == 1 &&
+         isStride(matrix.isDeep ? strides.row : strides.depth) && isWhole(strides.offset) &&
+         all_of(batches, isStride) && batches.size() + 2 <= runtime::kMostMapDims;
+}
+
+bool canMapOperands(const Product &product) { return canMap(product, *product.lhs) && canMap(product, *product.rhs); }
+
+/// `count`: of the operand's rows, of which a tile has `rows`.
+static TensorMap mapOperand(const Product &product, const Matrix &matrix, mlir::AffineExpr count, int64_t rows,
+                            int64_t depth) {
+  const Matrix::Strides &strides = *matrix.strides;
+  auto toBytes = [](mlir::AffineExpr elements) { return elements * kElementBytes; };
+  TensorMap map{cast<mlir::BlockArgument>(matrix.tensor).getArgNumber(), toBytes(strides.offset), {}, {}, {}};
+  map.sizes = {product.k, count};
+  map.box = {kLineElements, rows};
+  map.strides = {toBytes(matrix.isDeep ? strides.row : strides.depth)};
+  if (!matrix.isDeep) {
+    std::swap(map.sizes[0], map.sizes[1]);
+    map.box[1] = depth;
+  }
+  for (auto [size, stride] : zip_equal(product.batch, strides.batch))
+    if (isMapped(stride)) {
+      map.sizes.push_back(size);
+      map.strides.push_back(toBytes(stride));
+      map.box.push_back(1);
+    }
+  return map;
+}
+
+SmallVector<TensorMap, 2> mapOperands(const Product &product, const TileShape &shape) {
+  return {mapOperand(product, *product.lhs, product.m, shape.rows, shape.depth),
+          mapOperand(product, *product.rhs, product.n, shape.columns, shape.depth)};
+}
+
+/// With the depth side by side a box is a whole tile, else 64 of its rows.
+static void copyOperand(const BlockTile &tile, const Matrix &matrix, Value *map, unsigned rows, Value *firstRow,
+                        Value *depth, Value *to, Value *barrier) {
+  Ir &b = tile.ir();
+  Value *row = b.CreateTrunc(firstRow, b.getInt32Ty());
+  SmallVector<Value *> coordinates = {depth, row};
+  for (auto [index, stride] : zip_equal(tile.batch, matrix.strides->batch))
+    if (isMapped(stride))
+      coordinates.push_back(b.CreateTrunc(index, b.getInt32Ty()));
+  if (matrix.isDeep)
+    return tile.f.gpu.copyBox(b, to, map, coordinates, barrier);
+  coordinates[1] = depth;
+  unsigned boxBytes = tile.shape.depth * kLineElements * kElementBytes;
+  for (unsigned box = 0; box < rows / kLineElements; ++box) {
+    coordinates[0] = b.CreateAdd(row, b.getInt32(box * kLineElements));
+    tile.f.gpu.copyBox(b, atByte(b, to, b.getInt32(box * boxBytes)), map, coordinates, barrier);
+  }
+}
+
+void copyMapped(const BlockTile &tile, Value *stage, Value *depth, Value *barrier) {
+  Ir &b = tile.ir();
+  const TileShape &shape = tile.shape;
+  Value *lhs = atByte(b, tile.memory, stage);
+  Value *rhs = atByte(b, lhs, b.getInt32(OperandTile::bytes(shape, shape.rows)));
+  copyOperand(tile, *tile.product.lhs, tile.f.maps[0], shape.rows, tile.firstRow, depth, lhs, barrier);
+  copyOperand(tile, *tile.product.rhs, tile.f.maps[1], shape.columns, tile.firstColumn, depth, rhs, barrier);
+}
+
+} // namespace ptc::cuda
