@@ -13,6 +13,58 @@ def attention(**options):
     return Function(lambda q, k, v, *mask: sdpa(q, k, v, *mask, **options))
 
 
+def wide_cases(inputs):
+    """Heads of more than 128 features."""
+    bfloat = torch.bfloat16
+    yield Case("attention, 256 features", attention(), inputs(70, 100, 256, bfloat))
+    yield Case("attention, 160 features, causal", attention(is_causal=True), inputs(75, 90, 160))
+    yield Case("attention, wide values", attention(), inputs(40, 45, 64, results=256))
+    across = Function(lambda q, k, v: sdpa(q, k.mT, v.mT))
+    yield Case("attention, wide, keys side by side", across, across_inputs(inputs(40, 72, 256)))
+
+
+def few_cases(inputs):
+    """Few queries, whose keys are shared among blocks."""
+    half, bfloat = torch.float16, torch.bfloat16
+    grouped = attention(enable_gqa=True)
+    yield Case("few queries, one part", attention(), inputs(1, 100, 64))
+    yield Case("few queries, parts", attention(), inputs(1, 1000, 128, bfloat))
+    yield Case("few queries, 8 of them", attention(), inputs(8, 700, 64))
+    yield Case("few queries, 30 of them", attention(), inputs(30, 530, 128, bfloat))
+    yield Case("few queries, groups", grouped, inputs(1, 600, 128, bfloat, heads=8, key_heads=2))
+    yield Case("few queries, groups of several", grouped, inputs(3, 411, 64, heads=8, key_heads=2))
+    yield Case("few queries, large groups", grouped, inputs(7, 300, 32, heads=16, key_heads=2))
+    yield Case("few queries, causal", attention(is_causal=True), inputs(6, 600, 64))
+    yield Case("few queries, groups, causal", attention(is_causal=True, enable_gqa=True),
+               inputs(5, 5, 64, heads=4, key_heads=2))  # fmt: skip
+    yield Case("few queries, 256 features", grouped, inputs(2, 350, 256, heads=4, key_heads=2))
+    yield Case("few queries, odd features", grouped, inputs(2, 350, 21, heads=4, key_heads=2))
+    yield Case("few queries, wide values", attention(), inputs(5, 300, 32, results=200))
+    there = torch.arange(900) < 555
+    yield Case("few queries, keys that are there", grouped,
+               (*inputs(1, 900, 64, heads=4, key_heads=2), there[None, None, None]))  # fmt: skip
+    mask = torch.rand(2, 4, 3, 400) > 0.5
+    mask[0, 1, 2] = False
+    yield Case("few queries, groups, bool mask", grouped, (*inputs(3, 400, 64, heads=4, key_heads=2), mask))
+    bias = torch.randn(1, 4, 3, 401, dtype=half)
+    yield Case("few queries, groups, float mask", grouped, (*inputs(3, 401, 64, heads=4, key_heads=2), bias))
+    across = Function(lambda q, k, v: sdpa(q, k.mT, v.mT))
+    yield Case("few queries, keys side by side", across, across_inputs(inputs(2, 400, 64)))
+    yield Case("few queries, wide, keys side by side", across, across_inputs(inputs(2, 400, 256)))
+    yield Case("few queries, side by side", Function(lambda q, k, v: sdpa(q.mT, k, v)),
+               (torch.randn(2, 2, 64, 4, dtype=half), *inputs(4, 400, 64)[1:]))  # fmt: skip
+    keys, batch = Dim("keys", min=2, max=100000), Dim("batch", min=1, max=64)
+    yield Case("few queries, dynamic", grouped, inputs(1, 30, 64, heads=4, key_heads=2),
+               [({}, {2: keys}, {2: keys})], [inputs(1, 1111, 64, heads=4, key_heads=2)])  # fmt: skip
+    yield Case("few queries, dynamic batch", attention(), inputs(1, 600, 64), [({0: batch}, {0: batch}, {0: batch})])
+
+
+def across_inputs(tensors):
+    """Keys and values with neighbours along the keys."""
+    q, k, v = tensors
+    return q, k.mT.contiguous(), v.mT.contiguous()
+
+
 def cases():
     torch.manual_seed(0)
     half, bfloat = torch.float16, torch.bfloat16
@@ -49,5 +101,7 @@ def cases():
 
     yield Case("attention, heads side by side", Function(split), (torch.randn(2, 60, 384, dtype=half),))
     length = Dim("length", min=2, max=1000)
+    yield from wide_cases(inputs)
+    yield from few_cases(inputs)
     yield Case("attention, dynamic", attention(), inputs(30, 30, 64), [({2: length}, {2: length}, {2: length})],
                [inputs(170, 170, 64)])  # fmt: skip

@@ -50,13 +50,13 @@ struct BlockTile {
   GpuFrame &f;
   const Product &product;
   const TileShape &shape;
-  llvm::SmallVector<llvm::Value *> batch;
-  llvm::Value *firstRow, *firstColumn; ///< i64
-  llvm::Value *m, *n, *k;              ///< i64
-  llvm::Value *part;                   ///< of the depth: i64, its number,
-  llvm::Value *begin, *end;            ///< i64, a multiple of shape.depth, and where it ends
-  llvm::Value *memory;                 ///< the block's shared memory (address space 3)
-  llvm::Value *thread, *warp, *lane;   ///< i32
+  llvm::SmallVector<llvm::Value *> batch = {};
+  llvm::Value *firstRow = nullptr, *firstColumn = nullptr;         ///< i64
+  llvm::Value *m = nullptr, *n = nullptr, *k = nullptr;            ///< i64
+  llvm::Value *part = nullptr;                                     ///< of the depth: i64, its number,
+  llvm::Value *begin = nullptr, *end = nullptr;                    ///< i64, a multiple of shape.depth, where it ends
+  llvm::Value *memory = nullptr;                                   ///< the block's shared memory (address space 3)
+  llvm::Value *thread = nullptr, *warp = nullptr, *lane = nullptr; ///< i32
 
   Ir &ir() const { return f.b; }
   /// Where the warp's part begins: i32.
@@ -81,7 +81,7 @@ inline llvm::Value *atByte(Ir &b, llvm::Value *memory, llvm::Value *offset) {
   return b.CreateGEP(b.getInt8Ty(), memory, offset);
 }
 
-/// Sums by mma.sync, from 16-bit operands that are copied while others are multiplied.
+/// Sums by mma.sync, from operands that are copied while others are multiplied.
 llvm::SmallVector<Fragment> multiplyByMma(BlockTile &tile);
 /// The same by wgmma.
 llvm::SmallVector<Fragment> multiplyByWgmma(BlockTile &tile);

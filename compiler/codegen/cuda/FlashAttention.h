@@ -1,4 +1,4 @@
-//===- FlashAttention.h - attention on tensor cores -----------------------===//
+//===- FlashAttention.h - attention of many queries on tensor cores -------===//
 #pragma once
 
 #include "compiler/codegen/cuda/KernelEmitter.h"
@@ -8,9 +8,8 @@
 
 namespace ptc::cuda {
 
-/// A block for some queries of a head, which goes over the keys once and keeps what their weights make of the values
-/// (Dao and others, "FlashAttention", 2022): scores are never in memory. For 16-bit floats and heads of up to 128
-/// features; nothing for others.
+/// A block for some queries of a head, which goes over all keys. For 16-bit floats and heads of up to 256 features;
+/// nothing for others.
 std::optional<KernelPlan> planFlashAttention(loop::AttentionOp op);
 
 } // namespace ptc::cuda
