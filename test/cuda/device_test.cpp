@@ -321,7 +321,8 @@ TEST_CASE("errors of the driver are the call's, and the next call works") {
     fails("cuMemHostAlloc", 2, PTC_OUT_OF_MEMORY, "no memory: CUDA device 0 cannot give");
     fails("cuEventCreate", 2, PTC_OUT_OF_MEMORY, "creating an event failed");
     fails("cuMemAlloc", 2, PTC_OUT_OF_MEMORY, "no memory: CUDA device 0 cannot give");
-    fails("cuLaunchKernel", 719, PTC_DEVICE_ERROR, "scale failed: unspecified launch failure (CUDA_ERROR_OF_A_TEST, 719)");
+    fails("cuLaunchKernel", 719, PTC_DEVICE_ERROR,
+          "scale failed: unspecified launch failure (CUDA_ERROR_OF_A_TEST, 719)");
     fails("cuLaunchKernel", 9999, PTC_DEVICE_ERROR, "scale failed: error 9999, which the NVIDIA driver does not name");
     fails("cuStreamSynchronize", 719, PTC_DEVICE_ERROR, "the work on the GPU failed: unspecified launch failure");
     fails("cuMemcpyDtoHAsync", 719, PTC_DEVICE_ERROR, "copying from the GPU to the host failed");
