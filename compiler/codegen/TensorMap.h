@@ -8,6 +8,9 @@
 
 namespace ptc {
 
+/// Dimensions of a map at most, as the copy engine has it.
+inline constexpr unsigned kMostMapDims = 5;
+
 /// Boxes of a tensor of 16-bit elements that go to shared memory in one piece (cp.async.bulk.tensor). Dimensions begin
 /// with that whose elements lie side by side; what of a box lies outside of the sizes is zeros.
 struct TensorMap {

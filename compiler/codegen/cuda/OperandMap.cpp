@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/OperandTile.h"
-#include "runtime/Program.h"
 
 using namespace llvm;
 
@@ -26,7 +25,7 @@ static bool canMap(const Product &product, const Matrix &matrix) {
   SmallVector<mlir::AffineExpr> batches(make_filter_range(strides.batch, isMapped));
   return getConstant(matrix.isDeep ? strides.depth : strides.row) == 1 &&
          isStride(matrix.isDeep ? strides.row : strides.depth) && isWhole(strides.offset) &&
-         all_of(batches, isStride) && batches.size() + 2 <= runtime::kMostMapDims;
+         all_of(batches, isStride) && batches.size() + 2 <= kMostMapDims;
 }
 
 bool canMapOperands(const Product &product) { return canMap(product, *product.lhs) && canMap(product, *product.rhs); }

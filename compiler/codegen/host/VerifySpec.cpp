@@ -10,6 +10,8 @@ int64_t rootOf(const ProgramSpec &spec, int64_t buffer) {
   return buffer;
 }
 
+static_assert(kMostMapDims == runtime::kMostMapDims);
+
 static Error fail(const Twine &what) { return createStringError("program: " + what); }
 
 /// What lifetimes count: launches, or, where functions of the caller's do everything, one.
