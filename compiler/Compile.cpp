@@ -41,12 +41,12 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
 static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, constantInitializers, opt,
-               mode, tuningFile, tuningInputs, emit, graph, progress, time, fallback, amp, quantization, winograd,
-               verifyEach, saveTemps, name, sourcePaths, dumpDir] = options;
-  // `targets` are what device, march, gpuArch and ptxas mean here. The others decide where things go, and what is said
-  // and checked on the way.
+               mode, tuningFile, tuningInputs, emit, graph, progress, time, fallback, amp, quantization, fp32Precision,
+               winograd, verifyEach, saveTemps, name, sourcePaths, dumpDir] = options;
+  // `targets` are what device, march, gpuArch, ptxas and fp32Precision mean here. The others decide where things go,
+  // and what is said and checked on the way.
   (void)device, (void)march, (void)gpuArch, (void)ptxas, (void)output, (void)cache, (void)progress, (void)time;
-  (void)verifyEach;
+  (void)fp32Precision, (void)verifyEach;
   if (emit != Stage::So || saveTemps || !dumpDir.empty())
     return "";
   Times::Span span(times, "hash of the model");

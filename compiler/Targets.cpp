@@ -60,6 +60,8 @@ static llvm::Expected<Targets> parseGpus(const Options &options) {
   for (cuda::Target &gpu : *gpus) {
     gpu.assembler = *assembler;
     gpu.ptxas = options.ptxas;
+    if (options.fp32Precision == Fp32Precision::Tf32)
+      gpu.useTf32();
     targets.push_back(std::make_unique<const cuda::Target>(std::move(gpu)));
   }
   return targets;
@@ -68,6 +70,8 @@ static llvm::Expected<Targets> parseGpus(const Options &options) {
 llvm::Expected<Targets> parseTargets(const Options &options) {
   if (options.device == Device::Cuda)
     return parseGpus(options);
+  if (options.fp32Precision == Fp32Precision::Tf32)
+    return llvm::createStringError("tf32 is a type of GPUs' tensor cores: --fp32-precision tf32 needs --target cuda");
   llvm::Expected<std::vector<cpu::Target>> machines = cpu::getTargets(options.march);
   if (!machines)
     return machines.takeError();

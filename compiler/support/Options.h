@@ -21,6 +21,10 @@ enum class Quantization { None, Weights, Dynamic };
 /// The type that products take in mixed precision, as torch.autocast has it on the device.
 enum class Amp { None, Bf16, Fp16 };
 
+/// In what products and convolutions of float32 multiply: in float32 as IEEE has it, or rounded to 10 bits of fraction
+/// on the tensor cores of a GPU, with sums in float32.
+enum class Fp32Precision { Ieee, Tf32 };
+
 /// What time there is to make the model fast: as rules have it, or as measuring on this machine has it.
 enum class Mode { Default, MaxAutotune };
 
@@ -50,6 +54,7 @@ struct Options {
   bool fallback = false; ///< What ptc cannot compile is left to functions of the model's caller.
   Amp amp = Amp::None;
   Quantization quantization = Quantization::None;
+  Fp32Precision fp32Precision = Fp32Precision::Ieee;
   bool winograd = true;       ///< 3 x 3 convolutions by minimal filtering, where it is faster.
   bool verifyEach = false;    ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;     ///< Keep what every stage made beside the output.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -56,11 +57,12 @@ def export(case: Case, folder: Path, as_exported: bool = False) -> None:
         save_file(tensors, folder / f"inputs{index}.safetensors")
 
 
-def try_case(case: Case, folder: Path, ptc: Path, libcuda: Path, arch: str = "sm_90a") -> str:
+def try_case(case: Case, folder: Path, ptc: Path, libcuda: Path, arch: str = "sm_90a", options: Sequence[str] = (),
+             cpu_options: Sequence[str] = ()) -> str:  # fmt: skip
     """What is wrong; nothing where all is well."""
     try:
-        model = Emulated(ptc, libcuda, folder / "model.pt2", folder, arch)
-        model.compile_for_cpu()
+        model = Emulated(ptc, libcuda, folder / "model.pt2", folder, arch, options)
+        model.compile_for_cpu(cpu_options)
         for inputs in sorted(folder.glob("inputs*")):
             check(model, inputs, emulated_cases.FAULTS.get(case.name))
     except (Failed, subprocess.TimeoutExpired) as error:

@@ -38,11 +38,36 @@ def define_multiply(name: str, given: str, pair: str) -> str:
     return f"\ndefine internal {sums} @{name}({operands}) {{\n  {body}\n}}\n"
 
 
+def define_plain(name: str, given: str, count: int, sum_type: str, sums: int, call: str, flags: str = "") -> str:
+    """mma whose operands the emulator takes as they are."""
+    operands = ", ".join([f"{given} %p{i}" for i in range(count)] + [f"{sum_type} %s{i}" for i in range(sums)])
+    answer = "{ " + ", ".join([sum_type] * sums) + " }"
+    lines = [f"%in = alloca [{count} x {given}]", f"%out = alloca {answer}"]
+    for values, element, memory, number in (("p", given, "in", count), ("s", sum_type, "out", sums)):
+        for i in range(number):
+            lines.append(f"%{memory}{i} = getelementptr {element}, ptr %{memory}, i64 {i}")
+            lines.append(f"store {element} %{values}{i}, ptr %{memory}{i}")
+    lines += [f"call void @{call}(ptr %in, ptr %out{flags})", f"%answer = load {answer}, ptr %out", f"ret {answer} %answer"]
+    body = "\n  ".join(lines)
+    return f"\ndefine internal {answer} @{name}({operands}) {{\n  {body}\n}}\n"
+
+
+def define_bytes(name: str, is_lhs_unsigned: int, is_rhs_unsigned: int) -> str:
+    flags = f", i32 {is_lhs_unsigned}, i32 {is_rhs_unsigned}"
+    return define_plain(name, "i32", 6, "i32", 4, "fake_multiply_bytes", flags)
+
+
 MATRICES = {
     "fake_load_matrices": define_load("fake_load_matrices", "fake_rows_of_matrices"),
     "fake_load_transposed": define_load("fake_load_transposed", "fake_columns_of_matrices"),
     "fake_multiply_half": define_multiply("fake_multiply_half", "<2 x half>", "<2 x half>"),
     "fake_multiply_bfloat": define_multiply("fake_multiply_bfloat", "i32", "<2 x bfloat>"),
+    "fake_product_tf32": define_plain("fake_product_tf32", "i32", 6, "float", 4, "fake_multiply_tf32"),
+    "fake_product_double": define_plain("fake_product_double", "double", 2, "double", 2, "fake_multiply_double"),
+    "fake_product_s8": define_bytes("fake_product_s8", 0, 0),
+    "fake_product_s8_u8": define_bytes("fake_product_s8_u8", 0, 1),
+    "fake_product_u8": define_bytes("fake_product_u8", 1, 1),
+    "fake_product_u8_s8": define_bytes("fake_product_u8_s8", 1, 0),
 }
 
 
@@ -98,4 +123,6 @@ def add_products(ir: str) -> str:
     for name, definition in MATRICES.items():
         ir, count = re.subn(rf"^declare .*@{name}\(.*\n", "", ir, flags=re.M)
         ir += definition if count else ""
-    return add_warpgroups(ir) + "declare void @fake_multiply(ptr, ptr)\n"
+    calls = ("fake_multiply", "fake_multiply_tf32", "fake_multiply_double")
+    ir += "".join(f"declare void @{call}(ptr, ptr)\n" for call in calls)
+    return add_warpgroups(ir) + "declare void @fake_multiply_bytes(ptr, ptr, i32, i32)\n"

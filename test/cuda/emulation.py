@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -49,6 +50,13 @@ OPERATIONS = {
     "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3": "@fake_load_transposed",
     "@llvm.nvvm.mma.m16n8k16.row.col.f32.f32": "@fake_multiply_half",
     "@llvm.nvvm.mma.m16n8k16.row.col.bf16": "@fake_multiply_bfloat",
+    "@llvm.nvvm.mma.m16n8k8.row.col.tf32": "@fake_product_tf32",
+    "@llvm.nvvm.mma.m8n8k4.row.col.f64": "@fake_product_double",
+    "@llvm.nvvm.mma.m16n8k32.row.col.s8.u8": "@fake_product_s8_u8",
+    "@llvm.nvvm.mma.m16n8k32.row.col.u8.s8": "@fake_product_u8_s8",
+    "@llvm.nvvm.mma.m16n8k32.row.col.s8": "@fake_product_s8",
+    "@llvm.nvvm.mma.m16n8k32.row.col.u8": "@fake_product_u8",
+    "@llvm.nvvm.f2tf32.rna": "@fake_round_to_tf32",
     "@llvm.nvvm.fence.proxy.async.shared_cta": "@fake_fence_for_products",
     "@llvm.nvvm.wgmma.fence.sync.aligned": "@fake_begin_products",
     "@llvm.nvvm.wgmma.commit_group.sync.aligned": "@fake_commit_products",
@@ -134,19 +142,20 @@ def to_x86(ir: str) -> str:
 class Emulated:
     """A model as a library for CUDA with its image, and where it is wanted as one for the CPU, in one folder."""
 
-    def __init__(self, ptc: Path, libcuda: Path, model: Path, folder: Path, arch: str = "sm_90a"):
+    def __init__(self, ptc: Path, libcuda: Path, model: Path, folder: Path, arch: str = "sm_90a",
+                 options: Sequence[str] = ()):  # fmt: skip
         self.ptc, self.model, self.folder = ptc, model, folder
         self.environment = {"LD_LIBRARY_PATH": str(libcuda.parent), "FAKE_IMAGE": str(folder / "image.so")}
         ir = folder / "kernels.ll"
-        command = [ptc, "compile", model, "--target", "cuda", "--gpu-arch", arch]
+        command = [ptc, "compile", model, "--target", "cuda", "--gpu-arch", arch, *options]
         execute(*command, "--ptxas", "none", "-o", folder / "cuda.so")
         execute(*command, "--emit", "llvm", "-o", ir)
         self.ir = to_x86(ir.read_text())
         self.barriers = len(BARRIER.findall(self.ir))
         self.build()
 
-    def compile_for_cpu(self) -> None:
-        execute(self.ptc, "compile", self.model, "-o", self.folder / "cpu.so")
+    def compile_for_cpu(self, options: Sequence[str] = ()) -> None:
+        execute(self.ptc, "compile", self.model, *options, "-o", self.folder / "cpu.so")
 
     def build(self, without: int | None = None, instead: str = "") -> None:
         """The image; of its barriers the one with this number is left out, or another instruction stands there."""

@@ -61,8 +61,12 @@ def cases():
     yield product("fma, whole tiles", 128, 128, 32, torch.float32)
     yield product("fma, odd sizes", 131, 67, 21, torch.float32)
     yield product("fma, lhs by columns", 68, 64, 24, torch.float32, left)
-    yield product("fma, float64", 70, 45, 33, double)
-    yield product("fma, float64, rhs by columns", 64, 48, 32, double, right)
+    yield product("float64", 70, 45, 33, double)
+    yield product("float64, rhs by columns", 64, 48, 32, double, right)
+    yield product("float64, lhs by columns", 72, 80, 40, double, left)
+    yield product("float64, small tiles", 20, 24, 70, double, right, (3,))
+    yield product("float64, cut depth", 36, 40, 1031, double)
+    yield Case("float64, convolution", nn.Conv2d(6, 20, 3, padding=1).double(), (r(2, 6, 9, 11, dtype=double),))
     yield Case("fma, int32", matmul, (torch.randint(-99, 99, (20, 30)).int(), torch.randint(-99, 99, (30, 40)).int()))
 
     for m in (1, 3, 8):
@@ -86,3 +90,55 @@ def cases():
     yield Case("convolution, 3 channels", nn.Conv2d(3, 16, 5, padding=2).half(), (r(1, 3, 12, 12).half(),))
     yield Case("convolution, groups", nn.Conv2d(32, 48, 3, groups=2, padding=1), (r(1, 32, 8, 8),))
     yield Case("convolution, depthwise", nn.Conv2d(16, 16, 3, groups=16, padding=1), (r(1, 16, 10, 10),))
+
+    # Bytes, as an integer product of converted tensors has them; sums are exact.
+    def byte(*shape, dtype=torch.int8):
+        return torch.randint(torch.iinfo(dtype).min, torch.iinfo(dtype).max + 1, shape).to(dtype)
+
+    linear = Function(lambda x, w: x.int() @ w.int().mT)
+    for name, m, n, k in (("whole tiles", 128, 128, 128), ("large tiles", 260, 300, 96), ("odd sizes", 77, 51, 45),
+                          ("pairs", 70, 66, 38), ("fours", 40, 72, 68), ("cut depth", 40, 24, 2100)):  # fmt: skip
+        yield Case(f"bytes, {name}", linear, (byte(m, k, dtype=torch.uint8), byte(n, k)))
+    by_rows = Function(lambda x, w: x.int() @ w.int())
+    yield Case("bytes, fma, rhs by rows", by_rows, (byte(70, 64, dtype=torch.uint8), byte(64, 48)))
+
+
+def tf32_cases():
+    """Of float32, with numbers that tf32 has too: products are exact, and sums as close as those of float32."""
+    torch.manual_seed(1)
+
+    def r(*shape):
+        return torch.randn(*shape).bfloat16().float()
+
+    def exact(module):
+        for parameter in module.parameters():
+            parameter.data = parameter.data.bfloat16().float()
+        return module
+
+    matmul = Function(torch.matmul)
+    by_columns = Function(lambda x, y: x @ y.mT)
+    rows = Dim("rows", min=9, max=4096)
+    yield Case("tf32, layer", exact(Layer(96, 200)), (r(3, 50, 96), torch.randn(3, 50, 200)))
+    yield Case("tf32, whole tiles", matmul, (r(128, 64), r(64, 128)))
+    yield Case("tf32, large tiles", matmul, (r(300, 40), r(40, 264)))
+    yield Case("tf32, rhs by columns", by_columns, (r(100, 96), r(72, 96)))
+    yield Case("tf32, lhs by columns", Function(lambda x, y: x.mT @ y), (r(96, 104), r(96, 72)))
+    yield Case("tf32, odd sizes", matmul, (r(77, 45), r(45, 51)))
+    yield Case("tf32, odd sizes, rhs by columns", by_columns, (r(77, 45), r(51, 45)))
+    yield Case("tf32, pairs, rhs by columns", by_columns, (r(70, 38), r(66, 38)))
+    yield Case("tf32, depth of one", matmul, (r(70, 1), r(1, 66)))
+    yield Case("tf32, cut depth", matmul, (r(64, 2080), r(2080, 64)))
+    yield Case("tf32, cut depth, rhs by columns", by_columns, (r(60, 1501), r(40, 1501)))
+    yield Case("tf32, batch", matmul, (r(3, 2, 40, 64), r(3, 2, 64, 72)))
+    yield Case("tf32, dynamic rows", exact(Layer(64, 72)), (r(15, 64), r(15, 72)), ({0: rows}, {0: rows}),
+               [(r(200, 64), r(200, 72))])  # fmt: skip
+    yield Case("tf32, convolution", exact(nn.Conv2d(16, 24, 3, padding=1)), (r(2, 16, 9, 11),))
+    yield Case("tf32, convolution, strided", exact(nn.Conv2d(8, 40, 3, stride=2, padding=1)), (r(1, 8, 15, 13),))
+    yield Case("tf32, convolution, 3 channels", exact(nn.Conv2d(3, 16, 5, padding=2)), (r(1, 3, 12, 12),))
+    yield Case("tf32, convolution, groups", exact(nn.Conv2d(32, 48, 3, groups=2, padding=1)), (r(1, 32, 8, 8),))
+
+
+def quantized_cases():
+    torch.manual_seed(2)
+    yield Case("int8-dynamic, layer", Layer(96, 200), (torch.randn(3, 50, 96), torch.randn(3, 50, 200)))
+    yield Case("int8-dynamic, odd sizes", nn.Linear(77, 51), (torch.randn(45, 77),))

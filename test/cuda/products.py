@@ -29,8 +29,9 @@ import ptc
 
 F = nn.functional
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
-# Relative to the norm of the result: sums of products in f32, rounded once.
-TOLERANCES = {torch.float16: 1e-3, torch.bfloat16: 6e-3, torch.float32: 1e-5, torch.float64: 1e-13}
+# Relative to the norm of the result: sums of products in f32, rounded once; those of bytes are exact.
+TOLERANCES = {torch.float16: 1e-3, torch.bfloat16: 6e-3, torch.float32: 1e-5, torch.float64: 1e-13, torch.int8: 0.0}
+TF32_TOLERANCE = 1e-3
 
 # Rows of tokens by features: BERT and ViT, GPT-2, LLaMA; squares; few rows.
 SHAPES = {
@@ -53,6 +54,8 @@ class Linear(nn.Module):
     def forward(self, x, w, bias=None):
         if self.form == "gelu":
             return F.gelu(F.linear(x, w, bias), approximate="tanh")
+        if self.form == "bytes":
+            return x.int() @ w.int().mT
         if self.form == "xwT":
             return x @ w.mT
         return x.mT @ w if self.form == "xTw" else x @ w
@@ -67,8 +70,13 @@ class Case:
     dtype: torch.dtype
     form: str = "xwT"
     batch: tuple[int, ...] = ()
+    tf32: bool = False
 
     def inputs(self) -> list[torch.Tensor]:
+        if self.form == "bytes":  # of x those that torch's int8 has too
+            x = torch.randint(0, 128, (self.m, self.k), device="cuda", dtype=torch.uint8)
+            return [x, torch.randint(-128, 128, (self.n, self.k), device="cuda", dtype=torch.int8)]
+
         def make(*shape):
             return torch.randn(*shape, device="cuda", dtype=self.dtype)
 
@@ -76,6 +84,18 @@ class Case:
         x = make(*self.batch, *((self.k, self.m) if self.form == "xTw" else (self.m, self.k)))
         w = make(*self.batch, *((self.n, self.k) if deep else (self.k, self.n)))
         return [x, w, make(self.n)] if self.form == "gelu" else [x, w]
+
+    def eager(self, x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        """What PyTorch does on a GPU, with `allow_tf32` as it is."""
+        if self.form == "bytes":
+            return torch._int_mm(x.view(torch.int8), others[0].mT)
+        return Linear(self.form)(x, *others)
+
+    def tolerance(self) -> float:
+        return TF32_TOLERANCE if self.tf32 else TOLERANCES[self.dtype]
+
+    def type_name(self) -> str:
+        return "tf32" if self.tf32 else str(self.dtype).removeprefix("torch.")
 
     def flops(self) -> int:
         return 2 * self.m * self.n * self.k * math.prod(self.batch)
@@ -89,7 +109,9 @@ def compile_case(program: Path, case: Case, folder: Path) -> Path:
     inputs = tuple(x.cpu() for x in case.inputs())
     model, library = folder / "model.pt2", folder / "model.so"
     torch.export.save(torch.export.export(Linear(case.form), inputs), model)
-    subprocess.run([program, "compile", model, "--target", "cuda", "-o", library], check=True)
+    precision = "tf32" if case.tf32 else "ieee"
+    command = [program, "compile", model, "--target", "cuda", "--fp32-precision", precision, "-o", library]
+    subprocess.run(command, check=True)
     return library
 
 
@@ -115,7 +137,9 @@ def measure(call, sets: int, seconds: float) -> float:
 
 
 def error_of(got: torch.Tensor, inputs: list[torch.Tensor], case: Case) -> float:
-    exact = torch.float64 if case.flops() < 1e11 else torch.float32
+    if case.form == "bytes":
+        return (got - case.eager(*inputs)).double().norm().item()
+    exact = torch.float64 if case.flops() < 1e11 or case.dtype == torch.float64 else torch.float32
     torch.backends.cuda.matmul.allow_tf32 = False
     expected = Linear(case.form)(*(x.to(exact) for x in inputs))
     return ((got.to(exact) - expected).norm() / expected.norm()).item()
@@ -126,25 +150,30 @@ def try_case(program: Path, case: Case, seconds: float) -> dict:
         model = ptc.load(compile_case(program, case, Path(name)))
     sets = 1 if not seconds else max(1, min(8, int(2e8 / case.bytes()) + 1))
     inputs = [case.inputs() for _ in range(sets)]
-    eager = Linear(case.form)
-    outs = [torch.full_like(eager(*one), math.nan) for one in inputs]
+
+    def make_outs() -> list[torch.Tensor]:
+        outs = [torch.empty_like(case.eager(*one)) for one in inputs]
+        return [out.fill_(math.nan if out.is_floating_point() else -1) for out in outs]
+
+    outs = make_outs()
     model(*inputs[0], out=[outs[0]])
     torch.cuda.synchronize()
-    row = {"name": case.name, "m": case.m, "n": case.n, "k": case.k, "dtype": str(case.dtype), "form": case.form}
+    row = {"name": case.name, "m": case.m, "n": case.n, "k": case.k, "dtype": case.type_name(), "form": case.form}
     row["error"] = error_of(outs[0], inputs[0], case)
-    again = torch.full_like(outs[0], math.nan)
+    again = make_outs()[0]
     model(*inputs[0], out=[again])
     row["same"] = torch.equal(again, outs[0])
-    row["wrong"] = not row["error"] <= TOLERANCES[case.dtype] or not row["same"]
+    row["wrong"] = not row["error"] <= case.tolerance() or not row["same"]
     if seconds:
-        calls = [lambda i: eager(*inputs[i]), lambda i: model(*inputs[i], out=[outs[i]])]
+        torch.backends.cuda.matmul.allow_tf32 = case.tf32
+        calls = [lambda i: case.eager(*inputs[i]), lambda i: model(*inputs[i], out=[outs[i]])]
         row["torch_ms"], row["ms"], row["torch_again"] = (measure(calls[i], sets, seconds) for i in (0, 1, 0))
         row["ratio"] = min(row["torch_ms"], row["torch_again"]) / row["ms"]
     return row
 
 
 def show(row: dict, case: Case) -> None:
-    text = f"{row['name']:24} {case.m:6} x {case.n:6} x {case.k:6} {row['dtype'][6:]:9} {row['form']:5}"
+    text = f"{row['name']:24} {case.m:6} x {case.n:6} x {case.k:6} {row['dtype']:9} {row['form']:5}"
     text += f" error {row['error']:.1e}"
     if "ms" in row:
         text += f"  {row['ms']:9.4f} ms  {case.flops() / row['ms'] / 1e9:7.1f} TFLOP/s  "
@@ -158,6 +187,12 @@ def cases(quick: bool):
         for dtype in TYPES.values():
             for m, n, k in ODD[:3] if quick else ODD:
                 yield Case("odd", m, n, k, dtype, form), False
+    for m, n, k in ODD[:3] if quick else ODD:
+        for form in ("xwT", "xw", "xTw", "gelu"):
+            yield Case("odd", m, n, k, torch.float32, form, tf32=True), False
+        if m > 16 and n % 8 == 0 and k % 8 == 0:  # what torch multiplies
+            yield Case("odd", m, n, k, torch.int8, "bytes"), False
+    yield Case("odd", 1000, 328, 776, torch.int8, "bytes"), False
     for dtype in (torch.float16, torch.float32):
         yield Case("batch", 96, 80, 64, dtype, "xw", (6,)), False
         yield Case("batch", 50, 77, 33, dtype, "xwT", (2, 3)), False
@@ -167,8 +202,13 @@ def cases(quick: bool):
         yield Case(name + ", gelu", m, n, k, torch.bfloat16, "gelu"), True
     for name in ("bert up", "gpt2 down", "4096^3", "short up"):
         yield Case(name, *SHAPES[name], torch.float32), True
+        yield Case(name, *SHAPES[name], torch.float32, tf32=True), True
+        yield Case(name + ", xw", *SHAPES[name], torch.float32, "xw", tf32=True), True
+        yield Case(name, *SHAPES[name], torch.float64), True
+        yield Case(name, *SHAPES[name], torch.int8, "bytes"), True
         yield Case(name + ", xw", *SHAPES[name], torch.float16, "xw"), True
     yield Case("8192^3", *SHAPES["8192^3"], torch.float32), True
+    yield Case("4096^3, xw", *SHAPES["4096^3"], torch.float64, "xw"), True
     for name, (m, n, k) in FEW.items():
         for form in ("xwT", "xw"):
             yield Case(name, m, n, k, torch.float16, form), True
@@ -190,9 +230,9 @@ def main() -> None:
         row = try_case(options.ptc.resolve(), case, options.seconds if is_timed else 0)
         show(row, case)
         rows.append(row)
-    groups = {"16 bits": lambda r: "float32" not in r["dtype"] and r["form"] != "gelu" and "row" not in r["name"],
-              "gelu": lambda r: r["form"] == "gelu", "float32": lambda r: "float32" in r["dtype"],
-              "few rows": lambda r: "row" in r["name"]}  # fmt: skip
+    groups = {"16 bits": lambda r: "float16" in r["dtype"] and r["form"] != "gelu" and "row" not in r["name"],
+              "gelu": lambda r: r["form"] == "gelu", "few rows": lambda r: "row" in r["name"]}  # fmt: skip
+    groups |= {name: lambda r, name=name: r["dtype"] == name for name in ("float32", "tf32", "float64", "int8")}
     for name, belongs in groups.items():
         ratios = [row["ratio"] for row in rows if "ratio" in row and belongs(row)]
         if ratios:

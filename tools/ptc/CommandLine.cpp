@@ -95,6 +95,17 @@ void addModelOptions(CLI::App &command, Options &options) {
       ->check(CLI::IsMember(std::vector<std::string>{"int8-weight", "int8-dynamic"}))
       ->type_name("int8-weight|int8-dynamic")
       ->excludes(amp);
+  command
+      .add_option_function<std::string>(
+          "--fp32-precision",
+          [&options](const std::string &name) {
+            options.fp32Precision = name == "tf32" ? Fp32Precision::Tf32 : Fp32Precision::Ieee;
+          },
+          "In what products and convolutions of float32 multiply: ieee, or tf32 on a GPU's tensor cores, whose numbers "
+          "have 10 bits of fraction")
+      ->check(CLI::IsMember(std::vector<std::string>{"ieee", "tf32"}))
+      ->type_name("ieee|tf32")
+      ->default_str("ieee");
   command.add_flag("!--no-winograd", options.winograd,
                    "Only direct convolutions: no other rounding, and smaller weights");
   command

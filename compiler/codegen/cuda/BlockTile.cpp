@@ -95,7 +95,7 @@ SmallVector<Fragment> BlockTile::splitSums(ArrayRef<Value *> sums) const {
   Ir &b = ir();
   SmallVector<Fragment> fragments;
   Value *row = b.CreateLShr(lane, 2), *column = b.CreateShl(b.CreateAnd(lane, 3), 1);
-  Value *pair = PoisonValue::get(FixedVectorType::get(b.getFloatTy(), 2));
+  Value *pair = PoisonValue::get(FixedVectorType::get(sums.front()->getType(), 2));
   for (unsigned i = 0; i < shape.warpRows; i += kRows / 2) // a half of the rows has a half of the sums
     for (unsigned j = 0; j < shape.warpColumns; j += kColumns) {
       unsigned first = (i / kRows * (shape.warpColumns / kColumns) + j / kColumns) * kSums + (i % kRows ? 2 : 0);

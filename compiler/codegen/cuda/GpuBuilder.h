@@ -74,10 +74,19 @@ public:
   /// 4, as an i32; with `transposes` (.trans) those of column i / 4.
   virtual llvm::SmallVector<llvm::Value *, 4> loadMatrices(Ir &b, llvm::Value *row, bool transposes) = 0;
 
-  /// mma.sync.aligned.m16n8k16.row.col.f32: adds to the warp's 16 x 8 sums (4 floats a thread) the product of 16 x 16
-  /// by 16 x 8 elements (4 and 2 i32 a thread, as loadMatrices gives them), of half or bfloat.
+  /// mma.sync.aligned.row.col: adds to the warp's 16 x 8 sums (4 a thread, of f32 or double) the product of 16 rows by
+  /// 8 columns, 32 bytes deep. Of half and bfloat (m16n8k16) and of float as roundToTf32 makes it (m16n8k8) a thread
+  /// has 4 and 2 i32, as loadMatrices gives them. Of double (m8n8k4, twice) it has 2 and 1: rows or columns i / 4 and,
+  /// of the left one, i / 4 + 8, at depth i % 4.
   virtual void multiplyMatrices(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs,
                                 llvm::ArrayRef<llvm::Value *> rhs, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
+
+  /// The same of bytes (m16n8k32) with sums of i32; which of them have a sign is said for each operand.
+  virtual void multiplyBytes(Ir &b, bool isLhsUnsigned, bool isRhsUnsigned, llvm::ArrayRef<llvm::Value *> lhs,
+                             llvm::ArrayRef<llvm::Value *> rhs, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
+
+  /// cvt.rna.tf32.f32: the bits (i32) of the nearest number of 10 bits of fraction, of those of a float.
+  virtual llvm::Value *roundToTf32(Ir &b, llvm::Value *bits) = 0;
 
   /// fence.proxy.async.shared::cta: what the thread has written to shared memory, wgmma reads, once a barrier is
   /// between.
@@ -102,9 +111,9 @@ public:
   virtual void commitProducts(Ir &b) = 0;
   virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
 
-  /// mbarrier.init.shared::cta.b64 of eight bytes of shared memory: a phase of it ends when `arrivals` threads have come
-  /// and all bytes that are expected are there. fence.mbarrier_init: the copy engine sees what the thread has made so;
-  /// others see it behind a barrier.
+  /// mbarrier.init.shared::cta.b64 of eight bytes of shared memory: a phase of it ends when `arrivals` threads have
+  /// come and all bytes that are expected are there. fence.mbarrier_init: the copy engine sees what the thread has made
+  /// so; others see it behind a barrier.
   virtual void initPhases(Ir &b, llvm::Value *phases, unsigned arrivals) = 0;
   virtual void fenceForPhases(Ir &b) = 0;
 
@@ -151,6 +160,9 @@ public:
   llvm::SmallVector<llvm::Value *, 4> loadMatrices(Ir &b, llvm::Value *row, bool transposes) override;
   void multiplyMatrices(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs,
                         llvm::ArrayRef<llvm::Value *> rhs, llvm::MutableArrayRef<llvm::Value *> sums) override;
+  void multiplyBytes(Ir &b, bool isLhsUnsigned, bool isRhsUnsigned, llvm::ArrayRef<llvm::Value *> lhs,
+                     llvm::ArrayRef<llvm::Value *> rhs, llvm::MutableArrayRef<llvm::Value *> sums) override;
+  llvm::Value *roundToTf32(Ir &b, llvm::Value *bits) override;
   void fenceForProducts(Ir &b) override;
   void beginProducts(Ir &b) override;
   void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,

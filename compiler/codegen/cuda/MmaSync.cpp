@@ -1,8 +1,9 @@
 //===- MmaSync.cpp - products by mma.sync ---------------------------------===//
 //
-// For 16-bit floats, from sm_80 on. A ring of tiles of both operands lies in shared memory: while one is multiplied,
-// the next ones are on their way. One barrier for each step of the depth says both that the step's tile is there and
-// that nobody reads the one before it any more, in whose place the next copy goes.
+// From sm_80 on: for 16-bit floats, for floats that may be rounded to tf32, doubles and bytes. A ring of tiles of both
+// operands lies in shared memory: while one is multiplied, the next ones are on their way. One barrier for each step of
+// the depth says both that the step's tile is there and that nobody reads the one before it any more, in whose place
+// the next copy goes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@ namespace ptc::cuda {
 
 namespace {
 /// Of one instruction.
-constexpr unsigned kRows = 16, kColumns = 8, kDepth = 16, kSums = 4;
+constexpr unsigned kRows = 16, kColumns = 8, kDepthBytes = 32, kSums = 4;
 
 class WarpProduct {
 public:
@@ -26,7 +27,10 @@ public:
   SmallVector<Fragment> emit();
 
 private:
-  void multiply(Value *stage, MutableArrayRef<Value *> sums);
+  using Registers = SmallVector<Value *, 4>;
+  Registers load(OperandTile &operand, Value *stage, Value *row, unsigned depth, bool rowsFirst);
+  void multiply(ArrayRef<Value *> lhs, ArrayRef<Value *> rhs, MutableArrayRef<Value *> sums);
+  void multiplyTile(Value *stage, MutableArrayRef<Value *> sums);
 
   BlockTile &tile;
   Ir &b;
@@ -36,19 +40,39 @@ private:
 };
 } // namespace
 
-void WarpProduct::multiply(Value *stage, MutableArrayRef<Value *> sums) {
+WarpProduct::Registers WarpProduct::load(OperandTile &operand, Value *stage, Value *row, unsigned depth,
+                                         bool rowsFirst) {
+  Registers registers = operand.load(stage, row, depth, rowsFirst);
+  if (element->isFloatTy())
+    for (Value *&one : registers)
+      one = tile.f.gpu.roundToTf32(b, one);
+  return registers;
+}
+
+void WarpProduct::multiply(ArrayRef<Value *> lhs, ArrayRef<Value *> rhs, MutableArrayRef<Value *> sums) {
+  const Product &product = tile.product;
+  if (element->isIntegerTy())
+    tile.f.gpu.multiplyBytes(b, product.lhs->isUnsigned, product.rhs->isUnsigned, lhs, rhs, sums);
+  else
+    tile.f.gpu.multiplyMatrices(b, element, lhs, rhs, sums);
+}
+
+void WarpProduct::multiplyTile(Value *stage, MutableArrayRef<Value *> sums) {
   unsigned across = shape.warpColumns / kColumns;
   Value *row = tile.warpRow(), *column = tile.warpColumn();
-  for (unsigned depth = 0; depth < shape.depth; depth += kDepth) {
-    SmallVector<SmallVector<Value *, 4>> left, right;
+  for (unsigned depth = 0; depth < shape.depth; depth += kDepthBytes / shape.operandBytes) {
+    SmallVector<Registers> left, right;
     for (unsigned i = 0; i < shape.warpRows; i += kRows)
-      left.push_back(operands.lhs.load(stage, b.CreateAdd(row, b.getInt32(i)), depth, /*rowsFirst=*/true));
+      left.push_back(load(operands.lhs, stage, b.CreateAdd(row, b.getInt32(i)), depth, /*rowsFirst=*/true));
     for (unsigned j = 0; j < shape.warpColumns; j += 2 * kColumns)
-      right.push_back(operands.rhs.load(stage, b.CreateAdd(column, b.getInt32(j)), depth, /*rowsFirst=*/false));
+      right.push_back(load(operands.rhs, stage, b.CreateAdd(column, b.getInt32(j)), depth, /*rowsFirst=*/false));
     for (unsigned i = 0; i < left.size(); ++i)
-      for (unsigned j = 0; j < across; ++j)
-        tile.f.gpu.multiplyMatrices(b, element, left[i], ArrayRef<Value *>(right[j / 2]).slice(j % 2 * 2, 2),
-                                    sums.slice((i * across + j) * kSums, kSums));
+      for (unsigned j = 0; j < across; ++j) {
+        ArrayRef<Value *> columns = right[j / 2];
+        unsigned half = columns.size() / 2;
+        multiply(left[i], j % 2 ? columns.take_back(half) : columns.take_front(half),
+                 sums.slice((i * across + j) * kSums, kSums));
+      }
   }
 }
 
@@ -57,14 +81,14 @@ SmallVector<Fragment> WarpProduct::emit() {
   for (unsigned stage = 0; stage < ahead; ++stage)
     operands.copy(b.getInt32(stage * shape.stageBytes()), b.CreateAdd(tile.begin, b.getInt64(stage * shape.depth)));
   SmallVector<Value *> carried = {b.getInt32(0), b.getInt32(ahead * shape.stageBytes())};
-  carried.append(shape.warpRows * shape.warpColumns / kWarp, ConstantFP::get(b.getFloatTy(), 0));
+  carried.append(shape.warpRows * shape.warpColumns / kWarp, Constant::getNullValue(tile.product.sumType(b)));
   carried = kernel::emitLoop(b, tile.begin, tile.end, b.getInt64(shape.depth), carried,
                              [&](Value *depth, ArrayRef<Value *> before) {
                                SmallVector<Value *> next(before);
                                tile.f.gpu.waitForCopies(b, ahead - 1);
                                tile.f.gpu.barrier(b);
                                operands.copy(before[1], b.CreateAdd(depth, b.getInt64(ahead * shape.depth)));
-                               multiply(before[0], MutableArrayRef<Value *>(next).drop_front(2));
+                               multiplyTile(before[0], MutableArrayRef<Value *>(next).drop_front(2));
                                next[0] = tile.nextStage(before[0]);
                                next[1] = tile.nextStage(before[1]);
                                return next;

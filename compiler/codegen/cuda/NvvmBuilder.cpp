@@ -138,15 +138,45 @@ SmallVector<Value *, 4> NvvmBuilder::loadMatrices(Ir &b, Value *row, bool transp
   return unpack(b, b.CreateIntrinsic(id, {row->getType()}, {row}));
 }
 
+/// What the instruction adds to the sums, which are its last operands.
+static void emitMma(Ir &b, Intrinsic::ID id, ArrayRef<Value *> lhs, ArrayRef<Value *> rhs,
+                    MutableArrayRef<Value *> sums) {
+  SmallVector<Value *> operands(lhs);
+  append_range(operands, rhs);
+  append_range(operands, sums);
+  copy(unpack(b, b.CreateIntrinsic(id, {}, operands)), sums.begin());
+}
+
 void NvvmBuilder::multiplyMatrices(Ir &b, Type *element, ArrayRef<Value *> lhs, ArrayRef<Value *> rhs,
                                    MutableArrayRef<Value *> sums) {
-  bool isHalf = element->isHalfTy();
-  SmallVector<Value *> operands;
-  for (Value *pair : concat<Value *const>(lhs, rhs))
-    operands.push_back(isHalf ? b.CreateBitCast(pair, FixedVectorType::get(element, 2)) : pair);
-  append_range(operands, sums);
-  Intrinsic::ID id = isHalf ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32 : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
-  copy(unpack(b, b.CreateIntrinsic(id, {}, operands)), sums.begin());
+  if (element->isDoubleTy()) {
+    for (unsigned half = 0; half < lhs.size(); ++half)
+      emitMma(b, Intrinsic::nvvm_mma_m8n8k4_row_col_f64, lhs[half], rhs, sums.slice(2 * half, 2));
+    return;
+  }
+  if (!element->isHalfTy()) {
+    Intrinsic::ID id =
+        element->isFloatTy() ? Intrinsic::nvvm_mma_m16n8k8_row_col_tf32 : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+    return emitMma(b, id, lhs, rhs, sums);
+  }
+  auto asPairs = [&](ArrayRef<Value *> words) {
+    auto *pair = FixedVectorType::get(element, 2);
+    return to_vector(map_range(words, [&](Value *word) { return b.CreateBitCast(word, pair); }));
+  };
+  emitMma(b, Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32, asPairs(lhs), asPairs(rhs), sums);
+}
+
+void NvvmBuilder::multiplyBytes(Ir &b, bool isLhsUnsigned, bool isRhsUnsigned, ArrayRef<Value *> lhs,
+                                ArrayRef<Value *> rhs, MutableArrayRef<Value *> sums) {
+  Intrinsic::ID id = isLhsUnsigned   ? isRhsUnsigned ? Intrinsic::nvvm_mma_m16n8k32_row_col_u8
+                                                     : Intrinsic::nvvm_mma_m16n8k32_row_col_u8_s8
+                     : isRhsUnsigned ? Intrinsic::nvvm_mma_m16n8k32_row_col_s8_u8
+                                     : Intrinsic::nvvm_mma_m16n8k32_row_col_s8;
+  emitMma(b, id, lhs, rhs, sums);
+}
+
+Value *NvvmBuilder::roundToTf32(Ir &b, Value *bits) {
+  return b.CreateIntrinsic(Intrinsic::nvvm_f2tf32_rna, {b.CreateBitCast(bits, b.getFloatTy())});
 }
 
 //===----------------------------------------------------------------------===//

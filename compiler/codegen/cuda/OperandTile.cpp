@@ -6,21 +6,24 @@ using namespace llvm;
 
 namespace ptc::cuda {
 
-constexpr unsigned kElementBytes = 2;
+/// Of shared memory.
+constexpr unsigned kUnitBytes = 16, kLineBytes = 128, kLine = kLineBytes / kUnitBytes;
 /// Of what cp.async copies.
 constexpr unsigned kLeastBytes = 4;
-/// Units of a line of shared memory, and elements.
-constexpr unsigned kLine = 8, kBlock = 64;
+/// Of what an instruction multiplies.
+constexpr unsigned kDepthBytes = 32;
 
 OperandTile::OperandTile(BlockTile &tile, const Matrix &matrix, unsigned rows, Value *firstRow, Value *count,
                          mlir::AffineExpr size, unsigned offset)
     : tile(tile), b(tile.ir()), matrix(matrix), count(count), size(size), rows(rows), offset(offset),
-      together(std::max(matrix.alongDepth, matrix.alongRows)), isDeep(matrix.isDeep) {
-  unsigned line = isDeep ? tile.shape.depth / kUnit : rows / kUnit, threads = tile.shape.threads();
-  for (unsigned first = 0; first < rows * tile.shape.depth / kUnit; first += threads) {
+      together(std::max(matrix.alongDepth, matrix.alongRows)), bytesEach(tile.shape.operandBytes),
+      perUnit(kUnitBytes / bytesEach), isDeep(matrix.isDeep),
+      isReadByElements(bytesEach == 8 || (bytesEach == 4 && !isDeep)), element(b.getIntNTy(8 * bytesEach)) {
+  unsigned line = isDeep ? tile.shape.depth / perUnit : rows / perUnit, threads = tile.shape.threads();
+  for (unsigned first = 0; first < rows * tile.shape.depth / perUnit; first += threads) {
     Value *number = b.CreateAdd(tile.thread, b.getInt32(first));
     Value *outer = b.CreateUDiv(number, b.getInt32(line));
-    Value *inner = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(kUnit));
+    Value *inner = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(perUnit));
     Unit unit{isDeep ? outer : inner, isDeep ? inner : outer, nullptr, {}};
     unit.place = place(unit.row, unit.depth);
     units.push_back(std::move(unit));
@@ -31,7 +34,7 @@ OperandTile::OperandTile(BlockTile &tile, const Matrix &matrix, unsigned rows, V
 void OperandTile::setRows(Value *firstRow) {
   for (Unit &unit : units) {
     unit.starts.clear();
-    for (unsigned first = 0; first < (isDeep ? 1 : kUnit); first += together) {
+    for (unsigned first = 0; first < (isDeep ? 1 : perUnit); first += together) {
       Value *row = b.CreateAdd(unit.row, b.getInt32(first));
       row = b.CreateAdd(firstRow, b.CreateZExt(row, b.getInt64Ty()));
       if (!size.isMultipleOf(rows)) { // rows beyond the last are never stored: they are others once more
@@ -45,13 +48,16 @@ void OperandTile::setRows(Value *firstRow) {
 
 /// The bytes from the tile's begin to the unit of 16 that begins at this element.
 Value *OperandTile::place(Value *row, Value *depth) const {
-  unsigned line = isDeep ? tile.shape.depth / kUnit : kLine;
-  Value *inLine = b.CreateLShr(isDeep ? depth : b.CreateAnd(row, kBlock - 1), 3), *number = isDeep ? row : depth;
-  // Eight rows fill eight lines, or, of 64 bytes, four.
-  Value *exchange = line >= kLine ? number : b.CreateXor(b.CreateLShr(number, 1), b.CreateLShr(number, 3));
+  unsigned line = isDeep ? tile.shape.depth / perUnit : kLine, block = kLine * perUnit;
+  Value *inLine = b.CreateUDiv(isDeep ? depth : b.CreateAnd(row, block - 1), b.getInt32(perUnit));
+  Value *number = isDeep ? row : depth, *exchange = number;
+  if (isReadByElements) // four lines, or of 64 bytes two, give two units each
+    exchange = line >= kLine ? b.CreateShl(b.CreateAnd(number, 3), 1) : b.CreateAnd(number, 2);
+  else if (line < kLine) // eight rows fill eight lines, or, of 64 bytes, four
+    exchange = b.CreateXor(b.CreateLShr(number, 1), b.CreateLShr(number, 3));
   inLine = b.CreateXor(inLine, b.CreateAnd(exchange, std::min(line, kLine) - 1));
   if (!isDeep)
-    number = b.CreateAdd(b.CreateMul(b.CreateLShr(row, 6), b.getInt32(tile.shape.depth)), number);
+    number = b.CreateAdd(b.CreateMul(b.CreateUDiv(row, b.getInt32(block)), b.getInt32(tile.shape.depth)), number);
   Value *unit = b.CreateAdd(b.CreateMul(number, b.getInt32(line)), inLine);
   return b.CreateAdd(b.CreateShl(unit, 4), b.getInt32(offset));
 }
@@ -76,40 +82,64 @@ Matrix::Element OperandTile::find(unsigned unit, unsigned piece, Value *depth) {
 
 void OperandTile::copyUnit(unsigned unit, Value *stage, Value *depth) {
   Value *to = atByte(b, tile.memory, b.CreateAdd(stage, units[unit].place));
-  unsigned bytes = together * kElementBytes;
+  unsigned bytes = together * bytesEach;
   if (bytes < kLeastBytes) {
     b.CreateAlignedStore(loadPlainly(unit, depth), to, Align(16));
     return;
   }
   Value *base = tile.f.pointers.lookup(matrix.tensor);
-  for (unsigned piece = 0; piece < kUnit / together; ++piece) {
-    Matrix::Element element = find(unit, piece, depth);
-    Value *from = kernel::emitAddress(b, b.getInt16Ty(), base, element.place);
-    tile.f.gpu.copyAsync(b, atByte(b, to, b.getInt32(piece * bytes)), from, bytes, element.isThere);
+  for (unsigned piece = 0; piece < perUnit / together; ++piece) {
+    Matrix::Element found = find(unit, piece, depth);
+    Value *from = kernel::emitAddress(b, element, base, found.place);
+    tile.f.gpu.copyAsync(b, atByte(b, to, b.getInt32(piece * bytes)), from, bytes, found.isThere);
   }
 }
 
-/// Elements of which no two can be copied together.
+/// Elements of which so few can be copied together that cp.async cannot.
 Value *OperandTile::loadPlainly(unsigned unit, Value *depth) {
   Value *base = tile.f.pointers.lookup(matrix.tensor);
-  Value *vector = PoisonValue::get(FixedVectorType::get(b.getInt16Ty(), kUnit));
-  for (unsigned piece = 0; piece < kUnit; ++piece) {
-    Matrix::Element element = find(unit, piece, depth);
-    Value *place = element.place;
-    if (element.isThere)
-      place = b.CreateSelect(element.isThere, place, b.getInt64(0));
-    Value *value = b.CreateAlignedLoad(b.getInt16Ty(), kernel::emitAddress(b, b.getInt16Ty(), base, place), Align(2));
-    if (element.isThere)
-      value = b.CreateSelect(element.isThere, value, b.getInt16(0));
-    vector = b.CreateInsertElement(vector, value, piece);
+  Value *vector = PoisonValue::get(FixedVectorType::get(element, perUnit));
+  auto *pieceType = FixedVectorType::get(element, together);
+  for (unsigned piece = 0; piece < perUnit / together; ++piece) {
+    Matrix::Element found = find(unit, piece, depth);
+    Value *place = found.place;
+    if (found.isThere)
+      place = b.CreateSelect(found.isThere, place, b.getInt64(0));
+    Value *values =
+        b.CreateAlignedLoad(pieceType, kernel::emitAddress(b, element, base, place), Align(together * bytesEach));
+    if (found.isThere)
+      values = b.CreateSelect(found.isThere, values, Constant::getNullValue(pieceType));
+    for (unsigned i = 0; i < together; ++i)
+      vector = b.CreateInsertElement(vector, b.CreateExtractElement(values, i), piece * together + i);
   }
   return vector;
 }
 
+/// Of matrices of 8 rows by 4 of the depth, lane i has element (i / 4, i % 4).
+SmallVector<Value *, 4> OperandTile::loadElements(Value *stage, Value *row, unsigned depth, bool rowsFirst) {
+  constexpr unsigned kRows = 8, kDepth = 4;
+  Value *laneRow = b.CreateAdd(row, b.CreateLShr(tile.lane, 2)), *laneDepth = b.CreateAnd(tile.lane, kDepth - 1);
+  unsigned steps = kDepthBytes / bytesEach / kDepth;
+  Type *type = bytesEach == 8 ? b.getDoubleTy() : element;
+  SmallVector<Value *, 4> elements;
+  for (unsigned matrix = 0; matrix < 2 * steps; ++matrix) {
+    unsigned i = rowsFirst ? matrix % 2 : matrix / steps, j = rowsFirst ? matrix / 2 : matrix % steps;
+    Value *ofRow = b.CreateAdd(laneRow, b.getInt32(i * kRows));
+    Value *ofDepth = b.CreateAdd(laneDepth, b.getInt32(depth + j * kDepth));
+    Value *inUnit = b.CreateMul(b.CreateAnd(isDeep ? ofDepth : ofRow, perUnit - 1), b.getInt32(bytesEach));
+    Value *from = b.CreateAdd(b.CreateAdd(stage, place(ofRow, ofDepth)), inUnit);
+    elements.push_back(b.CreateAlignedLoad(type, atByte(b, tile.memory, from), Align(bytesEach)));
+  }
+  return elements;
+}
+
 SmallVector<Value *, 4> OperandTile::load(Value *stage, Value *row, unsigned depth, bool rowsFirst) {
+  if (isReadByElements)
+    return loadElements(stage, row, depth, rowsFirst);
   Value *matrixIndex = b.CreateLShr(tile.lane, 3), *inMatrix = b.CreateAnd(tile.lane, 7);
-  Value *first = b.CreateShl(b.CreateAnd(matrixIndex, 1), 3), *second = b.CreateShl(b.CreateLShr(matrixIndex, 1), 3);
-  Value *alongRows = rowsFirst ? first : second, *alongDepth = rowsFirst ? second : first;
+  Value *first = b.CreateAnd(matrixIndex, 1), *second = b.CreateLShr(matrixIndex, 1);
+  Value *alongRows = b.CreateShl(rowsFirst ? first : second, 3);
+  Value *alongDepth = b.CreateMul(rowsFirst ? second : first, b.getInt32(perUnit));
   (isDeep ? alongRows : alongDepth) = b.CreateOr(isDeep ? alongRows : alongDepth, inMatrix);
   Value *from = place(b.CreateAdd(row, alongRows), b.CreateAdd(b.getInt32(depth), alongDepth));
   return tile.f.gpu.loadMatrices(b, atByte(b, tile.memory, b.CreateAdd(stage, from)), !isDeep);
@@ -119,16 +149,15 @@ SmallVector<Value *, 4> OperandTile::load(Value *stage, Value *row, unsigned dep
 GpuBuilder::SharedMatrix OperandTile::describe(const BlockTile &tile, bool isDeep, unsigned offset, Value *stage,
                                                Value *row, unsigned depth) {
   Ir &b = tile.ir();
-  unsigned lineBytes = kBlock * kElementBytes;
-  unsigned blockBytes = tile.shape.depth * lineBytes;
+  unsigned blockBytes = tile.shape.depth * kLineBytes;
   Value *begin =
-      isDeep ? b.CreateMul(row, b.getInt32(lineBytes)) : b.CreateMul(b.CreateLShr(row, 6), b.getInt32(blockBytes));
-  unsigned inside = offset + depth * (isDeep ? kElementBytes : lineBytes);
+      isDeep ? b.CreateMul(row, b.getInt32(kLineBytes)) : b.CreateMul(b.CreateLShr(row, 6), b.getInt32(blockBytes));
+  unsigned inside = offset + depth * (isDeep ? tile.shape.operandBytes : kLineBytes);
   Value *address = atByte(b, tile.memory, b.CreateAdd(b.CreateAdd(stage, begin), b.getInt32(inside)));
   Value *number = b.CreatePtrToInt(address, b.getInt64Ty());
   number = b.CreateAnd(b.CreateLShr(number, 4), 0x3fff);
   uint64_t constant =
-      uint64_t(1) << 62 | uint64_t(8 * lineBytes / 16) << 32 | uint64_t(isDeep ? 1 : blockBytes / 16) << 16;
+      uint64_t(1) << 62 | uint64_t(8 * kLineBytes / 16) << 32 | uint64_t(isDeep ? 1 : blockBytes / 16) << 16;
   return {b.CreateOr(number, b.getInt64(constant)), isDeep};
 }
 

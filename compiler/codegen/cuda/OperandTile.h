@@ -1,13 +1,14 @@
-//===- OperandTile.h - an operand's tiles of 16 bits in shared memory -----===//
+//===- OperandTile.h - an operand's tiles for tensor cores ----------------===//
 #pragma once
 
 #include "compiler/codegen/cuda/BlockTile.h"
 
 namespace ptc::cuda {
 
-/// A ring of tiles. A tile lies as its matrix does: with the depth side by side, or with rows, of which 64 are a block
-/// of as many lines of 128 bytes as the depth has. Units of 16 bytes are exchanged within a line so that the eight that
-/// tensor cores read at a time lie in different banks; with a depth of 64 as wgmma's swizzle of 128 bytes says.
+/// A ring of tiles in shared memory. A tile lies as its matrix does: with the depth side by side, or with rows, of
+/// which those of 128 bytes are a block of as many such lines as the depth has. Units of 16 bytes are exchanged within
+/// a line so that what tensor cores read at a time lies in different banks; of 16-bit elements with a depth of 64 as
+/// wgmma's swizzle of 128 bytes says.
 class OperandTile {
 public:
   /// `rows` rows of the matrix from `firstRow` on, of `count`; `offset` bytes into each stage.
@@ -20,11 +21,12 @@ public:
   /// Begins to copy the tile at `depth` into the stage at `stage` (i32, bytes).
   void copy(llvm::Value *stage, llvm::Value *depth);
 
-  /// Four matrices of 8 x 8 elements as multiplyMatrices takes them, from `row` (i32) and a step of the depth on: two
-  /// along the rows by two along the depth; those along the rows come first with `rowsFirst`.
+  /// 16 rows from `row` (i32) on, by 32 bytes of the depth, as multiplyMatrices takes them: matrices of 8 rows by 16
+  /// bytes of the depth, two along the rows by two along the depth; those along the rows come first with `rowsFirst`.
+  /// Of elements of 8 bytes two of 8 rows by 32 bytes.
   llvm::SmallVector<llvm::Value *, 4> load(llvm::Value *stage, llvm::Value *row, unsigned depth, bool rowsFirst);
 
-  /// For wgmma: 64 or more rows from `row` (a multiple of 64) on, by 16 of the depth.
+  /// For wgmma, of 16-bit elements: 64 or more rows from `row` (a multiple of 64) on, by 16 of the depth.
   GpuBuilder::SharedMatrix describe(llvm::Value *stage, llvm::Value *row, unsigned depth) {
     return describe(tile, isDeep, offset, stage, row, depth);
   }
@@ -34,8 +36,9 @@ public:
   static unsigned bytes(const TileShape &shape, unsigned rows) { return rows * shape.depth * shape.operandBytes; }
 
 private:
-  static constexpr unsigned kUnit = 8; ///< elements of 16 bytes
   llvm::Value *place(llvm::Value *row, llvm::Value *depth) const;
+  llvm::SmallVector<llvm::Value *, 4> loadElements(llvm::Value *stage, llvm::Value *row, unsigned depth,
+                                                   bool rowsFirst);
   void copyUnit(unsigned unit, llvm::Value *stage, llvm::Value *depth);
   Matrix::Element find(unsigned unit, unsigned piece, llvm::Value *depth);
   llvm::Value *loadPlainly(unsigned unit, llvm::Value *depth);
@@ -46,7 +49,11 @@ private:
   llvm::Value *count;
   mlir::AffineExpr size;
   unsigned rows, offset, together;
-  bool isDeep; ///< the depth is side by side
+  unsigned bytesEach;    ///< of an element
+  unsigned perUnit;      ///< elements of 16 bytes
+  bool isDeep;           ///< the depth is side by side
+  bool isReadByElements; ///< what a thread multiplies is not what ldmatrix gives it
+  llvm::Type *element;   ///< of a tensor, as bits
   struct Unit {
     llvm::Value *row, *depth; ///< i32, in the tile, of its first element
     llvm::Value *place;       ///< i32, bytes

@@ -239,7 +239,7 @@ void SkinnyMmaEmitter::emit() {
 std::optional<KernelPlan> planSkinnyMma(std::shared_ptr<const Product> product, bool isLhsFew, unsigned few) {
   const Matrix &wide = isLhsFew ? *product->rhs : *product->lhs, &narrow = isLhsFew ? *product->lhs : *product->rhs;
   auto hasDepth = [](const Matrix &matrix) { return matrix.isDeep && matrix.alongDepth >= kLaneDepth; };
-  if (!isOnTensorCores(*product) || !hasDepth(narrow) || !(hasDepth(wide) || wide.alongRows >= 4))
+  if (!isOfHalves(*product) || !hasDepth(narrow) || !(hasDepth(wide) || wide.alongRows >= 4))
     return std::nullopt;
   mlir::AffineExpr rows = isLhsFew ? product->n : product->m;
   auto k = getConstant(product->k), count = getConstant(rows * product->batches);

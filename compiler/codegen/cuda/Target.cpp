@@ -78,6 +78,11 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Target &target) {
   return std::unique_ptr<TargetMachine>(nvptx->createTargetMachine(triple, target.name, "", options, Reloc::PIC_));
 }
 
+void Target::useTf32() {
+  hasTf32 = true;
+  description += ", float32 as tf32";
+}
+
 Expected<std::string> Target::assemble(StringRef image) const { return runPtxas(ptxas, name, image); }
 
 /// On the first GPU, which a library takes unless it is told otherwise.

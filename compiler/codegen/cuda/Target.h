@@ -20,7 +20,10 @@ namespace ptc::cuda {
 struct Target : ptc::Target {
   int major, minor;
   bool isExact;
-  std::string ptxas; ///< the assembler's file; empty: none
+  bool hasTf32 = false; ///< products of float32 are tensor cores'
+  std::string ptxas;    ///< the assembler's file; empty: none
+
+  void useTf32();
 
   llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                          ShowKernel show) const override;

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cuda/OperandMap.h"
 #include "compiler/codegen/cuda/TiledProduct.h"
+#include "dialects/core/TensorBytes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -16,11 +17,15 @@ struct Candidate {
   double rate;
 };
 
-// Of mma.sync, where warps of 64 x 64 read the least of shared memory for each product.
+// Of mma.sync for 16-bit floats, where warps of 64 x 64 read the least of shared memory for each product. Of larger and
+// smaller elements there are as many bytes of the depth.
 constexpr Candidate kMma[] = {{128, 128, 32, 64, 64, 4, 2, 0, 1100},
                               {128, 64, 32, 64, 32, 4, 2, 0, 900},
                               {64, 128, 32, 32, 64, 4, 2, 0, 900},
                               {64, 64, 32, 32, 32, 4, 3, 0, 700}};
+// For doubles, whose sums take twice the registers.
+constexpr Candidate kMma8[] = {
+    {128, 64, 16, 64, 32, 3, 2, 0, 60}, {64, 64, 16, 32, 32, 4, 3, 0, 55}, {32, 32, 16, 16, 16, 4, 6, 0, 35}};
 // Of wgmma, with 64 rows a warpgroup. But for the first, a multiprocessor has several blocks: while one begins or ends,
 // others multiply.
 constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
@@ -32,14 +37,13 @@ constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
 constexpr Candidate kMapped[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1800}, {128, 192, 64, 16, 192, 5, 1, 1, 1700},
                                  {128, 128, 64, 16, 128, 6, 1, 1, 1600}, {128, 64, 64, 16, 64, 3, 2, 1, 1200},
                                  {64, 128, 64, 16, 128, 4, 2, 1, 1200},  {64, 64, 64, 16, 64, 4, 3, 1, 900}};
-// Of fma, for sums of 4 bytes and of 8: a thread has 16 x 8 or 8 x 8, and 4 x 4. The threads of small tiles bring
-// more of them, each element with an address of its own where rows are odd: half the depth fits into their registers.
-constexpr Candidate kFma4[] = {
+// Of fma: a thread has 16 x 8 or 8 x 8. The threads of small tiles bring more of them, each element with an address of
+// its own where rows are odd: half the depth fits into their registers.
+constexpr Candidate kFma[] = {
     {128, 128, 16, 64, 64, 3, 2, 0, 110}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 4, 0, 85}};
 // The same for convolutions, whose pixels take registers to find.
 constexpr Candidate kFmaImages[] = {
     {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 4, 32, 64, 3, 6, 0, 80}};
-constexpr Candidate kFma8[] = {{64, 64, 8, 16, 32, 3, 2, 0, 40}, {32, 32, 8, 16, 32, 3, 4, 0, 30}};
 
 /// What the estimate is made for: an H100. On others the ratios are much the same.
 constexpr int64_t kMultiprocessors = 132;
@@ -88,11 +92,11 @@ static double estimate(const Candidate &tile, unsigned parts, const Sizes &sizes
   return clocks;
 }
 
-static bool isTensorCoreType(mlir::Type type) { return type.isF16() || type.isBF16(); }
+static bool isHalf(mlir::Type type) { return type.isF16() || type.isBF16(); }
 
 /// Elements that are a number of bytes in memory and in registers, and as what they are summed up.
 static bool isFmaType(mlir::Type type) {
-  return isTensorCoreType(type) || type.isF32() || type.isF64() || type.isInteger(8) || type.isInteger(16) ||
+  return isHalf(type) || type.isF32() || type.isF64() || type.isInteger(8) || type.isInteger(16) ||
          type.isInteger(32) || type.isInteger(64);
 }
 
@@ -100,34 +104,54 @@ static mlir::Type sumOf(const Product &product) {
   return product.op->getRegion(0).front().getArguments().back().getType();
 }
 
-static bool isLong(mlir::Type sum) { return sum.isF64() || sum.isInteger(64); }
-
 bool isTiledType(const Product &product) {
   mlir::Type sum = sumOf(product);
   return isFmaType(elementOf(product.lhs->tensor)) && isFmaType(elementOf(product.rhs->tensor)) &&
-         (isLong(sum) || sum.isF32() || sum.isInteger(32));
+         (sum.isF64() || sum.isF32() || sum.isInteger(32));
 }
 
-bool isOnTensorCores(const Product &product) {
+bool isOfHalves(const Product &product) {
   mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor);
-  return lhs == rhs && isTensorCoreType(lhs) && sumOf(product).isF32();
+  return lhs == rhs && isHalf(lhs) && sumOf(product).isF32();
+}
+
+static TileShape::Unit chooseUnit(const Product &product, const Target &target) {
+  if (isOfHalves(product)) {
+    bool hasWgmma = target.major == 9 && target.isExact;
+    return !hasWgmma ? TileShape::Mma : canMapOperands(product) ? TileShape::MappedWgmma : TileShape::Wgmma;
+  }
+  mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor);
+  bool isTf32 = target.hasTf32 && lhs.isF32() && rhs.isF32();
+  // Bytes are read from shared memory by fours along the depth.
+  bool areBytes = lhs.isInteger(8) && rhs.isInteger(8) && product.lhs->isDeep && product.rhs->isDeep;
+  return (lhs.isF64() && rhs.isF64()) || isTf32 || areBytes ? TileShape::Mma : TileShape::Fma;
+}
+
+/// `operandBytes`: of an element in shared memory.
+static SmallVector<Candidate> getTiles(TileShape::Unit unit, unsigned operandBytes, bool isImage) {
+  auto list = [](ArrayRef<Candidate> tiles) { return SmallVector<Candidate>(tiles); };
+  if (unit == TileShape::Wgmma)
+    return list(kWgmma);
+  if (unit == TileShape::MappedWgmma)
+    return list(kMapped);
+  if (unit == TileShape::Fma)
+    return list(isImage ? ArrayRef(kFmaImages) : ArrayRef(kFma));
+  if (operandBytes == 8)
+    return list(kMma8);
+  SmallVector<Candidate> tiles = list(kMma);
+  for (Candidate &tile : tiles) {
+    tile.depth = tile.depth * 2 / operandBytes;
+    tile.rate = tile.rate * 2 / operandBytes;
+  }
+  return tiles;
 }
 
 TileConfig chooseTiles(const Product &product, const Target &target) {
-  mlir::Type sum = sumOf(product);
-  bool isOfHalves = isOnTensorCores(product);
-  unsigned sumBytes = isLong(sum) ? 8 : 4;
-  bool isImage = isa<loop::ConvolutionOp>(product.op), hasWgmma = target.major == 9 && target.isExact;
-  TileShape::Unit unit = !isOfHalves               ? TileShape::Fma
-                         : !hasWgmma               ? TileShape::Mma
-                         : canMapOperands(product) ? TileShape::MappedWgmma
-                                                   : TileShape::Wgmma;
-  ArrayRef<Candidate> candidates = unit == TileShape::MappedWgmma ? ArrayRef(kMapped)
-                                   : unit == TileShape::Wgmma ? ArrayRef(kWgmma)
-                                   : unit == TileShape::Mma ? ArrayRef(kMma)
-                                   : isLong(sum)            ? ArrayRef(kFma8)
-                                   : isImage                ? ArrayRef(kFmaImages)
-                                                            : ArrayRef(kFma4);
+  TileShape::Unit unit = chooseUnit(product, target);
+  unsigned sumBytes = getElementBytes(sumOf(product)), operandBytes = sumBytes;
+  if (unit != TileShape::Fma)
+    operandBytes = getElementBytes(elementOf(product.lhs->tensor));
+  SmallVector<Candidate> candidates = getTiles(unit, operandBytes, isa<loop::ConvolutionOp>(product.op));
   Sizes sizes = suppose(product);
   unsigned mostParts = 1; // a depth that is not known is not cut: a part might have nothing
   if (getConstant(product.k))
@@ -139,9 +163,8 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
     for (unsigned parts = 1; parts <= mostParts; ++parts)
       if (double clocks = estimate(tile, parts, sizes, sumBytes); !best || clocks < least)
         best = &tile, bestParts = parts, least = clocks;
-  TileShape shape{
-      unit,         best->rows,     best->columns,  best->depth, best->warpRows,           best->warpColumns,
-      best->stages, best->resident, best->inFlight, sumBytes,    isOfHalves ? 2 : sumBytes};
+  TileShape shape{unit,         best->rows,     best->columns,  best->depth, best->warpRows, best->warpColumns,
+                  best->stages, best->resident, best->inFlight, sumBytes,    operandBytes};
   return {shape, bestParts};
 }
 

@@ -13,7 +13,7 @@ struct TileConfig {
 };
 
 /// Operands of 16-bit floats of one type, summed up in f32.
-bool isOnTensorCores(const Product &product);
+bool isOfHalves(const Product &product);
 
 /// The one that an estimate of the time likes best, from sizes alone.
 TileConfig chooseTiles(const Product &product, const Target &target);
