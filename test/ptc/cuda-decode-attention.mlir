@@ -4,8 +4,8 @@
 
 // CHECK: .visible .entry [[NAME:[A-Za-z0-9_]+]](
 // CHECK: cp.async.cg.shared.global
-// CHECK: bar.warp.sync
-// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// CHECK-DAG: bar.warp.sync
+// CHECK-DAG: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // CHECK: .visible .entry [[NAME]]_part2(
 // CHECK-NOT: mma.sync
 // CHECK: ex2.approx.ftz.f32
