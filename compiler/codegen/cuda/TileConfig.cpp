@@ -34,9 +34,10 @@ constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
                                 {128, 64, 64, 16, 64, 3, 3, 0, 1000},
                                 {64, 64, 64, 16, 64, 4, 3, 0, 800}};
 // The same where the copy engine brings operands, by blocks that stay. While a tile ends, the next one's operands come.
-constexpr Candidate kMapped[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1800}, {128, 192, 64, 16, 192, 5, 1, 1, 1700},
-                                 {128, 128, 64, 16, 128, 6, 1, 1, 1600}, {128, 64, 64, 16, 64, 3, 2, 1, 1200},
-                                 {64, 128, 64, 16, 128, 4, 2, 1, 1200},  {64, 64, 64, 16, 64, 4, 3, 1, 900}};
+// Fitted with the constants below to 16 products of transformers on an H200.
+constexpr Candidate kMapped[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1710}, {128, 192, 64, 16, 192, 5, 1, 1, 1725},
+                                 {128, 128, 64, 16, 128, 6, 1, 1, 1465}, {128, 64, 64, 16, 64, 3, 2, 1, 940},
+                                 {64, 128, 64, 16, 128, 4, 2, 1, 1350},  {64, 64, 64, 16, 64, 4, 3, 1, 955}};
 // Of fma: a thread has 16 x 8 or 8 x 8. The threads of small tiles bring more of them, each element with an address of
 // its own where rows are odd: half the depth fits into their registers.
 constexpr Candidate kFma[] = {
@@ -49,6 +50,8 @@ constexpr Candidate kFmaImages[] = {
 constexpr int64_t kMultiprocessors = 132;
 /// Clocks: until a block's first tiles are there; for each result at its end; of one more grid.
 constexpr double kBeginClocks = 1500, kResultClocks = 0.1, kGridClocks = 5000;
+/// The same of blocks that stay, which begin once.
+constexpr double kMappedBeginClocks = 4800, kMappedResultClocks = 0.31;
 /// The part of a block's begin and end that other blocks of the multiprocessor do not hide.
 constexpr double kSeen = 0.4;
 /// Bytes that a multiprocessor moves a clock from L2.
@@ -77,12 +80,15 @@ static Sizes suppose(const Product &product) {
   return {value(product.batches), value(product.m), value(product.n), value(product.k)};
 }
 
-static double estimate(const Candidate &tile, unsigned parts, const Sizes &sizes, unsigned sumBytes) {
+static double estimate(TileShape::Unit unit, const Candidate &tile, unsigned parts, const Sizes &sizes,
+                       unsigned sumBytes) {
   double tiles = double(sizes.batches) * divideCeil(sizes.m, tile.rows) * divideCeil(sizes.n, tile.columns);
   double onOne = std::ceil(tiles * parts / kMultiprocessors); // of the busiest multiprocessor
   double depth = divideCeil(sizes.k, parts);
   double results = tile.rows * tile.columns, ends = kBeginClocks + results * kResultClocks;
-  double clocks = onOne * (results * depth / tile.rate + ends * (tile.resident > 1 ? kSeen : 1));
+  double clocks = unit == TileShape::MappedWgmma
+                      ? kMappedBeginClocks + onOne * results * (depth / tile.rate + kMappedResultClocks)
+                      : onOne * (results * depth / tile.rate + ends * (tile.resident > 1 ? kSeen : 1));
   if (onOne == 1 && tile.resident > 1)
     clocks *= kAlone;
   if (parts > 1) {
@@ -161,7 +167,7 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
   double least = 0;
   for (const Candidate &tile : candidates)
     for (unsigned parts = 1; parts <= mostParts; ++parts)
-      if (double clocks = estimate(tile, parts, sizes, sumBytes); !best || clocks < least)
+      if (double clocks = estimate(unit, tile, parts, sizes, sumBytes); !best || clocks < least)
         best = &tile, bestParts = parts, least = clocks;
   TileShape shape{unit,         best->rows,     best->columns,  best->depth, best->warpRows, best->warpColumns,
                   best->stages, best->resident, best->inFlight, sumBytes,    operandBytes};
