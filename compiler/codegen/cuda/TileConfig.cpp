@@ -25,7 +25,7 @@ constexpr Candidate kMma[] = {{128, 128, 32, 64, 64, 4, 2, 0, 1100},
                               {64, 64, 32, 32, 32, 4, 3, 0, 700}};
 // For doubles, whose sums take twice the registers.
 constexpr Candidate kMma8[] = {
-    {128, 64, 16, 64, 32, 3, 2, 0, 60}, {64, 64, 16, 32, 32, 4, 3, 0, 55}, {32, 32, 16, 16, 16, 4, 6, 0, 35}};
+    {128, 64, 16, 64, 32, 3, 2, 0, 60}, {64, 64, 16, 32, 32, 4, 3, 0, 55}, {32, 32, 16, 16, 16, 4, 4, 0, 35}};
 // Of wgmma, with 64 rows a warpgroup. But for the first, a multiprocessor has several blocks: while one begins or ends,
 // others multiply.
 constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
