@@ -100,6 +100,7 @@ Frame *ptc_context::acquireFrame() {
     Guard guard(frameMutex);
     if (Frame *frame = freeFrames) {
       freeFrames = frame->next;
+      noteTaken(frame);
       return frame;
     }
     number = frameCount++;
@@ -112,6 +113,11 @@ Frame *ptc_context::acquireFrame() {
 
 void ptc_context::releaseFrame(Frame *frame) {
   Guard guard(frameMutex);
+  for (Frame **place = &takenFrames; *place; place = &(*place)->nextTaken)
+    if (*place == frame) {
+      *place = frame->nextTaken;
+      break;
+    }
   frame->next = freeFrames;
   freeFrames = frame;
   reservedBytes += frame->reservedBytes() - frame->countedBytes;
@@ -120,13 +126,25 @@ void ptc_context::releaseFrame(Frame *frame) {
   largestArena = std::max(largestArena, frame->arenaBytes);
 }
 
-Frame *ptc_context::acquirePendingFrame() {
+void ptc_context::noteTaken(Frame *frame) {
+  if (!frame->onDevice.isPending)
+    return;
+  frame->nextTaken = takenFrames;
+  takenFrames = frame;
+}
+
+Frame *ptc_context::acquirePendingFrame(Error &error) {
   Guard guard(frameMutex);
   for (Frame **place = &freeFrames; *place; place = &(*place)->next)
     if (Frame *frame = *place; frame->onDevice.isPending) {
       *place = frame->next;
+      noteTaken(frame);
       return frame;
     }
+  // A call marks its work behind what its frame had to do before, so that either mark will do.
+  for (Frame *frame = takenFrames; frame; frame = frame->nextTaken)
+    if (device->functions->waitFor(*device, frame->onDevice.done, error) != PTC_OK)
+      break;
   return nullptr;
 }
 

@@ -41,8 +41,9 @@ struct ptc_context {
   /// A frame that no other call uses; null when out of memory.
   Frame *acquireFrame();
   void releaseFrame(Frame *frame);
-  /// A frame that no call uses and whose work nobody has waited for; null when there is none.
-  Frame *acquirePendingFrame();
+  /// A frame that no call uses and whose work nobody has waited for; null when there is none. Then the work of those
+  /// that calls have taken since is waited for, as far as it was given before.
+  Frame *acquirePendingFrame(Error &error);
   void trim();
   ptc_memory memory();
 
@@ -79,18 +80,21 @@ struct ptc_context {
 private:
   static constexpr int64_t kFirstRoom = 1024;
   int64_t knownRoom;
-  ptc::runtime::Mutex frameMutex; ///< guards the five below
+  ptc::runtime::Mutex frameMutex; ///< guards the six below
   Frame *freeFrames;
+  Frame *takenFrames; ///< whose last work nobody had waited for
   int32_t frameCount;
   int64_t reservedBytes, peakBytes, largestArena;
 
   /// Opens the device of a program for one, and takes memory for the states.
   ptc_status prepare(int32_t number, Error &error);
+  /// Of a frame that was free; under frameMutex.
+  void noteTaken(Frame *frame);
 
   ptc::runtime::Block stateBlock;
   ptc::runtime::Array<int64_t> stateOffsets;
-  int32_t threads; ///< 0: as many as the process gives a call
-  int32_t waiting; ///< 0: as the environment says, else ptc_waiting
+  int32_t threads;                 ///< 0: as many as the process gives a call
+  int32_t waiting;                 ///< 0: as the environment says, else ptc_waiting
   ptc::runtime::Mutex choiceMutex; ///< guards the two below
   ptc::runtime::StreamChoice chosenStream;
   ptc::runtime::OutputPlace chosenPlace;

@@ -48,6 +48,7 @@ struct Staging {
 
 struct Frame {
   Frame *next;
+  Frame *nextTaken; ///< of those that a call has taken while nobody had waited for their last work
   const Program *program;
   Device *device; ///< null: the CPU
   int32_t number;

@@ -19,13 +19,14 @@ ptc_status synchronize(ptc_context &context, Error &error) {
     return scope.status;
   // All are waited for; the first error is the one that is told.
   ptc_status first = PTC_OK;
-  while (Frame *frame = context.acquirePendingFrame()) {
+  Error ofTaken = {};
+  while (Frame *frame = context.acquirePendingFrame(ofTaken)) {
     Error later = {};
     ptc_status status = settleOnDevice(*frame, first == PTC_OK ? error : later);
     first = first == PTC_OK ? status : first;
     context.releaseFrame(frame);
   }
-  return first;
+  return first != PTC_OK || ofTaken.status == PTC_OK ? first : error.set(ofTaken.status, "%s", ofTaken.text);
 }
 
 ptc_status setOutputDevice(ptc_context &context, const DLDevice *device, Error &error) {

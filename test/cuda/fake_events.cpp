@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 using namespace ptc::test::fake;
 
@@ -23,8 +25,13 @@ bool isCapturing;
 namespace ptc::runtime::cuda {
 struct CUevent_st {
   bool isTimed;
+  std::mutex mutex; ///< guards the two below: one thread may record what another waits for
   CUstream stream;
   std::shared_ptr<Point> point; ///< null: never recorded
+  std::pair<CUstream, std::shared_ptr<Point>> last() {
+    std::lock_guard guard(mutex);
+    return {stream, point};
+  }
 };
 struct CUmemPoolHandle_st {
   int device;
@@ -48,7 +55,7 @@ CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *status) {
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   BEGIN(cuEventCreate)
   countObjects(1);
-  *event = new CUevent_st{flags == CU_EVENT_DEFAULT, nullptr, nullptr};
+  *event = new CUevent_st{flags == CU_EVENT_DEFAULT, {}, nullptr, nullptr};
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy_v2(CUevent event) {
@@ -60,8 +67,11 @@ CUresult cuEventDestroy_v2(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   BEGIN(cuEventRecord)
   auto point = std::make_shared<Point>();
-  event->stream = stream;
-  event->point = point;
+  {
+    std::lock_guard guard(event->mutex);
+    event->stream = stream;
+    event->point = point;
+  }
   return enqueue(stream, [point]() -> CUresult {
     point->isReached = true;
     point->time = std::chrono::steady_clock::now();
@@ -71,18 +81,20 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuEventSynchronize(CUevent event) {
   BEGIN(cuEventSynchronize)
   countWait();
-  return reach(event->stream, event->point);
+  auto [stream, point] = event->last();
+  return reach(stream, point);
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   BEGIN(cuStreamWaitEvent)
-  return enqueue(stream, [of = event->stream, point = event->point] { return reach(of, point); });
+  auto [of, point] = event->last();
+  return enqueue(stream, [of = of, point = point] { return reach(of, point); });
 }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
   BEGIN(cuEventElapsedTime)
-  bool areTimed = from->isTimed && to->isTimed && from->point && to->point;
-  if (!areTimed || !from->point->isReached || !to->point->isReached)
+  auto first = from->last().second, second = to->last().second;
+  if (!from->isTimed || !to->isTimed || !first || !second || !first->isReached || !second->isReached)
     return kInvalidValue;
-  *milliseconds = std::chrono::duration<float, std::milli>(to->point->time - from->point->time).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(second->time - first->time).count();
   return CUDA_SUCCESS;
 }
 
