@@ -102,7 +102,10 @@ ptc_status stage(Frame &frame, InputList inputs, DLTensor *const *outputs, Error
 
 static char *usedData(const Frame &frame, const Staging &staging, const DLTensor &tensor) {
   char *copies = frame.device ? frame.onDevice.staging.data : frame.staging.data;
-  return staging.tensor ? copies + staging.offset : dataOf(tensor);
+  char *data = staging.tensor ? copies + staging.offset : dataOf(tensor);
+  // Kernels may read the first element of a tensor that has none, and make nothing of it: it needs an address on a
+  // device.
+  return data || !frame.device ? data : frame.onDevice.readback;
 }
 
 void resolveAddresses(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs) {

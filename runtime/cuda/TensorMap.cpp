@@ -24,12 +24,16 @@ ptc_status encodeMaps(const CudaDevice &device, const GridLaunch &grid, CUtensor
     uint64_t sizes[kMostMapDims], strides[kMostMapDims];
     uint32_t box[kMostMapDims], steps[kMostMapDims];
     for (int32_t d = 0; d < map.rank; ++d) {
+      if (int64_t size = grid.values[map.sizes[d]]; size > INT32_MAX)
+        return error.set(PTC_UNSUPPORTED,
+                         "'%s' takes a tensor with %lld elements along a dimension: too many for the copy engine",
+                         launch.name, static_cast<long long>(size));
       sizes[d] = std::max<int64_t>(1, grid.values[map.sizes[d]]); // where there is nothing, nothing is read
       box[d] = map.box[d];
       steps[d] = 1;
     }
     for (int32_t d = 0; d + 1 < map.rank; ++d)
-      strides[d] = grid.values[map.strides[d]];
+      strides[d] = std::max<int64_t>(kMapAlignment, grid.values[map.strides[d]]); // of nothing, too
     CUresult result = driver.cuTensorMapEncodeTiled(
         &maps[i], CU_TENSOR_MAP_DATA_TYPE_UINT16, map.rank, reinterpret_cast<void *>(address), sizes, strides, box,
         steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

@@ -38,12 +38,14 @@ ptc_status DeviceFrame::begin(Device &device, const Program &program, bool isCal
       return status;
     faults = reinterpret_cast<int32_t *>(readback + sizeof(int64_t));
   }
-  if (!parameters.data) {
+  if (!parameters.data || !places.data) {
     int32_t most = 0;
     for (int32_t i = 0; i < program.launchCount; ++i)
       most = std::max(most, program.launches[i].argCount);
     int32_t count = most + 1 + program.symbolCount;
-    if (!parameters.allocate(count) || !places.allocate(count + kMostMaps))
+    bool isThere =
+        (parameters.data || parameters.allocate(count)) && (places.data || places.allocate(count + kMostMaps));
+    if (!isThere)
       return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   }
   if (!landings.data && !landings.allocate(program.inputCount + program.outputCount))

@@ -28,7 +28,7 @@ def cases():
     matmul = Function(torch.matmul)
     left = Function(lambda x, y: x.mT @ y)
     right = Function(lambda x, y: x @ y.mT)
-    rows, many = Dim("rows", min=2, max=4096), Dim("many", min=9, max=4096)
+    rows, many, some = Dim("rows", min=2, max=4096), Dim("many", min=9, max=4096), Dim("some", min=0, max=4096)
 
     def product(name, m, n, k, dtype=half, module=matmul, batch=()):
         x, y = r(*batch, m, k, dtype=dtype), r(*batch, k, n, dtype=dtype)
@@ -58,6 +58,8 @@ def cases():
     yield Case("dynamic rows", Layer(64, 72).half(), (r(5, 64).half(), r(5, 72).half()),
                ({0: rows}, {0: rows}), [(r(200, 64).half(), r(200, 72).half())])  # fmt: skip
     yield Case("dynamic depth", matmul, (r(20, 99), r(99, 30)), [({1: many}, {0: many})], [(r(20, 9), r(9, 30))])
+    yield Case("dynamic depth, none of it", left, (r(2, 99, 64, dtype=half), r(2, 99, 48, dtype=half)),
+               [({1: some}, {1: some})], [(r(2, 0, 64).half(), r(2, 0, 48).half())])  # fmt: skip
     yield product("fma, whole tiles", 128, 128, 32, torch.float32)
     yield product("fma, odd sizes", 131, 67, 21, torch.float32)
     yield product("fma, lhs by columns", 68, 64, 24, torch.float32, left)
