@@ -113,7 +113,7 @@ def try_case(case: Case, folder: Path, ptc: Path, libcuda: Path) -> str:
         return f"no kernel is '{case.form}':\n{explained.stdout}{explained.stderr}"
     try:
         results = Emulated(ptc, libcuda, model, folder).run("cuda", inputs)
-    except Failed as error:
+    except (Failed, subprocess.TimeoutExpired) as error:
         return str(error)
     if isinstance(results, str):
         return results

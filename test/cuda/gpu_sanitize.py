@@ -51,6 +51,7 @@ def main() -> None:
                 continue
             chosen.discard(case.name)
             folder = Path(name) / re.sub(r"\W+", "_", case.name)
+            folder.mkdir()
             export(case, folder)
             compiling = [options.ptc, "compile", folder / "model.pt2", "--target", "cuda", "-o", folder / "model.so"]
             subprocess.run(compiling, check=True)
