@@ -6,7 +6,9 @@
 #   target_link_libraries(classify PRIVATE ptc::api)  # ptc/ptc.h and ptc/ptc.hpp; models are opened when it runs
 #   add_dependencies(classify digits)
 
-get_filename_component(_ptc_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+# Through links: /lib/cmake/ptc is /usr/lib/cmake/ptc.
+get_filename_component(_ptc_here "${CMAKE_CURRENT_LIST_DIR}" REALPATH)
+get_filename_component(_ptc_root "${_ptc_here}/.." ABSOLUTE)
 
 if(NOT TARGET ptc::api)
   add_library(ptc::api INTERFACE IMPORTED)
