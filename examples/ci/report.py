@@ -3,8 +3,8 @@
 
 report.py LIBRARY OUTPUTS EXPECTED BENCH --ptc VERSION [--rtol R] [--atol A]
 
-Fails if an output differs by more than atol + rtol * |expected|, as numpy.allclose has it. Tensors of EXPECTED whose names
-are no positions (labels, say) are not compared. Needs Python alone.
+Fails if an output differs by more than atol + rtol * |expected|, as numpy.allclose has it. Tensors of EXPECTED whose
+names are no positions (labels, say) are not compared. Needs Python alone.
 """
 
 import argparse
@@ -55,8 +55,9 @@ def compare(found, expected, rtol, atol):
         pairs = list(zip(found[name][2], wanted))
         wrong = [index for index, (one, other) in enumerate(pairs) if not is_close(one, other, rtol, atol)]
         if wrong:
-            one, other = pairs[wrong[0]]
-            faults.append(f"output {name}: {len(wrong)} of {len(pairs)} differ; [{wrong[0]}] is {one}, expected {other}")
+            first = wrong[0]
+            one, other = pairs[first]
+            faults.append(f"output {name}: {len(wrong)} of {len(pairs)} differ; [{first}] is {one}, expected {other}")
         finite = [abs(one - other) for one, other in pairs if math.isfinite(one) and math.isfinite(other)]
         largest = max([largest, *finite])
     if not any(map(str.isdecimal, expected)):

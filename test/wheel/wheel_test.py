@@ -6,17 +6,15 @@ wheel_test.py PTC
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+from deployed import ROOT, build_with_cmake, build_with_pkg_config, run
+
 PTC = Path(sys.argv[1]).resolve()
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(tempfile.mkdtemp())
-CLANG = {"CC": "clang-22", "CXX": "clang++-22"}  # what tools/setup installs
 
 PROGRAM = """
 import importlib.metadata, sys
@@ -33,31 +31,11 @@ except ptc.CompileError as error:
 print([entry.value for entry in importlib.metadata.entry_points(group="torch_dynamo_backends", name="ptc")])
 """
 
-CMAKE = """
-cmake_minimum_required(VERSION 3.20)
-project(deployed CXX)
-set(CMAKE_CXX_STANDARD 17)
-find_package(ptc 0.1 REQUIRED)
-ptc_add_model(digits MODEL {root}/examples/digits/model.pt2)
-add_executable(classify {root}/examples/cpp/classify.cpp)
-target_link_libraries(classify PRIVATE ptc::api)
+LICENCE = """
+import importlib.metadata
+metadata = importlib.metadata.metadata("ptc")
+print(metadata["License-Expression"], metadata.get_all("License-File"))
 """
-
-
-def run(*command: object, **named) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PTC_", "PYTHON"))}
-    environment.update(named.pop("env", {}))
-    done = subprocess.run(
-        [str(part) for part in command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        **named,
-    )
-    if done.returncode:
-        raise AssertionError(f"{command[0]}: exit {done.returncode}\n{done.stdout}")
-    return done.stdout
 
 
 class WheelTest(unittest.TestCase):
@@ -70,6 +48,7 @@ class WheelTest(unittest.TestCase):
         run(FOLDER / "venv/bin/pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
         cls.python = FOLDER / "venv/bin/python"
         (cls.packages,) = FOLDER.glob("venv/lib/python3*/site-packages")
+        (cls.info,) = cls.packages.glob("ptc-*.dist-info")
 
     def test_the_same_sources_give_the_same_wheel(self) -> None:
         (wheel,) = FOLDER.glob("*.whl")
@@ -88,20 +67,17 @@ class WheelTest(unittest.TestCase):
         self.assertIn("1 nothing.pt2: ", said)
         self.assertIn("['ptc.dynamo:backend']", said)
 
+    def test_licence(self) -> None:
+        said = run(self.python, "-c", LICENCE)
+        self.assertIn("Apache-2.0 WITH LLVM-exception ['LICENSE', 'NOTICES.txt']", said)
+        self.assertEqual((self.info / "licenses/LICENSE").read_bytes(), (ROOT / "LICENSE").read_bytes())
+
     def test_cmake(self) -> None:
-        source, build = FOLDER / "source", FOLDER / "build"
-        source.mkdir()
-        (source / "CMakeLists.txt").write_text(CMAKE.format(root=ROOT))
         cmake = run(self.python, "-m", "ptc.paths", "cmake").strip()
-        run("cmake", "-S", source, "-B", build, f"-Dptc_DIR={cmake}", env=CLANG)
-        run("cmake", "--build", build)
-        self.assertIn("image 1 is a 7", run(build / "classify", build / "digits.so"))
+        self.assertIn("image 1 is a 7", build_with_cmake(FOLDER, cmake))
 
     def test_pkg_config(self) -> None:
-        folder = run(self.python, "-m", "ptc.paths", "pkgconfig").strip()
-        flags = run("pkg-config", "--cflags", "--libs", "ptc", env={"PKG_CONFIG_PATH": folder}).split()
-        run(CLANG["CXX"], "-std=c++17", ROOT / "examples/cpp/classify.cpp", "-o", FOLDER / "classify", *flags)
-        run(CLANG["CC"], "-std=c99", ROOT / "examples/c/classify.c", "-o", FOLDER / "classify_c", *flags)
+        build_with_pkg_config(FOLDER, run(self.python, "-m", "ptc.paths", "pkgconfig").strip())
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
     def test_torch_lists_the_backend(self) -> None:
