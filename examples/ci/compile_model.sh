@@ -3,8 +3,9 @@
 #
 #     MARCH=x86-64-v3,x86-64-v4 examples/ci/compile_model.sh PACKAGE MODEL INPUTS EXPECTED OUT
 #
-# PACKAGE is ptc's wheel or its archive (tools/release), INPUTS and EXPECTED are safetensors: a call's inputs by name, its
-# outputs by position. Leaves in OUT the library, its hash and a report; fails if two compilations differ, or if results do.
+# PACKAGE is ptc's wheel or its archive (tools/release), INPUTS and EXPECTED are safetensors: a call's inputs by name,
+# its outputs by position. Leaves in OUT the library, its hash and a report; fails if two compilations differ, or if
+# results do.
 set -eu
 if [ $# != 5 ]; then
   echo "usage: compile_model.sh PACKAGE MODEL INPUTS EXPECTED OUT" >&2
