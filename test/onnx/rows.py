@@ -28,7 +28,7 @@ class Row:
     feeds: list[dict[str, np.ndarray]]
     external: bool = False
     violates: dict[str, np.ndarray] = field(default_factory=dict)
-    expected: list[np.ndarray] | None = None  # of the one output, a call each, where the evaluator is not to be asked
+    expected: list | None = None  # of the one output or of all, a call each, where the evaluator is not to be asked
 
 
 def model(nodes: Sequence, inputs: dict, outputs: Sequence[str], constants: dict | None = None, opset: int = 17, **more):

@@ -34,6 +34,10 @@ wrote it), IR versions since 3, data inside the file or beside it, functions, `I
   a symbol of its own. Sizes that an operator needs to be equal are conditions, which a call is checked against.
 - A shape, a place or a number of elements that only data say is served where the model declares the result's static
   shape (`value_info` or the graph's outputs), which is believed; else the error says what must be known.
+- Operators of the domain `com.microsoft` that ONNX Runtime's optimizer, quantizers and model builders write are rows as the
+  others are, by ONNX Runtime's documentation of them. What they would keep for training (the mean of `SkipLayerNormalization`)
+  is not answered. `GroupQueryAttention` grows its cache by the new keys: `total_sequence_length` must follow from sizes, and a
+  call is checked to give a cache with no more room than what is in it.
 - Functions are inlined. A branch whose condition is known is inlined; a loop whose trips are known and few is written
   out, so that sequences and shapes may change from trip to trip. Others become `cond` and `while_loop`.
 - `NonMaxSuppression` chooses one box a trip in every class of every image at once (a `while_loop`), so that nothing is as
@@ -63,7 +67,8 @@ the initializer's type and sizes, behind the inputs that a call must give.
 The error names the node, its operator and the file.
 
 - Text and what makes it, images as files (`ImageDecoder`), `TfIdfVectorizer`; the domain `ai.onnx.ml` and every other
-  domain for which the model brings no function; training (`ai.onnx.preview.training`).
+  domain for which the model brings no function, but for the operators of `com.microsoft` below; training
+  (`ai.onnx.preview.training`).
 - Tensors of less than eight bits, but for constants that `DequantizeLinear` takes (a byte each behind the import); text;
   sparse tensors. Arithmetic on eight-bit floats: `Cast`, `QuantizeLinear`, `DequantizeLinear` and what moves elements take
   them. Sequences and optional values as inputs or outputs of the model: inside they are known while importing.

@@ -1,5 +1,6 @@
 //===- Attention.cpp - attention and what goes with it ------------------------------===//
 
+#include "compiler/import/onnx/Heads.h"
 #include "compiler/import/onnx/Table.h"
 
 #include <cmath>
@@ -8,51 +9,6 @@ using namespace mlir;
 
 namespace ptc::import::onnx {
 namespace {
-
-/// [batch, length, heads * size] as [batch, heads, length, size].
-Value splitHeads(Builder &b, const Value &x, int64_t heads) {
-  Shape s = b.shape(x);
-  if (s.size() != 3 || heads <= 0)
-    return b.fail("needs three dimensions, and the number of heads");
-  auto width = getConstant(s[2]);
-  if (!width || *width % heads)
-    return b.fail("the last dimension does not hold " + llvm::Twine(heads) + " heads");
-  return b.permute(b.reshape(x, {s[0], s[1], b.constant(heads), b.constant(*width / heads)}), {0, 2, 1, 3});
-}
-
-Value joinHeads(Builder &b, const Value &x) {
-  Value turned = b.permute(x, {0, 2, 1, 3});
-  Shape s = b.shape(turned);
-  return s.size() == 4 ? b.reshape(turned, {s[0], s[1], s[2] * s[3]}) : x;
-}
-
-/// Every head `times` times: [h0, h0, h1, h1, …].
-Value repeatHeads(Builder &b, const Value &x, int64_t times) {
-  if (times == 1 || b.rank(x) != 4)
-    return x;
-  Shape s = b.shape(x);
-  Value wide = b.expand(b.unsqueeze(x, 2), {s[0], s[1], b.constant(times), s[2], s[3]});
-  return b.reshape(wide, {s[0], s[1] * times, s[2], s[3]});
-}
-
-/// What is added to the scores; nothing where nothing is.
-class Bias {
-public:
-  Bias(Builder &b, Type element) : b(b), element(element) {}
-
-  /// Where `allowed` is false, a key is not seen.
-  void allow(const Value &allowed) {
-    Value none = b.full({}, -INFINITY, element), all = b.full({}, 0, element);
-    add(b.where(allowed, all, none));
-  }
-  void add(const Value &more) { value = value ? value + more : more; }
-
-  Value value;
-
-private:
-  Builder &b;
-  Type element;
-};
 
 /// Keys that the mask does not reach are not seen.
 Value padMask(Builder &b, const Value &mask, AffineExpr length) {
@@ -165,28 +121,10 @@ Value rotaryEmbedding(Builder &b, const Node &n) {
   if (turned > width || turned % 2 || turned < 0)
     return b.fail("rotary_embedding_dim must be even, and no more than " + llvm::Twine(width));
   if (n.has(3)) {
-    Shape where = b.shape(n[3]);
-    auto at = [&](const Value &cache) {
-      Value rows = b.call("index_select.default", {cache, 0, b.reshape(n[3], product(where, b.context))});
-      Shape sizes = where;
-      sizes.push_back(b.size(cache, 1));
-      return b.reshape(rows, sizes);
-    };
-    cosine = at(cosine);
-    sine = at(sine);
+    cosine = rowsAt(b, cosine, n[3]);
+    sine = rowsAt(b, sine, n[3]);
   }
-  cosine = b.unsqueeze(cosine, 1);
-  sine = b.unsqueeze(sine, 1);
-  AffineExpr zero = b.constant(0), half = b.constant(turned / 2), all = b.constant(turned);
-  Value head = b.slice(x, 3, zero, all);
-  bool alternates = n.integer("interleaved", 0);
-  Value one = alternates ? b.slice(head, 3, zero, all, 2) : b.slice(head, 3, zero, half);
-  Value two = alternates ? b.slice(head, 3, b.constant(1), all, 2) : b.slice(head, 3, half, all);
-  Value real = cosine * one - sine * two, imaginary = sine * one + cosine * two;
-  Value result = alternates ? b.reshape(b.cat({b.unsqueeze(real, 4), b.unsqueeze(imaginary, 4)}, 4), b.shape(head))
-                            : b.cat({real, imaginary}, 3);
-  if (turned < width)
-    result = b.cat({result, b.slice(x, 3, all, b.constant(width))}, 3);
+  Value result = rotate(b, x, cosine, sine, turned, n.integer("interleaved", 0));
   return isFlat ? joinHeads(b, result) : result;
 }
 

@@ -102,9 +102,8 @@ std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoP
 //===----------------------------------------------------------------------===//
 
 static bool isElementwise(StringRef type) {
-  return llvm::is_contained({"Identity", "Cast", "CastLike", "Sqrt", "Log", "Exp", "Neg", "Abs", "Not", "Sigmoid",
-                             "Tanh", "Relu"},
-                            type);
+  return llvm::is_contained(
+      {"Identity", "Cast", "CastLike", "Sqrt", "Log", "Exp", "Neg", "Abs", "Not", "Sigmoid", "Tanh", "Relu"}, type);
 }
 
 bool GraphImporter::build(const proto::GraphProto &graph, Scope &scope, const Frame &frame) {
@@ -177,6 +176,8 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
   if (const proto::FunctionProto *function = model.function(domain, type))
     return callFunction(*function, node, frame);
   if (!domain.empty() && domain != "ai.onnx") {
+    if (const Row *row = table().find((domain + "." + type).str()))
+      return (*row)(b, node);
     b.fail("operator " + type + " of the domain '" + domain + "' is not supported" +
            (domain == "ai.onnx.ml" ? " (ptc compiles neural networks; classical models are not supported)" : ""));
     return std::nullopt;

@@ -21,6 +21,15 @@ public:
   /// The version of ONNX's operators that holds here.
   const int64_t opset;
 
+  /// The same node with other inputs: an operator that is another one and something more has the attributes of both.
+  Node with(Values others) const { return with(std::move(others), opset); }
+  Node with(Values others, int64_t version) const {
+    Node node(b, message, std::move(others), version, given);
+    node.declared = declared;
+    node.constant = constant;
+    return node;
+  }
+
   /// Fails when the input is missing.
   const Value &operator[](unsigned i) const;
   /// Nothing when it is missing.

@@ -32,6 +32,53 @@ Value saturateFloat8(Builder &b, const Value &x, FloatType to) {
   return b.to(b.clamp(asFloat8(b.element(x)) || !b.isFloat(x) ? b.to(x, b.f32()) : x, -most, most), to);
 }
 
+Value saturate(Builder &b, const Value &x, const Value &zero, Type to) {
+  if (isa<FloatType>(to)) {
+    Value y = zero ? x + b.to(zero, b.element(x)) : x;
+    FloatType float8 = asFloat8(to);
+    return float8 ? saturateFloat8(b, y, float8) : b.to(y, to);
+  }
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isUnsigned = to.isUnsignedInteger();
+  double low = isUnsigned ? 0 : -std::ldexp(1, width - 1), high = std::ldexp(1, isUnsigned ? width : width - 1) - 1;
+  Value y = b.call("round.default", {x});
+  if (zero)
+    y = y + b.to(zero, b.element(x));
+  return b.to(b.clamp(y, low, high), to);
+}
+
+Value scaleOf(Builder &b, const Value &scale, int64_t channel, int64_t rank) {
+  Value wide = b.to(scale, b.f32());
+  if (b.rank(wide) == 0)
+    return wide;
+  return getConstant(b.size(wide, 0)) == 1 && b.rank(wide) == 1 ? b.reshape(wide, {})
+         : b.rank(wide) == 1                                    ? b.along(wide, channel, rank)
+                                                                : wide;
+}
+
+Value multiplyDequantized(Builder &b, const Value &x, const Value &scaleX, const Value &zeroX, const Value &y,
+                          const Value &scaleY, const Value &zeroY) {
+  int64_t rankX = b.rank(x), rankY = b.rank(y);
+  Value sum = b.to(b.matmul(shifted(b, x, zeroX, rankX - 2), shifted(b, y, zeroY, rankY - 1)), b.i32());
+  int64_t rank = b.rank(sum);
+  return b.to(sum, b.f32()) * scaleOf(b, scaleX, rank - 2, rank) * scaleOf(b, scaleY, rank - 1, rank);
+}
+
+Values quantizeDynamically(Builder &b, const Value &x) {
+  Ints dims;
+  for (int64_t i = 0; i < b.rank(x); ++i)
+    dims.push_back(i);
+  Value zero = b.full({}, 0, b.f32());
+  Value high = b.call("maximum.default", {b.amax(x, dims, false), zero});
+  Value low = b.call("minimum.default", {b.call("amin.default", {x, dims, false}), zero});
+  Value scale = (high - low) / 255.0;
+  Value isFlat = b.call("eq.Scalar", {scale, 0.0});
+  Value safe = b.where(isFlat, b.full({}, 1, b.f32()), scale);
+  Value point = b.clamp(b.call("round.default", {-low / safe}), 0, 255);
+  Type byte = IntegerType::get(b.context, 8, IntegerType::Unsigned);
+  return {saturate(b, x / safe, point, byte), scale, b.to(point, byte)};
+}
+
 namespace {
 
 /// Scale or zero point as x needs it: one number, one an index of `axis`, or one a block.
@@ -50,22 +97,6 @@ Value spread(Builder &b, const Value &p, const Value &x, int64_t axis, int64_t b
   flat[axis] = sizes[axis] * block;
   Value repeated = b.reshape(b.expand(b.unsqueeze(p, axis + 1), wide), flat);
   return b.slice(repeated, axis, b.constant(0), b.size(x, axis));
-}
-
-/// Rounded to even and cut to what the type holds.
-Value saturate(Builder &b, const Value &x, const Value &zero, Type to) {
-  if (isa<FloatType>(to)) {
-    Value y = zero ? x + b.to(zero, b.element(x)) : x;
-    FloatType float8 = asFloat8(to);
-    return float8 ? saturateFloat8(b, y, float8) : b.to(y, to);
-  }
-  unsigned width = to.getIntOrFloatBitWidth();
-  bool isUnsigned = to.isUnsignedInteger();
-  double low = isUnsigned ? 0 : -std::ldexp(1, width - 1), high = std::ldexp(1, isUnsigned ? width : width - 1) - 1;
-  Value y = b.call("round.default", {x});
-  if (zero)
-    y = y + b.to(zero, b.element(x));
-  return b.to(b.clamp(y, low, high), to);
 }
 
 Value quantize(Builder &b, const Node &n) {
@@ -98,36 +129,10 @@ Value dequantize(Builder &b, const Node &n) {
   return b.to(wide * b.to(scale, compute), to);
 }
 
-Values quantizeDynamically(Builder &b, const Node &n) {
-  Value x = n[0];
-  Ints dims;
-  for (int64_t i = 0; i < b.rank(x); ++i)
-    dims.push_back(i);
-  Value zero = b.full({}, 0, b.f32());
-  Value high = b.call("maximum.default", {b.amax(x, dims, false), zero});
-  Value low = b.call("minimum.default", {b.call("amin.default", {x, dims, false}), zero});
-  Value scale = (high - low) / 255.0;
-  Value isFlat = b.call("eq.Scalar", {scale, 0.0});
-  Value safe = b.where(isFlat, b.full({}, 1, b.f32()), scale);
-  Value point = b.clamp(b.call("round.default", {-low / safe}), 0, 255);
-  Type byte = IntegerType::get(b.context, 8, IntegerType::Unsigned);
-  return {saturate(b, x / safe, point, byte), scale, b.to(point, byte)};
-}
-
 /// An exact sum of integers, scaled.
 Value requantize(Builder &b, const Value &sum, const Value &factor, const Value &zero, const Value &like) {
   Type to = b.element(like);
   return saturate(b, b.to(sum, b.f32()) * factor, zero, to);
-}
-
-/// One number or one a channel, in float32.
-Value scaleOf(Builder &b, const Value &scale, int64_t channel, int64_t rank) {
-  Value wide = b.to(scale, b.f32());
-  if (b.rank(wide) == 0)
-    return wide;
-  return getConstant(b.size(wide, 0)) == 1 && b.rank(wide) == 1 ? b.reshape(wide, {})
-         : b.rank(wide) == 1                                    ? b.along(wide, channel, rank)
-                                                                : wide;
 }
 
 Value multiply(Builder &b, const Node &n) {
@@ -154,7 +159,7 @@ Value convolve(Builder &b, const Node &n) {
 void addQuantization(Table &t) {
   t.row("QuantizeLinear", quantize);
   t.row("DequantizeLinear", dequantize);
-  t.rows("DynamicQuantizeLinear", quantizeDynamically);
+  t.rows("DynamicQuantizeLinear", [](Builder &b, const Node &n) { return quantizeDynamically(b, n[0]); });
   t.row("QLinearMatMul", multiply);
   t.row("QLinearConv", convolve);
 }

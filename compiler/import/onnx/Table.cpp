@@ -31,6 +31,9 @@ const Table &table() {
     addDeformable(*table);
     addDetection(*table);
     addElementwise(*table);
+    addFused(*table);
+    addFusedAttention(*table);
+    addFusedQuantization(*table);
     addIndexing(*table);
     addLoss(*table);
     addNetwork(*table);
@@ -50,6 +53,8 @@ const Table &table() {
   }();
   return *built;
 }
+
+Values buildAs(Builder &b, StringRef name, const Node &node) { return (*table().find(name))(b, node); }
 
 std::vector<StringRef> operatorNames() {
   std::vector<StringRef> result = table().names();

@@ -18,7 +18,8 @@ using Row = std::function<Values(Builder &b, const Node &node)>;
 
 class Table {
 public:
-  /// Several names (separated by spaces) may share a row.
+  /// Several names (separated by spaces) may share a row. Those of another domain than ONNX's own have it before them:
+  /// "com.microsoft.BiasGelu".
   void rows(llvm::StringRef names, Row row);
   /// An operator with one result.
   void row(llvm::StringRef names, std::function<Value(Builder &b, const Node &node)> row) {
@@ -34,6 +35,8 @@ private:
 };
 
 const Table &table();
+/// The node as one of ONNX's own operators builds it.
+Values buildAs(Builder &b, llvm::StringRef name, const Node &node);
 /// Of the table, and those that build graphs; sorted.
 std::vector<llvm::StringRef> operatorNames();
 
@@ -41,6 +44,9 @@ void addAttention(Table &t);
 void addDeformable(Table &t);
 void addDetection(Table &t);
 void addElementwise(Table &t);
+void addFused(Table &t);
+void addFusedAttention(Table &t);
+void addFusedQuantization(Table &t);
 void addIndexing(Table &t);
 void addLoss(Table &t);
 void addNetwork(Table &t);

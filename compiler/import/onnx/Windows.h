@@ -23,4 +23,8 @@ Windows readWindows(Builder &b, const Node &n, const Value &x, Ints kernel);
 /// x with `before` and `after` elements of this value around its spatial dimensions; negative ones are taken away.
 Value padSpatial(Builder &b, const Value &x, IntsRef before, IntsRef after, double value);
 
+/// [images, …, channels] as [images, channels, …], and the other way.
+Value toChannelsFirst(Builder &b, const Value &x);
+Value toChannelsLast(Builder &b, const Value &x);
+
 } // namespace ptc::import::onnx

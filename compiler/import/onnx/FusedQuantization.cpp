@@ -1,0 +1,210 @@
+//===- FusedQuantization.cpp - operators of ONNX Runtime's quantizers ---------------===//
+//
+// Of the domain com.microsoft, as its docs/ContribOperators.md describes them.
+// Bytes are computed with as float32 where the operator says no more, as ONNX
+// Runtime does; products of bytes are exact.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/onnx/Quantization.h"
+#include "compiler/import/onnx/Table.h"
+#include "compiler/import/onnx/Windows.h"
+
+using namespace mlir;
+
+namespace ptc::import::onnx {
+namespace {
+
+Value dequantized(Builder &b, const Value &x, const Value &scale, const Value &zero) {
+  int64_t rank = b.rank(x);
+  return b.to(shifted(b, x, zero, 0), b.f32()) * scaleOf(b, scale, 0, rank);
+}
+
+/// Of inputs first, first + 1 (scale) and first + 2 (zero point, maybe nothing).
+Value dequantized(Builder &b, const Node &n, unsigned first) {
+  return dequantized(b, n[first], n[first + 1], n.input(first + 2));
+}
+
+/// By inputs `scale` and `scale` + 1 (zero point, maybe nothing).
+Value quantized(Builder &b, const Node &n, const Value &y, unsigned scale, Type to) {
+  int64_t rank = b.rank(y);
+  Value zero = n.has(scale + 1) ? scaleOf(b, n[scale + 1], 0, rank) : b.none();
+  return saturate(b, y / scaleOf(b, n[scale], 0, rank), zero, to);
+}
+
+/// An operator on real numbers, of one quantized operand: x, scale, zero point, and those of the result.
+template <class Compute> Value ofOne(Builder &b, const Node &n, Compute compute) {
+  return quantized(b, n, compute(dequantized(b, n, 0)), 3, b.element(n[0]));
+}
+
+/// Of two.
+template <class Compute> Value ofTwo(Builder &b, const Node &n, Compute compute) {
+  return quantized(b, n, compute(dequantized(b, n, 0), dequantized(b, n, 3)), 6, b.element(n[0]));
+}
+
+/// With channels where ONNX's own operator has them.
+template <class Compute> Value withChannels(Builder &b, const Node &n, const Value &x, Compute compute) {
+  bool isLast = n.integer("channels_last", 0);
+  Value y = compute(isLast ? toChannelsFirst(b, x) : x);
+  return isLast ? toChannelsLast(b, y) : y;
+}
+
+/// Of as many as there are, each a tensor, its scale and its zero point, behind those of the result.
+Value concatenate(Builder &b, const Node &n) {
+  if (n.count() < 5 || n.count() % 3 != 2)
+    return b.fail("needs a scale and a zero point for every tensor");
+  Values parts;
+  for (unsigned i = 2; i < n.count(); i += 3)
+    parts.push_back(dequantized(b, n, i));
+  int64_t axis = b.dim(n.integer("axis", 0), b.rank(parts.front()));
+  return quantized(b, n, b.cat(parts, axis), 0, b.element(n[2]));
+}
+
+Value choose(Builder &b, const Node &n) {
+  return quantized(b, n, b.where(n[0], dequantized(b, n, 1), dequantized(b, n, 4)), 7, b.element(n[1]));
+}
+
+Value convolve(Builder &b, const Node &n) {
+  return withChannels(b, n, n[0], [&](const Value &x) {
+    Values inputs = n.all();
+    inputs.front() = x;
+    return buildAs(b, "QLinearConv", n.with(std::move(inputs))).front();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+Value plusBias(const Value &x, const Value &bias) { return bias ? x + bias : x; }
+
+Value multiplyDynamically(Builder &b, const Node &n) {
+  Values x = quantizeDynamically(b, n[0]);
+  return plusBias(multiplyDequantized(b, x[0], x[1], x[2], n[1], n[2], n.input(3)), n.input(4));
+}
+
+Value multiplyToFloat(Builder &b, const Node &n) {
+  Value y = multiplyDequantized(b, n[0], n[2], n.input(4), n[1], n[3], n.input(5));
+  return plusBias(b.to(y, b.element(n[2])), n.input(6));
+}
+
+/// What is added is of the scales of both operands, times alpha.
+Value gemm(Builder &b, const Node &n) {
+  Value x = n[0], y = n[3];
+  if (b.rank(x) != 2 || b.rank(y) != 2)
+    return b.fail("operands of rank " + llvm::Twine(b.rank(x)) + " and " + llvm::Twine(b.rank(y)) + ", not 2");
+  if (n.integer("transA", 0))
+    x = b.permute(x, {1, 0});
+  if (n.integer("transB", 0))
+    y = b.permute(y, {1, 0});
+  Value sum = b.to(b.matmul(shifted(b, x, n.input(2), 0), shifted(b, y, n.input(5), 1)), b.i32());
+  Value result = b.to(plusBias(sum, n.input(6)), b.f32()) * scaleOf(b, n[1], 0, 2) * scaleOf(b, n[4], 1, 2);
+  result = result * n.real("alpha", 1);
+  return n.has(7) ? quantized(b, n, result, 7, n.has(8) ? b.element(n[8]) : b.element(n[0])) : result;
+}
+
+/// Unsigned numbers of `bits` bits, low ones first in each byte: the last dimension grows by as many as a byte has.
+Value unpack(Builder &b, const Value &bytes, int64_t bits) {
+  Value wide = b.to(bytes, b.i32());
+  if (bits == 8)
+    return wide;
+  int64_t last = b.rank(bytes);
+  Values parts;
+  for (int64_t shift = 0; shift < 8; shift += bits) {
+    Value low = b.call("bitwise_right_shift.Tensor_Scalar", {wide, shift});
+    parts.push_back(b.unsqueeze(b.call("bitwise_and.Scalar", {low, (int64_t(1) << bits) - 1}), last));
+  }
+  Shape sizes = b.shape(bytes);
+  if (sizes.empty())
+    return b.fail("packed numbers have a dimension");
+  sizes.back() = sizes.back() * (8 / bits);
+  return b.reshape(b.cat(parts, last), sizes);
+}
+
+/// x times the transpose of a weight [N, K], whose blocks along K have a scale and a zero point each.
+Value multiplyPacked(Builder &b, const Node &n) {
+  int64_t rows = n.integer("N", 0), depth = n.integer("K", 0), block = n.integer("block_size", 0);
+  int64_t bits = n.integer("bits", 4);
+  if (rows <= 0 || depth <= 0 || block < 16 || (bits != 2 && bits != 4 && bits != 8))
+    return b.fail("needs positive N and K, blocks of 16 or more, and 2, 4 or 8 bits");
+  if (n.has(4))
+    return b.fail("input 'g_idx' is not supported");
+  if (n.integer("weight_prepacked", 0))
+    return b.fail("attribute 'weight_prepacked' is not supported");
+  int64_t blocks = llvm::divideCeil(depth, block);
+  Type element = b.element(n[0]);
+  AffineExpr one = b.constant(1), height = b.constant(rows), width = b.constant(blocks);
+  Value weight = b.to(unpack(b, b.reshape(n[1], b.staticShape({rows, blocks, block * bits / 8})), bits), b.f32());
+  Value zero = b.number(double(int64_t(1) << (bits - 1)), b.f32());
+  if (n.has(3) && b.isFloat(n[3]))
+    zero = b.reshape(b.to(n[3], b.f32()), {height, width, one});
+  else if (n.has(3)) {
+    int64_t bytes = llvm::divideCeil(blocks * bits, 8);
+    Value all = unpack(b, b.reshape(n[3], b.staticShape({rows, bytes})), bits);
+    zero = b.reshape(b.to(b.slice(all, 1, b.constant(0), width), b.f32()), {height, width, one});
+  }
+  Value scaled = (weight - zero) * b.to(b.reshape(n[2], {height, width, one}), b.f32());
+  Value flat = b.slice(b.reshape(scaled, b.staticShape({rows, blocks * block})), 1, b.constant(0), b.constant(depth));
+  return plusBias(b.matmul(n[0], b.permute(b.to(flat, element), {1, 0})), n.input(5));
+}
+
+/// LSTM of weights that are bytes, [directions, input, gates * hidden] where LSTM's own are [directions, gates *
+/// hidden, input].
+Values lstm(Builder &b, const Node &n) {
+  auto weight = [&](unsigned i, unsigned scale) {
+    Value wide = b.to(n[i], b.i32());
+    auto spread = [&](const Value &x) { // One a direction, or one a column of each.
+      Shape s = b.shape(x);
+      AffineExpr one = b.constant(1);
+      return b.reshape(x, s.size() == 2 ? Shape{s[0], one, s[1]} : Shape{product(s, b.context), one, one});
+    };
+    if (n.has(scale + 1))
+      wide = wide - spread(b.to(n[scale + 1], b.i32()));
+    return b.permute(b.to(wide, b.f32()) * spread(n[scale]), {0, 2, 1});
+  };
+  Values inputs = n.all();
+  if (inputs.size() < 11)
+    return {b.fail("needs the scales of its weights")};
+  inputs.resize(8);
+  inputs[1] = weight(1, 8);
+  inputs[2] = weight(2, 10);
+  return buildAs(b, "LSTM", n.with(std::move(inputs)));
+}
+
+} // namespace
+
+void addFusedQuantization(Table &t) {
+  t.row("com.microsoft.QLinearAdd",
+        [](Builder &b, const Node &n) { return ofTwo(b, n, [](const Value &x, const Value &y) { return x + y; }); });
+  t.row("com.microsoft.QLinearMul",
+        [](Builder &b, const Node &n) { return ofTwo(b, n, [](const Value &x, const Value &y) { return x * y; }); });
+  t.row("com.microsoft.QLinearSigmoid", [](Builder &b, const Node &n) {
+    return ofOne(b, n, [&](const Value &x) { return b.call("sigmoid.default", {x}); });
+  });
+  t.row("com.microsoft.QLinearLeakyRelu", [](Builder &b, const Node &n) {
+    return ofOne(b, n, [&](const Value &x) { return b.call("leaky_relu.default", {x, n.real("alpha", 0.01f)}); });
+  });
+  t.row("com.microsoft.QLinearSoftmax", [](Builder &b, const Node &n) {
+    return ofOne(b, n,
+                 [&](const Value &x) { return buildAs(b, "Softmax", n.with({x}, n.integer("opset", 13))).front(); });
+  });
+  t.row("com.microsoft.QLinearReduceMean", [](Builder &b, const Node &n) {
+    return ofOne(b, n, [&](const Value &x) { return buildAs(b, "ReduceMean", n.with({x}, 13)).front(); });
+  });
+  for (llvm::StringRef name : {"AveragePool", "GlobalAveragePool"})
+    t.row(("com.microsoft.QLinear" + name).str(), [name](Builder &b, const Node &n) {
+      return ofOne(b, n, [&](const Value &real) {
+        return withChannels(b, n, real, [&](const Value &x) { return buildAs(b, name, n.with({x})).front(); });
+      });
+    });
+  t.row("com.microsoft.QLinearConcat", concatenate);
+  t.row("com.microsoft.QLinearWhere", choose);
+  t.row("com.microsoft.QLinearConv", convolve);
+  t.row("com.microsoft.DynamicQuantizeMatMul", multiplyDynamically);
+  t.row("com.microsoft.MatMulIntegerToFloat", multiplyToFloat);
+  t.row("com.microsoft.QGemm", gemm);
+  t.row("com.microsoft.MatMulNBits", multiplyPacked);
+  t.rows("com.microsoft.DynamicQuantizeLSTM", lstm);
+}
+
+} // namespace ptc::import::onnx
