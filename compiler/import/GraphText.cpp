@@ -191,7 +191,7 @@ void GraphParser::readComment(StringRef text, Source &source) {
     source.file = file.str();
 }
 
-/// `: "f32[8]"`, if it stands here.
+/// `: "f32[8]"` or `: f32[8]`, if it stands here.
 llvm::Error GraphParser::parseAnnotation(Definition &definition) {
   if (!tokens.consume(":"))
     return llvm::Error::success();
@@ -200,15 +200,18 @@ llvm::Error GraphParser::parseAnnotation(Definition &definition) {
     llvm::Error error = readAnnotation(token.text, definition);
     return error ? GraphLexer::failAt(token, llvm::toString(std::move(error))) : llvm::Error::success();
   }
-  // torch.Tensor, Optional[Tensor]: says nothing.
+  // As torch printed types before 2.3, without quotes. torch.Tensor or Optional[Tensor] says nothing.
+  const char *end = token.text.end();
   for (int depth = 0; tokens.peek().kind != Token::Newline && tokens.peek().kind != Token::End;) {
     const Token &next = tokens.peek();
     if (depth == 0 && (next.is("=") || next.is(",") || next.is(";") || next.is(")")))
       break;
     depth += next.is("[") || next.is("(") ? 1 : next.is("]") || next.is(")") ? -1 : 0;
+    end = next.text.end();
     tokens.take();
   }
-  return llvm::Error::success();
+  llvm::Error error = readAnnotation(StringRef(token.text.begin(), end - token.text.begin()), definition);
+  return error ? GraphLexer::failAt(token, llvm::toString(std::move(error))) : llvm::Error::success();
 }
 
 /// NAME = EXPRESSION; NAME: "type" = EXPRESSION; NAME: "type"; a = b = None
