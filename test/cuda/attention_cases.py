@@ -48,6 +48,8 @@ def few_cases(inputs):
     yield Case("few queries, groups, bool mask", grouped, (*inputs(3, 400, 64, heads=4, key_heads=2), mask))
     bias = torch.randn(1, 4, 3, 401, dtype=half)
     yield Case("few queries, groups, float mask", grouped, (*inputs(3, 401, 64, heads=4, key_heads=2), bias))
+    least = torch.full((1, 1, 3, 400), torch.finfo(bfloat).min, dtype=bfloat)
+    yield Case("few queries, least float mask", attention(), (*inputs(3, 400, 64, bfloat), least))
     across = Function(lambda q, k, v: sdpa(q, k.mT, v.mT))
     yield Case("few queries, keys side by side", across, across_inputs(inputs(2, 400, 64)))
     yield Case("few queries, wide, keys side by side", across, across_inputs(inputs(2, 400, 256)))

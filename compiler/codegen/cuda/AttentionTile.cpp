@@ -183,6 +183,17 @@ Value *AttentionTile::readMask(ArrayRef<Value *> row, Value *key) {
   return readAt(f, op.getMask(), *op.getMaskMap(), place);
 }
 
+/// In float32. Numbers near the least one, by which models hide keys, stay finite as exponents of two: what a row of
+/// nothing else weighs is the mean, and not nothing.
+Value *AttentionTile::readBias(Value *mask) {
+  Value *bias = widen(b, mask, b.getFloatTy());
+  if (mask->getType()->isHalfTy()) // whose least number is far from float32's
+    return bias;
+  Value *least = number(-2e38), *none = ConstantFP::getInfinity(b.getFloatTy(), /*Negative=*/true);
+  Value *isLess = b.CreateAnd(b.CreateFCmpOLT(bias, least), b.CreateFCmpONE(bias, none));
+  return b.CreateSelect(isLess, least, bias);
+}
+
 /// Scores as exponents of two, minus infinity where there is no key or it is masked.
 void AttentionTile::mask(MutableArrayRef<Value *> sums, Value *key) {
   Value *none = ConstantFP::getInfinity(b.getFloatTy(), /*Negative=*/true);
@@ -198,7 +209,7 @@ void AttentionTile::mask(MutableArrayRef<Value *> sums, Value *key) {
       if (mask->getType()->isIntegerTy(1))
         score = b.CreateSelect(mask, score, none);
       else
-        score = multiplyAdd(b, widen(b, mask, b.getFloatTy()), number(M_LOG2E), score);
+        score = multiplyAdd(b, readBias(mask), number(M_LOG2E), score);
     }
     if (op.getCausal())
       score = b.CreateSelect(b.CreateICmpSLE(column, row.back()), score, none);

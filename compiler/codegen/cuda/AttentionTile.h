@@ -81,6 +81,7 @@ private:
   llvm::SmallVector<llvm::Value *> step(llvm::Value *key, llvm::ArrayRef<llvm::Value *> carried);
   llvm::SmallVector<llvm::Value *> multiplyKeys(llvm::Value *stage);
   void mask(llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *key);
+  llvm::Value *readBias(llvm::Value *mask);
   llvm::Value *readMask(llvm::ArrayRef<llvm::Value *> row, llvm::Value *key);
   llvm::Value *acrossRow(llvm::Value *value, llvm::function_ref<llvm::Value *(llvm::Value *, llvm::Value *)> combine);
   void multiplyValues(llvm::Value *stage, llvm::ArrayRef<llvm::Value *> weights,
