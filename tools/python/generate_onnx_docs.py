@@ -30,8 +30,8 @@ wrote it), IR versions since 3, data inside the file or beside it, functions, `I
   in prims is the decomposition table's business, for ONNX as for PyTorch. The types of results are those that the
   decomposition table computes: the file's own `value_info` is not needed.
 - What a graph computes from sizes (`Shape`, `Gather`, `Concat`, `Range`, …) is known while importing: `Reshape`, `Expand`
-  or `Slice` get expressions over the model's symbols. A named dimension (`dim_param`) is a symbol; one without a name is
-  a symbol of its own. Sizes that an operator needs to be equal are conditions, which a call is checked against.
+  or `Slice` get expressions over the model's symbols. A named dimension (`dim_param`) is a symbol; one without a name,
+  or of size -1, is a symbol of its own. Sizes that an operator needs to be equal are conditions, which a call is checked against.
 - A shape, a place or a number of elements that only data say is served where the model declares the result's static
   shape (`value_info` or the graph's outputs), which is believed; else the error says what must be known.
 - Operators of the domain `com.microsoft` that ONNX Runtime's optimizer, quantizers and model builders write are rows as the

@@ -264,7 +264,9 @@ std::optional<Value> Folder::reduce() {
   if (!isAll || x.elements.empty() || node.integer("noop_with_empty_axes", 0))
     return std::nullopt;
   StringRef with = llvm::StringSwitch<StringRef>(type)
-                       .Case("ReduceProd", "Mul").Case("ReduceSum", "Add").Case("ReduceMax", "Max")
+                       .Case("ReduceProd", "Mul")
+                       .Case("ReduceSum", "Add")
+                       .Case("ReduceMax", "Max")
                        .Default("Min");
   Expression value = x.elements.front();
   StringRef before = type;
@@ -321,10 +323,14 @@ std::optional<Value> Folder::fold() {
     return node.has(0) && node[0].isTensor() ? shapeOf() : std::nullopt;
   if (type == "ConstantOfShape") {
     auto sizes = node.has(0) ? b.knownInts(node.input(0)) : std::nullopt;
-    if (!sizes || llvm::any_of(*sizes, [](int64_t size) { return size < 0; }) || countOf(*sizes) > kLargestLiteral ||
-        node.hasAttribute("value"))
+    if (!sizes || llvm::any_of(*sizes, [](int64_t size) { return size < 0; }) || countOf(*sizes) > kLargestLiteral)
       return std::nullopt;
-    return b.literal(Literal{b.f32(), *sizes, std::vector<Expression>(countOf(*sizes), Expression::makeReal(0))});
+    const auto *given = node.find("value");
+    Value number = given ? node.constant(given->t()) : b.number(0, b.f32());
+    if (!number.literal || number.literal->elements.size() != 1)
+      return std::nullopt;
+    return b.literal(Literal{number.literal->element, *sizes,
+                             std::vector<Expression>(countOf(*sizes), number.literal->elements.front())});
   }
   if (node.count() == 0)
     return std::nullopt;
@@ -358,8 +364,6 @@ std::optional<Value> Folder::fold() {
 
 } // namespace
 
-std::optional<Value> foldLiterals(Builder &b, StringRef type, const Node &node) {
-  return Folder(b, type, node).fold();
-}
+std::optional<Value> foldLiterals(Builder &b, StringRef type, const Node &node) { return Folder(b, type, node).fold(); }
 
 } // namespace ptc::import::onnx

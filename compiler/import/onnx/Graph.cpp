@@ -84,13 +84,13 @@ std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoP
     return refuse("has no shape: ptc needs the number of dimensions");
   Shape sizes;
   for (const auto &[i, dim] : llvm::enumerate(tensor.shape().dim())) {
-    if (dim.has_dim_value()) {
+    if (dim.has_dim_value() && dim.dim_value() != -1) {
       if (dim.dim_value() < 0)
         return refuse("has a size of " + llvm::Twine(dim.dim_value()));
       sizes.push_back(b.constant(dim.dim_value()));
       continue;
     }
-    // A size without a name is one of its own.
+    // A size without a name, or written as -1, is one of its own.
     std::string name = dim.dim_param().empty() ? input.name() + "." + std::to_string(i) : dim.dim_param();
     sizes.push_back(b.affine(Expression::makeSymbol(name)));
   }

@@ -18,6 +18,14 @@ AffineExpr bound(Builder &b, AffineExpr at, AffineExpr size, bool isBackward, bo
   auto call = [&](const char *name, AffineExpr x, AffineExpr y) {
     return b.affine(Expression::makeCall(name, {b.symbols.wrap(x), b.symbols.wrap(y)}));
   };
+  if (isBackward) {
+    if (value == -1 || (value && *value >= int64_t(1) << 31))
+      return size - 1;
+    AffineExpr low = b.constant(isStart ? 0 : -1);
+    if (value && *value < -(int64_t(1) << 31))
+      return low;
+    return call("Min", call("Max", value && *value < 0 ? size + *value : at, low), size - 1);
+  }
   if (value && *value >= int64_t(1) << 31)
     return size;
   if (value && *value < 0)
@@ -106,11 +114,13 @@ Value slice(Builder &b, const Node &n) {
       continue;
     }
     // Backwards is forwards in what is turned around.
-    if (!getConstant(start) || !getConstant(end) || !getConstant(size))
-      return b.fail("a negative step along a dimension whose size is not known at compile time");
     Value turned = b.call("flip.default", {x, Ints{axes[i]}});
-    int64_t last = *getConstant(size) - 1, first = last - *getConstant(start), limit = last - *getConstant(end);
-    x = b.slice(turned, axes[i], b.constant(first), b.constant(std::max(first, limit)), -steps[i]);
+    AffineExpr first = size - 1 - start, limit = size - 1 - end;
+    if (getConstant(first) && getConstant(limit))
+      limit = b.constant(std::max(*getConstant(first), *getConstant(limit)));
+    else if (getConstant(first) != 0)
+      limit = b.affine(Expression::makeCall("Max", {b.symbols.wrap(first), b.symbols.wrap(limit)}));
+    x = b.slice(turned, axes[i], first, limit, -steps[i]);
   }
   return x;
 }

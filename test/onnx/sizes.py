@@ -1,0 +1,66 @@
+"""What exporters write for sizes that a call decides, beside ONNX's own evaluator."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import helper
+from rows import INT64, Row, int64, model, node, numbers
+
+FARTHEST = np.array([np.iinfo(np.int64).min + 1])
+
+
+def number(name: str, value: int, *sizes: int) -> object:
+    return node("ConstantOfShape", [name], [f"{name}.filled"], value=helper.make_tensor("value", INT64, [1], [value]))
+
+
+# torch's Pad of the last dimensions up to multiples of four: pads are turned around by a matrix of pairs.
+PADDING = [
+    node("Shape", ["x"], ["s"]), node("Slice", ["s", "two", "four", "zero"], ["last"]), node("Mod", ["last", "four"], ["over"]),
+    node("Sub", ["four", "over"], ["short"]), node("Mod", ["short", "four"], ["needs"]),
+    node("Gather", ["needs", "one"], ["columns"]), node("Gather", ["needs", "zero"], ["rows"]),
+    node("Concat", ["zero", "columns", "zero", "rows"], ["given"], axis=0), number("four", 0),
+    node("Concat", ["given", "four.filled"], ["all"], axis=0), node("Reshape", ["all", "pairs"], ["matrix"]),
+    node("Slice", ["matrix", "minus", "farthest", "zero", "minus"], ["turned"]), node("Transpose", ["turned"], ["columnwise"], perm=[1, 0]),
+    node("Reshape", ["columnwise", "minus"], ["flat"]), node("Cast", ["flat"], ["pads"], to=INT64), node("Pad", ["x", "pads"], ["y"]),
+]
+
+# torch's expand: -1 in the wanted sizes stands for 1.
+EXPANSION = [
+    node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]), node("Concat", ["n", "minus", "three"], ["wanted"], axis=0),
+    node("Shape", ["wanted"], ["rank"]), number("rank", 1), node("Mul", ["rank.filled", "minus"], ["negative"]),
+    node("Equal", ["wanted", "negative"], ["same"]), node("Where", ["same", "rank.filled", "wanted"], ["sizes"]),
+    node("Expand", ["x", "sizes"], ["y"]),
+]
+
+# Moves of more than one dimension, down to a shape: [[2, 3], [n, h]] in several orders.
+MOVES = [
+    node("Shape", ["x"], ["s"]), node("Concat", ["two", "three", "s"], ["four"], axis=0), node("Reshape", ["four", "pair"], ["matrix"]),
+    node("Transpose", ["matrix"], ["turned"]), node("Tile", ["turned", "twice"], ["long"]), node("Slice", ["long", "one", "four.", "zero"], ["cut"]),
+    node("Gather", ["cut", "swap"], ["swapped"], axis=1), node("Flatten", ["swapped"], ["rows"]),
+    node("Concat", ["rows", "rows"], ["wide"], axis=1), node("Gather", ["wide", "places"], ["chosen"], axis=1),
+    node("Transpose", ["chosen"], ["back"]), node("Reshape", ["back", "minus"], ["flat"]), node("Gather", ["flat", "order"], ["sizes"]),
+    node("Expand", ["x", "sizes"], ["y"]),
+]
+CONSTANTS = {
+    "zero": int64(0), "one": int64(1), "two": int64(2), "three": int64(3), "minus": int64(-1), "four": int64(4),
+    "farthest": FARTHEST, "pairs": int64(-1, 2),
+}
+
+SIZES_OF_EXPORTERS = [
+    Row("padding-as-torch-writes-it", model(PADDING, {"x": ["n", 2, "h", "w"]}, ["y"], CONSTANTS),
+        [{"x": numbers(n, 2, h, w)} for n, h, w in ((1, 5, 6), (2, 8, 3), (1, 4, 4))]),
+    Row("expansion-as-torch-writes-it", model(EXPANSION, {"x": ["n", 4, 1]}, ["y"], CONSTANTS),
+        [{"x": numbers(n, 4, 1)} for n in (1, 3)]),
+    Row("moves-of-sizes",
+        model(MOVES, {"x": ["n", "h"]}, ["y"],
+              {"one": int64(1), "two": int64(2), "three": int64(3), "pair": int64(2, 2), "twice": int64(2, 1), "four.": int64(3),
+               "zero": int64(0), "swap": int64(1, 0), "places": int64(0, 1), "order": int64(3, 1, 0), "minus": int64(-1)}),
+        [{"x": numbers(n, h)} for n, h in ((2, 3), (5, 1))]),
+    Row("sizes-of-minus-one", model([node("Add", ["x", "z"], ["y"])], {"x": [-1, 3], "z": [-1, 1, 3]}, ["y"]),
+        [{"x": numbers(n, 3), "z": numbers(m, 1, 3)} for n, m in ((2, 4), (5, 1))]),
+    Row("backwards",
+        model([node("Slice", ["x", "minus", "farthest", "one", "minus"], ["a"]),
+               node("Slice", ["x", "three", "zero", "one", "by"], ["b"]), node("Concat", ["a", "b"], ["y"], axis=1)],
+              {"x": [2, "n"]}, ["y"], {k: CONSTANTS[k] for k in ("minus", "farthest", "one", "three", "zero")} | {"by": int64(-2)}),
+        [{"x": numbers(2, n)} for n in (7, 4, 2, 1)]),
+]
