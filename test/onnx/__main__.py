@@ -21,6 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from classical import CLASSICAL, CLASSICAL_ERRORS  # noqa: E402
 from evaluator import MaxRoiPool  # noqa: E402
 from fused import FUSED, FUSED_ERRORS  # noqa: E402
 from rows import ERRORS, OVERRIDABLE, OVERRIDDEN_SIZES, ROWS, X, Row  # noqa: E402
@@ -143,9 +144,9 @@ def main() -> int:
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
     parser.add_argument("patterns", nargs="*", help="names, or parts of names, of rows")
     args = parser.parse_args()
-    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *FUSED, *SIZES_OF_EXPORTERS]]
+    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *FUSED, *CLASSICAL]]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder))
-               for name, model, words in [*ERRORS, *FUSED_ERRORS]]
+               for name, model, words in [*ERRORS, *FUSED_ERRORS, *CLASSICAL_ERRORS]]
     checks += [("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
                ("external-files", lambda folder: check_external_files(args.ptc, folder)),
                ("initializers-that-are-constants", lambda folder: check_constants(args.ptc, folder)),

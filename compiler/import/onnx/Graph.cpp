@@ -179,7 +179,7 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
     if (const Row *row = table().find((domain + "." + type).str()))
       return (*row)(b, node);
     b.fail("operator " + type + " of the domain '" + domain + "' is not supported" +
-           (domain == "ai.onnx.ml" ? " (ptc compiles neural networks; classical models are not supported)" : ""));
+           (domain == "ai.onnx.ml" ? " (of classical models, linear ones and ensembles of trees are)" : ""));
     return std::nullopt;
   }
   if (frame.opset == 0) {

@@ -28,6 +28,7 @@ const Table &table() {
   static const Table *built = [] {
     auto *table = new Table;
     addAttention(*table);
+    addClassical(*table);
     addDeformable(*table);
     addDetection(*table);
     addElementwise(*table);

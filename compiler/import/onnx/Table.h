@@ -41,6 +41,7 @@ Values buildAs(Builder &b, llvm::StringRef name, const Node &node);
 std::vector<llvm::StringRef> operatorNames();
 
 void addAttention(Table &t);
+void addClassical(Table &t);
 void addDeformable(Table &t);
 void addDetection(Table &t);
 void addElementwise(Table &t);
