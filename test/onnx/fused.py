@@ -113,7 +113,7 @@ def elementwise() -> list[Row]:
     words, kinds = random.integers(0, 9, (2, 5)).astype(np.int32), random.integers(0, 2, (2, 5)).astype(np.int32)
     mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
     tables = {"w": numbers(9, 8), "p": numbers(12, 8), "s": numbers(2, 8)}
-    placed = tables["w"][words] + tables["p"][:5]
+    placed = tables["w"][words] + tables["p"][:5] + tables["s"][kinds]
     images = numbers(2, 4, 3, 6)
     grouped = normal(images.transpose(0, 3, 1, 2).reshape(2, 3, -1), 1e-5).reshape(2, 6, 4, 3)
     grouped = (grouped * scale[:6, None, None] + shift[:6, None, None]).transpose(0, 2, 3, 1)
@@ -126,10 +126,10 @@ def elementwise() -> list[Row]:
             [{"x": x, "k": skip}], [[normal(total, 1e-5) * scale + shift, total]], {"g": scale, "h": shift, "b": bias}, ["y", "sum"]),
         row("rms-norm", fused("SkipSimplifiedLayerNormalization", ["x", "k", "g"], ["y", "", "", "sum"], epsilon=1e-5),
             [{"x": x, "k": skip}], [[root_mean_square(x + skip, 1e-5) * scale, x + skip]], {"g": scale}, ["y", "sum"]),
-        row("embedding", fused("EmbedLayerNormalization", ["i", "k", "w", "p", "s", "g", "h", "m"], ["y", "count"], epsilon=1e-5),
+        row("embedding", fused("EmbedLayerNormalization", ["i", "k", "w", "p", "s", "g", "h", "m"], ["y", "count", "sum"], epsilon=1e-5),
             [{"i": words, "k": kinds, "m": mask}],
-            [[normal(placed + tables["s"][kinds], 1e-5) * scale + shift, np.array([3, 5], np.int32)]],
-            tables | {"g": scale, "h": shift}, ["y", value("count", INT32, None)],
+            [[normal(placed, 1e-5) * scale + shift, np.array([3, 5], np.int32), placed]],
+            tables | {"g": scale, "h": shift}, ["y", value("count", INT32, None), "sum"],
             {"i": ["n", "l"], "k": ["n", "l"], "m": ["n", "l"]}),
         row("group-norm", fused("GroupNorm", ["x", "g", "h"], groups=3, activation=1, epsilon=1e-5), [{"x": images}],
             [grouped / (1 + np.exp(-grouped))], {"g": scale[:6], "h": shift[:6]}),

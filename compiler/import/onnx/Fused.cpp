@@ -106,12 +106,11 @@ Values embedLayerNorm(Builder &b, const Node &n) {
     return {b.fail("needs words of two dimensions")};
   Value sum = rowsAt(b, n[2], words);
   sum = sum + (n.has(8) ? rowsAt(b, n[3], n[8]) : rowsAt(b, n[3], b.iota(b.size(words, 1), b.i64())));
-  Value positioned = sum;
   if (n.has(1))
     sum = sum + rowsAt(b, n[4], n[1]);
   Value counted = n.has(7) ? b.sum(b.to(b.call("eq.Scalar", {n[7], 1}), b.i32()), Ints{1}, false)
                            : b.full(b.size(words, 0), 0, b.i32());
-  return {layerNorm(b, n, sum, n[5], n[6]), counted, n.wants(2) ? positioned : b.none()};
+  return {layerNorm(b, n, sum, n[5], n[6]), counted, sum};
 }
 
 /// Channels are the last dimension unless it says that they are not.
