@@ -2,6 +2,7 @@
 
 #include "compiler/import/BuildAten.h"
 #include "compiler/import/Capture.h"
+#include "compiler/import/ForeignFile.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/LoadWeight.h"
 #include "compiler/import/Pt2.h"
@@ -95,8 +96,12 @@ llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file
 llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, const ImportOptions &options,
                                               mlir::MLIRContext &context, unsigned firstLine = 1) {
   auto program = import::readGraphText(text, firstLine);
-  if (!program)
-    return fail(path + ":" + llvm::toString(program.takeError()));
+  if (!program) {
+    std::string what = llvm::toString(program.takeError());
+    if (path.ends_with(".py"))
+      what += (" (Python is not run here: export the model, or `ptc capture " + path + ":NAME`)").str();
+    return fail(path + ":" + what);
+  }
   ImportedModel model;
   std::string weightsName = weightsPath(path, options);
   auto tensors = openWeights(weightsName, model.weights);
@@ -240,8 +245,11 @@ static llvm::Expected<ImportedModel> importFile(std::unique_ptr<llvm::MemoryBuff
   case ModelKind::Unknown:
     break;
   }
-  return fail(path +
-              ": is no model that ptc knows (a torch.export archive, the text of an exported graph, ONNX, or MLIR)");
+  std::string foreign = import::describeForeignFile(content);
+  return fail(path + ": " +
+              (foreign.empty()
+                   ? "is no model that ptc knows (a torch.export archive, the text of an exported graph, ONNX, or MLIR)"
+                   : foreign));
 }
 
 llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {

@@ -11,6 +11,7 @@
 
 #include "compiler/import/Pt2.h"
 
+#include "compiler/import/ForeignFile.h"
 #include "compiler/import/Pt2Json.h"
 #include "compiler/import/StoredTensor.h"
 
@@ -54,7 +55,8 @@ llvm::Expected<std::string> findModel(const Pt2Archive &archive) {
     return model;
   if (archive.contains("serialized_exported_program.json"))
     return fail("written by torch before 2.8, in a format that ptc does not read (export again)");
-  return fail("a zip archive without models/NAME.json (is it a torch.export archive, or a torch.save file?)");
+  std::string foreign = describeForeignArchive(archive.names());
+  return fail(foreign.empty() ? "a zip archive without models/NAME.json (is it a torch.export archive?)" : foreign);
 }
 
 /// How many bytes of each entry the tensors that the graph takes reach into.

@@ -1,6 +1,7 @@
 //===- parsers_test.cpp - expressions, JSON, safetensors ---------------------===//
 
 #include "compiler/import/Expression.h"
+#include "compiler/import/ForeignFile.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/Json.h"
 #include "compiler/import/Safetensors.h"
@@ -147,6 +148,26 @@ TEST_CASE("graph text: results that are taken apart become a node's outputs") {
   CHECK(node.outputs[1].tensor->dtype == DType::Int64);
 }
 
+TEST_CASE("graph text: types may stand without quotes, as torch printed them before 2.3") {
+  auto program = readGraphText("def forward(self, x: f32[s0, 8], y: i64[8], z: Optional[torch.Tensor]):\n"
+                               "    n: Sym(s0) = torch.ops.aten.sym_size.int(x, 0);  n = None\n"
+                               "    add: f32[s0, 8] = torch.ops.aten.add.Tensor(x, y);  x = y = None\n"
+                               "    return add\n");
+  REQUIRE(bool(program));
+  const std::vector<Definition> &inputs = program->graph.inputs;
+  REQUIRE(inputs.size() == 3);
+  REQUIRE(inputs[0].tensor.has_value());
+  CHECK(inputs[0].tensor->sizes[0].str() == "s0");
+  CHECK(inputs[0].tensor->sizes[1].str() == "8");
+  REQUIRE(inputs[1].tensor.has_value());
+  CHECK(inputs[1].tensor->dtype == DType::Int64);
+  CHECK_FALSE(inputs[2].isTyped());
+  REQUIRE(program->graph.nodes.size() == 2);
+  CHECK(program->graph.nodes[1].outputs[0].tensor.has_value());
+  CHECK(graphError("def forward(self, x: f33[4]):\n    return (x,)\n").find("has a dtype that is not known") !=
+        std::string::npos);
+}
+
 TEST_CASE("graph text: an error names line and column") {
   CHECK(graphError("x = 1\n") == "2:1: expected a class or a function, but the text ends here");
   CHECK(graphError("def forward(self, x: \"f32[4\"):\n    return (x,)\n") ==
@@ -157,4 +178,20 @@ TEST_CASE("graph text: an error names line and column") {
                    "            return (x,)\n") == "5:1: expected 'Graph signature:' (is the file cut off?)");
   CHECK(graphError("def forward(self, x):\n    return " + std::string(100000, '[')).find("nested too deeply") !=
         std::string::npos);
+}
+
+TEST_CASE("files that are taken for models say what they are and what to do") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(describeForeignFile("\x7f"
+                                 "ELF\x02"),
+             Contains("ptc run"));
+  std::string weights = R"({"w":{"dtype":"F32"}})";
+  weights = std::string(1, char(weights.size())) + std::string(7, '\0') + weights;
+  CHECK_THAT(describeForeignFile(weights), Contains("without their graph") && Contains("torch.export.save"));
+  CHECK_THAT(describeForeignFile("\x80\x02}q"), Contains("pickle") && Contains("torch.export.save"));
+  CHECK_THAT(describeForeignFile("\x1c\x01\x02\x03TFL3"), Contains("convert it to ONNX"));
+  CHECK(describeForeignFile("Once upon a time.").empty());
+  CHECK_THAT(describeForeignArchive({"data.pkl", "code/__torch__.py", "constants.pkl"}), Contains("TorchScript"));
+  CHECK_THAT(describeForeignArchive({"data.pkl", "byteorder", "data/0"}), Contains("torch.save wrote"));
+  CHECK(describeForeignArchive({"word/document.xml"}).empty());
 }
