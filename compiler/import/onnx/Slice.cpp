@@ -24,7 +24,8 @@ AffineExpr bound(Builder &b, AffineExpr at, AffineExpr size, bool isBackward, bo
     AffineExpr low = b.constant(isStart ? 0 : -1);
     if (value && *value < -(int64_t(1) << 31))
       return low;
-    return call("Min", call("Max", value && *value < 0 ? size + *value : at, low), size - 1);
+    AffineExpr from = value && *value < 0 ? size + *value : at;
+    return call("Min", value && *value >= 0 ? from : call("Max", from, low), size - 1);
   }
   if (value && *value >= int64_t(1) << 31)
     return size;
@@ -115,10 +116,13 @@ Value slice(Builder &b, const Node &n) {
     }
     // Backwards is forwards in what is turned around.
     Value turned = b.call("flip.default", {x, Ints{axes[i]}});
-    AffineExpr first = size - 1 - start, limit = size - 1 - end;
+    AffineExpr last = size - 1;
+    bool isFromEnd = isEqual(start, last);
+    AffineExpr first = isFromEnd ? b.constant(0) : last - start;
+    AffineExpr limit = isEqual(end, b.constant(-1)) ? size : last - end;
     if (getConstant(first) && getConstant(limit))
       limit = b.constant(std::max(*getConstant(first), *getConstant(limit)));
-    else if (getConstant(first) != 0)
+    else if (!isFromEnd)
       limit = b.affine(Expression::makeCall("Max", {b.symbols.wrap(first), b.symbols.wrap(limit)}));
     x = b.slice(turned, axes[i], first, limit, -steps[i]);
   }
