@@ -36,6 +36,7 @@ struct Driver {
   DRIVER_FUNCTION(fake_set_pools)
   DRIVER_FUNCTION(fake_set_capturing)
   DRIVER_FUNCTION(fake_fail)
+  DRIVER_FUNCTION(fake_on)
 #undef DRIVER_FUNCTION
 
   Driver() {

@@ -68,6 +68,7 @@ struct Fake {
   std::set<CUstream> streams;
   CUstream_st defaultStream = {true, {}, CUDA_SUCCESS};
   std::map<std::string, CUresult> failures;
+  std::map<std::string, std::function<void()>> callbacks;
   std::vector<int64_t> shared; ///< dynamic shared memory of the block that runs
   int64_t allAllocations = 0, objects = 0, launches = 0, waits = 0, pageableCopies = 0;
   int opened = 0; ///< how many Open there are: a stream's work may wait for another stream's
@@ -126,7 +127,12 @@ bool isReached(const void *data, size_t bytes) {
 
 namespace ptc::test::fake {
 CUresult begin(const char *function, bool needsContext) {
-  std::lock_guard lock(::fake.mutex);
+  std::unique_lock lock(::fake.mutex);
+  if (auto callback = ::fake.callbacks.extract(function)) {
+    lock.unlock();
+    callback.mapped()();
+    lock.lock();
+  }
   if (auto found = ::fake.failures.find(function); found != ::fake.failures.end()) {
     CUresult result = found->second;
     ::fake.failures.erase(found);
@@ -280,6 +286,9 @@ void fake_set_gpus(int count, int major, int minor) {
   fake.minor = minor;
 }
 void fake_fail(const char *function, int result) { fake.failures[function] = result; }
+void fake_on(const char *function, void (*callback)(void *), void *data) {
+  fake.callbacks[function] = [=] { callback(data); };
+}
 
 CUresult cuInit(unsigned) {
   BEGIN(cuInit, false)

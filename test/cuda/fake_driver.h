@@ -37,6 +37,8 @@ void fake_set_pools(int is_there);
 void fake_set_capturing(int is_capturing); /* all streams */
 /* The next call of the function, whose name is without a version, answers `result`. */
 void fake_fail(const char *function, int result);
+/* The next call of the function begins with this one. */
+void fake_on(const char *function, void (*callback)(void *data), void *data);
 
 #ifdef __cplusplus
 }

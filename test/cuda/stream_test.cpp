@@ -175,6 +175,33 @@ TEST_CASE("calls in one stream and then in another follow each other") {
   }
 }
 
+TEST_CASE("who waits for the context waits for work whose frame a later call has taken") {
+  Context context;
+  CallersStream first, second;
+  RowsOnGpu before(20), later(20);
+  REQUIRE(setStream(context, first) == PTC_OK);
+  REQUIRE(before.call(context) == PTC_OK);
+  REQUIRE(setStream(context, second) == PTC_OK);
+  struct Seen {
+    Context &context;
+    RowsOnGpu &before;
+    ptc_status status = PTC_DEVICE_ERROR;
+    bool isRight = false;
+  } seen{context, before};
+  // As another thread would, while the later call has the only frame.
+  auto waitMeanwhile = [](void *data) {
+    auto &seen = *static_cast<Seen *>(data);
+    seen.status = ptc_synchronize(seen.context.handle);
+    seen.isRight = seen.before.isRight();
+  };
+  Driver::get().fake_on("cuLaunchKernel", waitMeanwhile, &seen);
+  REQUIRE(later.call(context) == PTC_OK);
+  CHECK(seen.status == PTC_OK);
+  CHECK(seen.isRight);
+  REQUIRE(ptc_synchronize(context.handle) == PTC_OK);
+  CHECK(later.isRight());
+}
+
 TEST_CASE("threads with a context and a stream each") {
   Context contexts[2];
   CallersStream streams[4]; // of all threads: a context may have the other thread's when a call begins
