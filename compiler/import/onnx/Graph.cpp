@@ -3,6 +3,8 @@
 #include "compiler/import/onnx/Fold.h"
 #include "compiler/import/onnx/Table.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using llvm::StringRef;
 
@@ -90,8 +92,9 @@ std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoP
       sizes.push_back(b.constant(dim.dim_value()));
       continue;
     }
-    // A size without a name, or written as -1, is one of its own.
-    std::string name = dim.dim_param().empty() ? input.name() + "." + std::to_string(i) : dim.dim_param();
+    // A size without a name, or written as -1 or "?", is one of its own.
+    bool isNamed = llvm::any_of(dim.dim_param(), llvm::isAlnum);
+    std::string name = isNamed ? dim.dim_param() : input.name() + "." + std::to_string(i);
     sizes.push_back(b.affine(Expression::makeSymbol(name)));
   }
   return makeTensorType(sizes, toType(*dtype, b.context));
