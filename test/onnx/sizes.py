@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import helper
-from rows import INT64, Row, int64, model, node, numbers
+from rows import FLOAT, INT64, Row, int64, model, node, numbers
 
 FARTHEST = np.array([np.iinfo(np.int64).min + 1])
+
+
+def squeezing() -> list:
+    """torch's squeeze of a dimension whose size is open."""
+    branches = [helper.make_graph([node(kind, inputs, ["z"])], "branch", [], [helper.make_tensor_value_info("z", FLOAT, None)])
+                for kind, inputs in (("Squeeze", ["x", "minus"]), ("Identity", ["x"]))]
+    return [node("Shape", ["x"], ["s"]), node("Gather", ["s", "last"], ["n"]), node("Equal", ["n", "unit"], ["c"]),
+            node("If", ["c"], ["r"], then_branch=branches[0], else_branch=branches[1]), node("Neg", ["r"], ["y"])]
 
 
 def number(name: str, value: int, *sizes: int) -> object:
@@ -59,6 +67,9 @@ SIZES_OF_EXPORTERS = [
     Row("sizes-without-names", model([node("Add", ["x", "z"], ["y"])], {"x": [-1, "?"], "z": [-1, 1, "?"]}, ["y"]),
         [{"x": numbers(n, 3), "z": numbers(m, 1, 3)} for n, m in ((2, 4), (5, 1))]),
     Row("two-sizes-without-a-name", model([node("Relu", ["x"], ["y"])], {"x": ["?", "?"]}, ["y"]), [{"x": numbers(2, 5)}]),
+    Row("squeeze-as-torch-writes-it",
+        model(squeezing(), {"x": [2, "n"]}, ["y"], {"minus": int64(-1), "last": np.int64(1), "unit": np.int64(1)}),
+        [{"x": numbers(2, 1)}], violates={"x": numbers(2, 3)}),
     Row("backwards",
         model([node("Slice", ["x", "minus", "farthest", "one", "minus"], ["a"]),
                node("Slice", ["x", "three", "zero", "one", "by"], ["b"]), node("Concat", ["a", "b"], ["y"], axis=1)],

@@ -138,8 +138,13 @@ Value Builder::squeeze(const Value &x, int64_t d) {
   d = dim(d, sizes.size());
   if (hasFailed())
     return x;
-  if (getConstant(sizes[d]) != 1)
+  auto size = getConstant(sizes[d]);
+  if (size && *size != 1)
     return fail("dimension " + llvm::Twine(d) + " is to be left out, and its size is not 1");
+  if (!size) {
+    require(sizes[d], constant(1));
+    return select(x, d, 0);
+  }
   sizes.erase(sizes.begin() + d);
   return reshape(x, sizes);
 }

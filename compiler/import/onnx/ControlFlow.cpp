@@ -63,12 +63,30 @@ static Values chooseBetween(Builder &b, const Value &condition, ValueRange yes, 
   return results;
 }
 
+/// A condition that is one equality of sizes, neither of them known; null otherwise.
+static const Expression *asEquality(const Literal *condition) {
+  if (!condition || condition->elements.size() != 1)
+    return nullptr;
+  const Expression &e = condition->elements.front();
+  return e.kind == Expression::Call && e.name == "Eq" && e.arguments.size() == 2 ? &e : nullptr;
+}
+
 Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame) {
   const auto *yes = node.find("then_branch"), *no = node.find("else_branch");
   if (!yes || !no)
     return {b.fail("needs then_branch and else_branch")};
   if (auto known = b.knownBool(node[0]))
     return callGraph((*known ? yes : no)->g(), {}, scope, frame).value_or(Values());
+  if (const Expression *equal = asEquality(b.known(node[0]))) {
+    // torch writes squeeze so where a size is open: the branches have different ranks, and one library has one of them.
+    AffineExpr size = b.affine(equal->arguments[0]), wanted = b.affine(equal->arguments[1]);
+    std::string condition = Expression::makeCall("Eq", {b.symbols.express(size), b.symbols.express(wanted)}).str();
+    std::string choice = "node '" + cast<NameLoc>(b.location).getName().str() + "' (If) is compiled for " + condition;
+    if (!llvm::is_contained(choices, choice))
+      choices.push_back(choice);
+    b.require(size, wanted);
+    return callGraph(yes->g(), {}, scope, frame).value_or(Values());
+  }
   mlir::Value condition = b.tensor(conditionOf(b, node[0]));
   if (b.hasFailed())
     return {};

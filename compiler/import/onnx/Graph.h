@@ -49,6 +49,9 @@ public:
   /// "FILE: node 'x' (Conv): WHAT".
   const std::string &message() const { return text; }
 
+  /// Branches that were chosen by conditions on sizes which calls must meet.
+  std::vector<std::string> choices;
+
 private:
   bool buildInitializers(const proto::GraphProto &graph, Scope &scope);
   bool buildNode(const proto::NodeProto &node, Scope &scope, const Frame &frame);

@@ -189,6 +189,8 @@ llvm::Error ModelImporter::run() {
   if (!buildInputs(scope) || !graph.build(model.graph(), scope, frame) || !buildOutputs(scope))
     return llvm::createStringError(inOneLine(graph.message()));
   assignRoles();
+  for (const std::string &choice : graph.choices)
+    result.warnings.push_back(inOneLine((path + ": " + choice + " alone: other calls are refused").str()));
   symbols.annotate(*module);
   result.module = std::move(module);
   return llvm::Error::success();
