@@ -57,6 +57,8 @@ CONSTANTS = {
 SIZES_OF_EXPORTERS = [
     Row("padding-as-torch-writes-it", model(PADDING, {"x": ["n", 2, "h", "w"]}, ["y"], CONSTANTS),
         [{"x": numbers(n, 2, h, w)} for n, h, w in ((1, 5, 6), (2, 8, 3), (1, 4, 4))]),
+    Row("of-no-elements", model([number("zero", 7), node("Concat", ["x", "zero.filled"], ["y"], axis=0)], {"x": (INT64, ["n"])},
+                                [helper.make_tensor_value_info("y", INT64, None)], {"zero": int64(0)}), [{"x": int64(3, 4)}]),
     Row("expansion-as-torch-writes-it", model(EXPANSION, {"x": ["n", 4, 1]}, ["y"], CONSTANTS),
         [{"x": numbers(n, 4, 1)} for n in (1, 3)]),
     Row("moves-of-sizes",

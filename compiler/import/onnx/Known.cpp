@@ -49,6 +49,8 @@ mlir::Value Builder::materialise(const Value &x) {
     return weight(*x.stored);
   Shape sizes = makeShape(literal->sizes, context);
   Type element = literal->element;
+  if (literal->elements.empty())
+    return full(sizes, 0, element).tensor;
   auto fullOf = [&](const Expression &number, ShapeRef sizes) {
     bool isWhole = number.kind == Expression::Integer || number.kind == Expression::Boolean;
     if (!isWhole && number.kind != Expression::Real && isa<FloatType>(element)) {
