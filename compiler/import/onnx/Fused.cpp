@@ -11,16 +11,11 @@
 using namespace mlir;
 
 namespace ptc::import::onnx {
-
 namespace {
 
 Value geluOf(Builder &b, const Value &x, const char *approximate) {
   return b.call("gelu.default", {x, named("approximate", approximate)});
 }
-
-Value siluOf(Builder &b, const Value &x) { return b.call("silu.default", {x}); }
-
-Value plus(const Value &x, const Value &more) { return more ? x + more : x; }
 
 //===----------------------------------------------------------------------===//
 // Products and convolutions
@@ -44,10 +39,9 @@ Value activate(Builder &b, const Node &n, const Value &x, llvm::ArrayRef<double>
 }
 
 Value convolve(Builder &b, const Node &n, bool channelsLast) {
-  Value x = channelsLast ? toChannelsFirst(b, n[0]) : n[0];
-  Value y = buildAs(b, "Conv", n.with({x, n[1], n.input(2)})).front();
-  y = plus(channelsLast ? toChannelsLast(b, y) : y, n.input(3));
-  return activate(b, n, y, n.reals("activation_params").value_or(llvm::SmallVector<double>()));
+  Value y = withChannelsFirst(
+      b, n[0], channelsLast, [&](const Value &x) { return buildAs(b, "Conv", n.with({x, n[1], n.input(2)})).front(); });
+  return activate(b, n, plusBias(y, n.input(3)), n.reals("activation_params").value_or(llvm::SmallVector<double>()));
 }
 
 Value gemm(Builder &b, const Node &n) {
@@ -81,7 +75,7 @@ Value multiply(Builder &b, const Node &n) {
 //===----------------------------------------------------------------------===//
 
 /// The sum of x, what skipped a layer and a bias, as the type of x.
-Value sumWithSkip(const Node &n, unsigned bias) { return plus(n[0] + n[1], n.input(bias)); }
+Value sumWithSkip(const Node &n, unsigned bias) { return plusBias(n[0] + n[1], n.input(bias)); }
 
 Value layerNorm(Builder &b, const Node &n, const Value &x, const Value &scale, const Value &shift) {
   return b.call("layer_norm.default", {x, b.shape(scale), scale, shift, n.real("epsilon", 1e-12f)});
@@ -115,14 +109,12 @@ Values embedLayerNorm(Builder &b, const Node &n) {
 
 /// Channels are the last dimension unless it says that they are not.
 Value groupNorm(Builder &b, const Node &n, const Value &input) {
-  bool channelsLast = n.integer("channels_last", 1);
-  Value x = channelsLast ? toChannelsFirst(b, input) : input;
-  Type element = b.element(x);
-  Value y = b.call("group_norm.default",
-                   {x, n.integer("groups", 1), b.to(n[1], element), b.to(n[2], element), n.real("epsilon", 1e-5f)});
-  if (n.integer("activation", 0))
-    y = siluOf(b, y);
-  return channelsLast ? toChannelsLast(b, y) : y;
+  Type element = b.element(input);
+  return withChannelsFirst(b, input, n.integer("channels_last", 1), [&](const Value &x) {
+    Value y = b.call("group_norm.default",
+                     {x, n.integer("groups", 1), b.to(n[1], element), b.to(n[2], element), n.real("epsilon", 1e-5f)});
+    return n.integer("activation", 0) ? b.call("silu.default", {y}) : y;
+  });
 }
 
 Values skipGroupNorm(Builder &b, const Node &n) {
@@ -160,7 +152,7 @@ void addFused(Table &t) {
   t.row("com.microsoft.NhwcConv com.microsoft.NhwcFusedConv",
         [](Builder &b, const Node &n) { return convolve(b, n, true); });
   t.row("com.microsoft.NhwcMaxPool", [](Builder &b, const Node &n) {
-    return toChannelsLast(b, buildAs(b, "MaxPool", n.with({toChannelsFirst(b, n[0])})).front());
+    return withChannelsFirst(b, n[0], true, [&](const Value &x) { return buildAs(b, "MaxPool", n.with({x})).front(); });
   });
   t.row("com.microsoft.FusedGemm", gemm);
   t.row("com.microsoft.FusedMatMul com.microsoft.TransposeMatMul", multiply);
@@ -174,10 +166,11 @@ void addFused(Table &t) {
   t.rows("com.microsoft.SkipGroupNorm", skipGroupNorm);
 
   t.row("com.microsoft.BiasGelu", [](Builder &b, const Node &n) { return geluOf(b, n[0] + n[1], "none"); });
-  t.row("com.microsoft.FastGelu", [](Builder &b, const Node &n) { return geluOf(b, plus(n[0], n.input(1)), "tanh"); });
+  t.row("com.microsoft.FastGelu",
+        [](Builder &b, const Node &n) { return geluOf(b, plusBias(n[0], n.input(1)), "tanh"); });
   t.row("com.microsoft.Gelu", [](Builder &b, const Node &n) { return geluOf(b, n[0], "none"); });
   t.row("com.microsoft.GemmFastGelu",
-        [](Builder &b, const Node &n) { return geluOf(b, plus(b.matmul(n[0], n[1]), n.input(2)), "tanh"); });
+        [](Builder &b, const Node &n) { return geluOf(b, plusBias(b.matmul(n[0], n[1]), n.input(2)), "tanh"); });
   t.row("com.microsoft.QuickGelu",
         [](Builder &b, const Node &n) { return n[0] * b.call("sigmoid.default", {n[0] * n.real("alpha", 1.702f)}); });
   t.row("com.microsoft.BiasSplitGelu", biasSplitGelu);

@@ -119,7 +119,7 @@ Values attentionOfInput(Builder &b, const Node &n) {
   if (asksForMore(b, n, {"do_rotary", "past_present_share_buffer"}) || takesMore(b, n, 6, {"past_sequence_length"}))
     return {b.none()};
   Value projected = b.matmul(n[0], n[1]);
-  return attendProjected(b, n, n.has(2) ? projected + n[2] : projected, n.input(3), n.input(4), n.input(5));
+  return attendProjected(b, n, plusBias(projected, n.input(2)), n.input(3), n.input(4), n.input(5));
 }
 
 Values attentionOfBytes(Builder &b, const Node &n) {

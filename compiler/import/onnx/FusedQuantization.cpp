@@ -42,13 +42,6 @@ template <class Compute> Value ofTwo(Builder &b, const Node &n, Compute compute)
   return quantized(b, n, compute(dequantized(b, n, 0), dequantized(b, n, 3)), 6, b.element(n[0]));
 }
 
-/// With channels where ONNX's own operator has them.
-template <class Compute> Value withChannels(Builder &b, const Node &n, const Value &x, Compute compute) {
-  bool isLast = n.integer("channels_last", 0);
-  Value y = compute(isLast ? toChannelsFirst(b, x) : x);
-  return isLast ? toChannelsLast(b, y) : y;
-}
-
 /// Of as many as there are, each a tensor, its scale and its zero point, behind those of the result.
 Value concatenate(Builder &b, const Node &n) {
   if (n.count() < 5 || n.count() % 3 != 2)
@@ -65,7 +58,7 @@ Value choose(Builder &b, const Node &n) {
 }
 
 Value convolve(Builder &b, const Node &n) {
-  return withChannels(b, n, n[0], [&](const Value &x) {
+  return withChannelsFirst(b, n[0], n.integer("channels_last", 0), [&](const Value &x) {
     Values inputs = n.all();
     inputs.front() = x;
     return buildAs(b, "QLinearConv", n.with(std::move(inputs))).front();
@@ -75,8 +68,6 @@ Value convolve(Builder &b, const Node &n) {
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-Value plusBias(const Value &x, const Value &bias) { return bias ? x + bias : x; }
 
 Value multiplyDynamically(Builder &b, const Node &n) {
   Values x = quantizeDynamically(b, n[0]);
@@ -194,7 +185,8 @@ void addFusedQuantization(Table &t) {
   for (llvm::StringRef name : {"AveragePool", "GlobalAveragePool"})
     t.row(("com.microsoft.QLinear" + name).str(), [name](Builder &b, const Node &n) {
       return ofOne(b, n, [&](const Value &real) {
-        return withChannels(b, n, real, [&](const Value &x) { return buildAs(b, name, n.with({x})).front(); });
+        return withChannelsFirst(b, real, n.integer("channels_last", 0),
+                                 [&](const Value &x) { return buildAs(b, name, n.with({x})).front(); });
       });
     });
   t.row("com.microsoft.QLinearConcat", concatenate);

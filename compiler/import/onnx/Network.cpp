@@ -50,19 +50,16 @@ Value padSpatial(Builder &b, const Value &x, IntsRef before, IntsRef after, doub
   return b.call("constant_pad_nd.default", {x, pads, b.isFloat(x) ? Arg(value) : Arg(int64_t(value))});
 }
 
-Value toChannelsFirst(Builder &b, const Value &x) {
-  Ints order{0, b.rank(x) - 1};
-  for (int64_t i = 1; i + 1 < b.rank(x); ++i)
-    order.push_back(i);
-  return b.permute(x, order);
-}
-
-Value toChannelsLast(Builder &b, const Value &x) {
-  Ints order{0};
-  for (int64_t i = 2; i < b.rank(x); ++i)
-    order.push_back(i);
-  order.push_back(1);
-  return b.permute(x, order);
+Value withChannelsFirst(Builder &b, const Value &x, bool areLast, llvm::function_ref<Value(const Value &)> compute) {
+  if (!areLast)
+    return compute(x);
+  Ints toFirst{0, b.rank(x) - 1}, toLast{0};
+  for (int64_t d = 2; d < b.rank(x); ++d) {
+    toFirst.push_back(d - 1);
+    toLast.push_back(d);
+  }
+  toLast.push_back(1);
+  return b.permute(compute(b.permute(x, toFirst)), toLast);
 }
 
 Ints kernelOf(Builder &b, const Node &n, const Value &x, const Value &w) {

@@ -69,6 +69,9 @@ private:
   const Attributes &given;
 };
 
+/// x and a bias, which may be missing.
+inline Value plusBias(const Value &x, const Value &bias) { return bias ? x + bias : x; }
+
 /// The sizes that an output has by the model's own word, where only data would say them.
 std::optional<Shape> declaredShape(Builder &b, const Node &n);
 

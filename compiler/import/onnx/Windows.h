@@ -23,8 +23,8 @@ Windows readWindows(Builder &b, const Node &n, const Value &x, Ints kernel);
 /// x with `before` and `after` elements of this value around its spatial dimensions; negative ones are taken away.
 Value padSpatial(Builder &b, const Value &x, IntsRef before, IntsRef after, double value);
 
-/// [images, …, channels] as [images, channels, …], and the other way.
-Value toChannelsFirst(Builder &b, const Value &x);
-Value toChannelsLast(Builder &b, const Value &x);
+/// What is computed with channels where ONNX's own operators have them: of [images, …, channels], where they are last,
+/// as [images, channels, …], and the result the other way.
+Value withChannelsFirst(Builder &b, const Value &x, bool areLast, llvm::function_ref<Value(const Value &)> compute);
 
 } // namespace ptc::import::onnx
