@@ -6,6 +6,7 @@ import numpy as np
 from onnx import helper
 from rows import FLOAT, INT64, Row, int64, model, node, numbers
 
+ROW_OF_MANY = np.arange(5000).reshape(1, 5000)
 FARTHEST = np.array([np.iinfo(np.int64).min + 1])
 
 
@@ -17,7 +18,7 @@ def squeezing() -> list:
             node("If", ["c"], ["r"], then_branch=branches[0], else_branch=branches[1]), node("Neg", ["r"], ["y"])]
 
 
-def number(name: str, value: int, *sizes: int) -> object:
+def number(name: str, value: int) -> object:
     return node("ConstantOfShape", [name], [f"{name}.filled"], value=helper.make_tensor("value", INT64, [1], [value]))
 
 
@@ -59,6 +60,10 @@ SIZES_OF_EXPORTERS = [
         [{"x": numbers(n, 2, h, w)} for n, h, w in ((1, 5, 6), (2, 8, 3), (1, 4, 4))]),
     Row("of-no-elements", model([number("zero", 7), node("Concat", ["x", "zero.filled"], ["y"], axis=0)], {"x": (INT64, ["n"])},
                                 [helper.make_tensor_value_info("y", INT64, None)], {"zero": int64(0)}), [{"x": int64(3, 4)}]),
+    Row("of-no-elements-and-large-sizes",
+        model([number("none", 7), node("Flatten", ["none.filled"], ["flat"]), node("Concat", ["x", "flat"], ["y"], axis=0)],
+              {"x": (INT64, ["n", 5000])}, [helper.make_tensor_value_info("y", INT64, None)], {"none": int64(0, 5000)}),
+        [{"x": ROW_OF_MANY}], expected=[ROW_OF_MANY]),  # the evaluator flattens nothing that has no elements
     Row("expansion-as-torch-writes-it", model(EXPANSION, {"x": ["n", 4, 1]}, ["y"], CONSTANTS),
         [{"x": numbers(n, 4, 1)} for n in (1, 3)]),
     Row("moves-of-sizes",

@@ -278,7 +278,18 @@ bool isMove(StringRef type) {
                             type);
 }
 
+/// False of a tensor without elements whose other sizes are large: products of them would not be exact.
+static bool hasSmallSizes(const Literal &x) {
+  Ints sizes(x.sizes.begin(), x.sizes.end());
+  for (int64_t &size : sizes)
+    size = std::max<int64_t>(size, 1);
+  return countOf(sizes) <= kLargestLiteral;
+}
+
 std::optional<Value> foldMove(Builder &b, StringRef type, const Node &node) {
+  for (const Value &input : node.all())
+    if (input && !hasSmallSizes(*input.literal))
+      return std::nullopt;
   Mover mover(b, type, node);
   if (type == "Identity")
     return node[0];
