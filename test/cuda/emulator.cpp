@@ -5,15 +5,12 @@
 // each access to memory, by the functions that clang's thread sanitizer calls; those that nothing orders fail the grid
 // (races.h), whatever the order that they ran in.
 #include "test/cuda/emulator.h"
-#include "test/cuda/copy_engine.h"
+#include "test/cuda/emulator_block.h"
 #include "test/cuda/fake_driver.h"
-#include "test/cuda/races.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -23,13 +20,9 @@
 #include <vector>
 
 namespace races = ptc::test::races;
+using namespace ptc::test::emulator;
 
 namespace {
-constexpr int kWarp = 32;
-constexpr size_t kStack = 256 << 10;
-
-enum class Wait { None, Barrier, WarpBarrier, Shuffle, Phase };
-
 /// In which order threads that can go on do.
 enum class Schedule {
   Forward,
@@ -38,100 +31,6 @@ enum class Schedule {
   Ahead,  ///< each warp as far as it can, before another has begun
   Count
 };
-
-/// What a thread gives the others of its warp.
-union Given {
-  int word;
-  uint16_t row[8];    ///< of a matrix of 16-bit elements
-  float fragment[12]; ///< of the operands of a product
-  uint32_t words[6];  ///< the same as bits
-  double numbers[2];  ///< the same of doubles
-};
-
-/// A product of a warpgroup that is on its way.
-struct Product {
-  const char *memory; ///< the block's dynamic shared memory
-  uint64_t lhs, rhs;  ///< descriptors
-  int columns;
-  bool isMore, isBfloat, transposesLhs, transposesRhs;
-};
-
-/// A copy that is on its way.
-struct Copy {
-  void *to;
-  const void *from;
-  size_t bytes, read; ///< the rest is zeros
-  int group;
-};
-
-/// Lives on when its thread has returned, and runs another one then: that is quicker than to make a context.
-struct Fiber {
-  jmp_buf place;
-  std::unique_ptr<char[]> stack{new char[kStack]}; // whose pages are there once they are used
-  bool isThere = false;                            ///< with a place to go on at
-  bool isDone = true;
-  Wait wait;
-  int barriers, warpBarriers, shuffles; ///< that it has come to
-  const void *phases;                   ///< the barrier in memory that it waits at
-  int parity;
-  Given given[2];                            ///< to its last two shuffles
-  int copyGroups;                            ///< that are complete
-  std::deque<Copy> copies;                   ///< that are not there yet, the oldest first
-  std::vector<float> sums;                   ///< of products that are on their way
-  std::deque<std::vector<Product>> products; ///< groups of them; the last one is not complete
-};
-
-struct Block {
-  int index, count, threads, current;
-  ptc::test::CopyEngine engine;
-  std::vector<Fiber> fibers; ///< kept from block to block; at least `threads`
-  jmp_buf scheduler;
-  std::function<void()> code;
-  std::string error;
-
-  Fiber &fiber() { return fibers[current]; }
-
-  /// Lets others run until the scheduler comes back. (swapcontext would ask the system for signals each time.)
-  void leave() {
-    if (_setjmp(fiber().place) == 0)
-      _longjmp(scheduler, 1);
-  }
-
-  void wait(Wait wait) {
-    fiber().wait = wait;
-    leave();
-  }
-
-  /// Whether all threads of the thread's warp have come to `count` of something.
-  bool hasWarp(int thread, int Fiber::*counter, int count) const {
-    int warp = thread / kWarp * kWarp;
-    return std::all_of(fibers.begin() + warp, fibers.begin() + std::min(threads, warp + kWarp),
-                       [&](const Fiber &other) { return other.*counter >= count; });
-  }
-
-  /// Whether what the thread waits for has happened, when all threads have come to `barriers` of them.
-  bool canGoOn(int thread, int barriers) {
-    const Fiber &fiber = fibers[thread];
-    switch (fiber.wait) {
-    case Wait::None:
-      return true;
-    case Wait::Barrier:
-      return barriers >= fiber.barriers;
-    case Wait::WarpBarrier:
-      return hasWarp(thread, &Fiber::warpBarriers, fiber.warpBarriers);
-    case Wait::Shuffle:
-      return hasWarp(thread, &Fiber::shuffles, fiber.shuffles);
-    case Wait::Phase:
-      return engine.hasEnded(fiber.phases, fiber.parity);
-    }
-    return false;
-  }
-
-  void fail(const std::string &what) {
-    if (error.empty())
-      error = "block " + std::to_string(index) + ": " + what;
-  }
-} block;
 
 void runThreads() {
   for (;;) {
@@ -230,19 +129,21 @@ void runBlock(std::mt19937 &random) {
                  " threads have returned");
   }
 }
+} // namespace
 
-void access(races::Access access, const void *address, size_t bytes) {
+Block ptc::test::emulator::block;
+
+void ptc::test::emulator::access(races::Access access, const void *address, size_t bytes) {
   races::Accessor me = {static_cast<unsigned>(block.current), static_cast<unsigned>(block.fiber().warpBarriers)};
   if (std::string wrong = races::check(me, access, address, bytes); !wrong.empty())
     block.fail(wrong);
 }
 
 /// What may lie at any address.
-void accessBytes(races::Access one, const void *address, size_t bytes) {
+static void accessBytes(races::Access one, const void *address, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i)
     access(one, static_cast<const char *>(address) + i, 1);
 }
-} // namespace
 
 std::string ptc::test::emulateGrid(int blocks, int threads, const std::function<void()> &beginBlock,
                                    std::function<void()> thread) {
@@ -271,21 +172,6 @@ std::string ptc::test::emulateGrid(int blocks, int threads, const std::function<
   return block.error;
 }
 
-/// What the lanes of the warp give, once all have.
-class Exchange {
-public:
-  explicit Exchange(const Given &mine) : count(++block.fiber().shuffles) {
-    block.fiber().given[count % 2] = mine;
-    block.wait(Wait::Shuffle);
-  }
-  const Given &operator[](int lane) const {
-    return block.fibers[block.current / kWarp * kWarp + lane].given[count % 2];
-  }
-
-private:
-  int count;
-};
-
 static int shuffleFrom(int other, int value) {
   Given mine;
   mine.word = value;
@@ -303,90 +189,6 @@ static void copyAsync(void *to, const void *from, size_t bytes, int read) {
     access(races::Access::Read, from, bytes);
   memset(to, 0xff, bytes);
   fiber.copies.push_back({to, from, bytes, static_cast<size_t>(read), fiber.copyGroups});
-}
-
-float toFloat(uint16_t bits, bool isBfloat) {
-  uint32_t word = static_cast<uint32_t>(bits) << 16;
-  float value;
-  if (!isBfloat) {
-    int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    value = exponent == 31  ? (fraction ? NAN : INFINITY)
-            : exponent == 0 ? ldexpf(static_cast<float>(fraction), -24)
-                            : ldexpf(static_cast<float>(fraction + 1024), exponent - 25);
-    return bits >> 15 ? -value : value;
-  }
-  memcpy(&value, &word, sizeof(value));
-  return value;
-}
-
-/// An element of a matrix in shared memory, as its descriptor says: address, distances between blocks of 64 rows and
-/// between eight lines, in units of 16 bytes; lines of 128 bytes, whose units are exchanged by the address' bits 7
-/// to 9.
-const char *findElement(const char *memory, uint64_t descriptor, bool isTransposed, int row, int depth) {
-  constexpr uint64_t kSpan = 1 << 18; // that an address in a descriptor tells apart
-  uint64_t begin = (descriptor & 0x3fff) << 4, block = (descriptor >> 16 & 0x3fff) << 4;
-  uint64_t lines = (descriptor >> 32 & 0x3fff) << 4, place = begin;
-  place += isTransposed ? row / 64 * block + depth / 8 * lines + depth % 8 * 128 + row % 64 * 2
-                        : row / 8 * lines + row % 8 * 128 + depth * 2;
-  uint64_t offset = (place - reinterpret_cast<uintptr_t>(memory)) % kSpan;
-  return memory + (offset ^ (offset >> 7 & 7) << 4);
-}
-
-const char *findLhs(const Product &product, int row, int k) {
-  return findElement(product.memory, product.lhs, product.transposesLhs, row, k);
-}
-const char *findRhs(const Product &product, int column, int k) {
-  return findElement(product.memory, product.rhs, product.transposesRhs, column, k);
-}
-
-/// A unit of 16 bytes of an operand: of the left one 128, of the right one twice the number of columns.
-const char *findUnit(const Product &product, bool isLhs, int unit) {
-  int across = isLhs ? 8 : product.columns / 8;
-  if (isLhs)
-    return product.transposesLhs ? findLhs(product, unit % across * 8, unit / across)
-                                 : findLhs(product, unit / 2, unit % 2 * 8);
-  return product.transposesRhs ? findRhs(product, unit % across * 8, unit / across)
-                               : findRhs(product, unit / 2, unit % 2 * 8);
-}
-
-/// Whether a product reads a place, of which all begin at multiples of 16.
-bool readsFrom(const Product &product, const char *begin, size_t bytes) {
-  for (bool isLhs : {true, false})
-    for (int unit = 0; unit < (isLhs ? 128 : product.columns * 2); ++unit)
-      if (const char *at = findUnit(product, isLhs, unit); at >= begin && at < begin + bytes)
-        return true;
-  return false;
-}
-
-/// What the copy engine brings is ordered by barriers in memory, which the thread has waited for if it is there.
-void readUnit(const char *at) {
-  if (!block.engine.writes(at))
-    access(races::Access::Read, at, 16);
-  else if (block.engine.isOnItsWay(at))
-    block.fail("a product reads a box that is on its way");
-}
-
-/// The thread's part of a product. What it reads is told of by units of 16 bytes, each by one thread of the group.
-void multiply(const Product &product, float *sums) {
-  int thread = block.current % 128, lane = thread % kWarp;
-  auto lhs = [&](int row, int k) { return findLhs(product, row, k); };
-  auto rhs = [&](int row, int k) { return findRhs(product, row, k); };
-  auto read = [&](const char *at) {
-    uint16_t bits;
-    memcpy(&bits, at, sizeof(bits));
-    return toFloat(bits, product.isBfloat);
-  };
-  for (int unit = thread; unit < 64 * 2; unit += 128)
-    readUnit(findUnit(product, true, unit));
-  for (int unit = thread; unit < product.columns * 2; unit += 128)
-    readUnit(findUnit(product, false, unit));
-  for (int i = 0; i < product.columns / 2; ++i) {
-    int row = thread / kWarp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-    float sum = product.isMore ? sums[i] : 0;
-    for (int k = 0; k < 16; ++k)
-      sum += read(lhs(row, k)) * read(rhs(column, k));
-    sums[i] = sum;
-  }
 }
 
 static void failIf(const std::string &wrong) {
@@ -416,43 +218,6 @@ static void copyBox(char *to, void *barrier, const void *map, std::initializer_l
         if (readsFrom(product, to, found->bytes()))
           return failIf("copies a box to where a product reads");
   failIf(block.engine.copy(to, barrier, *found, coordinates.begin()));
-}
-
-static void loadMatrices(const void *row, bool transposes, uint32_t *result) {
-  access(races::Access::Read, row, sizeof(Given::row));
-  Given mine;
-  memcpy(mine.row, row, sizeof(mine.row));
-  Exchange all(mine);
-  int lane = block.current % kWarp, outer = lane / 4, inner = lane % 4 * 2;
-  for (int matrix = 0; matrix < 4; ++matrix) {
-    auto element = [&](int i, int j) -> uint32_t { return all[matrix * 8 + i].row[j]; };
-    uint32_t first = transposes ? element(inner, outer) : element(outer, inner);
-    uint32_t second = transposes ? element(inner + 1, outer) : element(outer, inner + 1);
-    result[matrix] = first | second << 16;
-  }
-}
-
-/// What the warp multiplies: 16 rows by 8 columns, 32 bytes deep, of which a thread has words.
-class Words {
-public:
-  explicit Words(const uint32_t *words) : all(give(words)) {}
-  uint32_t left(int row, int byte) const { return all[row % 8 * 4 + byte % 16 / 4].words[row / 8 + byte / 16 * 2]; }
-  uint32_t right(int column, int byte) const { return all[column * 4 + byte % 16 / 4].words[4 + byte / 16]; }
-
-private:
-  static Given give(const uint32_t *words) {
-    Given mine;
-    memcpy(mine.words, words, sizeof(mine.words));
-    return mine;
-  }
-  Exchange all;
-};
-
-/// Of the thread's four sums of a product of 16 x 8: visit(number, row, column).
-template <typename Visit> static void forSums(Visit visit) {
-  int lane = block.current % kWarp;
-  for (int i = 0; i < 4; ++i)
-    visit(i, lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
 }
 
 extern "C" {
@@ -489,96 +254,6 @@ void fake_wait_for_copies(int groups) {
     memset(copy.to, 0, copy.bytes);
     memcpy(copy.to, copy.from, copy.read);
   }
-}
-
-void fake_rows_of_matrices(const void *row, uint32_t *result) { loadMatrices(row, false, result); }
-void fake_columns_of_matrices(const void *row, uint32_t *result) { loadMatrices(row, true, result); }
-
-/// mma.m16n8k16: adds 16 x 16 by 16 x 8 to the thread's four sums.
-void fake_multiply(const float *fragment, float *sums) {
-  Given mine;
-  memcpy(mine.fragment, fragment, sizeof(mine.fragment));
-  Exchange all(mine);
-  auto left = [&](int row, int k) { return all[row % 8 * 4 + k % 8 / 2].fragment[(row / 8 + k / 8 * 2) * 2 + k % 2]; };
-  auto right = [&](int k, int column) { return all[column * 4 + k % 8 / 2].fragment[8 + k / 8 * 2 + k % 2]; };
-  forSums([&](int i, int row, int column) {
-    for (int k = 0; k < 16; ++k)
-      sums[i] += left(row, k) * right(k, column);
-  });
-}
-
-/// cvt.rna.tf32.f32: to the nearest of 10 bits of fraction, ties away from zero.
-uint32_t fake_round_to_tf32(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof(bits));
-  return std::isfinite(value) ? (bits + 0x1000) & ~0x1fffu : bits & ~0x1fffu;
-}
-
-/// mma.m16n8k8 of tf32.
-void fake_multiply_tf32(const uint32_t *words, float *sums) {
-  for (int i = 0; i < 6; ++i)
-    if (words[i] & 0x1fff)
-      block.fail("a float that is not of tf32 is multiplied");
-  Words all(words);
-  auto number = [](uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-  };
-  forSums([&](int i, int row, int column) {
-    for (int k = 0; k < 8; ++k)
-      sums[i] += number(all.left(row, 4 * k)) * number(all.right(column, 4 * k));
-  });
-}
-
-/// mma.m16n8k32 of bytes.
-void fake_multiply_bytes(const uint32_t *words, int32_t *sums, int isLhsUnsigned, int isRhsUnsigned) {
-  Words all(words);
-  auto number = [](uint32_t word, int k, int isUnsigned) {
-    uint8_t byte = word >> 8 * (k % 4);
-    return isUnsigned ? static_cast<int>(byte) : static_cast<int>(static_cast<int8_t>(byte));
-  };
-  forSums([&](int i, int row, int column) {
-    for (int k = 0; k < 32; ++k)
-      sums[i] += number(all.left(row, k), k, isLhsUnsigned) * number(all.right(column, k), k, isRhsUnsigned);
-  });
-}
-
-/// mma.m8n8k4 of doubles: adds 8 x 4 by 4 x 8 to the thread's two sums.
-void fake_multiply_double(const double *numbers, double *sums) {
-  Given mine;
-  memcpy(mine.numbers, numbers, sizeof(mine.numbers));
-  Exchange all(mine);
-  int lane = block.current % kWarp;
-  for (int i = 0; i < 2; ++i)
-    for (int k = 0; k < 4; ++k)
-      sums[i] += all[lane / 4 * 4 + k].numbers[0] * all[(lane % 4 * 2 + i) * 4 + k].numbers[1];
-}
-
-void fake_fence_for_products() {}
-void fake_begin_products() {}
-void fake_commit_products() { block.fiber().products.emplace_back(); }
-
-/// The product is done when the thread waits for it; until then its sums are nothing.
-void fake_start_product(float *sums, int columns, uint64_t lhs, uint64_t rhs, int isMore, int isBfloat,
-                        int transposesLhs, int transposesRhs, const char *memory) {
-  Fiber &fiber = block.fiber();
-  if (fiber.products.size() == 1 && fiber.products.front().empty())
-    fiber.sums.assign(sums, sums + columns / 2);
-  fiber.products.back().push_back(
-      {memory, lhs, rhs, columns, isMore != 0, isBfloat != 0, transposesLhs != 0, transposesRhs != 0});
-  std::fill(sums, sums + columns / 2, NAN);
-}
-
-void fake_wait_for_products(float *sums, int count, int groups) {
-  Fiber &fiber = block.fiber();
-  bool isAny = fiber.products.size() > 1;
-  for (; static_cast<int>(fiber.products.size()) - 1 > groups; fiber.products.pop_front())
-    for (const Product &product : fiber.products.front())
-      multiply(product, fiber.sums.data());
-  if (isAny && fiber.products.size() == 1)
-    std::copy_n(fiber.sums.data(), count, sums);
-  Exchange all({}); // it is an instruction of all threads of the warp
 }
 
 void fake_init_phases(void *barrier, int arrivals) {
