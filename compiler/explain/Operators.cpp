@@ -29,12 +29,13 @@ OperatorSupport describeSupport(const aten::Schema &schema) {
 }
 
 llvm::Expected<std::vector<const aten::Schema *>> findOperators(StringRef name) {
-  StringRef plain = name;
+  auto [library, operation] = name.split("::");
+  std::string dotted = operation.empty() ? name.str() : (library + "." + operation).str();
+  StringRef plain = dotted;
   plain.consume_front("aten.");
-  plain.consume_front("aten::");
   std::vector<const aten::Schema *> found;
   for (StringRef candidate : aten::allNames())
-    if (candidate == plain || candidate.split('.').first == plain)
+    if (candidate == plain || candidate.rsplit('.').first == plain)
       found.push_back(aten::lookup(candidate));
   if (!found.empty())
     return found;
@@ -63,9 +64,8 @@ static std::string describeType(Type type) {
   else
     out << import::toString(*dtype);
   out << '[';
-  llvm::interleaveComma(tensor.getShape(), out, [&](int64_t size) {
-    ShapedType::isDynamic(size) ? out << '?' : out << size;
-  });
+  llvm::interleaveComma(tensor.getShape(), out,
+                        [&](int64_t size) { ShapedType::isDynamic(size) ? out << '?' : out << size; });
   out << ']';
   return text;
 }

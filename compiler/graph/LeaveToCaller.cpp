@@ -20,12 +20,13 @@ namespace ptc {
 
 static llvm::Error fail(const Twine &what) { return llvm::createStringError(what); }
 
-/// "mylib::scale.default"; empty for what is no operator of a library: a function of Python's, or what takes graphs.
+/// "aten::add.Tensor", "mylib::scale.default"; empty for what is no operator of a library: a function of Python's, or
+/// what takes graphs.
 static std::string findCallee(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (name.starts_with("higher_order.") || op->getNumRegions())
     return "";
-  if (!name.consume_front("custom."))
+  if (!name.consume_front("custom.") && name.count('.') == 1)
     return ("aten::" + name).str();
   auto [library, rest] = name.split('.');
   bool isPython = library == "torch" || library == "operator" || library == "_operator" || library == "builtins" ||

@@ -140,7 +140,8 @@ llvm::Error NodeBuilder::buildNode(const Node &node, Scope &scope) {
     llvm::Error error = buildNumber(node, scope);
     return error ? at(node, std::move(error)) : llvm::Error::success();
   }
-  const aten::Schema *schema = target.starts_with("aten.") ? aten::lookup(target) : nullptr;
+  bool isOperator = target.count('.') == 2; // library, name and overload
+  const aten::Schema *schema = isOperator ? aten::lookup(target) : nullptr;
   llvm::Error error = schema ? buildAten(node, scope, *schema) : buildFunction(node, scope);
   return error ? at(node, std::move(error)) : llvm::Error::success();
 }

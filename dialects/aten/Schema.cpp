@@ -261,18 +261,18 @@ const Schema *lookup(StringRef name) {
 
 std::vector<StringRef> suggest(StringRef name) {
   name.consume_front("aten.");
-  auto [base, overload] = name.split('.');
+  auto [base, overload] = name.rsplit('.');
   unsigned limit = 1 + name.size() / 4;
   std::multimap<unsigned, StringRef> byDistance;
   StringRef last;
   for (StringRef candidate : allNames()) {
     // A name without an overload is meant to be that of an operator.
-    StringRef compared = overload.empty() ? candidate.split('.').first : candidate;
+    StringRef compared = overload.empty() ? candidate.rsplit('.').first : candidate;
     if (compared == last)
       continue;
     last = compared;
     // A right operator with a wrong overload is nearer than any other operator.
-    unsigned distance = candidate.split('.').first == base ? 0 : name.edit_distance(compared, true, limit);
+    unsigned distance = candidate.rsplit('.').first == base ? 0 : name.edit_distance(compared, true, limit);
     if (distance <= limit)
       byDistance.emplace(distance, compared);
   }

@@ -1,9 +1,10 @@
 //===- Schema.h - what an ATen operator takes and returns -----------------===//
 //
-// Every operator that PyTorch lists is one row of schema.txt, which is part of
-// the program as text. A row is found by binary search in that text and parsed
-// when it is first asked for, so an operator that a model does not use costs
-// nothing.
+// Every operator that PyTorch lists, and those of the libraries that exports of
+// quantized and of detection models call (quantized_decomposed, torchvision), is
+// one row of schema.txt, which is part of the program as text. A row is found by
+// binary search in that text and parsed when it is first asked for, so an
+// operator that a model does not use costs nothing.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -86,15 +87,15 @@ enum class Mark : uint8_t {
 };
 
 struct Schema {
-  std::string name; ///< "add.Tensor", "relu.default"
+  std::string name; ///< "add.Tensor", "relu.default"; of another library than ATen "torchvision.nms.default"
   std::vector<Argument> arguments;
   std::vector<Return> returns;
   uint16_t marks = 0;
 
   bool has(Mark mark) const { return marks >> unsigned(mark) & 1; }
-  /// "add" of "add.Tensor", "Tensor" of it.
-  llvm::StringRef baseName() const { return llvm::StringRef(name).split('.').first; }
-  llvm::StringRef overload() const { return llvm::StringRef(name).split('.').second; }
+  /// "add" of "add.Tensor", "Tensor" of it; "torchvision.nms" of "torchvision.nms.default".
+  llvm::StringRef baseName() const { return llvm::StringRef(name).rsplit('.').first; }
+  llvm::StringRef overload() const { return llvm::StringRef(name).rsplit('.').second; }
 
   const Argument *find(llvm::StringRef argument) const;
   /// Position of an argument, or -1.
@@ -111,8 +112,8 @@ struct Schema {
   std::string str() const;
 };
 
-/// The schema of "add.Tensor" or "aten.add.Tensor"; null when PyTorch's list
-/// has no such operator. The answer lives as long as the program. Thread-safe.
+/// The schema of "add.Tensor", "aten.add.Tensor" or "torchvision.nms.default"; null
+/// when there is no such operator. The answer lives as long as the program. Thread-safe.
 const Schema *lookup(llvm::StringRef name);
 
 /// Names near to a misspelt one, best first, at most three.

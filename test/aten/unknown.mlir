@@ -5,8 +5,8 @@
 func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: aten.mystery.default %arg0 {anything = "goes"} : (tensor<4xf32>) -> tensor<4xf32>
   %y = aten.mystery.default %x {anything = "goes"} : (tensor<4xf32>) -> tensor<4xf32>
-  // CHECK: aten.custom.torchvision.nms.default
-  %z = aten.custom.torchvision.nms.default %y : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: aten.custom.mylib.scale.default
+  %z = aten.custom.mylib.scale.default %y : (tensor<4xf32>) -> tensor<4xf32>
   // Control flow carries its branches.
   // CHECK: aten.higher_order.cond %{{.*}} ({
   %w = aten.higher_order.cond %z ({

@@ -19,14 +19,14 @@ HEAD = """# Operators
 Made by `tools/python/generate_operator_docs.py` from the tables that compiling uses; do not edit. `ptc ops NAME` tells
 more of one: its schema, what it becomes, and for which element types.
 
-PyTorch lists {total} operators with their overloads. {supported} of them compile: {rows} by a row of the decomposition
-table, the others (`add_`, `out=`) as the operator that answers what they write. Operators that take graphs compile too:
-`cond`, `while_loop`, `map` and `scan`.
+PyTorch, torchvision and quantized_decomposed have {total} operators with their overloads. {supported} of them compile:
+{rows} by a row of the decomposition table, the others (`add_`, `out=`) as the operator that answers what they write.
+Operators that take graphs compile too: `cond`, `while_loop`, `map` and `scan`.
 """
 
 
 def base(name: str) -> str:
-    return name.split(".")[0]
+    return name.rpartition(".")[0]
 
 
 def listing(names: set[str]) -> str:
