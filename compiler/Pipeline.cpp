@@ -9,6 +9,7 @@
 #include "compiler/graph/Autocast.h"
 #include "compiler/graph/ChooseLayout.h"
 #include "compiler/graph/Decompose.h"
+#include "compiler/graph/ExpandRecurrent.h"
 #include "compiler/graph/FoldBatchNorm.h"
 #include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
@@ -72,6 +73,8 @@ static bool isOptimized(const Options &options) { return options.opt > 0; }
 
 /// Every pass in order, with what holds after it.
 static constexpr Step kSteps[] = {
+    // Recurrent networks of many steps are scans.
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createExpandRecurrentPass(); }},
     // Graphs that operators take are functions.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createOutlineControlFlowPass(); }},
     // No operation writes to its operands; views are values.

@@ -1,23 +1,19 @@
 #include "compiler/graph/OutlineControlFlow.h"
 
+#include "compiler/graph/ExpandScan.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/control/Control.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 
 #include <deque>
 
 using namespace mlir;
-using ptc::aten::Call;
 
 namespace ptc {
 namespace {
-
-/// A loop that is written out has at most so many operations.
-constexpr int64_t kMostOperations = 20000;
 
 class OutlineControlFlowPass : public PassWrapper<OutlineControlFlowPass, OperationPass<ModuleOp>> {
 public:
@@ -44,7 +40,6 @@ public:
 private:
   LogicalResult replace(Operation *op, std::deque<func::FuncOp> &made, SmallVectorImpl<Operation *> &nested);
   func::FuncOp outline(Region &region, ValueRange inputs, unsigned updated, StringRef name);
-  LogicalResult writeOut(Operation *op, bool isScan, SmallVectorImpl<Operation *> &nested);
 };
 
 } // namespace
@@ -109,7 +104,7 @@ LogicalResult OutlineControlFlowPass::replace(Operation *op, std::deque<func::Fu
   if (!isSound)
     return op->emitError() << "operator " << op->getName() << " does not have the graphs that it should";
   if (graphs == 1)
-    return writeOut(op, isScan, nested);
+    return expandScan(op, isScan, nested);
 
   ValueRange inputs = op->getOperands();
   bool isFitting = inputs.size() >= (isLoop ? op->getNumResults() : 1);
@@ -135,112 +130,24 @@ LogicalResult OutlineControlFlowPass::replace(Operation *op, std::deque<func::Fu
   };
   auto firstName = outlineOne(first, isLoop ? "while_condition" : "if_true");
   auto secondName = outlineOne(second, isLoop ? "while_body" : "if_false");
+  // A loop's next values may be written over those that they follow (PlanMemory).
+  for (unsigned i = 0; i < updated; ++i) {
+    auto number = StringAttr::get(op->getContext(), std::to_string(i));
+    made.back().setArgAttr(i, "ptc.carried", number);
+    made.back().setResultAttr(i, "ptc.carries", number);
+  }
   SmallVector<Value> remaining;
   for (auto [i, value] : llvm::enumerate(inputs))
     if (i < updated || !getWeightKey(value))
       remaining.push_back(value);
   OpBuilder b(op);
-  Operation *control = isLoop ? control::WhileOp::create(b, op->getLoc(), op->getResultTypes(), remaining, firstName,
-                                                         secondName)
-                                    .getOperation()
-                              : control::IfOp::create(b, op->getLoc(), op->getResultTypes(), op->getOperand(0),
-                                                      remaining, firstName, secondName)
-                                    .getOperation();
+  Operation *control =
+      isLoop ? control::WhileOp::create(b, op->getLoc(), op->getResultTypes(), remaining, firstName, secondName)
+                   .getOperation()
+             : control::IfOp::create(b, op->getLoc(), op->getResultTypes(), op->getOperand(0), remaining, firstName,
+                                     secondName)
+                   .getOperation();
   op->replaceAllUsesWith(control);
-  op->erase();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// map and scan
-//===----------------------------------------------------------------------===//
-
-static int64_t rankOf(Type type) { return cast<RankedTensorType>(type).getRank(); }
-
-static Value createOn(OpBuilder &b, Location loc, Call call, Type type) {
-  return call.create(b, loc, type)->getResult(0);
-}
-
-/// The elements of a list are slices of a tensor along its first dimension: one rank more than the graph's.
-LogicalResult OutlineControlFlowPass::writeOut(Operation *op, bool isScan, SmallVectorImpl<Operation *> &nested) {
-  Block &body = op->getRegion(0).front();
-  Operation *yield = &body.back();
-  auto misfit = [&] {
-    return op->emitError() << "operator " << op->getName()
-                           << " has a graph that does not take its inputs or does not answer its results";
-  };
-  if (body.getNumArguments() != op->getNumOperands() || yield->getNumOperands() != op->getNumResults())
-    return misfit();
-  std::optional<int64_t> length;
-  unsigned firstValues = 0; // of a scan: what its first results begin as, before the lists
-  for (auto [argument, operand] : llvm::zip(body.getArguments(), op->getOperands())) {
-    int64_t more = rankOf(operand.getType()) - rankOf(argument.getType());
-    if (more != 0 && more != 1)
-      return misfit();
-    if (more == 0) {
-      firstValues += !length;
-      continue;
-    }
-    auto size = getConstant(getShape(operand)[0]);
-    if (!size)
-      return op->emitError() << "operator " << op->getName()
-                             << " over a dimension whose size is not known at compile time"
-                             << " is not supported";
-    if (length && *length != *size)
-      return misfit();
-    length = size;
-  }
-  if (!length || *length == 0)
-    return op->emitError() << "operator " << op->getName() << " over no elements is not supported";
-  int64_t operations = *length * std::distance(body.begin(), body.end());
-  if (operations > kMostOperations)
-    return op->emitError() << "operator " << op->getName() << " would be written out as " << operations
-                           << " operations, more than " << kMostOperations << " (a while_loop is not written out)";
-
-  OpBuilder b(op);
-  Location loc = op->getLoc();
-  SmallVector<Value> carried;
-  SmallVector<SmallVector<Value>> stacked(op->getNumResults());
-  auto isCarried = [&](unsigned result) { return isScan && result < firstValues; };
-  for (int64_t i = 0; i < *length; ++i) {
-    IRMapping map;
-    for (auto [place, argument] : llvm::enumerate(body.getArguments())) {
-      Value operand = op->getOperand(place);
-      if (place < carried.size())
-        operand = carried[place];
-      else if (operand.getType() != argument.getType())
-        operand = createOn(b, loc,
-                           Call("select.int").set("self", operand).set("dim", getAffineConstantExpr(0, b.getContext()))
-                               .set("index", getAffineConstantExpr(i, b.getContext())),
-                           argument.getType());
-      map.map(argument, operand);
-    }
-    for (Operation &inner : llvm::make_range(body.begin(), yield->getIterator())) {
-      Operation *copy = b.clone(inner, map);
-      if (copy->getName().getStringRef().starts_with("aten.higher_order."))
-        nested.push_back(copy);
-    }
-    carried.clear();
-    for (unsigned result = 0; result < op->getNumResults(); ++result) {
-      Value value = map.lookup(yield->getOperand(result));
-      isCarried(result) ? carried.push_back(value) : stacked[result].push_back(value);
-    }
-  }
-  unsigned next = 0;
-  for (unsigned result = 0; result < op->getNumResults(); ++result) {
-    OpResult old = op->getResult(result);
-    if (old.use_empty()) {
-      next += isCarried(result);
-      continue;
-    }
-    Value value = isCarried(result)
-                      ? carried[next++]
-                      : createOn(b, loc,
-                                 Call("stack.default").set("tensors", ArrayRef<Value>(stacked[result]))
-                                     .set("dim", getAffineConstantExpr(0, b.getContext())),
-                                 old.getType());
-    old.replaceAllUsesWith(value);
-  }
   op->erase();
   return success();
 }

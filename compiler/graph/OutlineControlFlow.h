@@ -3,7 +3,7 @@
 // Before: aten.higher_order.cond, while_loop, map_impl and scan, with a region
 //         for each graph.
 // After:  control.if and control.while, which call functions; map and scan are
-//         written out, an iteration after the other.
+//         written out or loops (ExpandScan.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

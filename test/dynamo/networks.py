@@ -24,10 +24,8 @@ from torch.utils._pytree import tree_leaves  # noqa: E402
 from ptc.dynamo import FallbackWarning, backend  # noqa: E402
 
 FORMS = {"as called": {}, "dynamic": {"dynamic": True}, "freezing": {"options": {"freezing": True}}}
-# What is refused, and with which words: a trip for every element of an open dimension, branches of different sizes.
+# What is refused, and with which words: branches of different sizes.
 REFUSED = {
-    ("map", "dynamic"): "over a dimension whose size is not known",
-    ("scan", "dynamic"): "over a dimension whose size is not known",
     ("other_branch_would_fail", "dynamic"): "do not answer its results",
 }
 

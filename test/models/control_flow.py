@@ -106,6 +106,13 @@ def cases():
     yield Case("map", Function(lambda x, y: map_over(lambda x, y: x @ y, x, y)), (r(3, 2, 4), r(4, 5)))
     yield Case("scan", Function(lambda x: scan(lambda c, x: (c * 0.5 + x, (c * x).sin()), torch.zeros(4), x, dim=0)),
                (r(6, 4),))
+    yield Case("map_dynamic", Function(lambda x, y: map_over(lambda x, y: x @ y, x, y)), (r(3, 2, 4), r(4, 5)), [({0: rows}, {})],
+               [(r(2, 2, 4), r(4, 5)), (r(200, 2, 4), r(4, 5))])
+    step = lambda c, x: (c * 0.5 + x, (c * x).sin())  # noqa: E731
+    yield Case("scan_dynamic", Function(lambda x: scan(step, torch.zeros(4), x, dim=0)), (r(6, 4),), [({0: rows},)],
+               [(r(2, 4),), (r(300, 4),)])
+    yield Case("scan_long", Function(lambda x: scan(step, torch.zeros(4), x, dim=0)), (r(5000, 4),))
+    yield Case("scan_reversed", Function(lambda x: scan(step, torch.zeros(4), x, dim=1, reverse=True)), (r(4, 900, 1).expand(4, 900, 4).contiguous(),))
 
 
 if __name__ == "__main__":

@@ -129,7 +129,22 @@ std::optional<Dims> givenDims(const AtenOp &op) {
 
 } // namespace
 
+/// What all steps of a recurrent network answer, and its last states: as the first ones.
+static std::optional<llvm::SmallVector<Shape>> findNetworkShapes(const AtenOp &op) {
+  llvm::SmallVector<mlir::Value> states = op.tensors("hx");
+  Shape sizes = getShape(op.tensor("input"));
+  if (states.empty() || sizes.empty() || getShape(states[0]).empty())
+    return std::nullopt;
+  sizes.back() = getShape(states[0]).back() * int64_t(op.boolean("bidirectional") ? 2 : 1);
+  llvm::SmallVector<Shape> all{sizes};
+  for (mlir::Value state : states)
+    all.push_back(getShape(state));
+  return all;
+}
+
 std::optional<llvm::SmallVector<Shape>> findViewShapes(B &b, const AtenOp &op) {
+  if (llvm::is_contained({"lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input"}, op.name()))
+    return findNetworkShapes(op);
   StringRef name = op.schema().baseName();
   auto is = [&](llvm::ArrayRef<StringRef> names) { return llvm::is_contained(names, name); };
   const aten::Argument *self = op.schema().find("self");

@@ -23,14 +23,3 @@ func.func @captured(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   }) : (tensor<i1>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
-// -----
-
-func.func @symbolic_length(%x: tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0)>> {
-  // expected-error @+1 {{over a dimension whose size is not known at compile time is not supported}}
-  %0 = aten.higher_order.map_impl %x ({
-  ^bb0(%e: tensor<f32>):
-    aten.yield %e : (tensor<f32>) -> ()
-  }) : (tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0)>>
-  return %0 : tensor<?xf32, affine_map<()[s0] -> (s0)>>
-}
