@@ -106,10 +106,10 @@ void ProgramBuilder::addWhile(control::WhileOp op) {
   addBody(body.front());
   for (auto [value, to] : llvm::zip(body.front().getTerminator()->getOperands(), values)) {
     int64_t from = buffers.lookup(value);
-    if (from == to)
+    if (root(from) == root(to))
       continue;
     // Values that change places meet in a third.
-    if (llvm::is_contained(values, from)) {
+    if (llvm::any_of(values, [&](int64_t other) { return root(other) == root(from); })) {
       int64_t between = addArenaBuffer(value.getType());
       aside.push_back({from, between});
       from = between;

@@ -233,7 +233,7 @@ static llvm::Error checkGuards(ModuleOp module) {
 static llvm::Error checkRoles(DictionaryAttr roles, const llvm::Twine &where) {
   for (NamedAttribute role : roles ? roles.getValue() : llvm::ArrayRef<NamedAttribute>())
     if (llvm::is_contained({"ptc.input", "ptc.default", "ptc.output", "ptc.weight", "ptc.state", "ptc.writes_input",
-                            "ptc.writes_state"},
+                            "ptc.writes_state", "ptc.carried", "ptc.carries"},
                            role.getName().getValue()) &&
         !llvm::isa<StringAttr>(role.getValue()))
       return fail(where + ": '" + role.getName().getValue() + "' is no name");

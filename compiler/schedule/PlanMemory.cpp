@@ -74,7 +74,7 @@ static bool isOverwritable(Value value, loop::KernelOp kernel, Value result) {
   auto argument = llvm::dyn_cast<BlockArgument>(value);
   if (!argument)
     return true;
-  // A state or input may be updated in place by its own next value.
+  // A state, an input or what a loop carries may be updated in place by its own next value.
   auto role = [&](StringRef from, StringRef to) {
     auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), from);
     for (auto [i, returned] : llvm::enumerate(end->getOperands()))
@@ -82,15 +82,17 @@ static bool isOverwritable(Value value, loop::KernelOp kernel, Value result) {
         return true;
     return false;
   };
-  return role("ptc.state", "ptc.writes_state") || role("ptc.input", "ptc.writes_input");
+  return role("ptc.state", "ptc.writes_state") || role("ptc.input", "ptc.writes_input") ||
+         (function.isPrivate() && role("ptc.carried", "ptc.carries"));
 }
 
 static bool isUserOutput(Value result) {
   for (OpOperand &use : result.getUses())
     if (auto end = llvm::dyn_cast<func::ReturnOp>(use.getOwner())) {
-      // What a control operation's function answers lies where the caller says, too.
       auto function = llvm::cast<func::FuncOp>(end->getParentOp());
-      if (function.isPrivate() || function.getResultAttr(use.getOperandNumber(), "ptc.output"))
+      auto is = [&](StringRef role) { return bool(function.getResultAttr(use.getOperandNumber(), role)); };
+      // What a branch answers lies where the caller says, too; a loop's next values are taken from where they are.
+      if (is("ptc.output") || (function.isPrivate() && !is("ptc.carries")))
         return true;
     }
   return false;

@@ -30,9 +30,10 @@ SmallVector<BlockArgument> getInputArguments(func::FuncOp function) {
   return arguments;
 }
 
-/// Whether the function takes the inputs and answers the results.
+/// Whether the function takes the inputs and answers the results. Of its inputs the first `carried` are a loop's own,
+/// which it may write over.
 static LogicalResult verifyFunction(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name,
-                                    TypeRange inputs, TypeRange results) {
+                                    TypeRange inputs, TypeRange results, unsigned carried = 0) {
   auto function = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, name);
   if (!function || function.isExternal())
     return op->emitOpError() << "calls " << name << ", which is not a function of this module";
@@ -41,6 +42,9 @@ static LogicalResult verifyFunction(Operation *op, SymbolTableCollection &symbol
     return op->emitOpError() << "calls " << name << " with inputs that it does not take";
   if (TypeRange(function.getResultTypes()) != results)
     return op->emitOpError() << "calls " << name << ", which answers other results";
+  for (BlockArgument argument : llvm::drop_begin(arguments, std::min<size_t>(carried, arguments.size())))
+    if (function.getArgAttr(argument.getArgNumber(), "ptc.carried"))
+      return op->emitOpError() << "calls " << name << ", which writes over an input that no loop carries";
   return success();
 }
 
@@ -65,7 +69,7 @@ LogicalResult WhileOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto condition = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getConditionAttr());
   if (condition && (condition.getNumResults() != 1 || !isOneBool(condition.getResultTypes()[0])))
     return emitOpError("has a condition that does not answer one bool");
-  if (failed(verifyFunction(*this, symbols, getBodyAttr(), inputs, getResultTypes())))
+  if (failed(verifyFunction(*this, symbols, getBodyAttr(), inputs, getResultTypes(), getNumResults())))
     return failure();
   return verifyFunction(*this, symbols, getConditionAttr(), inputs,
                         condition ? condition.getResultTypes() : TypeRange());

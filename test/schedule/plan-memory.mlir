@@ -82,4 +82,40 @@ func.func @fused(%x: tensor<1x9x9x16xf32>, %y: tensor<1x9x9x16xf32>, %w: tensor<
   } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
   return %2 : tensor<1x9x9x16xf32>
 }
+
+// What a loop carries is written over by its next value, but not where it is the next value of something else.
+// CHECK-LABEL: @body
+// CHECK: loop.kernel "row"
+// CHECK: in_place = array<i64: 0>
+func.func private @body(%all: tensor<8xf32> {ptc.carried = "0"}, %i: tensor<i64>) -> (tensor<8xf32> {ptc.carries = "0"}) {
+  %0 = loop.kernel "row" outer 0 (%all, %i) {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<i64>):
+    %m = loop.scatter %a "set" over array<i64: 1> {
+    ^bb0(%k: index):
+      %v = arith.constant 1.0 : f32
+      %n = loop.read %b[affine_map<() -> ()>]() : tensor<i64> -> i64
+      %p = arith.index_cast %n : i64 to index
+      loop.yield %v, %p : f32, index
+    } : tensor<8xf32> -> tensor<8xf32>
+    loop.yield %m : tensor<8xf32>
+  } : (tensor<8xf32>, tensor<i64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: @shifted
+// CHECK-NOT: in_place
+// CHECK: return
+func.func private @shifted(%x: tensor<1x9x9x16xf32> {ptc.carried = "0"}, %y: tensor<1x9x9x16xf32> {ptc.carried = "1"}) -> (tensor<1x9x9x16xf32> {ptc.carries = "0"}, tensor<1x9x9x16xf32> {ptc.carries = "1"}) {
+  %0 = loop.kernel "negated" outer 4 (%x) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %v: index, %c: index):
+      %u = loop.read %a[#id](%n, %h, %v, %c) : tensor<1x9x9x16xf32> -> f32
+      %s = arith.negf %u : f32
+      loop.yield %s : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  return %0, %x : tensor<1x9x9x16xf32>, tensor<1x9x9x16xf32>
+}
 }
