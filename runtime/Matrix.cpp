@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/matrix/Algorithms.h"
+#include "runtime/matrix/Boxes.h"
 #include "runtime/matrix/Factor.h"
 #include "runtime/matrix/Fourier.h"
 #include "runtime/matrix/Schur.h"

@@ -5,6 +5,7 @@
 #include "dialects/prims/Inference.h"
 #include "dialects/prims/reference/Evaluation.h"
 #include "runtime/matrix/Algorithms.h"
+#include "runtime/matrix/Boxes.h"
 #include "runtime/matrix/Factor.h"
 #include "runtime/matrix/Fourier.h"
 #include "runtime/matrix/Schur.h"

@@ -1,7 +1,7 @@
 //===- Algorithms.h - what is known of each algorithm on matrices ---------===//
 //
 // prims.matrix applies one of these to every matrix of a batch. An algorithm is
-// a function template of Factor.h, Spectrum.h, Fourier.h or Sequence.h, and a line here:
+// a function template of Factor.h, Spectrum.h, Fourier.h, Sequence.h or Boxes.h, and a line here:
 //
 //   X(lu, "mn -> mn,k,")       from an m x n matrix: the same shape, min(m, n) numbers, one number
 //   X(eigh, "nn -> n,nn | nn")  behind the bar: scratch
@@ -51,7 +51,9 @@ template <class Number> using Function = void (*)(Number *const *tensors, const 
   /* The matrix exponential. */                                                                                        \
   X(exp, "nn -> nn | nn6")                                                                                             \
   /* Places of the rows, of real parts, by their first number, then their second, ...; equal ones as they stand. */    \
-  X(lexical_order, "mn -> m | m")
+  X(lexical_order, "mn -> m | m")                                                                                      \
+  /* Of boxes, the best first: 1 for those that no better one overlaps by more than the second operand; else 0. */     \
+  X(suppress_overlaps, "n4, -> n")
 
 /// Those, and what is only of complex numbers.
 #define PTC_COMPLEX_ALGORITHMS(X)                                                                                      \

@@ -15,6 +15,7 @@ import rows_complex
 import rows_compute
 import rows_elementwise
 import rows_indexing
+import rows_libraries
 import rows_linalg
 import rows_network
 import rows_random
@@ -33,6 +34,7 @@ ROWS: list[Row] = [
     *rows_random.ROWS,
     *rows_linalg.ROWS,
     *rows_complex.ROWS,
+    *rows_libraries.ROWS,
 ]
 GROUP = 12  # rows compiled together; taken apart when one of them fails
 

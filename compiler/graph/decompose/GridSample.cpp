@@ -1,5 +1,6 @@
 //===- GridSample.cpp - reading an image at places of a grid --------------===//
 
+#include "compiler/graph/decompose/Sample.h"
 #include "compiler/graph/decompose/Table.h"
 
 #include <array>
@@ -12,8 +13,7 @@ namespace {
 enum Interpolation { kBilinear, kNearest, kBicubic };
 enum Padding { kZeros, kBorder, kReflection };
 
-/// image [N, C, (D,) H, W] at places [N, H'...], in pixels, one tensor a
-/// spatial dimension.
+/// Where an image [N, C, (D,) H, W] is read, in pixels.
 class Sampler {
 public:
   Sampler(B &b, T image, Padding padding, bool alignCorners)
@@ -34,25 +34,8 @@ public:
       place = alignCorners ? reflect(place, 0.0, n - 1.0) : reflect(place, -0.5, n);
     return padding == kZeros ? place : b.maximum(b.minimum(place, n - 1.0), 0.0);
   }
-  /// The pixels at whole places; zero outside. [N, H'..., C]
-  T at(llvm::ArrayRef<T> places) {
-    T inside;
-    TList indices{T()};
-    Dims dims{0};
-    for (auto [d, place] : llvm::enumerate(places)) {
-      T within = (place >= 0.0) & (place < b.tensor(T(size(d)), place.dtype()));
-      inside = inside ? inside & within : within;
-      indices.push_back(index(place, size(d)));
-      dims.push_back(d + 2);
-    }
-    indices[0] = b.iota(indices.back().sizes(), 0, b.i64());
-    return b.where(b.unsqueeze(inside, -1), b.gather(image, indices, dims), 0.0);
-  }
 
 private:
-  T index(T place, AffineExpr size) {
-    return b.clamp(b.to(b.where(b.isFinite(place), place, 0.0), b.i64()), T(0), T(size - 1));
-  }
   /// Back and forth between low and low + span.
   T reflect(T place, double low, T span) {
     T distance = b.abs(place - low), extra = b.fmod(distance, span);
@@ -68,27 +51,6 @@ private:
 };
 } // namespace
 
-static T weighted(B &b, T pixels, T weight) { return pixels * b.unsqueeze(weight, -1); }
-
-/// The pixels around, by their distance: two in each dimension.
-static T sampleLinear(B &b, Sampler &sampler, llvm::ArrayRef<T> places) {
-  T sum;
-  for (unsigned corner = 0; corner < 1u << places.size(); ++corner) {
-    TList whole(places.size());
-    T weight;
-    for (unsigned d = places.size(); d-- > 0;) { // x first, as PyTorch rounds
-      T place = places[d], low = b.floor(place);
-      bool isUpper = corner >> (places.size() - 1 - d) & 1;
-      T part = isUpper ? place - low : places.size() == 3 ? low + 1.0 - place : 1.0 - (place - low);
-      whole[d] = isUpper ? low + 1.0 : low;
-      weight = weight ? weight * part : part;
-    }
-    T term = weighted(b, sampler.at(whole), weight);
-    sum = sum ? sum + term : term;
-  }
-  return sum;
-}
-
 /// Weights of the four neighbours of a place at distance t from the second, as PyTorch computes them: in 16 bits each
 /// rounding tells.
 static std::array<T, 4> cubicWeights(T t) {
@@ -98,17 +60,17 @@ static std::array<T, 4> cubicWeights(T t) {
   return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
 }
 
-static T sampleBicubic(B &b, Sampler &sampler, T y, T x) {
+static T sampleBicubic(B &b, Sampler &sampler, T image, T y, T x) {
   T top = b.floor(y), left = b.floor(x), sum;
   auto rows = cubicWeights(y - top), columns = cubicWeights(x - left);
   for (int i = 0; i < 4; ++i) {
     T row = sampler.applyPadding(top + double(i - 1), sampler.size(0)), line;
     for (int j = 0; j < 4; ++j) {
       T column = sampler.applyPadding(left + double(j - 1), sampler.size(1));
-      T term = weighted(b, sampler.at({row, column}), columns[j]);
+      T term = weightedPixels(b, samplePixels(b, image, {row, column}), columns[j]);
       line = line ? line + term : term;
     }
-    line = weighted(b, line, rows[i]);
+    line = weightedPixels(b, line, rows[i]);
     sum = sum ? sum + line : line;
   }
   return sum;
@@ -124,12 +86,12 @@ static T gridSample(B &b, T image, T grid, int64_t mode, int64_t padding, bool a
   if (mode == kBicubic && spatial != 2)
     return b.unsupported("bicubic sampling is of images of two dimensions");
   if (mode == kBicubic)
-    return b.moveDim(sampleBicubic(b, sampler, places[0], places[1]), -1, 1);
+    return b.moveDim(sampleBicubic(b, sampler, image, places[0], places[1]), -1, 1);
   for (auto [d, place] : llvm::enumerate(places)) {
     place = sampler.applyPadding(place, sampler.size(d));
     place = mode == kNearest ? b.round(place) : place;
   }
-  return b.moveDim(mode == kNearest ? sampler.at(places) : sampleLinear(b, sampler, places), -1, 1);
+  return b.moveDim(mode == kNearest ? samplePixels(b, image, places) : sampleLinear(b, image, places), -1, 1);
 }
 
 /// Centres of `n` cells of [-1, 1], or with aligned corners its ends too.

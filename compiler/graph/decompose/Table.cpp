@@ -56,6 +56,7 @@ const Table &table() {
     addContraction(*table);
     addConvolution(*table);
     addCreation(*table);
+    addDetection(*table);
     addDifferences(*table);
     addEmbedding(*table);
     addFactorization(*table);
@@ -70,6 +71,7 @@ const Table &table() {
     addPointwise(*table);
     addPad(*table);
     addPooling(*table);
+    addQuantized(*table);
     addRandom(*table);
     addRearrange(*table);
     addRecurrent(*table);

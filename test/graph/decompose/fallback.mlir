@@ -4,9 +4,9 @@
 #n = affine_map<()[s0] -> (s0)>
 module attributes {ptc.symbols = [{name = "s0", min = 2 : i64, max = 100 : i64}]} {
 // CHECK-LABEL: func.func @forward
-func.func @forward(%x: tensor<?xf32, #n> {ptc.input = "x"}, %m: tensor<4x4xi8> {ptc.input = "m"},
+func.func @forward(%x: tensor<?xf32, #n> {ptc.input = "x"}, %m: tensor<4x4xf32> {ptc.input = "m"},
                    %f: tensor<4x4xf32> {ptc.input = "f"})
-    -> (tensor<?xf32, #n>, tensor<4x4xi32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<?xf32, #n>) {
+    -> (tensor<?xf32, #n>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<?xf32, #n>) {
   // An operator of a library: arguments by position and by name, of every kind; a size is one more input.
   // CHECK: %[[SIZE:.*]] = prims.size {{.*}} tensor<i64>
   // CHECK: %[[Y:.*]]:2 = control.external "mylib::scale.default"
@@ -20,8 +20,8 @@ func.func @forward(%x: tensor<?xf32, #n> {ptc.input = "x"}, %m: tensor<4x4xi8> {
   // CHECK: prims.exp %[[Y]]#0
   %e = aten.exp.default %y#0 : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
   // One of PyTorch's own, by its schema.
-  // CHECK: control.external "aten::_int_mm.default" "{\22args\22:[{\22tensor\22:0},{\22tensor\22:1}],\22kwargs\22:{}}"
-  %i = aten._int_mm.default %m, %m : (tensor<4x4xi8>, tensor<4x4xi8>) -> tensor<4x4xi32>
+  // CHECK: control.external "aten::_euclidean_dist.default" "{\22args\22:[{\22tensor\22:0},{\22tensor\22:1}],\22kwargs\22:{}}"
+  %i = aten._euclidean_dist.default %m, %m : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   // A row that refuses these arguments: nothing stays of what it began.
   // CHECK-NEXT: control.external "aten::linalg_lu_factor.default" "{\22args\22:[{\22tensor\22:0}],\22kwargs\22:{\22pivot\22:false}}"(%arg2)
   // CHECK-SAME: -> (tensor<4x4xf32>, none)
@@ -31,6 +31,6 @@ func.func @forward(%x: tensor<?xf32, #n> {ptc.input = "x"}, %m: tensor<4x4xi8> {
   %b:2 = aten.custom.mylib.bump_.default %f {x = {result = 1 : index, tensor = 0 : index}}
     : (tensor<4x4xf32>) -> (none, tensor<4x4xf32>)
   return %e, %i, %l#0, %b#1, %y#0
-    : tensor<?xf32, #n>, tensor<4x4xi32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<?xf32, #n>
+    : tensor<?xf32, #n>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<?xf32, #n>
 }
 }
