@@ -39,7 +39,8 @@ wrote it), IR versions since 3, data inside the file or beside it, functions, `I
   is not answered. `GroupQueryAttention` grows its cache by the new keys: `total_sequence_length` must follow from sizes, and a
   call is checked to give a cache with no more room than what is in it.
 - Functions are inlined. A branch whose condition is known is inlined; a loop whose trips are known and few is written
-  out, so that sequences and shapes may change from trip to trip. Others become `cond` and `while_loop`. Where two sizes are
+  out, so that sequences and shapes may change from trip to trip. Others become `cond`, `while_loop` and, of `Scan`, `scan`, over
+  as many steps as a call's sizes say. Where two sizes are
   compared that nothing says to be equal, which is how torch writes the squeeze of an open size, the branch for equal ones is
   compiled: a warning says so, and a call with others is refused.
 - `NonMaxSuppression` chooses one box a trip in every class of every image at once (a `while_loop`), so that nothing is as

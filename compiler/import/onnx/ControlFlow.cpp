@@ -90,7 +90,7 @@ Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame
   mlir::Value condition = b.tensor(conditionOf(b, node[0]));
   if (b.hasFailed())
     return {};
-  RegionBuilder regions(b, "aten.higher_order.cond");
+  RegionBuilder regions(b, "aten.higher_order.cond", 2);
   llvm::SmallVector<Type> types[2];
   for (unsigned i : {0, 1}) {
     regions.begin(i, {});
@@ -133,13 +133,30 @@ Values GraphImporter::buildLoop(const Node &node, Scope &scope, const Frame &fra
   return b.hasFailed() ? Values() : whileLoop(node, body, scope, frame);
 }
 
+namespace {
+
+/// What is built while it lives can be taken away again.
+class Trial {
+public:
+  explicit Trial(Builder &b) : block(b.builder.getInsertionBlock()), last(block->empty() ? nullptr : &block->back()) {}
+  void undo() {
+    while (!block->empty() && &block->back() != last)
+      block->back().erase();
+  }
+
+private:
+  Block *block;
+  Operation *last;
+};
+
+} // namespace
+
 /// Nullopt, and nothing built, when it turns out that data say how often.
 std::optional<Values> GraphImporter::unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips,
                                                 Scope &scope, const Frame &frame) {
   int64_t states = int64_t(node.count()) - 2;
   int64_t most = kMostNodes / (body.node_size() + 1);
-  Block *block = b.builder.getInsertionBlock();
-  Operation *before = block->empty() ? nullptr : &block->back();
+  Trial trial(b);
   Value condition = node.has(1) ? node[1] : b.literal(Literal{b.boolean(), {}, {Expression(1)}});
   Values carried(node.all().begin() + 2, node.all().end());
   std::vector<Values> scans(body.output_size() - states - 1);
@@ -148,8 +165,7 @@ std::optional<Values> GraphImporter::unrollLoop(const Node &node, const proto::G
     if (goes == false)
       break;
     if (!goes || trip > most) {
-      while (!block->empty() && &block->back() != before)
-        block->back().erase();
+      trial.undo();
       return std::nullopt;
     }
     Values arguments{b.literal(Literal{b.i64(), {}, {Expression(trip)}}), condition};
@@ -187,6 +203,34 @@ static Value firstRows(Builder &b, const Value &rows, const Value &count) {
   return b.call("index_select.default", {rows, 0, b.reshape(places, size)});
 }
 
+/// The trips that a loop makes at most, as a size; null where only data tell.
+static AffineExpr mostTrips(Builder &b, const Value &limit) {
+  auto sizes = limit ? b.knownSizes(limit) : std::nullopt;
+  if (!sizes || sizes->size() != 1)
+    return {};
+  // A limit that nothing reaches is none.
+  if (auto known = getConstant(sizes->front()))
+    return *known < INT64_MAX / 2 ? b.constant(std::max<int64_t>(*known, 0)) : AffineExpr();
+  return b.affine(Expression::makeCall("Max", {b.symbols.wrap(sizes->front()), Expression(0)}));
+}
+
+/// What a trip answers behind `carried`: a trip is built and taken away again.
+llvm::SmallVector<RankedTensorType> GraphImporter::typesOfRows(const proto::GraphProto &body, const Values &carried,
+                                                               size_t collected, Scope &scope, const Frame &frame) {
+  llvm::SmallVector<RankedTensorType> types;
+  if (!collected)
+    return types;
+  Trial trial(b);
+  Values begin;
+  for (const Value &value : carried)
+    begin.push_back(b.wrap(b.tensor(value)));
+  if (auto results = b.hasFailed() ? std::nullopt : callGraph(body, begin, scope, frame))
+    for (const Value &row : llvm::drop_begin(*results, results->size() - collected))
+      types.push_back(b.type(row));
+  trial.undo();
+  return types;
+}
+
 /// Carried are the trip, whether it goes on, the states, and what is collected.
 Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame) {
   int64_t states = int64_t(node.count()) - 2;
@@ -198,28 +242,20 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
       return {b.fail("a sequence that a loop changes, and the number of trips is not known at compile time")};
     carried.push_back(node[2 + i]);
   }
-  auto trips = node.has(0) ? b.knownInts(node[0]) : std::nullopt;
-  // A limit that nothing reaches is none.
-  bool isLimited = trips && trips->size() == 1 && trips->front() < INT64_MAX / 2;
+  AffineExpr most = mostTrips(b, node.input(0));
   bool mayStop = node.has(1) && b.knownBool(node[1]) != true;
   Value limit = node.has(0) ? b.reshape(b.to(node[0], b.i64()), {}) : b.none();
+  auto rows = typesOfRows(body, carried, collected, scope, frame);
+  if (b.hasFailed())
+    return {};
   for (size_t i = 0; i < collected; ++i) {
-    const proto::ValueInfoProto &output = body.output(1 + states + i);
     auto declared = size_t(states) + i < node.declared.size() ? node.declared[states + i] : std::nullopt;
-    auto type = output.type().tensor_type().has_shape() ? inputType(output) : std::nullopt;
-    if (b.hasFailed() || !(declared || (type && isLimited)))
+    if (!declared && !most)
       return {b.fail("how many values it collects is not known at compile time")};
-    Shape sizes;
-    if (declared) {
-      sizes = b.staticShape(*declared);
-    } else {
-      sizes = getShape(*type);
-      sizes.insert(sizes.begin(), b.constant(std::max<int64_t>(trips->front(), 0)));
-    }
-    auto dtype = dtypeOf(output.type().tensor_type().elem_type());
-    if (!dtype)
-      return {b.fail("collects values whose type is not known")};
-    carried.push_back(b.full(sizes, 0, toType(*dtype, b.context)));
+    Shape sizes = declared ? b.staticShape(*declared) : getShape(rows[i]);
+    if (!declared)
+      sizes.insert(sizes.begin(), most);
+    carried.push_back(b.full(sizes, 0, rows[i].getElementType()));
   }
   Values all = buildWhile(
       b, carried,
@@ -246,7 +282,7 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
       });
   if (b.hasFailed())
     return {};
-  if (mayStop && isLimited)
+  if (mayStop && most)
     for (Value &rows : llvm::drop_begin(all, 2 + states))
       rows = firstRows(b, rows, all[0]);
   all.erase(all.begin(), all.begin() + 2);
@@ -257,7 +293,6 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
 // Scan, SequenceMap
 //===----------------------------------------------------------------------===//
 
-/// Written out: what it goes over has a length that is known.
 Values GraphImporter::buildScan(const Node &node, Scope &scope, const Frame &frame) {
   const auto *attribute = node.find("body");
   int64_t scans = node.integer("num_scan_inputs", 0), first = node.opset < 9 ? 1 : 0;
@@ -273,6 +308,8 @@ Values GraphImporter::buildScan(const Node &node, Scope &scope, const Frame &fra
   auto of = [&](const char *name, size_t count, int64_t otherwise) { return node.ints(name, count, otherwise); };
   Ints axes = of("scan_input_axes", scans, 0), backwards = of(first ? "directions" : "scan_input_directions", scans, 0);
   Ints outputAxes = of("scan_output_axes", outputs, 0), outputBackwards = of("scan_output_directions", outputs, 0);
+  auto reversed = [&](const Value &x) { return b.call("flip.default", {x, Ints{0}}); };
+  auto moved = [&](const Value &x, int64_t from, int64_t to) { return b.call("movedim.int", {x, from, to}); };
   // Before opset 9 everything has a batch dimension in front.
   int64_t batches = first ? b.staticSize(node[first], 0) : 1;
   std::vector<Values> results(states + outputs);
@@ -281,36 +318,21 @@ Values GraphImporter::buildScan(const Node &node, Scope &scope, const Frame &fra
     Values carried, over;
     for (int64_t i = 0; i < states; ++i)
       carried.push_back(part(node[first + i]));
-    for (int64_t i = 0; i < scans; ++i)
-      over.push_back(part(node[first + states + i]));
-    int64_t steps = b.staticSize(over[0], axes[0]);
-    if (b.hasFailed() || steps * (body.node_size() + 1) > kMostNodes)
-      return {b.fail(llvm::Twine(steps) + " steps of " + llvm::Twine(body.node_size()) +
-                     " nodes are too many to write out")};
-    std::vector<Values> collected(outputs);
-    for (int64_t step = 0; step < steps; ++step) {
-      Values arguments = carried;
-      for (int64_t i = 0; i < scans; ++i)
-        arguments.push_back(b.select(over[i], axes[i], backwards[i] ? steps - 1 - step : step));
-      auto answers = callGraph(body, arguments, scope, frame);
-      if (!answers)
-        return {};
-      carried.assign(answers->begin(), answers->begin() + states);
-      for (int64_t i = 0; i < outputs; ++i)
-        collected[i].push_back((*answers)[states + i]);
+    for (int64_t i = 0; i < scans; ++i) {
+      Value all = part(node[first + states + i]);
+      all = moved(all, b.dim(axes[i], b.rank(all)), 0);
+      over.push_back(backwards[i] ? reversed(all) : all);
     }
-    for (int64_t i = 0; i < states; ++i)
-      results[i].push_back(carried[i]);
+    Values ends =
+        onnx::buildScan(b, carried, over, outputs, [&](const Values &at) { return callGraph(body, at, scope, frame); });
+    if (b.hasFailed() || ends.empty())
+      return {};
     for (int64_t i = 0; i < outputs; ++i) {
-      if (collected[i].empty())
-        return {b.fail("a scan of no steps")};
-      if (outputBackwards[i])
-        std::reverse(collected[i].begin(), collected[i].end());
-      int64_t axis = b.dim(outputAxes[i], b.rank(collected[i][0]) + 1);
-      for (Value &value : collected[i])
-        value = b.unsqueeze(value, axis);
-      results[states + i].push_back(b.cat(collected[i], axis));
+      Value &rows = ends[states + i];
+      rows = moved(outputBackwards[i] ? reversed(rows) : rows, 0, b.dim(outputAxes[i], b.rank(rows)));
     }
+    for (auto [parts, value] : llvm::zip_equal(results, ends))
+      parts.push_back(value);
   }
   Values all;
   for (Values &parts : results) {

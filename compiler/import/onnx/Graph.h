@@ -71,6 +71,8 @@ private:
   Values buildLoop(const Node &node, Scope &scope, const Frame &frame);
   std::optional<Values> unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips, Scope &scope,
                                    const Frame &frame);
+  llvm::SmallVector<mlir::RankedTensorType> typesOfRows(const proto::GraphProto &body, const Values &carried,
+                                                        size_t collected, Scope &scope, const Frame &frame);
   Values whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame);
   Values buildScan(const Node &node, Scope &scope, const Frame &frame);
   Values buildSequenceMap(const Node &node, Scope &scope, const Frame &frame);

@@ -2,10 +2,11 @@
 //
 // ONNX's cells have more forms than PyTorch's: other activations, peepholes,
 // lengths of sequences. Those that PyTorch has too are its operators; the rest
-// is written out, step by step.
+// is a scan over the steps.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/import/onnx/Regions.h"
 #include "compiler/import/onnx/Table.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -31,7 +32,7 @@ private:
   void readActivations();
   bool isPlain() const;
   Values plain();
-  std::pair<Values, Value> direction(unsigned d);
+  Values direction(unsigned d);
   Value step(unsigned d, const Value &gatesOfX, Value &hidden, Value &cell);
   Value apply(unsigned d, unsigned which, Value x);
   Value limit(const Value &x) { return clip > 0 ? b.clamp(x, -clip, clip) : x; }
@@ -45,7 +46,8 @@ private:
   const Node &n;
   unsigned gates; ///< 1: RNN, 3: GRU, 4: LSTM.
   Value x, initial, initialCell, lengths;
-  int64_t steps = 0, hidden = 0;
+  AffineExpr steps;
+  int64_t hidden = 0;
   unsigned directions = 1;
   double clip = 0;
   std::string way;
@@ -62,11 +64,11 @@ bool Network::read() {
     x = b.permute(x, {1, 0, 2});
   way = n.text("direction", "forward");
   directions = way == "bidirectional" ? 2 : 1;
-  steps = b.staticSize(x, 0);
+  steps = b.size(x, 0);
   hidden = n.integer("hidden_size", b.hasFailed() ? 1 : b.staticSize(recurrent, 2));
   clip = n.real("clip", 0);
   if (b.hasFailed() || b.rank(x) != 3 || b.rank(weights) != 3 || b.rank(recurrent) != 3 || hidden <= 0 ||
-      b.staticSize(weights, 0) != directions || b.staticSize(weights, 1) != int64_t(gates) * hidden || steps < 1) {
+      b.staticSize(weights, 0) != directions || b.staticSize(weights, 1) != int64_t(gates) * hidden) {
     b.fail("operands do not fit hidden_size and direction");
     return false;
   }
@@ -79,7 +81,7 @@ bool Network::read() {
   initialCell = gates == 4 ? state(6) : b.none();
   lengths = n.has(4) ? b.to(n[4], b.i64()) : b.none();
   if (auto known = lengths ? b.knownInts(n[4]) : std::nullopt;
-      known && llvm::all_of(*known, [&](int64_t length) { return length == steps; }))
+      known && llvm::all_of(*known, [&](int64_t length) { return getConstant(steps) == length; }))
     lengths = b.none();
   for (unsigned d = 0; d < directions; ++d) {
     weightsOf[d] = b.select(weights, 0, d);
@@ -165,7 +167,7 @@ Values Network::plain() {
       parameters.push_back(reorder(p));
   Type element = b.element(x);
   AffineExpr batch = b.size(x, 1);
-  Type all = makeTensorType({b.constant(steps), batch, b.constant(directions * hidden)}, element);
+  Type all = makeTensorType({steps, batch, b.constant(directions * hidden)}, element);
   Type state = makeTensorType({b.constant(directions), batch, b.constant(hidden)}, element);
   bool isBoth = directions == 2;
   Values results =
@@ -176,7 +178,7 @@ Values Network::plain() {
                     {x, initial, parameters, true, 1, 0.0, false, isBoth, false}, {all, state});
   if (b.hasFailed())
     return results;
-  Value y = b.reshape(results[0], {b.constant(steps), batch, b.constant(directions), b.constant(hidden)});
+  Value y = b.reshape(results[0], {steps, batch, b.constant(directions), b.constant(hidden)});
   results[0] = b.permute(y, {0, 2, 1, 3});
   return results;
 }
@@ -213,30 +215,31 @@ Value Network::step(unsigned d, const Value &ofX, Value &h, Value &c) {
   return apply(d, 0, limit(o)) * apply(d, 2, c);
 }
 
-/// The outputs of all steps, each [batch, hidden]; the last states.
-std::pair<Values, Value> Network::direction(unsigned d) {
+/// The last states, [batch, hidden], and behind them the outputs of all steps, [steps, batch, hidden].
+Values Network::direction(unsigned d) {
   bool isBackward = way == "reverse" || d == 1;
-  Value h = b.select(initial, 0, d), c = gates == 4 ? b.select(initialCell, 0, d) : b.none();
-  Value flat = b.matmul(x, b.permute(weightsOf[d], {1, 0})) + biasX[d];
-  Values outputs(steps);
-  for (int64_t k = 0; k < steps && !b.hasFailed(); ++k) {
-    int64_t t = isBackward ? steps - 1 - k : k;
-    Value before = h, cellBefore = c;
-    Value next = step(d, b.select(flat, 0, t), h, c);
-    Value output = next;
+  auto inOrder = [&](const Value &all) { return isBackward ? b.call("flip.default", {all, Ints{0}}) : all; };
+  Values begin{b.select(initial, 0, d)};
+  if (gates == 4)
+    begin.push_back(b.select(initialCell, 0, d));
+  Values over{inOrder(b.matmul(x, b.permute(weightsOf[d], {1, 0})) + biasX[d])};
+  if (lengths)
+    over.push_back(inOrder(b.iota(steps, b.i64())));
+  Values ends = buildScan(b, begin, over, 1, [&](const Values &at) {
+    Value h = at[0], c = gates == 4 ? at[1] : b.none();
+    Value next = step(d, at[begin.size()], h, c), output = next;
     if (lengths) {
       // Beyond the end of a sequence its states stay, and it answers zero.
-      Value isIn = b.unsqueeze(b.call("gt.Scalar", {lengths, t}), 1), zero = b.full({}, 0, b.element(x));
-      output = b.where(isIn, next, zero);
-      next = b.where(isIn, next, before);
-      c = gates == 4 ? b.where(isIn, c, cellBefore) : c;
+      Value isIn = b.unsqueeze(b.call("gt.Tensor", {lengths, at.back()}), 1);
+      output = b.where(isIn, next, b.full({}, 0, b.element(x)));
+      next = b.where(isIn, next, h);
+      c = gates == 4 ? b.where(isIn, c, at[1]) : c;
     }
-    h = next;
-    outputs[t] = output;
-  }
-  Value cell = c;
-  outputs.push_back(h);
-  return {outputs, cell};
+    return std::optional(gates == 4 ? Values{next, c, output} : Values{next, output});
+  });
+  if (!ends.empty())
+    ends.back() = inOrder(ends.back());
+  return ends;
 }
 
 Values Network::build() {
@@ -246,20 +249,15 @@ Values Network::build() {
   if (isPlain()) {
     results = plain();
   } else {
-    if (steps > 2048)
-      return {b.fail("more than 2048 steps of a cell that PyTorch does not have are not supported")};
     Values ys, hs, cs;
     for (unsigned d = 0; d < directions; ++d) {
-      auto [outputs, cell] = direction(d);
-      if (b.hasFailed())
+      Values ends = direction(d);
+      if (b.hasFailed() || ends.empty())
         return {b.none()};
-      hs.push_back(b.unsqueeze(outputs.back(), 0));
-      outputs.pop_back();
-      for (Value &output : outputs)
-        output = b.unsqueeze(output, 0);
-      ys.push_back(b.unsqueeze(b.cat(outputs, 0), 1));
+      hs.push_back(b.unsqueeze(ends.front(), 0));
       if (gates == 4)
-        cs.push_back(b.unsqueeze(cell, 0));
+        cs.push_back(b.unsqueeze(ends[1], 0));
+      ys.push_back(b.unsqueeze(ends.back(), 1));
     }
     results = {b.cat(ys, 1), b.cat(hs, 0)};
     if (gates == 4)

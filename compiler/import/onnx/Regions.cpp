@@ -18,10 +18,10 @@ static llvm::SetVector<mlir::Value> capturesOf(llvm::MutableArrayRef<Region> reg
   return captured;
 }
 
-RegionBuilder::RegionBuilder(Builder &b, llvm::StringRef name) : b(b), name(name) {
+RegionBuilder::RegionBuilder(Builder &b, llvm::StringRef name, unsigned regions) : b(b), name(name) {
   OperationState state(b.location, name);
-  state.addRegion();
-  state.addRegion();
+  for (unsigned i = 0; i < regions; ++i)
+    state.addRegion();
   holder = b.builder.create(state);
 }
 
@@ -88,7 +88,7 @@ Values buildWhile(Builder &b, const Values &begin, llvm::function_ref<Value(cons
   if (b.hasFailed())
     return {};
   auto types = llvm::map_to_vector(operands, [](mlir::Value v) { return v.getType(); });
-  RegionBuilder regions(b, "aten.higher_order.while_loop");
+  RegionBuilder regions(b, "aten.higher_order.while_loop", 2);
   Values at = regions.begin(0, types);
   if (!regions.end({condition(at)}))
     return {};
@@ -101,6 +101,41 @@ Values buildWhile(Builder &b, const Values &begin, llvm::function_ref<Value(cons
     return {};
   }
   return regions.finish(operands, types);
+}
+
+Values buildScan(Builder &b, const Values &begin, const Values &over, size_t rows,
+                 llvm::function_ref<std::optional<Values>(const Values &)> step) {
+  llvm::SmallVector<mlir::Value> operands;
+  llvm::SmallVector<Type> types;
+  for (const Value &value : begin) {
+    operands.push_back(b.tensor(value));
+    types.push_back(b.type(value));
+  }
+  AffineExpr length = b.size(over.front(), 0);
+  for (const Value &value : over) {
+    b.require(b.size(value, 0), length);
+    operands.push_back(b.tensor(value));
+    types.push_back(makeTensorType(ShapeRef(b.shape(value)).drop_front(), b.element(value)));
+  }
+  if (b.hasFailed())
+    return {};
+  RegionBuilder regions(b, "aten.higher_order.scan", 1);
+  std::optional<Values> answers = step(regions.begin(0, types));
+  auto found = answers && answers->size() == begin.size() + rows ? regions.end(*answers) : std::nullopt;
+  if (!found)
+    return {};
+  for (auto [i, type] : llvm::enumerate(*found)) {
+    if (i < begin.size() && type != types[i]) {
+      b.fail("a state changes its shape or type from step to step");
+      return {};
+    }
+    if (i < begin.size())
+      continue;
+    Shape sizes = getShape(type);
+    sizes.insert(sizes.begin(), length);
+    type = makeTensorType(sizes, cast<RankedTensorType>(type).getElementType());
+  }
+  return regions.finish(operands, *found);
 }
 
 } // namespace ptc::import::onnx
