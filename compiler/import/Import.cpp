@@ -2,6 +2,7 @@
 
 #include "compiler/import/BuildAten.h"
 #include "compiler/import/Capture.h"
+#include "compiler/import/FewBoxes.h"
 #include "compiler/import/ForeignFile.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/LoadWeight.h"
@@ -85,6 +86,7 @@ llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file
       return error ? fail(path, std::move(error)) : llvm::Error::success();
     });
   }
+  import::admitFewBoxes(parsed->program);
   auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName,
                                   options.findTypes, context);
   if (!module)
@@ -107,6 +109,7 @@ llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, co
   auto tensors = openWeights(weightsName, model.weights);
   if (!tensors)
     return tensors.takeError();
+  import::admitFewBoxes(*program);
   auto module = import::buildAten(*program, *tensors, model.weights, path, weightsName,
                                   options.findTypes, context);
   if (!module)
