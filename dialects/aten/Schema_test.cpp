@@ -20,6 +20,17 @@ TEST_CASE("a name may carry the dialect's prefix") {
   CHECK(lookup("aten.add.Tensor") == lookup("add.Tensor"));
 }
 
+TEST_CASE("operators of other libraries have the library's name in theirs") {
+  const Schema *nms = lookup("torchvision.nms.default");
+  REQUIRE(nms);
+  CHECK(lookup("aten.torchvision.nms.default") == nms);
+  CHECK(nms->baseName() == "torchvision.nms");
+  CHECK(nms->overload() == "default");
+  CHECK(nms->has(Mark::DynamicShape));
+  CHECK(suggest("torchvision.nmss.default").front() == "torchvision.nms.default");
+  CHECK_FALSE(lookup("torchvision.nms"));
+}
+
 TEST_CASE("names that are no operator find nothing") {
   for (const char *name : {"", "add", "add.", "add.Tensor2", "#", "zzz.default", "aaa.default", "add.Tensor|cp|"})
     CHECK_FALSE(lookup(name));
