@@ -1,6 +1,7 @@
 //===- matrix_test.cpp - the algorithms on matrices, by what they promise -===//
 
 #include "runtime/matrix/Algorithms.h"
+#include "runtime/matrix/Boxes.h"
 #include "runtime/matrix/Factor.h"
 #include "runtime/matrix/Fourier.h"
 #include "runtime/matrix/Sequence.h"
@@ -160,6 +161,23 @@ TEST_CASE("rows in lexical order; equal ones stay as they stand") {
     for (int64_t i = 1; i < m; ++i)
       CHECK(row(i - 1) < row(i));
   }
+}
+
+TEST_CASE("a box that a better one overlaps is not kept, and suppresses nothing") {
+  // Each overlaps the one before it by 8 of 12; the first and the third overlap by 6 of 14.
+  Numbers boxes = {0, 0, 10, 1, 2, 0, 12, 1, 4, 0, 14, 1, 50, 0, 60, 1}, threshold = {0.5}, kept(4);
+  run(suppress_overlaps<double>, {&boxes, &threshold, &kept}, {4});
+  CHECK(kept == Numbers{1, 0, 1, 1});
+  threshold = {0.4};
+  run(suppress_overlaps<double>, {&boxes, &threshold, &kept}, {4});
+  CHECK(kept == Numbers{1, 0, 0, 1});
+  // As much as the threshold is not more. Boxes of no area overlap nothing.
+  threshold = {8.0 / 12};
+  run(suppress_overlaps<double>, {&boxes, &threshold, &kept}, {4});
+  CHECK(kept == Numbers{1, 1, 1, 1});
+  boxes = {1, 1, 1, 1, 1, 1, 1, 1};
+  run(suppress_overlaps<double>, {&boxes, &threshold, &kept}, {2});
+  CHECK((kept[0] == 1 && kept[1] == 1));
 }
 
 TEST_CASE("running products and logarithms of sums of exponentials") {
