@@ -134,7 +134,7 @@ private:
 
 /// An operator that the schema table does not know; represented so that
 /// `explain` can report it: "aten.mystery.default", and for another namespace
-/// "aten.custom.torchvision.nms.default". All attributes are kept as they are.
+/// "aten.custom.mylib.scale.default". All attributes are kept as they are.
 mlir::Operation *createUnknown(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                                mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attributes,
                                mlir::TypeRange results);
