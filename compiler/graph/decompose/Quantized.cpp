@@ -13,6 +13,8 @@
 
 namespace ptc::decompose {
 
+using mlir::AffineExpr;
+
 namespace {
 
 /// The whole numbers that a quantized tensor is cut to, and their type.
