@@ -43,7 +43,7 @@ constexpr Reason kFamilies[] = {
      "int.*|"
      "_scaled_.*|_mixed_dtypes.*|_wrapped_.*|_dyn_quant.*|_?flash_.*|_efficient_attention.*|_fused_sdp.*|_convert_"
      "weight.*|"
-     "_grouped_mm|_?slow_conv.*|_transformer_encoder_layer_fwd|_triton.*|_int_mm|_use_.*|_lazy_.*|_copy_from.*|_to_cpu|"
+     "_grouped_mm|_?slow_conv.*|_transformer_encoder_layer_fwd|_triton.*|_use_.*|_lazy_.*|_copy_from.*|_to_cpu|"
      "_?pin_memory|record_stream|from_"
      "file|"
      "_native_multi_head_attention|_transform_bias_rescale_qkv|batch_norm_(stats|elemt|gather.*|update_stats)",
