@@ -76,7 +76,13 @@ PRODUCT = re.compile(
     r'asm sideeffect "[^"]*wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ '
     r'[^"]*, 1, 1, (\d), (\d); }", "[^"]*"'
 )
-WAIT = re.compile(r'({ (?:float(?:, )?)+ }) asm sideeffect "wgmma\.wait_group\.sync\.aligned (\d+);", "[^"]*"')
+OF_REGISTERS = re.compile(
+    r'asm sideeffect "wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ '
+    r'[^"]*}, \$\d+, 1, 1, 1, (\d);", "[^"]*"'
+)
+WAIT = re.compile(
+    r'({ (?:float(?:, )?)+ }) asm sideeffect "wgmma\.wait_group\.sync\.aligned (\d+);", "[^"]*"\(([^)]*)\)'
+)
 
 
 def define_on_sums(name: str, count: int, operands: list[str], call: str) -> str:
@@ -105,16 +111,30 @@ def add_warpgroups(ir: str) -> str:
         definitions[name] = define_on_sums(name, int(columns) // 2, ["i64", "i64", "i32"], call)
         return f"@{name}"
 
-    def wait(found: re.Match) -> str:
-        count = found[1].count("float")
-        name = f"fake_wait_{count}_{found[2]}"
-        call = f"call void @fake_wait_for_products(ptr %sums, i32 {count}, i32 {found[2]})"
-        definitions[name] = define_on_sums(name, count, [], call)
-        return f"{found[1]} @{name}"
+    def start_of_registers(found: re.Match) -> str:
+        columns, element, right = found.groups()
+        name = f"fake_start_{columns}_{element}_registers_{right}"
+        call = "\n  ".join(
+            ["%in = alloca [4 x i32]"]
+            + [f"%p{i} = getelementptr i32, ptr %in, i64 {i}\n  store i32 %x{i}, ptr %p{i}" for i in range(4)]
+            + [f"call void @fake_start_product_of_registers(ptr %sums, i32 {columns}, ptr %in, i64 %x4, "
+               f"i32 {int(element == 'bf16')}, i32 {right}, ptr @fake_dynamic_shared)"]
+        )  # fmt: skip
+        definitions[name] = define_on_sums(name, int(columns) // 2, ["i32"] * 4 + ["i64"], call)
+        return f"@{name}"
 
-    ir = WAIT.sub(wait, PRODUCT.sub(start, ir))
-    ir += "declare void @fake_start_product(ptr, i32, i64, i64, i32, i32, i32, i32, ptr)\n" if definitions else ""
-    ir += "declare void @fake_wait_for_products(ptr, i32, i32)\n" if definitions else ""
+    def wait(found: re.Match) -> str:
+        count, operands = found[1].count("float"), found[3].count("i32 ")
+        name = f"fake_wait_{count}_{found[2]}_{operands}"
+        call = f"call void @fake_wait_for_products(ptr %sums, i32 {count}, i32 {found[2]})"
+        definitions[name] = define_on_sums(name, count, ["i32"] * operands, call)
+        return f"{found[1]} @{name}({found[3]})"
+
+    ir = WAIT.sub(wait, OF_REGISTERS.sub(start_of_registers, PRODUCT.sub(start, ir)))
+    if definitions:
+        ir += "declare void @fake_start_product(ptr, i32, i64, i64, i32, i32, i32, i32, ptr)\n"
+        ir += "declare void @fake_start_product_of_registers(ptr, i32, ptr, i64, i32, i32, ptr)\n"
+        ir += "declare void @fake_wait_for_products(ptr, i32, i32)\n"
     return ir + "".join(definitions.values())
 
 

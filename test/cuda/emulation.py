@@ -60,6 +60,8 @@ OPERATIONS = {
     "@llvm.nvvm.fence.proxy.async.shared_cta": "@fake_fence_for_products",
     "@llvm.nvvm.wgmma.fence.sync.aligned": "@fake_begin_products",
     "@llvm.nvvm.wgmma.commit_group.sync.aligned": "@fake_commit_products",
+    "@llvm.nvvm.setmaxnreg.inc.sync.aligned.u32": "@fake_change_registers",
+    "@llvm.nvvm.setmaxnreg.dec.sync.aligned.u32": "@fake_change_registers",
     "@llvm.nvvm.mbarrier.init.shared": "@fake_init_phases",
     "@llvm.nvvm.fence.mbarrier_init.release.cluster": "@fake_fence_for_phases",
     "@llvm.nvvm.mbarrier.arrive.scope.cta.space.cta": "@fake_arrive",

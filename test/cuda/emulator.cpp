@@ -65,6 +65,8 @@ void start(Fiber &fiber) {
   fiber.barriers = fiber.warpBarriers = fiber.shuffles = fiber.copyGroups = 0;
   fiber.copies.clear();
   fiber.products.assign(1, {});
+  fiber.sums.clear();
+  fiber.lastSums = 0;
 }
 
 std::vector<int> makeIndices(int count) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <setjmp.h>
 #include <string>
@@ -36,6 +37,9 @@ struct Product {
   uint64_t lhs, rhs;  ///< descriptors
   int columns;
   bool isMore, isBfloat, transposesLhs, transposesRhs;
+  uint32_t sums; ///< their number in the thread's `Fiber::sums`
+  bool hasRegisters = false;
+  float rows[2][16] = {}; ///< the thread's rows of a left operand in registers
 };
 
 /// A copy that is on its way.
@@ -59,7 +63,8 @@ struct Fiber {
   Given given[2];                            ///< to its last two shuffles
   int copyGroups;                            ///< that are complete
   std::deque<Copy> copies;                   ///< that are not there yet, the oldest first
-  std::vector<float> sums;                   ///< of products that are on their way
+  std::map<uint32_t, std::vector<float>> sums; ///< of products that are on their way, by a number of their own
+  uint32_t lastSums;                           ///< the last such number
   std::deque<std::vector<Product>> products; ///< groups of them; the last one is not complete
 };
 

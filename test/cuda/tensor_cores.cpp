@@ -58,7 +58,7 @@ const char *findUnit(const Product &product, bool isLhs, int unit) {
 
 bool ptc::test::emulator::readsFrom(const Product &product, const char *begin, size_t bytes) {
   for (bool isLhs : {true, false})
-    for (int unit = 0; unit < (isLhs ? 128 : product.columns * 2); ++unit)
+    for (int unit = isLhs && product.hasRegisters ? 128 : 0; unit < (isLhs ? 128 : product.columns * 2); ++unit)
       if (const char *at = findUnit(product, isLhs, unit); at >= begin && at < begin + bytes)
         return true;
   return false;
@@ -83,19 +83,44 @@ void multiply(const Product &product, float *sums) {
     memcpy(&bits, at, sizeof(bits));
     return toFloat(bits, product.isBfloat);
   };
-  for (int unit = thread; unit < 64 * 2; unit += 128)
-    readUnit(findUnit(product, true, unit));
+  if (!product.hasRegisters)
+    readUnit(findUnit(product, true, thread)); // of 64 rows, two units each
   for (int unit = thread; unit < product.columns * 2; unit += 128)
     readUnit(findUnit(product, false, unit));
   for (int i = 0; i < product.columns / 2; ++i) {
     int row = thread / kWarp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
     float sum = product.isMore ? sums[i] : 0;
     for (int k = 0; k < 16; ++k)
-      sum += read(lhs(row, k)) * read(rhs(column, k));
+      sum += (product.hasRegisters ? product.rows[i % 4 / 2][k] : read(lhs(row, k))) * read(rhs(column, k));
     sums[i] = sum;
   }
 }
 } // namespace
+
+/// While their products are on their way, sums are NaNs that say which they are.
+constexpr uint32_t kOnTheirWay = 0x7ff00000, kNumber = 0xfffff;
+
+/// 0 for sums that are there.
+static uint32_t numberOf(const float *sums) {
+  uint32_t bits;
+  memcpy(&bits, sums, sizeof(bits));
+  return (bits & ~kNumber) == kOnTheirWay ? bits & kNumber : 0;
+}
+
+/// The product is done when the thread waits for it.
+static void start(Product product, float *sums) {
+  Fiber &fiber = block.fiber();
+  int count = product.columns / 2;
+  product.sums = numberOf(sums);
+  if (fiber.sums.find(product.sums) == fiber.sums.end()) {
+    product.sums = ++fiber.lastSums;
+    fiber.sums[product.sums].assign(sums, sums + count);
+  }
+  fiber.products.back().push_back(product);
+  uint32_t bits = kOnTheirWay | product.sums;
+  for (int i = 0; i < count; ++i)
+    memcpy(sums + i, &bits, sizeof(bits));
+}
 
 static void loadMatrices(const void *row, bool transposes, uint32_t *result) {
   access(races::Access::Read, row, sizeof(Given::row));
@@ -203,25 +228,42 @@ void fake_fence_for_products() {}
 void fake_begin_products() {}
 void fake_commit_products() { block.fiber().products.emplace_back(); }
 
-/// The product is done when the thread waits for it; until then its sums are nothing.
 void fake_start_product(float *sums, int columns, uint64_t lhs, uint64_t rhs, int isMore, int isBfloat,
                         int transposesLhs, int transposesRhs, const char *memory) {
-  Fiber &fiber = block.fiber();
-  if (fiber.products.size() == 1 && fiber.products.front().empty())
-    fiber.sums.assign(sums, sums + columns / 2);
-  fiber.products.back().push_back(
-      {memory, lhs, rhs, columns, isMore != 0, isBfloat != 0, transposesLhs != 0, transposesRhs != 0});
-  std::fill(sums, sums + columns / 2, NAN);
+  start({memory, lhs, rhs, columns, isMore != 0, isBfloat != 0, transposesLhs != 0, transposesRhs != 0, 0}, sums);
+}
+
+/// The left operand is what the lanes of each warp have of 16 x 16.
+void fake_start_product_of_registers(float *sums, int columns, const uint32_t *registers, uint64_t rhs, int isBfloat,
+                                     int transposesRhs, const char *memory) {
+  Product product{memory, 0, rhs, columns, true, isBfloat != 0, false, transposesRhs != 0, 0};
+  product.hasRegisters = true;
+  Given mine;
+  memcpy(mine.words, registers, 4 * sizeof(uint32_t));
+  Exchange all(mine);
+  int lane = block.current % kWarp;
+  for (int half = 0; half < 2; ++half)
+    for (int k = 0; k < 16; ++k) {
+      uint32_t word = all[lane / 4 * 4 + k % 8 / 2].words[half + k / 8 * 2];
+      product.rows[half][k] = toFloat(static_cast<uint16_t>(word >> k % 2 * 16), product.isBfloat);
+    }
+  start(product, sums);
 }
 
 void fake_wait_for_products(float *sums, int count, int groups) {
   Fiber &fiber = block.fiber();
-  bool isAny = fiber.products.size() > 1;
   for (; static_cast<int>(fiber.products.size()) - 1 > groups; fiber.products.pop_front())
     for (const Product &product : fiber.products.front())
-      multiply(product, fiber.sums.data());
-  if (isAny && fiber.products.size() == 1)
-    std::copy_n(fiber.sums.data(), count, sums);
+      multiply(product, fiber.sums.at(product.sums).data());
+  auto found = fiber.sums.find(numberOf(sums));
+  auto isOfThese = [&](const Product &product) { return product.sums == found->first; };
+  auto isAny = [&](const std::vector<Product> &group) { return std::any_of(group.begin(), group.end(), isOfThese); };
+  if (found != fiber.sums.end() && std::none_of(fiber.products.begin(), fiber.products.end(), isAny)) {
+    std::copy_n(found->second.data(), count, sums);
+    fiber.sums.erase(found);
+  }
   Exchange all({}); // it is an instruction of all threads of the warp
 }
+
+void fake_change_registers(int) {}
 }

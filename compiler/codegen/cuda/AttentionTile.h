@@ -1,14 +1,13 @@
 //===- AttentionTile.h - attention of some queries on tensor cores --------===//
 //
-// What the forms of attention on tensor cores have in common: a block goes over keys once and keeps what their weights
-// make of the values (Dao and others, "FlashAttention", 2022). Scores are in registers alone, and weights are powers of
-// two.
+// What the forms of attention by mma.sync have in common: a block goes over keys once and keeps what their weights make
+// of the values. Scores are in registers alone.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/cuda/AttentionScores.h"
 #include "compiler/codegen/cuda/OperandTile.h"
-#include "dialects/loop/Loop.h"
 
 namespace ptc::cuda {
 
@@ -45,13 +44,14 @@ private:
   TileShape makeShape(unsigned ofWarps, unsigned columns, unsigned depth) const;
 };
 
-/// Features alone; nothing for types and sizes that tensor cores do not take.
+/// Features alone; nothing where getHeadSizes has none.
 std::optional<AttentionShape> getAttentionShape(loop::AttentionOp op);
 
 /// Of the rows that a thread has some sums of: the largest score, as an exponent of two, the sum of weights relative to
 /// it, and what the weights make of the values, as mma.sync leaves it.
 struct WeightedValues {
-  llvm::SmallVector<llvm::Value *> largest, totals, sums;
+  AttentionScores::Statistics statistics;
+  llvm::SmallVector<llvm::Value *> sums;
 };
 
 class AttentionTile {
@@ -63,9 +63,8 @@ public:
   /// Keys from `begin` to `end`, which is the last or a multiple of a step behind `begin`.
   WeightedValues weigh(llvm::Value *begin, llvm::Value *end);
 
-  /// A thread's sums of a tile of 16 x 8, and the thread's row that one of `across` such tiles side by side is of.
-  static constexpr unsigned kSums = 4;
-  static unsigned rowOf(unsigned sum, unsigned across) { return sum / (across * kSums) * 2 + sum % kSums / 2; }
+  /// Divides what was found of all keys by their weights.
+  void normalize(WeightedValues &found);
 
   llvm::Value *keyCount() const { return ofKeys.n; }
   /// The block's tile of results, without operands.
@@ -75,23 +74,15 @@ private:
   BlockTile makeTile(const Product &product, const TileShape &tileShape, llvm::ArrayRef<llvm::Value *> batch,
                      llvm::Value *tileThread) const;
   llvm::SmallVector<llvm::Value *> getKeyBatch() const;
-  void placeRows();
   void copy(llvm::Value *stage, llvm::Value *key);
   void loadQueries();
   llvm::SmallVector<llvm::Value *> step(llvm::Value *key, llvm::ArrayRef<llvm::Value *> carried);
   llvm::SmallVector<llvm::Value *> multiplyKeys(llvm::Value *stage);
-  void mask(llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *key);
-  llvm::Value *readBias(llvm::Value *mask);
-  llvm::Value *readMask(llvm::ArrayRef<llvm::Value *> row, llvm::Value *key);
-  llvm::Value *acrossRow(llvm::Value *value, llvm::function_ref<llvm::Value *(llvm::Value *, llvm::Value *)> combine);
   void multiplyValues(llvm::Value *stage, llvm::ArrayRef<llvm::Value *> weights,
                       llvm::MutableArrayRef<llvm::Value *> sums);
-  llvm::Value *pack(llvm::Value *first, llvm::Value *second);
   llvm::Value *number(double value) { return llvm::ConstantFP::get(b.getFloatTy(), value); }
-  llvm::Value *most(llvm::Value *x, llvm::Value *y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, x, y); }
 
   unsigned tilesDown() const;
-  unsigned rowsOf() const { return 2 * tilesDown(); }
   unsigned keysAcross() const;
   unsigned resultsAcross() const;
   bool keepsQueries() const;
@@ -109,13 +100,10 @@ private:
   llvm::SmallVector<llvm::Value *> batch;
   BlockTile ofQueries, ofKeys, ofValues, ofResults;
   OperandTile queryTile, keyTile, valueTile;
-  llvm::Value *warpRow;                                           ///< i32, where the warp's rows begin
-  llvm::Value *end, *stride;                                      ///< of the keys, and from a step to the next
-  llvm::SmallVector<llvm::SmallVector<llvm::Value *>> rowIndices; ///< of the thread's rows, by dimensions
+  llvm::Value *warpRow; ///< i32, where the warp's rows begin
+  AttentionScores weights;
+  llvm::Value *end, *stride;                                               ///< of the keys, and from a step to the next
   llvm::SmallVector<llvm::SmallVector<llvm::Value *, 4>> queries; ///< fragments, by rows and then by steps of the depth
 };
-
-/// What a row's weighted values are divided by.
-llvm::Value *getDivisor(Ir &b, loop::AttentionOp op, llvm::Value *total, llvm::Value *keyCount);
 
 } // namespace ptc::cuda

@@ -170,10 +170,10 @@ void DecodeEmitter::stage(AttentionTile &tile, const WeightedValues &found) {
     b.CreateAlignedStore(fragment.sums, sumAt(results.warp, fragment.row, fragment.column), Align(8));
   Value *isFirst = b.CreateICmpEQ(b.CreateAnd(results.lane, 3), b.getInt32(0)); // of the four that share a row
   kernel::emitIf(b, isFirst, [&] {
-    for (unsigned i = 0; i < found.totals.size(); ++i) {
+    for (unsigned i = 0; i < found.statistics.totals.size(); ++i) {
       Value *row = b.CreateAdd(b.CreateLShr(results.lane, 2), b.getInt32(i * 8));
-      b.CreateStore(found.largest[i], statisticAt(results.warp, row, 0));
-      b.CreateStore(found.totals[i], statisticAt(results.warp, row, 1));
+      b.CreateStore(found.statistics.largest[i], statisticAt(results.warp, row, 0));
+      b.CreateStore(found.statistics.totals[i], statisticAt(results.warp, row, 1));
     }
   });
   f.gpu.barrier(b);

@@ -26,12 +26,7 @@ static void emitFlashAttention(GpuFrame &f, loop::AttentionOp op, const Attentio
   if (op.getCausal())
     end = b.CreateBinaryIntrinsic(Intrinsic::smin, end, b.CreateAdd(firstRow, b.getInt64(shape.rows())));
   WeightedValues found = tile.weigh(b.getInt64(0), end);
-  SmallVector<Value *> divisors;
-  for (Value *total : found.totals)
-    divisors.push_back(getDivisor(b, op, total, tile.keyCount()));
-  unsigned across = found.sums.size() / (found.totals.size() / 2 * AttentionTile::kSums);
-  for (unsigned i = 0; i < found.sums.size(); ++i)
-    found.sums[i] = b.CreateFDiv(found.sums[i], divisors[AttentionTile::rowOf(i, across)]);
+  tile.normalize(found);
   finishTile(tile.results(), tile.results().splitSums(found.sums), nullptr);
 }
 

@@ -106,10 +106,22 @@ public:
   virtual void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,
                             llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) = 0;
 
+  /// The same with the left operand in registers, of which a thread has 4 i32 as multiplyMatrices takes them; the
+  /// product is added to the sums.
+  virtual void startProduct(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs, SharedMatrix rhs,
+                            llvm::MutableArrayRef<llvm::Value *> sums) = 0;
+
   /// wgmma.commit_group: the products since the last call are a group. wgmma.wait_group: all groups but the last
-  /// `groups` are done; without groups left, sums are there.
+  /// `groups` are done, and the sums of those are there, which `sums` are some of. Until then registers keep `operands`
+  /// of those products.
   virtual void commitProducts(Ir &b) = 0;
-  virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) = 0;
+  virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums,
+                               llvm::ArrayRef<llvm::Value *> operands = {}) = 0;
+
+  /// setmaxnreg: the threads of a warpgroup, which all come here, have so many registers from now on, a multiple of 8:
+  /// more than before, which others must have given back, or fewer.
+  virtual void raiseRegisters(Ir &b, unsigned registers) = 0;
+  virtual void lowerRegisters(Ir &b, unsigned registers) = 0;
 
   /// mbarrier.init.shared::cta.b64 of eight bytes of shared memory: a phase of it ends when `arrivals` threads have
   /// come and all bytes that are expected are there. fence.mbarrier_init: the copy engine sees what the thread has made
@@ -167,8 +179,13 @@ public:
   void beginProducts(Ir &b) override;
   void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,
                     llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) override;
+  void startProduct(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs, SharedMatrix rhs,
+                    llvm::MutableArrayRef<llvm::Value *> sums) override;
   void commitProducts(Ir &b) override;
-  void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums) override;
+  void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums,
+                       llvm::ArrayRef<llvm::Value *> operands) override;
+  void raiseRegisters(Ir &b, unsigned registers) override;
+  void lowerRegisters(Ir &b, unsigned registers) override;
   void initPhases(Ir &b, llvm::Value *phases, unsigned arrivals) override;
   void fenceForPhases(Ir &b) override;
   void arrive(Ir &b, llvm::Value *phases) override;

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cuda/DecodeAttention.h"
 #include "compiler/codegen/cuda/Describe.h"
 #include "compiler/codegen/cuda/FlashAttention.h"
+#include "compiler/codegen/cuda/MappedAttention.h"
 #include "compiler/codegen/cuda/Matrix.h"
 #include "compiler/codegen/cuda/Nest.h"
 #include "compiler/codegen/cuda/Scatter.h"
@@ -49,6 +50,8 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
   if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
     if (std::optional<KernelPlan> decode = planDecodeAttention(attention))
       return std::move(*decode);
+    if (std::optional<KernelPlan> mapped = planMappedAttention(attention, target))
+      return std::move(*mapped);
     if (std::optional<KernelPlan> flash = planFlashAttention(attention))
       return std::move(*flash);
     plan.grids.push_back({countAttentionBlocks(attention), kAttentionThreads,

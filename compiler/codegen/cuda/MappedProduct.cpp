@@ -92,9 +92,9 @@ void MappedProduct::multiply(const BlockTile &tile, Value *stage, Value *isMore,
   unsigned rhs = OperandTile::bytes(shape, shape.rows);
   gpu.beginProducts(b);
   for (unsigned depth = 0; depth < shape.depth; depth += kDepth)
-    gpu.startProduct(b, element, OperandTile::describe(tile, product.lhs->isDeep, 0, stage, row, depth),
-                     OperandTile::describe(tile, product.rhs->isDeep, rhs, stage, b.getInt32(0), depth), sums,
-                     depth ? b.getInt32(1) : isMore);
+    gpu.startProduct(b, element, OperandTile::describe(tile, product.lhs->isDeep, shape.rows, 0, stage, row, depth),
+                     OperandTile::describe(tile, product.rhs->isDeep, shape.columns, rhs, stage, b.getInt32(0), depth),
+                     sums, depth ? b.getInt32(1) : isMore);
   gpu.commitProducts(b);
 }
 

@@ -214,22 +214,48 @@ static void emitOnSums(Ir &b, const Twine &text, MutableArrayRef<Value *> sums, 
     sums[i] = b.CreateExtractValue(call, i);
 }
 
+/// The sums' registers, as an instruction's text has them.
+static std::string nameRegisters(unsigned first, unsigned count) {
+  std::string names;
+  for (unsigned i = first; i < first + count; ++i)
+    names += (i == first ? "$" : ", $") + std::to_string(i);
+  return names;
+}
+
+static const char *nameElement(Type *element) { return element->isHalfTy() ? "f16" : "bf16"; }
+
 void NvvmBuilder::startProduct(Ir &b, Type *element, SharedMatrix lhs, SharedMatrix rhs, MutableArrayRef<Value *> sums,
                                Value *isMore) {
   unsigned count = sums.size();
-  std::string registers;
-  for (unsigned i = 0; i < count; ++i)
-    registers += (i ? ", $" : "$") + std::to_string(i);
-  const char *type = element->isHalfTy() ? "f16" : "bf16";
   std::string text = formatv(
       "{{ .reg .pred p; setp.ne.b32 p, ${0}, 0; wgmma.mma_async.sync.aligned.m64n{1}k16.f32.{2}.{2} {{{3}}, ${4}, "
       "${5}, p, 1, 1, {6}, {7}; }",
-      2 * count + 2, 2 * count, type, registers, 2 * count, 2 * count + 1, int(!lhs.isDeep), int(!rhs.isDeep));
+      2 * count + 2, 2 * count, nameElement(element), nameRegisters(0, count), 2 * count, 2 * count + 1,
+      int(!lhs.isDeep), int(!rhs.isDeep));
   emitOnSums(b, text, sums, {lhs.descriptor, rhs.descriptor, isMore});
 }
 
-void NvvmBuilder::waitForProducts(Ir &b, unsigned groups, MutableArrayRef<Value *> sums) {
-  emitOnSums(b, "wgmma.wait_group.sync.aligned " + Twine(groups) + ";", sums, {});
+void NvvmBuilder::startProduct(Ir &b, Type *element, ArrayRef<Value *> lhs, SharedMatrix rhs,
+                               MutableArrayRef<Value *> sums) {
+  unsigned count = sums.size();
+  std::string text = formatv("wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} {{{2}}, {{{3}}, ${4}, 1, 1, 1, {5};",
+                             2 * count, nameElement(element), nameRegisters(0, count),
+                             nameRegisters(2 * count, lhs.size()), 2 * count + lhs.size(), int(!rhs.isDeep));
+  SmallVector<Value *> operands(lhs);
+  operands.push_back(rhs.descriptor);
+  emitOnSums(b, text, sums, operands);
+}
+
+void NvvmBuilder::waitForProducts(Ir &b, unsigned groups, MutableArrayRef<Value *> sums, ArrayRef<Value *> operands) {
+  emitOnSums(b, "wgmma.wait_group.sync.aligned " + Twine(groups) + ";", sums, operands);
+}
+
+void NvvmBuilder::raiseRegisters(Ir &b, unsigned registers) {
+  b.CreateIntrinsic(Intrinsic::nvvm_setmaxnreg_inc_sync_aligned_u32, {b.getInt32(registers)});
+}
+
+void NvvmBuilder::lowerRegisters(Ir &b, unsigned registers) {
+  b.CreateIntrinsic(Intrinsic::nvvm_setmaxnreg_dec_sync_aligned_u32, {b.getInt32(registers)});
 }
 
 } // namespace ptc::cuda

@@ -13,7 +13,7 @@ constexpr unsigned kElementBytes = 2, kLineElements = 64;
 /// Of batches whose dimensions do not move the operand there is no dimension in the map.
 static bool isMapped(mlir::AffineExpr batchStride) { return getConstant(batchStride) != 0; }
 
-static bool canMap(const Product &product, const Matrix &matrix) {
+bool canMapOperand(const Product &product, const Matrix &matrix) {
   if (!matrix.strides || !isa<mlir::BlockArgument>(matrix.tensor))
     return false;
   const Matrix::Strides &strides = *matrix.strides;
@@ -28,11 +28,12 @@ static bool canMap(const Product &product, const Matrix &matrix) {
          all_of(batches, isStride) && batches.size() + 2 <= kMostMapDims;
 }
 
-bool canMapOperands(const Product &product) { return canMap(product, *product.lhs) && canMap(product, *product.rhs); }
+bool canMapOperands(const Product &product) {
+  return canMapOperand(product, *product.lhs) && canMapOperand(product, *product.rhs);
+}
 
-/// `count`: of the operand's rows, of which a tile has `rows`.
-static TensorMap mapOperand(const Product &product, const Matrix &matrix, mlir::AffineExpr count, int64_t rows,
-                            int64_t depth) {
+TensorMap mapOperand(const Product &product, const Matrix &matrix, mlir::AffineExpr count, int64_t rows,
+                     int64_t depth) {
   const Matrix::Strides &strides = *matrix.strides;
   auto toBytes = [](mlir::AffineExpr elements) { return elements * kElementBytes; };
   TensorMap map{cast<mlir::BlockArgument>(matrix.tensor).getArgNumber(), toBytes(strides.offset), {}, {}, {}};
@@ -57,22 +58,23 @@ SmallVector<TensorMap, 2> mapOperands(const Product &product, const TileShape &s
           mapOperand(product, *product.rhs, product.n, shape.columns, shape.depth)};
 }
 
-/// With the depth side by side a box is a whole tile, else 64 of its rows.
-static void copyOperand(const BlockTile &tile, const Matrix &matrix, Value *map, unsigned rows, Value *firstRow,
-                        Value *depth, Value *to, Value *barrier) {
+/// With the depth side by side a box has all rows by 64 of the depth, else 64 rows by all of it.
+void copyMapped(const BlockTile &tile, const Matrix &matrix, Value *map, unsigned rows, Value *firstRow, Value *depth,
+                Value *to, Value *barrier) {
   Ir &b = tile.ir();
   Value *row = b.CreateTrunc(firstRow, b.getInt32Ty());
   SmallVector<Value *> coordinates = {depth, row};
+  if (!matrix.isDeep)
+    std::swap(coordinates[0], coordinates[1]);
   for (auto [index, stride] : zip_equal(tile.batch, matrix.strides->batch))
     if (isMapped(stride))
       coordinates.push_back(b.CreateTrunc(index, b.getInt32Ty()));
-  if (matrix.isDeep)
-    return tile.f.gpu.copyBox(b, to, map, coordinates, barrier);
-  coordinates[1] = depth;
-  unsigned boxBytes = tile.shape.depth * kLineElements * kElementBytes;
-  for (unsigned box = 0; box < rows / kLineElements; ++box) {
-    coordinates[0] = b.CreateAdd(row, b.getInt32(box * kLineElements));
-    tile.f.gpu.copyBox(b, atByte(b, to, b.getInt32(box * boxBytes)), map, coordinates, barrier);
+  unsigned across = matrix.isDeep ? tile.shape.depth : rows, lines = matrix.isDeep ? rows : tile.shape.depth;
+  Value *first = coordinates[0];
+  for (unsigned box = 0; box < across / kLineElements; ++box) {
+    coordinates[0] = b.CreateAdd(first, b.getInt32(box * kLineElements));
+    Value *place = atByte(b, to, b.getInt32(box * lines * kLineElements * kElementBytes));
+    tile.f.gpu.copyBox(b, place, map, coordinates, barrier);
   }
 }
 
@@ -81,8 +83,8 @@ void copyMapped(const BlockTile &tile, Value *stage, Value *depth, Value *barrie
   const TileShape &shape = tile.shape;
   Value *lhs = atByte(b, tile.memory, stage);
   Value *rhs = atByte(b, lhs, b.getInt32(OperandTile::bytes(shape, shape.rows)));
-  copyOperand(tile, *tile.product.lhs, tile.f.maps[0], shape.rows, tile.firstRow, depth, lhs, barrier);
-  copyOperand(tile, *tile.product.rhs, tile.f.maps[1], shape.columns, tile.firstColumn, depth, rhs, barrier);
+  copyMapped(tile, *tile.product.lhs, tile.f.maps[0], shape.rows, tile.firstRow, depth, lhs, barrier);
+  copyMapped(tile, *tile.product.rhs, tile.f.maps[1], shape.columns, tile.firstColumn, depth, rhs, barrier);
 }
 
 } // namespace ptc::cuda

@@ -26,12 +26,13 @@ public:
   /// Of elements of 8 bytes two of 8 rows by 32 bytes.
   llvm::SmallVector<llvm::Value *, 4> load(llvm::Value *stage, llvm::Value *row, unsigned depth, bool rowsFirst);
 
-  /// For wgmma, of 16-bit elements: 64 or more rows from `row` (a multiple of 64) on, by 16 of the depth.
+  /// For wgmma, of 16-bit elements: 64 or more rows from `row` (a multiple of 64) on, by 16 of the depth. The tile has
+  /// `rows` rows. Of a depth of more than 64, where it is side by side, each 64 are such a tile, one behind the other.
   GpuBuilder::SharedMatrix describe(llvm::Value *stage, llvm::Value *row, unsigned depth) {
-    return describe(tile, isDeep, offset, stage, row, depth);
+    return describe(tile, isDeep, rows, offset, stage, row, depth);
   }
-  static GpuBuilder::SharedMatrix describe(const BlockTile &tile, bool isDeep, unsigned offset, llvm::Value *stage,
-                                           llvm::Value *row, unsigned depth);
+  static GpuBuilder::SharedMatrix describe(const BlockTile &tile, bool isDeep, unsigned rows, unsigned offset,
+                                           llvm::Value *stage, llvm::Value *row, unsigned depth);
 
   static unsigned bytes(const TileShape &shape, unsigned rows) { return rows * shape.depth * shape.operandBytes; }
 

@@ -67,6 +67,33 @@ void emitIf(Ir &b, Value *condition, function_ref<void()> then, bool isRare) {
   b.SetInsertPoint(exit);
 }
 
+SmallVector<Value *> emitChoice(Ir &b, Value *condition, function_ref<SmallVector<Value *>()> then,
+                                function_ref<SmallVector<Value *>()> otherwise) {
+  if (auto *constant = dyn_cast<ConstantInt>(condition))
+    return constant->isOne() ? then() : otherwise();
+  Function *function = b.GetInsertBlock()->getParent();
+  auto create = [&](const char *name) { return BasicBlock::Create(b.getContext(), name, function); };
+  BasicBlock *taken = create("then"), *other = create("else"), *exit = create("endif");
+  b.CreateCondBr(condition, taken, other);
+  auto emit = [&](BasicBlock *&block, function_ref<SmallVector<Value *>()> body) {
+    b.SetInsertPoint(block);
+    SmallVector<Value *> values = body();
+    b.CreateBr(exit);
+    block = b.GetInsertBlock();
+    return values;
+  };
+  SmallVector<Value *> first = emit(taken, then), second = emit(other, otherwise);
+  b.SetInsertPoint(exit);
+  SmallVector<Value *> results;
+  for (auto [one, two] : zip_equal(first, second)) {
+    PHINode *phi = b.CreatePHI(one->getType(), 2);
+    phi->addIncoming(one, taken);
+    phi->addIncoming(two, other);
+    results.push_back(phi);
+  }
+  return results;
+}
+
 Value *emitAddress(Ir &b, Type *element, Value *base, Value *offset) {
   return b.CreateGEP(element, base, offset);
 }

@@ -22,6 +22,11 @@ void emitLoop(Ir &b, llvm::Value *begin, llvm::Value *end, int64_t step,
 /// `if (condition) then()`. Registers are not kept free for what is rare.
 void emitIf(Ir &b, llvm::Value *condition, llvm::function_ref<void()> then, bool isRare = false);
 
+/// `condition ? then() : otherwise()` by a branch: each answers as many values.
+llvm::SmallVector<llvm::Value *> emitChoice(Ir &b, llvm::Value *condition,
+                                            llvm::function_ref<llvm::SmallVector<llvm::Value *>()> then,
+                                            llvm::function_ref<llvm::SmallVector<llvm::Value *>()> otherwise);
+
 /// base[offset], offset counted in elements.
 llvm::Value *emitAddress(Ir &b, llvm::Type *element, llvm::Value *base, llvm::Value *offset);
 
