@@ -37,6 +37,8 @@ OPERATIONS = {
     "@llvm.nvvm.read.ptx.sreg.nctaid.x": "@fake_block_count",
     "@llvm.nvvm.barrier.cta.sync.aligned.all": "@fake_barrier",
     "@llvm.nvvm.bar.warp.sync": "@fake_warp_barrier",
+    "@llvm.nvvm.barrier.cta.sync.aligned.count": "@fake_come_together",
+    "@llvm.nvvm.barrier.cta.arrive.aligned.count": "@fake_come_by",
     "@llvm.nvvm.shfl.sync.bfly.i32": "@fake_shuffle_xor",
     "@llvm.nvvm.shfl.sync.down.i32": "@fake_shuffle_down",
     "@llvm.nvvm.shfl.sync.up.i32": "@fake_shuffle_up",
@@ -135,8 +137,8 @@ def to_x86(ir: str) -> str:
     ir = re.sub(r"^(@\S+ = .*addrspace\(3\) global .*?), align", r'\1, section "fake_shared", align', ir, flags=re.M)
     ir = add_products(ir) + (DYNAMIC if dynamic else "")
     # One address space: the sanitizer looks at no other than the first.
-    ir = re.sub(r"addrspacecast \(ptr addrspace\(\d\) (@[\w.]+) to ptr\)", r"\1", ir)
     ir = re.sub(r" addrspace\(\d\)", "", ir.replace("= addrspacecast ptr", "= bitcast ptr"))
+    ir = re.sub(r"addrspacecast \(ptr (@[\w.]+|getelementptr \([^()]*\)) to ptr\)", r"\1", ir)
     ir = re.sub(r'"target-(cpu|features)"="[^"]*"', "", ir)
     return tell_of_atomics(re.sub(r"^(attributes #\d+ = \{)", r"\1 sanitize_thread", ir, flags=re.M)) + SHARED
 

@@ -164,6 +164,7 @@ std::string ptc::test::emulateGrid(int blocks, int threads, const std::function<
     block.index = index;
     races::beginBlock();
     block.engine.beginBlock();
+    block.numberedBarriers.clear();
     beginBlock();
     runBlock(random);
     if (std::string wrong = block.engine.endBlock(); !wrong.empty())
@@ -236,6 +237,15 @@ void fake_warp_barrier(int) {
   ++block.fiber().warpBarriers;
   block.wait(Wait::WarpBarrier);
 }
+
+void fake_come_together(int number, int threads) {
+  NumberedBarrier &barrier = block.numberedBarriers[number];
+  block.fiber().numberedBarrier = number;
+  block.fiber().numberedPhase = barrier.phase;
+  barrier.pass(threads);
+  block.wait(Wait::NumberedBarrier);
+}
+void fake_come_by(int number, int threads) { block.numberedBarriers[number].pass(threads); }
 
 int fake_shuffle_xor(int, int value, int mask, int) { return shuffleFrom(block.current ^ mask, value); }
 int fake_shuffle_down(int, int value, int distance, int) { return shuffleFrom(block.current + distance, value); }

@@ -20,7 +20,7 @@ namespace ptc::test::emulator {
 constexpr int kWarp = 32;
 constexpr size_t kStack = 256 << 10;
 
-enum class Wait { None, Barrier, WarpBarrier, Shuffle, Phase };
+enum class Wait { None, Barrier, WarpBarrier, NumberedBarrier, Shuffle, Phase };
 
 /// What a thread gives the others of its warp.
 union Given {
@@ -58,18 +58,32 @@ struct Fiber {
   bool isDone = true;
   Wait wait;
   int barriers, warpBarriers, shuffles; ///< that it has come to
+  int numberedBarrier, numberedPhase;   ///< that it waits at
   const void *phases;                   ///< the barrier in memory that it waits at
   int parity;
-  Given given[2];                            ///< to its last two shuffles
-  int copyGroups;                            ///< that are complete
-  std::deque<Copy> copies;                   ///< that are not there yet, the oldest first
+  Given given[2];                              ///< to its last two shuffles
+  int copyGroups;                              ///< that are complete
+  std::deque<Copy> copies;                     ///< that are not there yet, the oldest first
   std::map<uint32_t, std::vector<float>> sums; ///< of products that are on their way, by a number of their own
   uint32_t lastSums;                           ///< the last such number
-  std::deque<std::vector<Product>> products; ///< groups of them; the last one is not complete
+  std::deque<std::vector<Product>> products;   ///< groups of them; the last one is not complete
+};
+
+/// bar.sync and bar.arrive with a number of threads.
+struct NumberedBarrier {
+  int come = 0, phase = 0;
+
+  void pass(int threads) {
+    if (++come == threads) {
+      come = 0;
+      ++phase;
+    }
+  }
 };
 
 struct Block {
   int index, count, threads, current;
+  std::map<int, NumberedBarrier> numberedBarriers;
   ptc::test::CopyEngine engine;
   std::vector<Fiber> fibers; ///< kept from block to block; at least `threads`
   jmp_buf scheduler;
@@ -106,6 +120,8 @@ struct Block {
       return barriers >= fiber.barriers;
     case Wait::WarpBarrier:
       return hasWarp(thread, &Fiber::warpBarriers, fiber.warpBarriers);
+    case Wait::NumberedBarrier:
+      return numberedBarriers.at(fiber.numberedBarrier).phase > fiber.numberedPhase;
     case Wait::Shuffle:
       return hasWarp(thread, &Fiber::shuffles, fiber.shuffles);
     case Wait::Phase:

@@ -1,6 +1,6 @@
 // Attention of 16-bit heads goes over the keys once, on tensor cores: keys and values come by cp.async, scores stay in
 // registers, weights are powers of two. Of f32 a block has a query.
-// RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx && FileCheck %s < %t.ptx
+// RUN: ptc compile %s -o %t.ptx --target cuda --gpu-arch sm_80 --emit ptx && FileCheck %s < %t.ptx
 
 // CHECK: .visible .entry
 // CHECK: .maxntid 128

@@ -118,8 +118,8 @@ void AttentionScores::addMask(MutableArrayRef<Value *> sums, Value *key) {
   for (unsigned i = 0; i < sums.size(); ++i) {
     Value *column = b.CreateAdd(first, b.getInt64(i / kSums % across * kColumns + i % 2));
     Value *mask = readMask(rowOf(i, across), column);
-    sums[i] = hasBias(op) ? multiplyAdd(b, readBias(mask), number(M_LOG2E), sums[i])
-                          : b.CreateSelect(mask, sums[i], none());
+    sums[i] =
+        hasBias(op) ? multiplyAdd(b, readBias(mask), number(M_LOG2E), sums[i]) : b.CreateSelect(mask, sums[i], none());
   }
 }
 
@@ -145,8 +145,8 @@ SmallVector<Value *> AttentionScores::weigh(MutableArrayRef<Value *> sums, Value
   hide(sums, key);
   SmallVector<Value *> shifts, factors;
   auto weigh = [&](Value *score, unsigned row) {
-    return f.gpu.exp2(b, isScaled ? b.CreateFAdd(score, shifts[row])
-                                  : multiplyAdd(b, score, number(scale), shifts[row]));
+    return f.gpu.exp2(b,
+                      isScaled ? b.CreateFAdd(score, shifts[row]) : multiplyAdd(b, score, number(scale), shifts[row]));
   };
   for (unsigned row = 0; row < rowCount(); ++row) {
     Value *largest = nullptr;

@@ -58,7 +58,9 @@ std::optional<AttentionShape> getAttentionShape(loop::AttentionOp op) {
 unsigned AttentionTile::tilesDown() const { return shape.warpRows / kRows; }
 unsigned AttentionTile::keysAcross() const { return shape.keys / kColumns; }
 unsigned AttentionTile::resultsAcross() const { return shape.results / kColumns; }
-bool AttentionTile::keepsQueries() const { return tilesDown() * shape.features / kDepth * kFragment <= kQueryRegisters; }
+bool AttentionTile::keepsQueries() const {
+  return tilesDown() * shape.features / kDepth * kFragment <= kQueryRegisters;
+}
 
 //===----------------------------------------------------------------------===//
 // Tiles of operands

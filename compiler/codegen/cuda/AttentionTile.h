@@ -102,7 +102,7 @@ private:
   OperandTile queryTile, keyTile, valueTile;
   llvm::Value *warpRow; ///< i32, where the warp's rows begin
   AttentionScores weights;
-  llvm::Value *end, *stride;                                               ///< of the keys, and from a step to the next
+  llvm::Value *end, *stride;                                      ///< of the keys, and from a step to the next
   llvm::SmallVector<llvm::SmallVector<llvm::Value *, 4>> queries; ///< fragments, by rows and then by steps of the depth
 };
 

@@ -118,6 +118,11 @@ public:
   virtual void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums,
                                llvm::ArrayRef<llvm::Value *> operands = {}) = 0;
 
+  /// bar.sync and bar.arrive of a barrier of the block with a number (i32) from 1 on: so many of its threads have come,
+  /// some of which may go on at once.
+  virtual void comeTogether(Ir &b, llvm::Value *barrier, unsigned threads) = 0;
+  virtual void comeBy(Ir &b, llvm::Value *barrier, unsigned threads) = 0;
+
   /// setmaxnreg: the threads of a warpgroup, which all come here, have so many registers from now on, a multiple of 8:
   /// more than before, which others must have given back, or fewer.
   virtual void raiseRegisters(Ir &b, unsigned registers) = 0;
@@ -184,6 +189,8 @@ public:
   void commitProducts(Ir &b) override;
   void waitForProducts(Ir &b, unsigned groups, llvm::MutableArrayRef<llvm::Value *> sums,
                        llvm::ArrayRef<llvm::Value *> operands) override;
+  void comeTogether(Ir &b, llvm::Value *barrier, unsigned threads) override;
+  void comeBy(Ir &b, llvm::Value *barrier, unsigned threads) override;
   void raiseRegisters(Ir &b, unsigned registers) override;
   void lowerRegisters(Ir &b, unsigned registers) override;
   void initPhases(Ir &b, llvm::Value *phases, unsigned arrivals) override;

@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
+#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/Attention.h"
 #include "compiler/codegen/cuda/ColumnNest.h"
 #include "compiler/codegen/cuda/DecodeAttention.h"
@@ -140,6 +141,8 @@ static void emitGrid(Module &module, GpuBuilder &gpu, loop::KernelOp kernel, con
   if (hasWorkspace)
     frame.workspace = function->getArg(slot++);
   frame.fault = function->getArg(slot++);
+  for (unsigned i = 0; i < tensors + hasWorkspace; ++i) // calls copy a tensor that begins elsewhere
+    function->getArg(i)->addAttr(Attribute::getWithAlignment(module.getContext(), Align(kVectorBytes)));
   for (unsigned i = 0; i < symbols; ++i)
     frame.symbols.push_back(function->getArg(slot++));
   for (unsigned i = 0; i < grid.maps.size(); ++i)

@@ -3,7 +3,8 @@
 // After Shah and others, "FlashAttention-3" (2024): a warp tells the copy engine which keys and values to bring, and
 // warpgroups have 64 queries each. While the scores of some keys become weights, tensor cores multiply the weights of
 // those before by their values, and then the queries by the next keys. Weights stay in registers, where the scores
-// were. Keys come from the last to the first, since of those before it none is hidden by a causal mask.
+// were. Keys come from the last to the first, since of those before it none is hidden by a causal mask. Blocks go from
+// tile to tile of queries: the next one's are on their way while results are stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,9 +44,10 @@ struct MappedShape {
   unsigned groups;            ///< warpgroups that multiply
   unsigned keys;              ///< of a step
 
-  static constexpr unsigned kStages = 2;
-  /// Registers of a thread that has the copy engine work, and of one that multiplies.
-  static constexpr unsigned kFewRegisters = 24, kManyRegisters = 240;
+  static constexpr unsigned kStages = 2; ///< of keys, and of values
+  /// Registers of a thread that has the copy engine work, and of one that multiplies; 0: as many as can be.
+  unsigned fewRegisters() const { return groups == 3 ? 32 : groups == 2 ? 40 : 0; }
+  unsigned manyRegisters() const { return groups == 3 ? 160 : groups == 2 ? 232 : 0; }
 
   unsigned rows() const { return groups * kRows; }
   unsigned warps() const { return groups * kGroupWarps; }
@@ -87,6 +89,11 @@ struct MappedPlan {
   AttentionProducts products;
   TileShape queryTile, keyTile, valueTile, resultTile;
   unsigned depth; ///< of products by keys: features that are there, in whole instructions
+  bool pairs;     ///< a block takes two tiles of a head together, of which one has few keys where the other has many
+  mlir::AffineExpr tiles; ///< of a head
+
+  /// What blocks take at a time: of a head.
+  mlir::AffineExpr units() const { return pairs ? tiles.ceilDiv(2) : tiles; }
 };
 
 class MappedAttention {
@@ -95,15 +102,20 @@ public:
   void emit();
 
 private:
-  BlockTile makeTile(const Product &product, const TileShape &shape, bool isOfKeys) const;
+  BlockTile makeTile(const Product &product, const TileShape &shape) const;
   CopyPipeline makePipeline(unsigned barriers, unsigned stages, unsigned stageBytes);
+  Values forEachTile(ArrayRef<Value *> carried, function_ref<Values(ArrayRef<Value *>)> body);
+  void place(Value *head, Value *tile);
   Value *keyOf(Value *step);
   void produce();
   void consume();
   Values startScores(Value *stage);
   void startValues(Value *stage, ArrayRef<Value *> weights, MutableArrayRef<Value *> sums);
   void release(CopyPipeline &pipeline, Value *stage);
-  Values weighAll();
+  void waitForTurn();
+  void passTurn();
+  void startTurns();
+  Values weighAll(CopyPipeline::Place ofQueries, CopyPipeline::Place ofKeys);
   Values step(Value *number, ArrayRef<Value *> carried);
 
   GpuFrame &f;
@@ -114,11 +126,13 @@ private:
   const MappedShape &shape;
   const Product &scores, &values;
   Type *element;
-  Value *memory, *thread, *warp, *lane, *firstRow, *steps, *isAny;
+  Value *memory, *thread, *warp, *lane;
+  Value *isAny;            ///< whether there are keys
+  Value *firstRow, *steps; ///< of the tile: i64
   Values batch;
   BlockTile ofQueries, ofKeys, ofValues, ofResults;
   CopyPipeline queryPipeline, keyPipeline, valuePipeline;
-  Value *row; ///< i32, where the warpgroup's rows begin
+  Value *group, *row; ///< i32, the warpgroup's number, and where its rows begin
   std::optional<AttentionScores> weights;
 };
 } // namespace
@@ -128,31 +142,70 @@ MappedAttention::MappedAttention(GpuFrame &frame, loop::AttentionOp op, const Ma
       values(plan.products.values), element(kernel::memoryType(b.getContext(), op.getQ().getType())),
       memory(gpu.dynamicShared(b)), thread(b.CreateTrunc(gpu.threadIndex(b), b.getInt32Ty())),
       warp(gpu.uniform(b, b.CreateUDiv(thread, b.getInt32(kWarp)))), lane(b.CreateURem(thread, b.getInt32(kWarp))),
-      ofQueries(makeTile(scores, plan.queryTile, false)), ofKeys(makeTile(scores, plan.keyTile, true)),
-      ofValues(makeTile(values, plan.valueTile, true)), ofResults(makeTile(values, plan.resultTile, false)),
+      ofQueries(makeTile(scores, plan.queryTile)), ofKeys(makeTile(scores, plan.keyTile)),
+      ofValues(makeTile(values, plan.valueTile)), ofResults(makeTile(values, plan.resultTile)),
       queryPipeline(makePipeline(shape.barriersBegin(), 1, shape.queryBytes())),
       keyPipeline(makePipeline(shape.keyBarriers(), MappedShape::kStages, shape.keyBytes())),
       valuePipeline(makePipeline(shape.valueBarriers(), MappedShape::kStages, shape.valueBytes())) {
-  Value *blocks = emitSize(f, scores.m.ceilDiv(shape.rows())), *block = gpu.blockIndex(b);
-  // The last queries first: with a causal mask they have the most keys.
-  Value *inHead = b.CreateSub(b.CreateSub(blocks, b.getInt64(1)), b.CreateURem(block, blocks));
-  firstRow = b.CreateMul(inHead, b.getInt64(shape.rows()));
-  batch = Product::split(f, b.CreateUDiv(block, blocks), scores.batch);
+  ofResults.memory = atByte(b, memory, b.getInt32(shape.stagedBegin()));
+  auto keys = getConstant(scores.n);
+  isAny = keys ? b.getInt1(*keys > 0) : b.CreateICmpNE(emitSize(f, scores.n), b.getInt64(0));
+}
+
+/// Emits `body` for each tile of the block's, carrying values around. With a causal mask all pairs of tiles have as
+/// many keys: of n tiles i and n - 1 - i, or, of an odd number, the last one alone, and i and n - 2 - i.
+Values MappedAttention::forEachTile(ArrayRef<Value *> carried, function_ref<Values(ArrayRef<Value *>)> body) {
+  Value *units = emitSize(f, plan.units()), *count = b.CreateMul(emitSize(f, scores.batches), units);
+  auto forUnits = [&](function_ref<Values(Value *, Value *, ArrayRef<Value *>)> ofUnit) {
+    return kernel::emitLoop(
+        b, gpu.blockIndex(b), count, gpu.blockCount(b), carried, [&](Value *number, ArrayRef<Value *> before) {
+          auto divide = [&](Value *unit, Value *by) { // numbers of blocks have 31 bits
+            Value *result = b.CreateUDiv(b.CreateTrunc(unit, b.getInt32Ty()), b.CreateTrunc(by, b.getInt32Ty()));
+            return b.CreateZExt(result, b.getInt64Ty());
+          };
+          Value *head = divide(number, units);
+          return ofUnit(head, b.CreateSub(number, b.CreateMul(head, units)), before);
+        });
+  };
+  if (!plan.pairs)
+    return forUnits([&](Value *head, Value *unit, ArrayRef<Value *> before) {
+      place(head, unit);
+      return body(before);
+    });
+  Value *tiles = emitSize(f, plan.tiles);
+  return forUnits([&](Value *head, Value *unit, ArrayRef<Value *> before) {
+    return kernel::emitLoop(b, b.getInt64(0), b.getInt64(2), b.getInt64(1), before,
+                            [&](Value *half, ArrayRef<Value *> before) {
+                              Value *many = b.CreateSub(b.CreateSub(tiles, b.getInt64(1)), unit);
+                              Value *few = b.CreateSub(unit, b.CreateAnd(tiles, 1));
+                              Value *tile = b.CreateSelect(b.CreateICmpEQ(half, b.getInt64(0)), many, few);
+                              Value *isThere = b.CreateICmpSGE(tile, b.getInt64(0));
+                              if (plan.tiles.isMultipleOf(2))
+                                isThere = b.getTrue();
+                              auto atTile = [&] {
+                                place(head, tile);
+                                return body(before);
+                              };
+                              return kernel::emitChoice(b, isThere, atTile, [&] { return Values(before); });
+                            });
+  });
+}
+
+void MappedAttention::place(Value *head, Value *tile) {
+  firstRow = b.CreateMul(tile, b.getInt64(shape.rows()));
+  batch = Product::split(f, head, scores.batch);
   ofQueries.batch = ofResults.batch = ofKeys.batch = batch;
   if (plan.products.group > 1)
     ofKeys.batch.back() = b.CreateUDiv(batch.back(), b.getInt64(plan.products.group));
   ofValues.batch = ofKeys.batch;
   ofQueries.firstRow = ofResults.firstRow = firstRow;
-  ofResults.memory = atByte(b, memory, b.getInt32(shape.stagedBegin()));
   Value *end = emitSize(f, scores.n);
   if (op.getCausal())
     end = b.CreateBinaryIntrinsic(Intrinsic::smin, end, b.CreateAdd(firstRow, b.getInt64(shape.rows())));
   steps = b.CreateUDiv(b.CreateAdd(end, b.getInt64(shape.keys - 1)), b.getInt64(shape.keys));
-  auto known = getConstant(scores.n);
-  isAny = known ? b.getInt1(*known > 0) : b.CreateICmpNE(steps, b.getInt64(0));
 }
 
-BlockTile MappedAttention::makeTile(const Product &product, const TileShape &tileShape, bool isOfKeys) const {
+BlockTile MappedAttention::makeTile(const Product &product, const TileShape &tileShape) const {
   BlockTile tile{f, product, tileShape};
   tile.firstRow = tile.firstColumn = tile.begin = b.getInt64(0);
   tile.m = emitSize(f, product.m);
@@ -181,25 +234,27 @@ Value *MappedAttention::keyOf(Value *step) {
 void MappedAttention::produce() {
   auto at = [&](unsigned begin, Value *offset) { return atByte(b, memory, b.CreateAdd(offset, b.getInt32(begin))); };
   Value *zero = b.getInt32(0), *first = b.getInt64(0);
-  kernel::emitIf(b, isAny, [&] {
-    Value *barrier = queryPipeline.beginToFill(queryPipeline.first());
+  CopyPipeline::Place query = queryPipeline.first(), key = keyPipeline.first();
+  forEachTile({query.parity, key.stage, key.parity}, [&](ArrayRef<Value *> before) -> Values {
+    CopyPipeline::Place query{zero, before[0]};
+    Value *barrier = queryPipeline.beginToFill(query);
     copyMapped(ofQueries, *scores.lhs, f.maps[0], shape.rows(), firstRow, zero, memory, barrier);
+    Values next = kernel::emitLoop(b, b.getInt64(0), steps, b.getInt64(1), before.drop_front(),
+                                   [&](Value *step, ArrayRef<Value *> before) -> Values {
+                                     CopyPipeline::Place place{before[0], before[1]};
+                                     Value *key = keyOf(step);
+                                     Value *barrier = keyPipeline.beginToFill(place);
+                                     copyMapped(ofKeys, *scores.rhs, f.maps[1], shape.keys, key, zero,
+                                                at(shape.keysBegin(), keyPipeline.offsetOf(place)), barrier);
+                                     barrier = valuePipeline.beginToFill(place);
+                                     copyMapped(ofValues, *values.rhs, f.maps[2], shape.results, first,
+                                                b.CreateTrunc(key, b.getInt32Ty()),
+                                                at(shape.valuesBegin(), valuePipeline.offsetOf(place)), barrier);
+                                     place = keyPipeline.next(place);
+                                     return {place.stage, place.parity};
+                                   });
+    return {queryPipeline.next(query).parity, next[0], next[1]};
   });
-  CopyPipeline::Place begin = keyPipeline.first();
-  kernel::emitLoop(b, b.getInt64(0), steps, b.getInt64(1), {begin.stage, begin.parity},
-                   [&](Value *step, ArrayRef<Value *> before) -> Values {
-                     CopyPipeline::Place place{before[0], before[1]};
-                     Value *key = keyOf(step);
-                     Value *barrier = keyPipeline.beginToFill(place);
-                     copyMapped(ofKeys, *scores.rhs, f.maps[1], shape.keys, key, zero,
-                                at(shape.keysBegin(), keyPipeline.offsetOf(place)), barrier);
-                     barrier = valuePipeline.beginToFill(place);
-                     copyMapped(ofValues, *values.rhs, f.maps[2], shape.results, first,
-                                b.CreateTrunc(key, b.getInt32Ty()),
-                                at(shape.valuesBegin(), valuePipeline.offsetOf(place)), barrier);
-                     place = keyPipeline.next(place);
-                     return {place.stage, place.parity};
-                   });
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,6 +289,27 @@ void MappedAttention::startValues(Value *stage, ArrayRef<Value *> pairs, Mutable
 /// Each warp says that it is done with a stage.
 void MappedAttention::release(CopyPipeline &pipeline, Value *stage) {
   kernel::emitIf(b, b.CreateICmpEQ(lane, b.getInt32(0)), [&] { pipeline.release(stage); });
+}
+
+/// Warpgroups start their products in turns, so that some compute weights while tensor cores have the products of
+/// others: each has a barrier, to which all others come when they have started theirs.
+void MappedAttention::waitForTurn() {
+  if (shape.groups > 1)
+    gpu.comeTogether(b, b.CreateAdd(group, b.getInt32(1)), shape.warps() * kWarp);
+}
+
+void MappedAttention::passTurn() {
+  for (unsigned i = 1; i < shape.groups; ++i) {
+    Value *other = b.CreateURem(b.CreateAdd(group, b.getInt32(i)), b.getInt32(shape.groups));
+    gpu.comeBy(b, b.CreateAdd(other, b.getInt32(1)), shape.warps() * kWarp);
+  }
+}
+
+/// As if all groups behind had just passed theirs to those before them.
+void MappedAttention::startTurns() {
+  for (unsigned first = 0; first + 1 < shape.groups; ++first)
+    kernel::emitIf(b, b.CreateICmpUGT(group, b.getInt32(first)),
+                   [&] { gpu.comeBy(b, b.getInt32(first + 1), shape.warps() * kWarp); });
 }
 
 namespace {
@@ -273,9 +349,11 @@ Values MappedAttention::step(Value *number, ArrayRef<Value *> carried) {
   Carried now = Carried::unpack(carried, weights->rowCount(), shape.keys / 4);
   CopyPipeline::Place following = keyPipeline.next(now.place);
   keyPipeline.waitUntilFull(following);
+  waitForTurn();
   Values ofKeys = startScores(keyPipeline.offsetOf(following));
   valuePipeline.waitUntilFull(now.place);
   startValues(valuePipeline.offsetOf(now.place), now.pairs, now.sums);
+  passTurn();
   gpu.waitForProducts(b, 1, ofKeys);
   release(keyPipeline, following.stage);
   Values factors = weights->weigh(ofKeys, keyOf(number), now.statistics);
@@ -288,10 +366,10 @@ Values MappedAttention::step(Value *number, ArrayRef<Value *> carried) {
   return Carried{following, now.statistics, pairs, now.sums}.pack();
 }
 
-/// Sums over all keys, of which there are some, by their weights.
-Values MappedAttention::weighAll() {
-  CopyPipeline::Place place = keyPipeline.first();
-  queryPipeline.waitUntilFull(queryPipeline.first());
+/// Of a tile: the next stages of queries and of keys, and sums over all keys, of which there are some, by their
+/// weights.
+Values MappedAttention::weighAll(CopyPipeline::Place ofQueries, CopyPipeline::Place place) {
+  queryPipeline.waitUntilFull(ofQueries);
   keyPipeline.waitUntilFull(place);
   Values ofKeys = startScores(keyPipeline.offsetOf(place));
   gpu.waitForProducts(b, 0, ofKeys);
@@ -302,24 +380,39 @@ Values MappedAttention::weighAll() {
   Values carried = Carried{place, statistics, packWeights(*weights, ofKeys), zeros}.pack();
   carried = kernel::emitLoop(b, b.getInt64(1), steps, b.getInt64(1), carried,
                              [&](Value *number, ArrayRef<Value *> before) { return step(number, before); });
+  release(queryPipeline, ofQueries.stage);
   Carried last = Carried::unpack(carried, weights->rowCount(), shape.keys / 4);
   valuePipeline.waitUntilFull(last.place);
   startValues(valuePipeline.offsetOf(last.place), last.pairs, last.sums);
   gpu.waitForProducts(b, 0, last.sums, last.pairs);
+  release(valuePipeline, last.place.stage);
   weights->finish(last.statistics);
   Values factors = weights->getFactors(last.statistics);
-  for (unsigned i = 0; i < last.sums.size(); ++i)
-    last.sums[i] = b.CreateFMul(last.sums[i], factors[AttentionScores::rowOf(i, shape.results / 8)]);
-  return last.sums;
+  CopyPipeline::Place next = keyPipeline.next(last.place);
+  Values found = {queryPipeline.next(ofQueries).parity, next.stage, next.parity};
+  for (auto [i, sum] : enumerate(last.sums))
+    found.push_back(b.CreateFMul(sum, factors[AttentionScores::rowOf(i, shape.results / 8)]));
+  return found;
 }
 
 void MappedAttention::consume() {
-  row = b.CreateMul(b.CreateUDiv(warp, b.getInt32(kGroupWarps)), b.getInt32(kRows));
+  group = b.CreateUDiv(warp, b.getInt32(kGroupWarps));
+  row = b.CreateMul(group, b.getInt32(kRows));
+  startTurns();
   Value *ofWarp = b.CreateZExt(b.CreateMul(warp, b.getInt32(kWarpRows)), b.getInt64Ty());
-  weights.emplace(f, op, scores, batch, b.CreateAdd(firstRow, ofWarp), kWarpRows, shape.rows(), shape.keys);
-  auto weighNone = [&] { return Values(shape.results / 2, ConstantFP::get(b.getFloatTy(), 0)); };
-  Values sums = kernel::emitChoice(b, isAny, [&] { return weighAll(); }, weighNone);
-  finishTile(ofResults, ofResults.splitSums(sums), nullptr);
+  CopyPipeline::Place query = queryPipeline.first(), key = keyPipeline.first();
+  forEachTile({query.parity, key.stage, key.parity}, [&](ArrayRef<Value *> before) {
+    weights.emplace(f, op, scores, batch, b.CreateAdd(firstRow, ofWarp), kWarpRows, shape.rows(), shape.keys);
+    auto weighNone = [&] {
+      Values none(before);
+      none.append(shape.results / 2, ConstantFP::get(b.getFloatTy(), 0));
+      return none;
+    };
+    Values found = kernel::emitChoice(
+        b, isAny, [&] { return weighAll({b.getInt32(0), before[0]}, {before[1], before[2]}); }, weighNone);
+    finishTile(ofResults, ofResults.splitSums(ArrayRef<Value *>(found).drop_front(before.size())), nullptr);
+    return Values(ArrayRef<Value *>(found).take_front(before.size()));
+  });
 }
 
 void MappedAttention::emit() {
@@ -330,19 +423,19 @@ void MappedAttention::emit() {
       gpu.prefetchMap(b, map);
   });
   gpu.barrier(b);
-  bool movesRegisters = shape.groups > 1; // else there are as many as a thread can have
   Value *isProducer = b.CreateICmpUGE(warp, b.getInt32(shape.warps()));
   kernel::emitChoice(
       b, isProducer,
       [&] {
-        if (movesRegisters)
-          gpu.lowerRegisters(b, MappedShape::kFewRegisters);
-        kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt32(shape.warps() * kWarp)), [&] { produce(); });
+        if (unsigned registers = shape.fewRegisters())
+          gpu.lowerRegisters(b, registers);
+        Value *isFirst = b.CreateICmpEQ(thread, b.getInt32(shape.warps() * kWarp));
+        kernel::emitIf(b, b.CreateAnd(isFirst, isAny), [&] { produce(); });
         return Values();
       },
       [&] {
-        if (movesRegisters)
-          gpu.raiseRegisters(b, MappedShape::kManyRegisters);
+        if (unsigned registers = shape.manyRegisters())
+          gpu.raiseRegisters(b, registers);
         consume();
         return Values();
       });
@@ -352,15 +445,47 @@ void MappedAttention::emit() {
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// Two warpgroups share keys, unless there are too few queries to give every multiprocessor a block of them.
-static MappedShape chooseShape(const Product &scores, const HeadSizes &sizes) {
+namespace {
+/// Microseconds, measured on an H100: of a step with 128 keys, and of what comes before and behind a tile's steps.
+struct Times {
+  double step, tile;
+};
+/// Of one, two and three warpgroups; with up to 64 features, and with more.
+constexpr Times kNarrow[] = {{0.78, 1.2}, {1.07, 2.1}, {1.44, 2.9}}, kWide[] = {{1.14, 1.2}, {1.53, 4.1}};
+} // namespace
+
+/// Of the busiest multiprocessor.
+static double estimate(int64_t heads, int64_t queries, int64_t keys, bool pairs, const MappedShape &shape,
+                       const Times &times) {
+  int64_t tiles = divideCeil(queries, shape.rows()), units = heads * (pairs ? divideCeil(tiles, 2) : tiles);
+  double steps = divideCeil(keys, shape.keys), time = steps * times.step + times.tile;
+  if (pairs) { // both have all keys, and those beside the diagonal twice
+    steps += double(shape.rows()) / shape.keys + (shape.rows() % shape.keys ? 1 : 0);
+    time = steps * times.step + 2 * times.tile;
+  }
+  return divideCeil(units, kMultiprocessors) * time;
+}
+
+/// Warpgroups share keys: as many as there are registers for, or fewer where multiprocessors have more to do at a time.
+static MappedShape chooseShape(const Product &scores, const HeadSizes &sizes, bool pairs) {
   MappedShape shape{};
   shape.features = alignTo(sizes.features, kLine);
   shape.results = alignTo(sizes.results, kLine);
-  shape.keys = std::max(shape.features, shape.results) > 128 ? 64 : 128;
-  auto blocks = getConstant(scores.batches * scores.m.ceilDiv(2 * kRows)), rows = getConstant(scores.m);
-  bool areFew = (rows && *rows <= kRows) || (blocks && *blocks < kMultiprocessors);
-  shape.groups = areFew ? 1 : 2;
+  unsigned most = std::max(shape.features, shape.results);
+  ArrayRef<Times> times = most > kLine ? ArrayRef(kWide) : ArrayRef(kNarrow);
+  shape.keys = most > 2 * kLine ? 64 : 128;
+  shape.groups = times.size();
+  auto heads = getConstant(scores.batches), queries = getConstant(scores.m), keys = getConstant(scores.n);
+  if (!heads || !queries || !keys)
+    return shape;
+  auto timeOf = [&](unsigned groups) {
+    MappedShape candidate = shape;
+    candidate.groups = groups;
+    return estimate(*heads, *queries, *keys, pairs, candidate, times[groups - 1]);
+  };
+  for (unsigned groups = times.size() - 1; groups > 0; --groups)
+    if (timeOf(groups) < timeOf(shape.groups))
+      shape.groups = groups;
   return shape;
 }
 
@@ -372,17 +497,20 @@ std::optional<KernelPlan> planMappedAttention(loop::AttentionOp op, const Target
       !canMapOperand(products->scores, *products->scores.rhs) ||
       !canMapOperand(products->values, *products->values.rhs))
     return std::nullopt;
-  MappedShape shape = chooseShape(products->scores, *sizes);
+  bool pairs = op.getCausal() && getConstant(products->scores.m) != 1;
+  MappedShape shape = chooseShape(products->scores, *sizes, pairs);
   unsigned depth = alignTo(sizes->features, kDepth);
-  auto mapped = std::make_shared<const MappedPlan>(MappedPlan{shape, std::move(*products), shape.queryTile(),
-                                                              shape.keyTile(), shape.valueTile(), shape.resultTile(),
-                                                              depth});
+  mlir::AffineExpr tiles = products->scores.m.ceilDiv(shape.rows());
+  auto mapped =
+      std::make_shared<const MappedPlan>(MappedPlan{shape, std::move(*products), shape.queryTile(), shape.keyTile(),
+                                                    shape.valueTile(), shape.resultTile(), depth, pairs, tiles});
   const Product &scores = mapped->products.scores, &values = mapped->products.values;
   KernelPlan plan;
-  GridPart grid{scores.batches * scores.m.ceilDiv(shape.rows()), shape.threads(),
+  GridPart grid{scores.batches * mapped->units(), shape.threads(),
                 [op, mapped](GpuFrame &frame) { MappedAttention(frame, op, *mapped).emit(); }};
   grid.sharedBytes = shape.sharedBytes();
   grid.resident = 1;
+  grid.isPersistent = true;
   grid.maps = {mapOperand(scores, *scores.lhs, scores.m, shape.rows(), shape.features),
                mapOperand(scores, *scores.rhs, scores.n, shape.keys, shape.features),
                mapOperand(values, *values.rhs, values.n, shape.results, shape.keys)};

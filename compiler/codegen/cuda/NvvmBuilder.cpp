@@ -250,6 +250,14 @@ void NvvmBuilder::waitForProducts(Ir &b, unsigned groups, MutableArrayRef<Value 
   emitOnSums(b, "wgmma.wait_group.sync.aligned " + Twine(groups) + ";", sums, operands);
 }
 
+void NvvmBuilder::comeTogether(Ir &b, Value *barrier, unsigned threads) {
+  b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_count, {barrier, b.getInt32(threads)});
+}
+
+void NvvmBuilder::comeBy(Ir &b, Value *barrier, unsigned threads) {
+  b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_arrive_aligned_count, {barrier, b.getInt32(threads)});
+}
+
 void NvvmBuilder::raiseRegisters(Ir &b, unsigned registers) {
   b.CreateIntrinsic(Intrinsic::nvvm_setmaxnreg_inc_sync_aligned_u32, {b.getInt32(registers)});
 }

@@ -94,9 +94,7 @@ SmallVector<Value *> emitChoice(Ir &b, Value *condition, function_ref<SmallVecto
   return results;
 }
 
-Value *emitAddress(Ir &b, Type *element, Value *base, Value *offset) {
-  return b.CreateGEP(element, base, offset);
-}
+Value *emitAddress(Ir &b, Type *element, Value *base, Value *offset) { return b.CreateGEP(element, base, offset); }
 
 /// Masked accesses to bf16 are calls of a library where the machine has no such type; to integers they never are.
 static Type *asIntegers(Ir &b, Type *type) {
