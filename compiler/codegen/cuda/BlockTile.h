@@ -7,7 +7,8 @@ namespace ptc::cuda {
 
 /// How a product is cut. Warps share a block's tile; each computes a part of it, in steps of the depth. With wgmma four
 /// warps, one below the other, do so together; where the copy engine brings operands, one more warp tells it which, and
-/// blocks go from tile to tile.
+/// blocks go from tile to tile. There two warpgroups may have a tile each, in turns: while one stores its results, the
+/// other multiplies.
 struct TileShape {
   enum Unit { Fma, Mma, Wgmma, MappedWgmma } unit; ///< whose instructions multiply
   unsigned rows, columns, depth;                   ///< of a block, at a time
@@ -19,8 +20,11 @@ struct TileShape {
   unsigned operandBytes; ///< of an element in shared memory
 
   bool isMapped() const { return unit == MappedWgmma; }
-  unsigned warps() const { return rows / warpRows * (columns / warpColumns); } ///< that multiply
-  unsigned threads() const { return (warps() + isMapped()) * kWarp; }
+  bool takesTurns() const { return isMapped() && warpRows > kGroupRows / kGroupWarps; }
+  unsigned warps() const { return rows / warpRows * (columns / warpColumns); } ///< that share a tile
+  unsigned allWarps() const { return warps() * (takesTurns() ? 2 : 1); }       ///< that multiply
+  /// Registers are taken from a whole warpgroup, though one of its threads tells the copy engine.
+  unsigned threads() const { return (allWarps() + (takesTurns() ? kGroupWarps : isMapped())) * kWarp; }
   unsigned sharedBytes() const;
   unsigned ringBytes() const;
   unsigned stageBytes() const { return ringBytes() / stages; }
@@ -33,9 +37,10 @@ struct TileShape {
   unsigned stagedBytes() const { return stagedRows() * stagedPitch() * sumBytes; }
   /// Where the first warp's sums lie in shared memory, and where the pipeline's barriers do.
   unsigned stagedBegin() const { return isMapped() ? ringBytes() : 0; }
-  unsigned barriersBegin() const { return stagedBegin() + warps() * stagedBytes(); }
+  unsigned barriersBegin() const { return stagedBegin() + allWarps() * stagedBytes(); }
 
   static constexpr unsigned kStagedPadding = 8, kStagedRows = 8, kStagedColumns = 64;
+  static constexpr unsigned kGroupRows = 64; ///< of a warpgroup, for an instruction
 };
 
 /// Neighbouring columns of a warp's tile of sums, in registers of a thread.

@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/ColumnNest.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Reductions.h"
 
@@ -48,11 +47,10 @@ namespace {
 class ColumnEmitter {
 public:
   ColumnEmitter(GpuFrame &frame, const ColumnPlan &plan)
-      : f(frame), b(frame.b), plan(plan), reductions(frame.b, plan.stage) {}
+      : f(frame), b(frame.b), plan(plan), reductions(frame.b, plan.stage), width(plan.width) {}
   void emit();
 
 private:
-  void emitWith(unsigned neighbours);
   Carried reduceRows();
   Carried reduceRow(Value *row, ArrayRef<Value *> carried);
   Carried combineGroups(Carried mine);
@@ -62,7 +60,7 @@ private:
   Ir &b;
   const ColumnPlan &plan;
   kernel::Reductions reductions;
-  unsigned width = 1; ///< of the code at hand: the plan's, or 1 where tensors are not aligned
+  unsigned width; ///< the plan's
   SmallVector<Lanes> dims;
   Value *lane, *group; ///< of the thread
   Value *first;        ///< its first result, along the last loop
@@ -83,23 +81,6 @@ void ColumnEmitter::emit() {
     dims[loop.dim] = {index, nullptr};
   Value *vector = b.CreateAdd(b.CreateMul(place.back(), across), lane);
   first = b.CreateMul(vector, b.getInt64(plan.width));
-  if (plan.width == 1)
-    return emitWith(1);
-  auto kernel = plan.stage.members.front()->getParentOfType<loop::KernelOp>();
-  auto apart = [&] { // the thread's neighbours one after the other; all threads go this way
-    Value *begin = first;
-    forEach(b, b.getInt64(0), b.getInt64(plan.width), 1, [&](Value *i) {
-      first = b.CreateAdd(begin, i);
-      emitWith(1);
-      f.gpu.barrier(b);
-    });
-    first = begin;
-  };
-  ifAligned(f, kernel, [&] { emitWith(plan.width); }, apart);
-}
-
-void ColumnEmitter::emitWith(unsigned neighbours) {
-  width = neighbours;
   const kernel::Loop &last = plan.loops.back();
   // Threads past the end add up the last results in vain, so that all come to the barriers.
   Value *size = emitSize(f, last.size), *most = b.CreateSub(size, b.getInt64(width));

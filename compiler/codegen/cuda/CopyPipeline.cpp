@@ -28,6 +28,11 @@ CopyPipeline::Place CopyPipeline::next(Place place) {
           b.CreateSelect(isBehind, b.CreateXor(place.parity, b.getInt32(1)), place.parity)};
 }
 
+CopyPipeline::Place CopyPipeline::behind(Place place, Value *count) {
+  Value *stage = b.CreateAdd(place.stage, count), *rounds = b.CreateUDiv(stage, b.getInt32(stages));
+  return {b.CreateURem(stage, b.getInt32(stages)), b.CreateXor(place.parity, b.CreateAnd(rounds, 1))};
+}
+
 Value *CopyPipeline::offsetOf(Place place) { return b.CreateMul(place.stage, b.getInt32(stageBytes)); }
 
 /// In the first round all stages are empty: the phase before the first one has ended.

@@ -27,6 +27,8 @@ public:
   };
   Place first();
   Place next(Place place);
+  /// So many stages (i32) behind it.
+  Place behind(Place place, llvm::Value *count);
   /// Bytes from the ring's begin to the stage.
   llvm::Value *offsetOf(Place place);
 

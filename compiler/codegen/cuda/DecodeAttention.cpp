@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/DecodeAttention.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/AttentionTile.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
@@ -33,7 +32,7 @@ namespace {
 
 struct DecodePlan {
   AttentionShape shape;
-  AttentionProducts products, apart; ///< as they are, and where no neighbours are taken together
+  AttentionProducts products;
   int64_t partKeys;
   mlir::AffineExpr parts;
 
@@ -128,8 +127,8 @@ static Type *typeOfSums(Ir &b, unsigned width) {
 namespace {
 class DecodeEmitter {
 public:
-  DecodeEmitter(GpuFrame &frame, loop::AttentionOp op, const DecodePlan &plan, const AttentionProducts &products)
-      : f(frame), b(frame.b), op(op), plan(plan), shape(plan.shape), products(products) {}
+  DecodeEmitter(GpuFrame &frame, loop::AttentionOp op, const DecodePlan &plan)
+      : f(frame), b(frame.b), op(op), plan(plan), shape(plan.shape), products(plan.products) {}
   void emit();
 
 private:
@@ -274,14 +273,7 @@ static void emitJoin(GpuFrame &f, loop::AttentionOp op, const DecodePlan &plan) 
     Found all = joinParts(f, plan, row, column, typeOfSums(b, width));
     Value *m = emitSize(f, values.m), *inBatch = b.CreateURem(row, m);
     SmallVector<Value *> batch = Product::split(f, b.CreateUDiv(row, m), values.batch);
-    ifAligned(
-        f, values.kernel(), [&] { finish(f, op, values, batch, inBatch, column, all); },
-        [&] {
-          for (unsigned i = 0; i < width; ++i) {
-            Value *one = width > 1 ? b.CreateExtractElement(all.sums, i) : all.sums;
-            finish(f, op, values, batch, inBatch, b.CreateAdd(column, b.getInt64(i)), {all.largest, all.total, one});
-          }
-        });
+    finish(f, op, values, batch, inBatch, column, all);
   });
 }
 
@@ -324,22 +316,16 @@ std::optional<KernelPlan> planDecodeAttention(loop::AttentionOp op) {
   if (!queries || !(*queries <= kFewQueries || *rows <= kFewRows))
     return std::nullopt;
   chooseTile(*shape, *rows, *products);
-  AttentionProducts apart = products->apart();
   int64_t partKeys = choosePartKeys(*shape, products->scores);
   mlir::AffineExpr parts = products->scores.n.ceilDiv(partKeys);
   // A causal mask leaves few keys; and without keys there are results all the same.
   if (op.getCausal() || getConstant(parts) == 0)
     parts = getAffineConstantExpr(1, op.getContext());
-  auto decode =
-      std::make_shared<const DecodePlan>(DecodePlan{*shape, std::move(*products), std::move(apart), partKeys, parts});
+  auto decode = std::make_shared<const DecodePlan>(DecodePlan{*shape, std::move(*products), partKeys, parts});
   KernelPlan plan;
   const Product &scores = decode->products.scores, &values = decode->products.values;
-  GridPart grid{
-      scores.batches * scores.m.ceilDiv(shape->rows()) * parts, shape->threads(), [op, decode](GpuFrame &frame) {
-        auto emit = [&](const AttentionProducts &products) { DecodeEmitter(frame, op, *decode, products).emit(); };
-        ifAligned(
-            frame, decode->products.values.kernel(), [&] { emit(decode->products); }, [&] { emit(decode->apart); });
-      }};
+  GridPart grid{scores.batches * scores.m.ceilDiv(shape->rows()) * parts, shape->threads(),
+                [op, decode](GpuFrame &frame) { DecodeEmitter(frame, op, *decode).emit(); }};
   unsigned statistics = shape->warps * shape->warpRows * 2 * sizeof(float);
   grid.sharedBytes = std::max(shape->sharedBytes(), shape->warps * shape->resultShape().stagedBytes() + statistics);
   plan.grids.push_back(std::move(grid));

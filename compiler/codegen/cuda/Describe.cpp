@@ -51,8 +51,7 @@ static std::string describeWidths(const GridPlan &plan) {
   unsigned width = plan.width;
   for (unsigned one : plan.widths)
     width = std::max(width, one);
-  return width > 1 ? formatv("up to {0} neighbours at a time, where tensors are aligned", width).str()
-                   : "neighbours one by one";
+  return width > 1 ? formatv("up to {0} neighbours at a time", width).str() : "neighbours one by one";
 }
 
 static std::string describeLocals(const GridPlan &plan) {

@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/FlashAttention.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/AttentionTile.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 
@@ -33,7 +32,7 @@ static void emitFlashAttention(GpuFrame &f, loop::AttentionOp op, const Attentio
 namespace {
 struct FlashPlan {
   AttentionShape shape;
-  AttentionProducts products, apart; ///< as they are, and where no neighbours are taken together
+  AttentionProducts products;
 };
 } // namespace
 
@@ -50,15 +49,11 @@ std::optional<KernelPlan> planFlashAttention(loop::AttentionOp op) {
     shape->keys = 32; // for more there is no shared memory, nor for a block of 64 keys side by side
     products->scores.rhs = takeDeep(products->scores.rhs);
   }
-  AttentionProducts apart = products->apart();
-  auto flash = std::make_shared<const FlashPlan>(FlashPlan{*shape, std::move(*products), std::move(apart)});
+  auto flash = std::make_shared<const FlashPlan>(FlashPlan{*shape, std::move(*products)});
   KernelPlan plan;
   const Product &scores = flash->products.scores;
-  GridPart grid{
-      scores.batches * scores.m.ceilDiv(shape->rows()), shape->threads(), [op, flash](GpuFrame &frame) {
-        auto emit = [&](const AttentionProducts &products) { emitFlashAttention(frame, op, flash->shape, products); };
-        ifAligned(frame, flash->products.values.kernel(), [&] { emit(flash->products); }, [&] { emit(flash->apart); });
-      }};
+  GridPart grid{scores.batches * scores.m.ceilDiv(shape->rows()), shape->threads(),
+                [op, flash](GpuFrame &frame) { emitFlashAttention(frame, op, flash->shape, flash->products); }};
   grid.sharedBytes = shape->sharedBytes();
   plan.grids.push_back(std::move(grid));
   plan.algorithm = {"attention by mma.sync, scores in registers",

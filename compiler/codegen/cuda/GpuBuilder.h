@@ -13,8 +13,8 @@ namespace ptc::cuda {
 
 using Ir = llvm::IRBuilder<>;
 
-/// Threads of a warp.
-constexpr unsigned kWarp = 32;
+/// Threads of a warp, and warps of a warpgroup.
+constexpr unsigned kWarp = 32, kGroupWarps = 4;
 
 class GpuBuilder {
 public:

@@ -6,6 +6,9 @@
 
 namespace ptc::cuda {
 
+/// Bytes of the widest access to memory. All tensors begin at multiples of it: calls copy those of callers that do not.
+constexpr unsigned kVectorBytes = 16;
+
 struct GpuFrame : kernel::KernelFrame {
   GpuFrame(Ir &b, GpuBuilder &gpu) : KernelFrame(b), gpu(gpu) {}
 

@@ -1,6 +1,6 @@
 #include "compiler/codegen/cuda/GridPlan.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
+#include "compiler/codegen/cuda/GpuFrame.h"
 #include "dialects/core/SymbolicShape.h"
 
 #include "llvm/ADT/STLExtras.h"

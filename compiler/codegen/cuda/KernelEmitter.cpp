@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/Attention.h"
 #include "compiler/codegen/cuda/ColumnNest.h"
 #include "compiler/codegen/cuda/DecodeAttention.h"

@@ -14,6 +14,7 @@
 #include "compiler/codegen/cuda/CopyPipeline.h"
 #include "compiler/codegen/cuda/OperandMap.h"
 #include "compiler/codegen/cuda/OperandTile.h"
+#include "compiler/codegen/cuda/WarpgroupTurns.h"
 #include "compiler/codegen/kernel/Emit.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/ScalarType.h"
@@ -29,7 +30,7 @@ using kernel::emitSize;
 
 namespace {
 /// Of one instruction, and of a warpgroup.
-constexpr unsigned kDepth = 16, kRows = 64, kWarpRows = 16, kGroupWarps = 4;
+constexpr unsigned kDepth = 16, kRows = 64, kWarpRows = 16;
 /// Elements of a line of shared memory.
 constexpr unsigned kLine = 64;
 /// Multiprocessors of an H100.
@@ -112,9 +113,6 @@ private:
   Values startScores(Value *stage);
   void startValues(Value *stage, ArrayRef<Value *> weights, MutableArrayRef<Value *> sums);
   void release(CopyPipeline &pipeline, Value *stage);
-  void waitForTurn();
-  void passTurn();
-  void startTurns();
   Values weighAll(CopyPipeline::Place ofQueries, CopyPipeline::Place ofKeys);
   Values step(Value *number, ArrayRef<Value *> carried);
 
@@ -132,7 +130,8 @@ private:
   Values batch;
   BlockTile ofQueries, ofKeys, ofValues, ofResults;
   CopyPipeline queryPipeline, keyPipeline, valuePipeline;
-  Value *group, *row; ///< i32, the warpgroup's number, and where its rows begin
+  Value *row; ///< i32, where the warpgroup's rows begin
+  std::optional<WarpgroupTurns> turns;
   std::optional<AttentionScores> weights;
 };
 } // namespace
@@ -291,27 +290,6 @@ void MappedAttention::release(CopyPipeline &pipeline, Value *stage) {
   kernel::emitIf(b, b.CreateICmpEQ(lane, b.getInt32(0)), [&] { pipeline.release(stage); });
 }
 
-/// Warpgroups start their products in turns, so that some compute weights while tensor cores have the products of
-/// others: each has a barrier, to which all others come when they have started theirs.
-void MappedAttention::waitForTurn() {
-  if (shape.groups > 1)
-    gpu.comeTogether(b, b.CreateAdd(group, b.getInt32(1)), shape.warps() * kWarp);
-}
-
-void MappedAttention::passTurn() {
-  for (unsigned i = 1; i < shape.groups; ++i) {
-    Value *other = b.CreateURem(b.CreateAdd(group, b.getInt32(i)), b.getInt32(shape.groups));
-    gpu.comeBy(b, b.CreateAdd(other, b.getInt32(1)), shape.warps() * kWarp);
-  }
-}
-
-/// As if all groups behind had just passed theirs to those before them.
-void MappedAttention::startTurns() {
-  for (unsigned first = 0; first + 1 < shape.groups; ++first)
-    kernel::emitIf(b, b.CreateICmpUGT(group, b.getInt32(first)),
-                   [&] { gpu.comeBy(b, b.getInt32(first + 1), shape.warps() * kWarp); });
-}
-
 namespace {
 /// What is carried from step to step: the stage whose keys have been read and whose values come next, its parity; what
 /// is known of rows; weights in pairs; sums.
@@ -349,11 +327,11 @@ Values MappedAttention::step(Value *number, ArrayRef<Value *> carried) {
   Carried now = Carried::unpack(carried, weights->rowCount(), shape.keys / 4);
   CopyPipeline::Place following = keyPipeline.next(now.place);
   keyPipeline.waitUntilFull(following);
-  waitForTurn();
+  turns->wait();
   Values ofKeys = startScores(keyPipeline.offsetOf(following));
   valuePipeline.waitUntilFull(now.place);
   startValues(valuePipeline.offsetOf(now.place), now.pairs, now.sums);
-  passTurn();
+  turns->pass();
   gpu.waitForProducts(b, 1, ofKeys);
   release(keyPipeline, following.stage);
   Values factors = weights->weigh(ofKeys, keyOf(number), now.statistics);
@@ -396,9 +374,10 @@ Values MappedAttention::weighAll(CopyPipeline::Place ofQueries, CopyPipeline::Pl
 }
 
 void MappedAttention::consume() {
-  group = b.CreateUDiv(warp, b.getInt32(kGroupWarps));
+  Value *group = b.CreateUDiv(warp, b.getInt32(kGroupWarps));
   row = b.CreateMul(group, b.getInt32(kRows));
-  startTurns();
+  turns.emplace(b, gpu, group, shape.groups);
+  turns->start();
   Value *ofWarp = b.CreateZExt(b.CreateMul(warp, b.getInt32(kWarpRows)), b.getInt64Ty());
   CopyPipeline::Place query = queryPipeline.first(), key = keyPipeline.first();
   forEachTile({query.parity, key.stage, key.parity}, [&](ArrayRef<Value *> before) {

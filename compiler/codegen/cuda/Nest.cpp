@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/Nest.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/BlockReduce.h"
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
@@ -31,7 +30,6 @@ private:
   void placeLocals(Value *block);
   void emitPoint(Value *point);
   void emitPoints(Value *point);
-  void ifAligned(function_ref<void()> then, function_ref<void()> otherwise);
   SmallVector<unsigned> loopDims() const;
   void emitStage(const Stage &stage, unsigned vector);
   void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, unsigned vector);
@@ -55,11 +53,10 @@ private:
   GpuFrame &f;
   Ir &b;
   const GridPlan &plan;
-  unsigned width = 1;            ///< lanes that are neighbouring points
-  Value *thread = nullptr;       ///< null: the thread works alone
-  SmallVector<Lanes> dims;       ///< index of each dimension
-  kernel::Reductions reductions; ///< of the stage
-  bool takesVectors = false;
+  unsigned width = 1;                     ///< lanes that are neighbouring points
+  Value *thread = nullptr;                ///< null: the thread works alone
+  SmallVector<Lanes> dims;                ///< index of each dimension
+  kernel::Reductions reductions;          ///< of the stage
   bool isOneOfBlock = false;              ///< all threads of the block have the same point: one of them stores
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
 };
@@ -75,10 +72,7 @@ void NestEmitter::emit() {
   if (!plan.isFlat) {
     thread = f.gpu.threadIndex(b);
     placeLocals(block);
-    if (all_of(plan.widths, [](unsigned one) { return one == 1; }))
-      return emitPoint(block);
-    ifAligned([&] { takesVectors = true, emitPoint(block); }, [&] { takesVectors = false, emitPoint(block); });
-    return;
+    return emitPoint(block);
   }
   Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.threads)), f.gpu.threadIndex(b));
   Value *points = emitSize(f, product(plan.loopSizes(), plan.context()));
@@ -90,34 +84,14 @@ void NestEmitter::emit() {
   });
 }
 
-/// Values of one way are not known on the other.
-void NestEmitter::ifAligned(function_ref<void()> then, function_ref<void()> otherwise) {
-  auto alone = [&](function_ref<void()> emit) {
-    emit();
-    registers.clear();
-  };
-  cuda::ifAligned(f, plan.kernel, [&] { alone(then); }, [&] { alone(otherwise); });
-}
-
 void NestEmitter::emitPoints(Value *point) {
   setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
   unsigned dim = plan.loops.back().dim;
   const Stage &stage = plan.stages.front();
   Value *first = b.CreateMul(dims[dim].value, b.getInt64(plan.width));
-  auto together = [&] {
-    width = plan.width;
-    dims[dim] = kernel::LaneBuilder(b, width).consecutive(first);
-    emitStage(stage, 1);
-    width = 1;
-  };
-  auto apart = [&] {
-    forEach(b, b.getInt64(0), b.getInt64(plan.width), 1, [&](Value *i) {
-      dims[dim] = {b.CreateAdd(first, i), nullptr};
-      emitStage(stage, 1);
-      registers.clear();
-    });
-  };
-  ifAligned(together, apart);
+  width = plan.width;
+  dims[dim] = kernel::LaneBuilder(b, width).consecutive(first);
+  emitStage(stage, 1);
 }
 
 SmallVector<unsigned> NestEmitter::loopDims() const {
@@ -151,7 +125,7 @@ void NestEmitter::emitPoint(Value *point) {
   for (auto [i, stage] : enumerate(plan.stages)) {
     if (i > 0 && thread)
       f.gpu.barrier(b); // the stage reads what other threads wrote
-    emitStage(stage, takesVectors ? plan.widths[i] : 1);
+    emitStage(stage, thread ? plan.widths[i] : 1);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/OperandMap.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/OperandTile.h"
 
 using namespace llvm;

@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/PartialSums.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 
 using namespace llvm;
@@ -53,14 +52,7 @@ static void emitSums(GpuFrame &f, const Product &product, unsigned parts) {
       Value *one = b.CreateAlignedLoad(type, kernel::emitAddress(b, sum, f.workspace, at), align);
       total = !total ? one : sum->isFloatingPointTy() ? b.CreateFAdd(total, one) : b.CreateAdd(total, one);
     }
-    ifAligned(
-        f, product.kernel(), [&] { product.finish(f, indices, row, column, total); },
-        [&] {
-          for (unsigned i = 0; i < width; ++i) {
-            Value *one = width > 1 ? b.CreateExtractElement(total, i) : total;
-            product.finish(f, indices, row, b.CreateAdd(column, b.getInt64(i)), one);
-          }
-        });
+    product.finish(f, indices, row, column, total);
   });
 }
 

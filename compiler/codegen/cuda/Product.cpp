@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/Product.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/ThreadCode.h"
 #include "compiler/codegen/kernel/Accesses.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
@@ -410,25 +409,11 @@ std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op, boo
   return result;
 }
 
-/// The same where no neighbours are taken together.
-static std::shared_ptr<StridedMatrix> takeApart(const Matrix &matrix) {
-  auto copy = std::make_shared<StridedMatrix>(static_cast<const StridedMatrix &>(matrix));
-  copy->alongDepth = copy->alongRows = 1;
-  return copy;
-}
-
-AttentionProducts AttentionProducts::apart() const {
-  AttentionProducts result = *this;
-  for (std::shared_ptr<const Matrix> *matrix : {&result.scores.lhs, &result.scores.rhs, &result.values.rhs})
-    *matrix = takeApart(**matrix);
-  result.values.columnsTogether = 1;
-  return result;
-}
-
 std::shared_ptr<const Matrix> takeDeep(std::shared_ptr<const Matrix> matrix) {
   if (matrix->isDeep)
     return matrix;
-  std::shared_ptr<StridedMatrix> deep = takeApart(*matrix);
+  auto deep = std::make_shared<StridedMatrix>(static_cast<const StridedMatrix &>(*matrix));
+  deep->alongDepth = deep->alongRows = 1;
   deep->isDeep = true;
   return deep;
 }

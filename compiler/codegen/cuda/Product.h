@@ -77,9 +77,6 @@ struct AttentionProducts {
   Product scores; ///< lhs: queries; rhs: keys; the depth is a head's features
   Product values; ///< lhs: none, rhs: values; the depth is the keys, columns are the results' features
   int64_t group;  ///< a head of keys and values serves so many of the batch's heads
-
-  /// The same where no neighbours are taken together.
-  AttentionProducts apart() const;
 };
 /// The matrix, or where its rows are side by side the same one without neighbours: so that its tiles in shared memory,
 /// whose rows may then be less than 64, have the depth side by side.

@@ -10,7 +10,6 @@
 
 #include "compiler/codegen/cuda/SkinnyMma.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/PartialSums.h"
 #include "compiler/codegen/cuda/TileConfig.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
@@ -77,7 +76,6 @@ private:
   const SkinnyMmaPlan &plan;
   const Matrix &wide, &few;
   Type *element;
-  bool isAligned = false;
   Value *memory;                       ///< of the block: sums by warp, few row and row
   Value *thread, *warp, *lane;         ///< i64
   Value *laneRow, *laneDepth;          ///< i64: of a tile's rows, which are the few too, and of a step's depth
@@ -98,7 +96,7 @@ Value *SkinnyMmaEmitter::load(const Matrix &matrix, ArrayRef<Value *> start, Val
   Value *from = kernel::emitAddress(b, element, f.pointers.lookup(matrix.tensor), place);
   Type *type = FixedVectorType::get(element, count);
   unsigned bytes = element->getPrimitiveSizeInBits() / 8;
-  Value *vector = b.CreateAlignedLoad(type, from, Align(isAligned ? bytes * count : bytes));
+  Value *vector = b.CreateAlignedLoad(type, from, Align(bytes * count));
   return isThere ? b.CreateSelect(isThere, vector, Constant::getNullValue(type)) : vector;
 }
 
@@ -227,13 +225,8 @@ void SkinnyMmaEmitter::emit() {
   firstRow = b.CreateMul(b.CreateUDiv(block, batches), b.getInt64(plan.rows()));
   batch = Product::split(f, b.CreateURem(block, batches), product.batch);
   memory = f.gpu.shared(b, b.getFloatTy(), plan.warps * plan.countSums());
-  auto sum = [&](bool allAre) {
-    isAligned = allAre;
-    end = emitSize(f, product.k);
-    wideStarts.clear();
-    sumUp();
-  };
-  ifAligned(f, product.kernel(), [&] { sum(true); }, [&] { sum(false); });
+  end = emitSize(f, product.k);
+  sumUp();
 }
 
 std::optional<KernelPlan> planSkinnyMma(std::shared_ptr<const Product> product, bool isLhsFew, unsigned few) {

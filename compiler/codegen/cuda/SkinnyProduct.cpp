@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/SkinnyProduct.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/PartialSums.h"
 #include "compiler/codegen/cuda/SkinnyMma.h"
 #include "compiler/codegen/cuda/ThreadCode.h"
@@ -47,8 +46,8 @@ public:
   void emit();
 
 private:
-  void sumAlongDepth(unsigned together);
-  void sumAlongRows(unsigned together);
+  void sumAlongDepth();
+  void sumAlongRows();
   SmallVector<Value *> load(const Matrix &matrix, ArrayRef<Value *> start, Value *depth, unsigned count);
   Value *clamp(Value *row);
   void finish(Value *fewRow, Value *wideRow, Value *total);
@@ -123,7 +122,8 @@ Value *SkinnyEmitter::clamp(Value *row) {
 }
 
 /// Lanes go along the depth of some rows, which lies side by side.
-void SkinnyEmitter::sumAlongDepth(unsigned together) {
+void SkinnyEmitter::sumAlongDepth() {
+  unsigned together = plan.together;
   unsigned groups = kWarps / plan.warps; // of rows, in a block
   Value *warpGroup = b.CreateUDiv(warp, b.getInt64(plan.warps)), *share = b.CreateURem(warp, b.getInt64(plan.warps));
   Value *first = b.CreateMul(b.CreateAdd(b.CreateMul(group, b.getInt64(groups)), warpGroup), b.getInt64(plan.rows));
@@ -180,7 +180,8 @@ void SkinnyEmitter::sumAlongDepth(unsigned together) {
 }
 
 /// Lanes go along the rows, which lie side by side; warps have parts of the depth.
-void SkinnyEmitter::sumAlongRows(unsigned together) {
+void SkinnyEmitter::sumAlongRows() {
+  unsigned together = plan.together;
   unsigned line = kWarp * plan.together; // rows of a block; fewer at a time where they are not taken together
   Value *begin = b.getInt64(0), *end = depth;
   if (plan.parts > 1) {
@@ -237,10 +238,7 @@ void SkinnyEmitter::emit() {
   batch = Product::split(f, b.CreateURem(block, batches), product.batch);
   for (unsigned i = 0; i < plan.few; ++i)
     fewStarts.push_back(few.startRow(f, batch, b.getInt64(i)));
-  auto sumUp = [&](unsigned together) { wide.isDeep ? sumAlongDepth(together) : sumAlongRows(together); };
-  if (plan.together == 1)
-    return sumUp(1);
-  ifAligned(f, product.kernel(), [&] { sumUp(plan.together); }, [&] { sumUp(1); });
+  wide.isDeep ? sumAlongDepth() : sumAlongRows();
 }
 
 /// The largest power of two that is no more.

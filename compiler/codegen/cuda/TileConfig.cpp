@@ -33,10 +33,11 @@ constexpr Candidate kWgmma[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1500},
                                 {64, 128, 64, 16, 128, 3, 3, 0, 1000},
                                 {128, 64, 64, 16, 64, 3, 3, 0, 1000},
                                 {64, 64, 64, 16, 64, 4, 3, 0, 800}};
-// The same where the copy engine brings operands, by blocks that stay. While a tile ends, the next one's operands come.
-// Fitted with the constants below to 16 products of transformers on an H200.
-constexpr Candidate kMapped[] = {{128, 256, 64, 16, 256, 4, 1, 1, 1710}, {128, 192, 64, 16, 192, 5, 1, 1, 1725},
-                                 {128, 128, 64, 16, 128, 6, 1, 1, 1465}, {128, 64, 64, 16, 64, 3, 2, 1, 940},
+// The same where the copy engine brings operands, by blocks that stay. The first two have warpgroups that take turns.
+// Fitted with the constants below to 15 products of transformers on an H100, and the small ones on an H200.
+constexpr Candidate kMapped[] = {{128, 192, 64, 32, 192, 5, 1, 1, 1830}, {128, 128, 64, 32, 128, 6, 1, 1, 1760},
+                                 {128, 256, 64, 16, 256, 4, 1, 1, 1855}, {128, 192, 64, 16, 192, 5, 1, 1, 1860},
+                                 {128, 128, 64, 16, 128, 6, 1, 1, 1765}, {128, 64, 64, 16, 64, 3, 2, 1, 940},
                                  {64, 128, 64, 16, 128, 4, 2, 1, 1350},  {64, 64, 64, 16, 64, 4, 3, 1, 955}};
 // Of fma: a thread has 16 x 8 or 8 x 8. The threads of small tiles bring more of them, each element with an address of
 // its own where rows are odd: half the depth fits into their registers.
@@ -50,8 +51,10 @@ constexpr Candidate kFmaImages[] = {
 constexpr int64_t kMultiprocessors = 132;
 /// Clocks: until a block's first tiles are there; for each result at its end; of one more grid.
 constexpr double kBeginClocks = 1500, kResultClocks = 0.1, kGridClocks = 5000;
-/// The same of blocks that stay, which begin once.
-constexpr double kMappedBeginClocks = 4800, kMappedResultClocks = 0.31;
+/// The same of blocks that stay, which begin once; of several that share a multiprocessor; and of those whose
+/// warpgroups take turns, where one multiplies while the other stores.
+constexpr double kMappedBeginClocks = 4800, kMappedResultClocks = 0.13;
+constexpr double kSharedResultClocks = 0.31, kTurnBeginClocks = 6100, kTurnResultClocks = 0.06;
 /// The part of a block's begin and end that other blocks of the multiprocessor do not hide.
 constexpr double kSeen = 0.4;
 /// Bytes that a multiprocessor moves a clock from L2.
@@ -80,6 +83,14 @@ static Sizes suppose(const Product &product) {
   return {value(product.batches), value(product.m), value(product.n), value(product.k)};
 }
 
+/// Clocks of a multiprocessor with `tiles` of them.
+static double estimateMapped(const Candidate &tile, double tiles, double depth) {
+  bool takesTurns = tile.warpRows > TileShape::kGroupRows / kGroupWarps;
+  double ofResult = takesTurns ? kTurnResultClocks : tile.resident > 1 ? kSharedResultClocks : kMappedResultClocks;
+  return (takesTurns ? kTurnBeginClocks : kMappedBeginClocks) +
+         tiles * tile.rows * tile.columns * (depth / tile.rate + ofResult);
+}
+
 static double estimate(TileShape::Unit unit, const Candidate &tile, unsigned parts, const Sizes &sizes,
                        unsigned sumBytes) {
   double tiles = double(sizes.batches) * divideCeil(sizes.m, tile.rows) * divideCeil(sizes.n, tile.columns);
@@ -87,7 +98,7 @@ static double estimate(TileShape::Unit unit, const Candidate &tile, unsigned par
   double depth = divideCeil(sizes.k, parts);
   double results = tile.rows * tile.columns, ends = kBeginClocks + results * kResultClocks;
   double clocks = unit == TileShape::MappedWgmma
-                      ? kMappedBeginClocks + onOne * results * (depth / tile.rate + kMappedResultClocks)
+                      ? estimateMapped(tile, onOne, depth)
                       : onOne * (results * depth / tile.rate + ends * (tile.resident > 1 ? kSeen : 1));
   if (onOne == 1 && tile.resident > 1)
     clocks *= kAlone;

@@ -1,6 +1,5 @@
 #include "compiler/codegen/cuda/TileNest.h"
 
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
@@ -31,7 +30,7 @@ struct SharedTile {
 
 class TileEmitter {
 public:
-  TileEmitter(GpuFrame &frame, const TilePlan &plan) : f(frame), b(frame.b), plan(plan) {}
+  TileEmitter(GpuFrame &frame, const TilePlan &plan) : f(frame), b(frame.b), plan(plan), width(plan.width) {}
   void emit();
 
 private:
@@ -42,7 +41,6 @@ private:
   };
 
   void placeTile();
-  void emitWith(unsigned neighbours);
   /// body(items) for the thread's items of so many, `perTurn` (a power of 2) at a time: their loads are on their way
   /// together.
   void share(unsigned count, unsigned perTurn, function_ref<void(ArrayRef<Value *>)> body);
@@ -62,7 +60,7 @@ private:
   GpuFrame &f;
   Ir &b;
   const TilePlan &plan;
-  unsigned width = 1; ///< of the code at hand: the plan's, or 1 where tensors are not aligned
+  unsigned width; ///< the plan's
   SmallVector<Lanes> dims;
   Value *thread;
   Value *firstStore, *firstRead; ///< of the tile, along its loops
@@ -82,10 +80,9 @@ void TileEmitter::emit() {
   }
   thread = f.gpu.threadIndex(b);
   placeTile();
-  if (plan.width == 1)
-    return emitWith(1);
-  auto kernel = plan.stage.members.front()->getParentOfType<loop::KernelOp>();
-  ifAligned(f, kernel, [&] { emitWith(plan.width); }, [&] { emitWith(1); });
+  fill();
+  f.gpu.barrier(b);
+  finish();
 }
 
 /// Blocks that run at the same time have tiles that lie together in both tensors, in panels of the reads' loop: so they
@@ -112,13 +109,6 @@ void TileEmitter::placeTile() {
   };
   firstStore = begin(b.CreateUDiv(inPanel, wide), plan.storeSide);
   firstRead = begin(b.CreateAdd(before, b.CreateURem(inPanel, wide)), plan.readSide);
-}
-
-void TileEmitter::emitWith(unsigned neighbours) {
-  width = neighbours;
-  fill();
-  f.gpu.barrier(b);
-  finish();
 }
 
 /// `index`, or the last one from which `count` points are in the loop: what is past the end is computed again in vain,

@@ -1,4 +1,3 @@
-#include "compiler/codegen/cuda/Aligned.h"
 #include "compiler/codegen/cuda/TileNest.h"
 
 #include "mlir/IR/TypeUtilities.h"
