@@ -1,7 +1,6 @@
-// Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by
-// wgmma from those that the copy engine brings; those
-// of f32 are fma's, from such tiles too. A depth that is cut takes two grids. By one row the other operand is multiplied
-// on its way from memory.
+// Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by wgmma from
+// those that the copy engine brings, with warpgroups that take turns; those of f32 are fma's, from such tiles too. A
+// depth that is cut takes two grids. By one row the other operand is multiplied on its way from memory.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
 // RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a && FileCheck %s --check-prefix=WGMMA < %t90.ptx
 
@@ -36,6 +35,8 @@
 // WGMMA-NOT: mma.sync
 // WGMMA: mbarrier.init.shared
 // WGMMA-DAG: cp.async.bulk.tensor.2d
+// WGMMA-DAG: setmaxnreg.inc.sync.aligned.u32
+// WGMMA-DAG: bar.arrive 1, 256
 // WGMMA-DAG: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16 {{.*}}, p, 1, 1, 0, 0
 // WGMMA-DAG: wgmma.wait_group.sync.aligned 1
 // WGMMA: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.bf16.bf16 {{.*}}, p, 1, 1, 0, 1
