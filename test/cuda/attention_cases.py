@@ -89,6 +89,9 @@ def cases():
     yield Case("attention, other values", attention(), inputs(40, 70, 32, results=96))
     yield Case("attention, causal", attention(is_causal=True), inputs(150, 150, 64))
     yield Case("attention, causal, other lengths", attention(is_causal=True), inputs(140, 70, 32, bfloat))
+    # So many heads that warpgroups share keys; of three tiles of a head one has no other to go with.
+    yield Case("attention, in turns", attention(), inputs(128, 72, 32, heads=34))
+    yield Case("attention, in turns, causal", attention(is_causal=True), inputs(300, 300, 32, bfloat, heads=33))
     yield Case("attention, scale", attention(scale=0.3), inputs(40, 64, 64))
     yield Case("attention, groups", attention(enable_gqa=True), inputs(50, 60, 64, heads=4, key_heads=2))
     mask = torch.rand(2, 1, 90, 100) > 0.3

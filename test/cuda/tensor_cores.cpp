@@ -255,12 +255,21 @@ void fake_wait_for_products(float *sums, int count, int groups) {
   for (; static_cast<int>(fiber.products.size()) - 1 > groups; fiber.products.pop_front())
     for (const Product &product : fiber.products.front())
       multiply(product, fiber.sums.at(product.sums).data());
-  auto found = fiber.sums.find(numberOf(sums));
-  auto isOfThese = [&](const Product &product) { return product.sums == found->first; };
-  auto isAny = [&](const std::vector<Product> &group) { return std::any_of(group.begin(), group.end(), isOfThese); };
-  if (found != fiber.sums.end() && std::none_of(fiber.products.begin(), fiber.products.end(), isAny)) {
-    std::copy_n(found->second.data(), count, sums);
-    fiber.sums.erase(found);
+  for (int i = 0; i < count;) {
+    auto found = fiber.sums.find(numberOf(sums + i));
+    if (found == fiber.sums.end()) { // it is there
+      ++i;
+      continue;
+    }
+    auto &[number, values] = *found;
+    auto isOfThese = [&, number = number](const Product &product) { return product.sums == number; };
+    auto isAny = [&](const std::vector<Product> &group) { return std::any_of(group.begin(), group.end(), isOfThese); };
+    int each = static_cast<int>(values.size());
+    if (std::none_of(fiber.products.begin(), fiber.products.end(), isAny)) {
+      std::copy_n(values.data(), each, sums + i);
+      fiber.sums.erase(found);
+    }
+    i += each;
   }
   Exchange all({}); // it is an instruction of all threads of the warp
 }

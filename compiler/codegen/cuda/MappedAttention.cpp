@@ -12,6 +12,7 @@
 
 #include "compiler/codegen/cuda/AttentionScores.h"
 #include "compiler/codegen/cuda/CopyPipeline.h"
+#include "compiler/codegen/cuda/MappedShape.h"
 #include "compiler/codegen/cuda/OperandMap.h"
 #include "compiler/codegen/cuda/OperandTile.h"
 #include "compiler/codegen/cuda/WarpgroupTurns.h"
@@ -30,60 +31,9 @@ using kernel::emitSize;
 
 namespace {
 /// Of one instruction, and of a warpgroup.
-constexpr unsigned kDepth = 16, kRows = 64, kWarpRows = 16;
-/// Elements of a line of shared memory.
-constexpr unsigned kLine = 64;
-/// Multiprocessors of an H100.
-constexpr int64_t kMultiprocessors = 132;
+constexpr unsigned kDepth = 16, kRows = MappedShape::kGroupRows, kWarpRows = MappedShape::kWarpRows;
 
 using Values = SmallVector<Value *>;
-
-/// How a block is cut, and where what it reads lies in shared memory: queries, stages of keys, stages of values; then
-/// results on their way to the epilogue, and barriers.
-struct MappedShape {
-  unsigned features, results; ///< of a head, filled up to whole lines: of queries and keys, of values
-  unsigned groups;            ///< warpgroups that multiply
-  unsigned keys;              ///< of a step
-
-  static constexpr unsigned kStages = 2; ///< of keys, and of values
-  /// Registers of a thread that has the copy engine work, and of one that multiplies; 0: as many as can be.
-  unsigned fewRegisters() const { return groups == 3 ? 32 : groups == 2 ? 40 : 0; }
-  unsigned manyRegisters() const { return groups == 3 ? 160 : groups == 2 ? 232 : 0; }
-
-  unsigned rows() const { return groups * kRows; }
-  unsigned warps() const { return groups * kGroupWarps; }
-  unsigned threads() const { return (warps() + kGroupWarps) * kWarp; }
-  unsigned keyBytes() const { return keys * features * 2; }
-  unsigned valueBytes() const { return keys * results * 2; }
-  unsigned queryBytes() const { return rows() * features * 2; }
-  unsigned keysBegin() const { return queryBytes(); }
-  unsigned valuesBegin() const { return keysBegin() + kStages * keyBytes(); }
-  unsigned stagedBegin() const { return valuesBegin() + kStages * valueBytes(); }
-  unsigned barriersBegin() const { return stagedBegin() + warps() * resultTile().stagedBytes(); }
-  unsigned keyBarriers() const { return barriersBegin() + CopyPipeline::barrierBytes(1); }
-  unsigned valueBarriers() const { return keyBarriers() + CopyPipeline::barrierBytes(kStages); }
-  unsigned sharedBytes() const { return valueBarriers() + CopyPipeline::barrierBytes(kStages); }
-
-  TileShape queryTile() const { return makeTile(keys, features); }
-  TileShape keyTile() const { return makeTile(keys, features); }
-  TileShape valueTile() const { return makeTile(results, keys); }
-  /// Without stages: it is staged at the begin of its memory.
-  TileShape resultTile() const { return makeTile(results, keys); }
-
-private:
-  TileShape makeTile(unsigned columns, unsigned depth) const {
-    TileShape tile{};
-    tile.unit = TileShape::MappedWgmma;
-    tile.rows = rows();
-    tile.columns = tile.warpColumns = columns;
-    tile.depth = depth;
-    tile.warpRows = kWarpRows;
-    tile.resident = 1;
-    tile.sumBytes = sizeof(float);
-    tile.operandBytes = 2;
-    return tile;
-  }
-};
 
 struct MappedPlan {
   MappedShape shape;
@@ -424,50 +374,6 @@ void MappedAttention::emit() {
 // Plans
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Microseconds, measured on an H100: of a step with 128 keys, and of what comes before and behind a tile's steps.
-struct Times {
-  double step, tile;
-};
-/// Of one, two and three warpgroups; with up to 64 features, and with more.
-constexpr Times kNarrow[] = {{0.78, 1.2}, {1.07, 2.1}, {1.44, 2.9}}, kWide[] = {{1.14, 1.2}, {1.53, 4.1}};
-} // namespace
-
-/// Of the busiest multiprocessor.
-static double estimate(int64_t heads, int64_t queries, int64_t keys, bool pairs, const MappedShape &shape,
-                       const Times &times) {
-  int64_t tiles = divideCeil(queries, shape.rows()), units = heads * (pairs ? divideCeil(tiles, 2) : tiles);
-  double steps = divideCeil(keys, shape.keys), time = steps * times.step + times.tile;
-  if (pairs) { // both have all keys, and those beside the diagonal twice
-    steps += double(shape.rows()) / shape.keys + (shape.rows() % shape.keys ? 1 : 0);
-    time = steps * times.step + 2 * times.tile;
-  }
-  return divideCeil(units, kMultiprocessors) * time;
-}
-
-/// Warpgroups share keys: as many as there are registers for, or fewer where multiprocessors have more to do at a time.
-static MappedShape chooseShape(const Product &scores, const HeadSizes &sizes, bool pairs) {
-  MappedShape shape{};
-  shape.features = alignTo(sizes.features, kLine);
-  shape.results = alignTo(sizes.results, kLine);
-  unsigned most = std::max(shape.features, shape.results);
-  ArrayRef<Times> times = most > kLine ? ArrayRef(kWide) : ArrayRef(kNarrow);
-  shape.keys = most > 2 * kLine ? 64 : 128;
-  shape.groups = times.size();
-  auto heads = getConstant(scores.batches), queries = getConstant(scores.m), keys = getConstant(scores.n);
-  if (!heads || !queries || !keys)
-    return shape;
-  auto timeOf = [&](unsigned groups) {
-    MappedShape candidate = shape;
-    candidate.groups = groups;
-    return estimate(*heads, *queries, *keys, pairs, candidate, times[groups - 1]);
-  };
-  for (unsigned groups = times.size() - 1; groups > 0; --groups)
-    if (timeOf(groups) < timeOf(shape.groups))
-      shape.groups = groups;
-  return shape;
-}
-
 std::optional<KernelPlan> planMappedAttention(loop::AttentionOp op, const Target &target) {
   std::optional<HeadSizes> sizes = getHeadSizes(op);
   std::optional<AttentionProducts> products = sizes ? makeAttentionProducts(op, /*joinsGroups=*/false) : std::nullopt;
@@ -477,7 +383,7 @@ std::optional<KernelPlan> planMappedAttention(loop::AttentionOp op, const Target
       !canMapOperand(products->values, *products->values.rhs))
     return std::nullopt;
   bool pairs = op.getCausal() && getConstant(products->scores.m) != 1;
-  MappedShape shape = chooseShape(products->scores, *sizes, pairs);
+  MappedShape shape = chooseMappedShape(products->scores, *sizes, pairs);
   unsigned depth = alignTo(sizes->features, kDepth);
   mlir::AffineExpr tiles = products->scores.m.ceilDiv(shape.rows());
   auto mapped =
