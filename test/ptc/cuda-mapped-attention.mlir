@@ -1,5 +1,6 @@
 // Attention of 16-bit heads on sm_90a: a warpgroup has the copy engine bring queries, keys and values, and others
-// multiply, with weights in registers. Sums of one head and scores of others are on their way at the same time.
+// multiply, with weights in registers. The scores of some keys, and the values of those before by their weights, are on
+// their way at the same time.
 // RUN: ptc compile %s -o %t.ptx --target cuda --gpu-arch sm_90a --emit ptx && FileCheck %s < %t.ptx
 
 // CHECK: .visible .entry
