@@ -25,18 +25,23 @@ def PrimsDialect : Dialect {
   }];
 }
 
+class Rule<string name, dag arguments, string what> : InterfaceMethod<what, "llvm::Error", name, arguments>;
+
+def Evaluate : Rule<"evaluate", (ins "::ptc::prims::Evaluation &":$evaluation), [{
+  Evaluates the prim on reference tensors (float64 arithmetic for floating
+  types, exact integers), the specification of its meaning. Operands have
+  the operands' shapes with symbols replaced by their values.
+}]>;
+def Differentiate : Rule<"differentiate", (ins "::ptc::prims::Cotangents &":$cotangents), [{
+  Adds to the cotangents of the operands what those of the results lead to,
+  in prims (Cotangents.h). Not asked where no cotangent arrives.
+}]>;
+
 // What every prim must implement; nothing has a default, so that ptc does not
 // link when one is forgotten.
 def PrimInterface : OpInterface<"PrimInterface"> {
   let cppNamespace = "::ptc::prims";
-  let methods = [
-    InterfaceMethod<[{
-      Evaluates the prim on reference tensors (float64 arithmetic for floating
-      types, exact integers), the specification of its meaning. Operands have
-      the operands' shapes with symbols replaced by their values.
-    }], "llvm::Error", "evaluate",
-    (ins "::ptc::prims::Evaluation &":$evaluation)>,
-  ];
+  let methods = [Evaluate, Differentiate];
 }
 
 class SizesAttrBase<string what> : Attr<
@@ -63,8 +68,8 @@ def BitsTensor : TensorWith<"isBits", "integers or bools">;
 def IntegerTensor : TensorWith<"isInteger", "integers">;
 def BoolTensor : TensorWith<"isBool", "bools">;
 
-// inferReturnTypes and evaluate stand with the family in <Family>.cpp and
-// reference/<Family>.cpp. Types that differ only in how a symbolic size is
+// inferReturnTypes, evaluate and differentiate stand with the family in <Family>.cpp,
+// reference/<Family>.cpp and derivatives/<Family>.cpp. Types that differ only in how a symbolic size is
 // written are compatible.
 class Prim<string mnemonic, list<Trait> traits = []> : Op<PrimsDialect, mnemonic,
     traits # [Pure, DeclareOpInterfaceMethods<PrimInterface>, InferTypeOpAdaptorWithIsCompatible]> {

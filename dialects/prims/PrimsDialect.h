@@ -19,6 +19,7 @@ class ImplicitLocOpBuilder;
 
 namespace ptc::prims {
 
+class Cotangents;
 class Evaluation;
 
 /// All operands and the result have one shape, and result[i] depends on the

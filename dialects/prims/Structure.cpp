@@ -184,6 +184,20 @@ LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, MaybeLocation location,
 }
 
 //===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
+
+LogicalResult StopGradientOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor a, InferredTypes &types) {
+  types.push_back(a.getX().getType());
+  return success();
+}
+
+LogicalResult WithGradientOp::inferReturnTypes(MLIRContext *, MaybeLocation, Adaptor a, InferredTypes &types) {
+  types.push_back(a.getValue().getType());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Indexing
 //===----------------------------------------------------------------------===//
 

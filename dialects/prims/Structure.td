@@ -76,4 +76,25 @@ def ScatterOp : Plain<"scatter"> {
   let arguments = (ins Tensor:$x, Tensor:$updates, Variadic<IntegerTensor>:$indices,
                        DenseI64ArrayAttr:$dims, CombineAttr:$combine);
 }
+
+// What a derivative is said to be; behind Differentiate there are none of these.
+def StopGradientOp : Plain<"stop_gradient"> {
+  let summary = "x, of which no derivative is taken (torch.detach, torch.no_grad)";
+  let arguments = (ins Tensor:$x);
+}
+def WithGradientOp : Plain<"with_gradient", [SingleBlock]> {
+  let summary = "`value`, whose derivative by `by` is what the region says";
+  let description = [{
+    The region takes the cotangent of the value and yields one of each of `by`. It reads values from outside:
+    `by`, and what the value was computed by, of which no derivative is taken by way of `value`.
+  }];
+  let arguments = (ins Tensor:$value, Variadic<Tensor>:$by);
+  let regions = (region SizedRegion<1>:$derivative);
+  let assemblyFormat = "operands $derivative attr-dict `:` functional-type(operands, results)";
+}
+def YieldOp : Op<PrimsDialect, "yield", [Pure, Terminator, HasParent<"WithGradientOp">]> {
+  let summary = "the cotangents that a derivative gives";
+  let arguments = (ins Variadic<Tensor>:$cotangents);
+  let assemblyFormat = "operands attr-dict `:` type(operands)";
+}
 #endif

@@ -213,6 +213,9 @@ template <typename T> static T combine(StringRef how, T old, T update, Type elem
   }
 }
 
+Error StopGradientOp::evaluate(Evaluation &e) { return e.set(e[0]); }
+Error WithGradientOp::evaluate(Evaluation &e) { return e.set(e[0]); }
+
 Error ScatterOp::evaluate(Evaluation &e) {
   Tensor result = e[0];
   Error error = e[1].visit([&](const auto &updates) {
