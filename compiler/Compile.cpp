@@ -29,7 +29,9 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
   Times::Span span(times, "import");
   setActivity("the import");
   auto model = importModel(options.model,
-                           {options.weights, findResultTypes, options.graph, options.constantInitializers}, context);
+                           {options.weights, findResultTypes, options.graph, options.constantInitializers,
+                            options.train.isOn, options.train.freeze},
+                           context);
   if (model)
     llvm::for_each(model->warnings, [](const std::string &warning) { printWarning(warning); });
   return model;
@@ -42,7 +44,7 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, constantInitializers, opt,
                mode, tuningFile, tuningInputs, emit, graph, progress, time, fallback, amp, quantization, fp32Precision,
-               winograd, verifyEach, saveTemps, name, sourcePaths, dumpDir] = options;
+               winograd, verifyEach, saveTemps, name, sourcePaths, dumpDir, train] = options;
   // `targets` are what device, march, gpuArch, ptxas and fp32Precision mean here. The others decide where things go,
   // and what is said and checked on the way.
   (void)device, (void)march, (void)gpuArch, (void)ptxas, (void)output, (void)cache, (void)progress, (void)time;
@@ -80,6 +82,10 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
                                     int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
                                     needsPtxas, int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
+  const auto &[isTraining, loss, optimizer, optimizerOptions, freeze, keepMode] = train;
+  std::string training = fmt::format("{} {} {}", isTraining, keepMode, freeze.size());
+  texts.insert(texts.end(), {training, loss, optimizer, optimizerOptions});
+  texts.insert(texts.end(), freeze.begin(), freeze.end());
   for (const std::string *path : {&tuningFile, &tuningInputs}) {
     bool isThere = !path->empty() && llvm::sys::fs::exists(*path);
     texts.push_back(isThere ? "a file" : "no file");

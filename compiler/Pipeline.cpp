@@ -21,6 +21,10 @@
 #include "compiler/graph/Patterns.h"
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
+#include "compiler/graph/train/AddLoss.h"
+#include "compiler/graph/train/BuildGradients.h"
+#include "compiler/graph/train/BuildStep.h"
+#include "compiler/graph/train/SetMode.h"
 #include "compiler/schedule/Fuse.h"
 #include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Limits.h"
@@ -71,8 +75,17 @@ constexpr std::optional<Device> kEvery;
 
 static bool isOptimized(const Options &options) { return options.opt > 0; }
 
+/// Whether the library is a step of an optimizer; or the gradients of what it was given cotangents of.
+static bool isStep(const Options &options) { return options.train.isOn && !options.train.optimizer.empty(); }
+static bool isGradients(const Options &options) { return options.train.isOn && options.train.optimizer.empty(); }
+
 /// Every pass in order, with what holds after it.
 static constexpr Step kSteps[] = {
+    // Dropout drops, and batch norm has the batch's statistics.
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createSetModePass(); },
+     [](const Options &o) { return isStep(o) && !o.train.keepMode; }},
+    // One result is the loss.
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &p) { return createAddLossPass(p.options.train.loss); }, isStep},
     // Recurrent networks of many steps are scans.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createExpandRecurrentPass(); }},
     // Graphs that operators take are functions.
@@ -86,7 +99,13 @@ static constexpr Step kSteps[] = {
      [](const Options &o) { return o.amp != Amp::None; }},
 
     // Every operation is a prim, or the caller's; no broadcasting, promotion or scalar arguments.
-    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback); }},
+    {Stage::Prims, Scope::Model, kEvery,
+     [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback, p.options.train.isOn); }},
+    // Gradients of inputs and parameters are outputs; cotangents of outputs are inputs.
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createBuildGradientsPass(); }, isGradients},
+    // Parameters are states, which the gradients of the loss update as the optimizer has it.
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createBuildStepPass(p.weights, p.options.train); },
+     isStep},
     // Complex numbers are pairs of real ones.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerComplexPass(); }},
     // Eight-bit floats are bytes.

@@ -127,7 +127,10 @@ bool isComplexTensor(Type type) {
 
 struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
-  DecomposePass(WeightStore &weights, bool mayLeave) : weights(weights) { fallback = mayLeave; }
+  DecomposePass(WeightStore &weights, bool mayLeave, bool isTraining) : weights(weights) {
+    fallback = mayLeave;
+    training = isTraining;
+  }
   DecomposePass(const DecomposePass &other) : PassWrapper(other), weights(other.weights) {}
   StringRef getArgument() const override { return "decompose"; }
   StringRef getDescription() const override { return "aten operators as prims, by the decomposition table"; }
@@ -145,6 +148,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       Scope scope;
       scope.symbols = getSymbols(getOperation());
       scope.known = known;
+      scope.isTraining = training;
       Value randomState;
       scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
       size_t symbolCount = scope.symbols.size();
@@ -290,12 +294,13 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   WeightStore &weights;
   Option<bool> fallback{*this, "fallback", llvm::cl::desc("leave what has no decomposition to the caller"),
                         llvm::cl::init(false)};
+  Option<bool> training{*this, "training", llvm::cl::desc("keep what stops derivatives"), llvm::cl::init(false)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createDecomposePass(WeightStore &weights, bool fallback) {
-  return std::make_unique<DecomposePass>(weights, fallback);
+std::unique_ptr<Pass> createDecomposePass(WeightStore &weights, bool fallback, bool training) {
+  return std::make_unique<DecomposePass>(weights, fallback, training);
 }
 
 } // namespace ptc

@@ -10,6 +10,7 @@
 #include "compiler/import/BuildNodes.h"
 #include "compiler/import/LoadWeight.h"
 #include "compiler/import/StoredTensor.h"
+#include "compiler/import/Trainable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -34,10 +35,11 @@ bool writesInPlace(const ExportedProgram &program) {
 class ModelBuilder {
 public:
   ModelBuilder(const ExportedProgram &program, const StoredTensors &tensors, WeightStore &weights, StringRef fileName,
-               StringRef weightsName, FindTypes findTypes, MLIRContext &context)
+               StringRef weightsName, const ImportOptions &options, MLIRContext &context)
       : program(program), tensors(tensors), weights(weights), fileName(fileName), weightsName(weightsName),
-        isWrittenInPlace(writesInPlace(program)), context(context), builder(&context), symbols(&context, program),
-        nodes(builder, function, symbols, findTypes, fileName), scope(program.graph) {}
+        isWrittenInPlace(writesInPlace(program)), isTraining(options.training), context(context), builder(&context),
+        symbols(&context, program), nodes(builder, function, symbols, options.findTypes, fileName, options.training),
+        scope(program.graph) {}
 
   llvm::Expected<OwningOpRef<ModuleOp>> build();
 
@@ -63,7 +65,7 @@ private:
   const StoredTensors &tensors;
   WeightStore &weights;
   std::string fileName, weightsName;
-  bool isWrittenInPlace;
+  bool isWrittenInPlace, isTraining;
   MLIRContext &context;
   OpBuilder builder;
   SymbolTable symbols;
@@ -177,6 +179,9 @@ llvm::Error ModelBuilder::buildInput(const Definition &input, const InputSpec &s
     if (!type)
       return type.takeError();
     addArgument(input, *type, "ptc.weight", spec.target);
+    bool requiresGrad = !input.tensor || input.tensor->requiresGrad;
+    if (isTraining && spec.kind == InputKind::Parameter && requiresGrad && isTrainable(type->getElementType()))
+      function.setArgAttr(function.getNumArguments() - 1, "ptc.trainable", builder.getUnitAttr());
     return llvm::Error::success();
   }
   // A constant was burned into the graph when it was exported; nobody asks.
@@ -312,6 +317,9 @@ llvm::Error ModelBuilder::loadWeights() {
     if (isNew)
       continue;
     argument.replaceAllUsesWith(first->second);
+    // It is trainable if it is so by both of its names.
+    if (!function.getArgAttr(i, "ptc.trainable"))
+      function.removeArgAttr(first->second.getArgNumber(), "ptc.trainable");
     if (function.getArgAttr(first->second.getArgNumber(), "ptc.weight") != name)
       weights.remove(name);
     unused.set(i);
@@ -320,22 +328,25 @@ llvm::Error ModelBuilder::loadWeights() {
   return checkStates();
 }
 
-/// A state has memory of its own: what else lies in its bytes would not see what is written to it.
+/// A state has memory of its own: what else lies in its bytes would not see what is written to it. So has a weight that
+/// training changes.
 llvm::Error ModelBuilder::checkStates() {
   llvm::SmallVector<StringRef> states, all;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto state = function.getArgAttrOfType<StringAttr>(i, "ptc.state");
-    if (state)
-      states.push_back(state.getValue());
-    if (auto name = state ? state : function.getArgAttrOfType<StringAttr>(i, "ptc.weight"))
-      all.push_back(name.getValue());
+    auto name = state ? state : function.getArgAttrOfType<StringAttr>(i, "ptc.weight");
+    if (!name)
+      continue;
+    all.push_back(name.getValue());
+    if (state || function.getArgAttr(i, "ptc.trainable"))
+      states.push_back(name.getValue());
   }
   for (StringRef state : states)
     for (StringRef other : all)
       if (state != other && shareMemory(*findStored(state), *findStored(other)))
-        return at("buffer '" + state + "'", fail("shares memory with '" + other +
-                                                 "', and the model writes to it, which is not supported (make '" +
-                                                 other + "' from '" + state + "' in forward)"));
+        return at("buffer '" + state + "'",
+                  fail("shares memory with '" + other + "', and " + (isTraining ? "training" : "the model") +
+                       " writes to it, which is not supported (make '" + other + "' from '" + state + "' in forward)"));
   return llvm::Error::success();
 }
 
@@ -343,8 +354,8 @@ llvm::Error ModelBuilder::checkStates() {
 
 llvm::Expected<OwningOpRef<ModuleOp>> buildAten(const ExportedProgram &program, const StoredTensors &tensors,
                                                 WeightStore &weights, StringRef fileName, StringRef weightsName,
-                                                FindTypes findTypes, MLIRContext &context) {
-  return ModelBuilder(program, tensors, weights, fileName, weightsName, findTypes, context).build();
+                                                const ImportOptions &options, MLIRContext &context) {
+  return ModelBuilder(program, tensors, weights, fileName, weightsName, options, context).build();
 }
 
 } // namespace ptc::import

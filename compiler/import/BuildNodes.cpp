@@ -130,7 +130,7 @@ llvm::Error NodeBuilder::buildNode(const Node &node, Scope &scope) {
     return llvm::Error::success();
   }
   if (target == "higher_order.wrap_with_set_grad_enabled")
-    return inlineSubgraph(node, scope, 1);
+    return inlineGradMode(node, scope);
   if (target == "higher_order.wrap_with_autocast") {
     if (llvm::Error error = checkAutocast(node))
       return at(node, std::move(error));

@@ -14,8 +14,9 @@ class NodeBuilder {
 public:
   /// `function` is the model's, with whose arguments sizes come. `findTypes` may be null: then the file is believed.
   NodeBuilder(mlir::OpBuilder &builder, mlir::func::FuncOp &function, SymbolTable &symbols, FindTypes findTypes,
-              llvm::StringRef fileName)
-      : builder(builder), function(function), symbols(symbols), findTypes(findTypes), fileName(fileName) {}
+              llvm::StringRef fileName, bool isTraining)
+      : builder(builder), function(function), symbols(symbols), findTypes(findTypes), fileName(fileName),
+        isTraining(isTraining) {}
 
   /// Builds the nodes in order; names of the graph's inputs must be bound.
   llvm::Error build(const Graph &graph, Scope &scope);
@@ -45,6 +46,7 @@ private:
   llvm::Error createUnknown(const Node &node, Scope &scope, mlir::OperationState &state);
   llvm::Error buildRegion(const Graph &graph, mlir::OperationState &state);
   llvm::Error inlineSubgraph(const Node &node, Scope &scope, size_t subgraphIndex);
+  llvm::Error inlineGradMode(const Node &node, Scope &scope);
   llvm::Error checkAutocast(const Node &node) const;
 
   llvm::Expected<llvm::SmallVector<mlir::Type>> resultTypes(const Node &node, const ResolvedCall &resolved);
@@ -70,6 +72,7 @@ private:
   SymbolTable &symbols;
   FindTypes findTypes;
   std::string fileName;
+  bool isTraining;
   static constexpr size_t kMaxNodes = 1 << 20;
   size_t nodeCount = 0;
   /// What a value may be a view of.

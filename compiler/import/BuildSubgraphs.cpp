@@ -55,6 +55,29 @@ llvm::Error NodeBuilder::inlineSubgraph(const Node &node, Scope &scope, size_t i
   return llvm::Error::success();
 }
 
+/// wrap_with_set_grad_enabled(enabled, graph, ...): what torch.no_grad computes is detached.
+llvm::Error NodeBuilder::inlineGradMode(const Node &node, Scope &scope) {
+  if (llvm::Error error = inlineSubgraph(node, scope, 1))
+    return error;
+  bool isEnabled = node.inputs[0].value.kind == Value::Boolean && node.inputs[0].value.integer;
+  if (!isTraining || isEnabled)
+    return llvm::Error::success();
+  for (const Definition &output : node.outputs) {
+    const Binding *binding = scope.find(output.name);
+    if (!binding || !binding->tensor)
+      continue;
+    Node detach;
+    detach.name = output.name;
+    detach.target = "aten.detach.default";
+    detach.inputs = {{"self", Value::make(Value::Reference, output.name)}};
+    detach.outputs = {output};
+    detach.source = node.source;
+    if (llvm::Error error = buildNode(detach, scope))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error NodeBuilder::buildRegion(const Graph &graph, OperationState &state) {
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(state.addRegion());

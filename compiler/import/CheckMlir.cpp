@@ -1,5 +1,6 @@
 #include "compiler/import/CheckMlir.h"
 
+#include "compiler/import/Trainable.h"
 #include "dialects/control/Control.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/core/TensorBytes.h"
@@ -255,6 +256,26 @@ static llvm::Error checkDefault(func::FuncOp function, unsigned i, std::optional
   return llvm::Error::success();
 }
 
+/// What training is about: weights that it changes, and one number that it makes small.
+static llvm::Error checkTraining(func::FuncOp function) {
+  auto elementOf = [](Type tensor) { return llvm::cast<RankedTensorType>(tensor).getElementType(); };
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    Attribute trainable = function.getArgAttr(i, "ptc.trainable");
+    bool isWeight = function.getArgAttr(i, "ptc.weight") || function.getArgAttr(i, "ptc.state");
+    if (trainable && (!llvm::isa<UnitAttr>(trainable) || !isWeight || !isTrainable(elementOf(type))))
+      return fail("argument " + llvm::Twine(i) + ": 'ptc.trainable' needs a weight of floating or complex elements");
+  }
+  unsigned losses = 0;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    Attribute loss = function.getResultAttr(i, "ptc.loss");
+    losses += loss != nullptr;
+    bool isNumber = llvm::cast<RankedTensorType>(type).getRank() == 0 && llvm::isa<FloatType>(elementOf(type));
+    if (loss && (!llvm::isa<UnitAttr>(loss) || !isNumber || losses > 1))
+      return fail("result " + llvm::Twine(i) + ": 'ptc.loss' needs one floating number without dimensions");
+  }
+  return llvm::Error::success();
+}
+
 static llvm::Error checkFunction(func::FuncOp function) {
   unsigned symbolCount = getSymbols(function).size();
   std::optional<unsigned> lastDefault;
@@ -278,7 +299,7 @@ static llvm::Error checkFunction(func::FuncOp function) {
     if (llvm::Error error = checkRoles(function.getResultAttrDict(i), "result " + llvm::Twine(i)))
       return error;
   }
-  return llvm::Error::success();
+  return checkTraining(function);
 }
 
 /// Functions beside @forward are private, and each is called once, by a control operation that @forward leads to: so

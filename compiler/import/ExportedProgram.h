@@ -23,6 +23,7 @@ namespace ptc::import {
 struct TensorMeta {
   DType dtype = DType::Float32;
   std::vector<Expression> sizes;
+  bool requiresGrad = true; ///< Of a parameter. Printed graphs do not say.
 };
 
 struct Graph;

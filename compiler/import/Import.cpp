@@ -9,6 +9,7 @@
 #include "compiler/import/Pt2.h"
 #include "compiler/import/ReadMlir.h"
 #include "compiler/import/Safetensors.h"
+#include "compiler/import/Trainable.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/support/InputFile.h"
 #include "dialects/aten/AtenDialect.h"
@@ -87,8 +88,7 @@ llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file
     });
   }
   import::admitFewBoxes(parsed->program);
-  auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName,
-                                  options.findTypes, context);
+  auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName, options, context);
   if (!module)
     return module.takeError();
   model.module = std::move(*module);
@@ -110,8 +110,7 @@ llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, co
   if (!tensors)
     return tensors.takeError();
   import::admitFewBoxes(*program);
-  auto module = import::buildAten(*program, *tensors, model.weights, path, weightsName,
-                                  options.findTypes, context);
+  auto module = import::buildAten(*program, *tensors, model.weights, path, weightsName, options, context);
   if (!module)
     return module.takeError();
   model.module = std::move(*module);
@@ -267,8 +266,12 @@ llvm::Expected<ImportedModel> importModel(StringRef path, const ImportOptions &o
     llvm::consumeError(model.takeError());
     return changed;
   }
-  if (model)
-    model->weights.addInput(std::move(input));
+  if (!model)
+    return model;
+  if (options.training)
+    if (llvm::Error error = import::settleTrainables(*model->module, options.freeze))
+      return fail(path, std::move(error));
+  model->weights.addInput(std::move(input));
   return model;
 }
 

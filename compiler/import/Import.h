@@ -38,6 +38,11 @@ struct ImportOptions {
   std::optional<unsigned> graph = std::nullopt;
   /// Of ONNX, also those that the model lists as inputs.
   bool constantInitializers = false;
+  /// Parameters that require gradients are marked ptc.trainable; of ONNX, floating initializers, which no call gives
+  /// then.
+  bool training = false;
+  /// Regular expressions; parameters with such names are not trainable. One that finds none is an error.
+  std::vector<std::string> freeze = {};
 };
 
 struct ImportedModel {

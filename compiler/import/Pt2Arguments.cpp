@@ -148,6 +148,8 @@ bool Reader::readTensorMeta(JsonValue v, TensorMeta &meta, Path path) {
   constexpr int64_t kStrided = 7;
   if (auto layout = v.get("layout"); layout && layout->integer() != kStrided)
     return fail(path.field("layout"), "only strided tensors are supported, not sparse ones");
+  if (auto requiresGrad = v.get("requires_grad"))
+    meta.requiresGrad = requiresGrad->boolean().value_or(true);
   return readListMember(v, "sizes", path,
                         [&](JsonValue size, Path p) { return readSymbolic(size, meta.sizes.emplace_back(), p); });
 }

@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace ptc {
@@ -101,10 +103,15 @@ static bool isUserOutput(Value result) {
 static void planKernel(loop::KernelOp kernel) {
   Operation *yield = kernel.getBody().front().getTerminator();
   SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
+  // States first: a next value that lies elsewhere has to be copied to its state.
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, kernel.getInputs().size()));
+  std::stable_partition(order.begin(), order.end(),
+                        [&](unsigned i) { return isa<BlockArgument>(kernel.getInputs()[i]); });
   for (auto [r, result] : llvm::enumerate(kernel.getResults())) {
     if (isUserOutput(result)) // lies in the caller's memory
       continue;
-    for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
+    for (unsigned i : order) {
+      Value input = kernel.getInputs()[i];
       bool taken = llvm::is_contained(inPlace, int64_t(i)) || llvm::count(kernel.getInputs(), input) != 1;
       if (taken || !sameSize(input.getType(), result.getType()) || !isOverwritable(input, kernel, result) ||
           !readsBeforeWrites(kernel, kernel.getBody().getArgument(i), yield->getOperand(r)))

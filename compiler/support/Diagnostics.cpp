@@ -50,6 +50,8 @@ std::string Failure::line() const {
 
 Diagnostics::Diagnostics(MLIRContext *context)
     : handler(context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+          printWarning(Place::of(diagnostic.getLocation()).describe() + ": " + diagnostic.str());
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
           return success();
         Failure failure{Place::of(diagnostic.getLocation()), diagnostic.str(), "", false};

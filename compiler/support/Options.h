@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ptc {
 
@@ -30,6 +31,16 @@ enum class Mode { Default, MaxAutotune };
 
 /// Of the user's Python files, in libraries and what they say of themselves.
 enum class SourcePaths { Relative, Full, None };
+
+/// A step of training instead of a call: the loss, its gradients, and what an optimizer makes of the weights.
+struct Training {
+  bool isOn = false;               ///< --train; the others say nothing without it.
+  std::string loss;                ///< A name that AddLoss knows, or output:K; empty: output 0.
+  std::string optimizer;           ///< Empty: the gradients are results, and no weight changes.
+  std::string optimizerOptions;    ///< As given: "lr=1e-3,weight_decay=0.01".
+  std::vector<std::string> freeze; ///< Regular expressions; parameters with such names stay as they are.
+  bool keepMode = false;           ///< Dropout and batch norm as they were exported, and not as in training.
+};
 
 struct Options {
   std::string model;
@@ -61,6 +72,7 @@ struct Options {
   std::string name = "model"; ///< That the library gives itself.
   SourcePaths sourcePaths = SourcePaths::Relative;
   std::string dumpDir; ///< The IR after every pass, numbered; empty: none.
+  Training train;
 };
 
 } // namespace ptc

@@ -4,6 +4,7 @@
 #include "compiler/import/ForeignFile.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/Json.h"
+#include "compiler/import/Pt2Json.h"
 #include "compiler/import/Safetensors.h"
 #include "compiler/import/StackTrace.h"
 
@@ -178,6 +179,24 @@ TEST_CASE("graph text: an error names line and column") {
                    "            return (x,)\n") == "5:1: expected 'Graph signature:' (is the file cut off?)");
   CHECK(graphError("def forward(self, x):\n    return " + std::string(100000, '[')).find("nested too deeply") !=
         std::string::npos);
+}
+
+TEST_CASE("an export says which of its parameters require gradients") {
+  auto program = readProgramJson(R"({
+    "schema_version": {"major": 8, "minor": 0}, "range_constraints": {},
+    "graph_module": {
+      "graph": {
+        "inputs": [{"as_tensor": {"name": "frozen"}}, {"as_tensor": {"name": "trained"}}], "nodes": [], "outputs": [],
+        "tensor_values": {
+          "frozen": {"dtype": 7, "sizes": [{"as_int": 4}], "requires_grad": false, "layout": 7},
+          "trained": {"dtype": 7, "sizes": [{"as_int": 4}], "requires_grad": true, "layout": 7}}},
+      "signature": {
+        "input_specs": [{"parameter": {"arg": {"name": "frozen"}, "parameter_name": "a"}},
+                        {"parameter": {"arg": {"name": "trained"}, "parameter_name": "b"}}],
+        "output_specs": []}}})");
+  REQUIRE(bool(program));
+  CHECK(!program->graph.inputs[0].tensor->requiresGrad);
+  CHECK(program->graph.inputs[1].tensor->requiresGrad);
 }
 
 TEST_CASE("files that are taken for models say what they are and what to do") {

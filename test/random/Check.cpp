@@ -155,7 +155,7 @@ static std::string readAll(int file) {
   return text;
 }
 
-Verdict checkApart(const Case &program, const std::string &folder) {
+Verdict checkApart(const Case &program, const std::string &folder, Checker checker) {
   constexpr unsigned kSeconds = 60;
   int ends[2];
   if (pipe(ends))
@@ -165,7 +165,7 @@ Verdict checkApart(const Case &program, const std::string &folder) {
     for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
       std::signal(signal, SIG_DFL);
     alarm(kSeconds);
-    Verdict verdict = check(program, folder);
+    Verdict verdict = checker(program, folder);
     std::string text(1, char(verdict.outcome));
     text += std::to_string(verdict.call) + " " + std::to_string(verdict.output) + " " + verdict.why;
     ssize_t written = write(ends[1], text.data(), text.size());

@@ -26,10 +26,13 @@ struct Verdict {
   bool isFailure() const { return outcome != Outcome::Pass && outcome != Outcome::Unsupported; }
 };
 
-/// Compiles the case in `folder`, calls it, and compares with the reference. In this process: a crash is one.
+/// What is asked of a case, with a folder for files. In this process: a crash is one.
+using Checker = Verdict (*)(const Case &program, const std::string &folder);
+
+/// Compiles the case, calls it, and compares with the reference.
 Verdict check(const Case &program, const std::string &folder);
 
-/// The same in a process of its own, which may crash and is ended after some time.
-Verdict checkApart(const Case &program, const std::string &folder);
+/// Asks in a process of its own, which may crash and is ended after some time.
+Verdict checkApart(const Case &program, const std::string &folder, Checker checker);
 
 } // namespace ptc::test

@@ -17,8 +17,8 @@ namespace ptc::test {
 namespace {
 class Shrinker {
 public:
-  Shrinker(Case program, Outcome outcome, const std::string &folder)
-      : best(std::move(program)), outcome(outcome), folder(folder) {}
+  Shrinker(Case program, Outcome outcome, const std::string &folder, Checker checker)
+      : best(std::move(program)), outcome(outcome), folder(folder), checker(checker) {}
 
   void run(const Verdict &verdict);
   Case take() { return std::move(best); }
@@ -35,6 +35,7 @@ private:
   Case best;
   Outcome outcome;
   std::string folder;
+  Checker checker;
 };
 } // namespace
 
@@ -120,7 +121,7 @@ static bool replaceByInput(Case &program, size_t place) {
 
 bool Shrinker::attempt(Case candidate) {
   removeUnused(candidate);
-  if (checkApart(candidate, folder).outcome != outcome)
+  if (checkApart(candidate, folder, checker).outcome != outcome)
     return false;
   best = std::move(candidate);
   return true;
@@ -246,8 +247,8 @@ void Shrinker::run(const Verdict &verdict) {
   simplifyInputs();
 }
 
-Case shrink(Case program, const Verdict &verdict, const std::string &folder) {
-  Shrinker shrinker(std::move(program), verdict.outcome, folder);
+Case shrink(Case program, const Verdict &verdict, const std::string &folder, Checker checker) {
+  Shrinker shrinker(std::move(program), verdict.outcome, folder, checker);
   shrinker.run(verdict);
   return shrinker.take();
 }

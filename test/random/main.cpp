@@ -3,6 +3,7 @@
 //   random_prims [--seed FIRST] [--count N] [--seconds S] [--keep FOLDER] [--failures N] [--no-shrink]
 //   random_prims --replay FOLDER/NAME
 //   random_prims --save FOLDER [--seed FIRST] [--count N]
+//   --gradients: their derivatives against differences, not their answers
 //
 // A failing program is made small and saved as FOLDER/seed-N.mlir with its values beside it. --save writes programs
 // with what they may answer, to be run elsewhere (test/cuda/random_programs.py).
@@ -11,6 +12,7 @@
 
 #include "compiler/Pipeline.h"
 #include "test/random/Generate.h"
+#include "test/random/Gradient.h"
 #include "test/random/Save.h"
 #include "test/random/Shrink.h"
 
@@ -35,6 +37,7 @@ struct Settings {
   double seconds = 60;
   int failures = 5;
   bool shrinks = true;
+  Checker checker = check;
   std::string keep = ".", replay, save;
 };
 
@@ -43,6 +46,10 @@ bool parse(int argc, char **argv, Settings &settings) {
     llvm::StringRef name = argv[i];
     if (name == "--no-shrink") {
       settings.shrinks = false;
+      continue;
+    }
+    if (name == "--gradients") {
+      settings.checker = checkGradients;
       continue;
     }
     if (i + 1 == argc)
@@ -114,7 +121,7 @@ bool Hunt::runBatch() {
     withContext([&](mlir::MLIRContext &context) {
       for (int i = 0; i < kBatch && !isOver(); ++i, ++seed) {
         alarm(60);
-        Verdict verdict = check(generateCase(seed, context), folder);
+        Verdict verdict = settings.checker(generateCase(seed, context), folder);
         char outcome = char(verdict.outcome);
         if (write(ends[1], &outcome, 1) != 1 || verdict.isFailure())
           break;
@@ -143,14 +150,14 @@ bool Hunt::runBatch() {
 void Hunt::report() {
   withContext([&](mlir::MLIRContext &context) {
     Case program = generateCase(seed, context);
-    Verdict verdict = checkApart(program, folder);
+    Verdict verdict = checkApart(program, folder, settings.checker);
     if (!verdict.isFailure()) {
       outs() << "seed " << seed << ": failed once and passes when run again\n";
       return;
     }
     if (settings.shrinks) {
-      program = shrink(std::move(program), verdict, folder);
-      verdict = checkApart(program, folder);
+      program = shrink(std::move(program), verdict, folder, settings.checker);
+      verdict = checkApart(program, folder, settings.checker);
     }
     std::string base = settings.keep + "/seed-" + std::to_string(seed);
     if (llvm::Error error = saveCase(program, base))
@@ -184,7 +191,7 @@ int replay(const Settings &settings, const std::string &folder) {
       outs() << llvm::toString(program.takeError()) << '\n';
       return 2;
     }
-    Verdict verdict = checkApart(*program, folder);
+    Verdict verdict = checkApart(*program, folder, settings.checker);
     outs() << getName(verdict.outcome) << ": " << verdict.why << '\n';
     return verdict.isFailure() ? 1 : 0;
   });
@@ -214,7 +221,7 @@ int main(int argc, char **argv) {
   Settings settings;
   if (!parse(argc, argv, settings)) {
     llvm::errs() << "usage: random_prims [--seed FIRST] [--count N] [--seconds S] [--keep FOLDER] [--failures N] "
-                    "[--no-shrink] | "
+                    "[--no-shrink] [--gradients] | "
                     "--replay FOLDER/NAME | --save FOLDER [--seed FIRST] [--count N]\n";
     return 2;
   }

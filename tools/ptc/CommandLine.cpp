@@ -6,6 +6,7 @@
 #include "tools/ptc/FindPtxas.h"
 #include "tools/ptc/Version.h"
 
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,14 @@ bool isForPeople(int descriptor) {
 const CLI::Validator kStageName(
     [](std::string &name) {
       return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, ptx, obj, so";
+    },
+    ""); // the type's name says the same
+
+const CLI::Validator kRegex(
+    [](std::string &text) {
+      std::string why;
+      return llvm::Regex(text).isValid(why) ? std::string()
+                                            : fmt::format("'{}' is no regular expression: {}", text, why);
     },
     ""); // the type's name says the same
 
@@ -149,6 +158,42 @@ void addTuning(CLI::App &command, Options &options) {
       ->check(CLI::ExistingFile);
 }
 
+/// Behind the others: it knows which of them a step of training cannot have.
+void addTraining(CLI::App &command, Training &train) {
+  CLI::Option *on = command.add_flag(
+      "--train", train.isOn, "Compile a step of training: loss, gradients and what the optimizer makes of them");
+  on->excludes("--quantize");
+  CLI::Option *optimizer =
+      command
+          .add_option("--optimizer", train.optimizer,
+                      "What changes the weights, such as adamw; without it the library answers gradients")
+          ->type_name("NAME")
+          ->needs(on);
+  command
+      .add_option("--optimizer-options", train.optimizerOptions,
+                  "What the optimizer begins with, by torch's names, such as lr=1e-3,weight_decay=0.01")
+      ->type_name("KEY=VALUE,...")
+      ->needs(optimizer);
+  command
+      .add_option(
+          "--loss", train.loss,
+          "What the step makes small: a loss of output 0 and a new input 'target', such as cross_entropy or mse; "
+          "or output:K. Without it output 0")
+      ->type_name("NAME")
+      ->needs(optimizer);
+  command
+      .add_option("--freeze", train.freeze,
+                  "Leave parameters as they are whose names match this; may be given several times")
+      ->type_name("REGEX")
+      ->check(kRegex)
+      ->allow_extra_args(false)
+      ->needs(on);
+  command
+      .add_flag("--keep-mode", train.keepMode,
+                "Leave dropout and batch norm as they were exported, instead of turning them to training")
+      ->needs(optimizer);
+}
+
 void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
   addModelOptions(command, options);
@@ -176,6 +221,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
                    "Refuse a capture with breaks; --no-fullgraph: a library of each of its graphs, OUT-graphN.so");
   addFallback(command, options);
   addGraph(command, options);
+  addTraining(command, options.train);
   command.add_option("--dump-dir", options.dumpDir, "Write the IR after every pass here")->type_name("DIR");
   command.add_flag("--save-temps", options.saveTemps, "Keep what every stage made, beside the output");
   command.add_flag("--verify-each", options.verifyEach, "Verify the IR after every pass");
@@ -188,6 +234,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
                  "  ptc compile model.pt2 -o model.so --target cuda\n"
                  "  ptc compile model.graph -o model.mlir --emit prims\n"
                  "  ptc compile model.pt2 -o model.so --mode max-autotune --tuning-file model.tuning.json\n"
+                 "  ptc compile model.pt2 -o step.so --train --loss cross_entropy --optimizer adamw\n"
                  "  ptc compile model.pt2 -o model.so --time --cache ~/.cache/ptc");
   command.callback([&] {
     options.progress = isForPeople(STDERR_FILENO);
@@ -199,6 +246,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
     CLI::Option *wish = command.get_option("--fullgraph");
     if (options.fallback && wish->count() && fullgraph)
       throw CLI::ExcludesError("--fallback", "--fullgraph");
+    if (options.train.isOn && !fullgraph)
+      throw CLI::ExcludesError("--train", "--no-fullgraph");
     action = [&options, &fullgraph] { return fullgraph ? compile(options) : compileGraphs(options); };
   });
 }
@@ -209,7 +258,15 @@ void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")
       ->required()
       ->type_name("FILE");
-  command.add_option("--outputs", options.outputs, "The file to write, outputs by position")
+  auto *cotangents = command
+                         .add_option("--cotangents", options.cotangents,
+                                     "Of a library of gradients (--train), what the outputs' derivatives are, by "
+                                     "position of the output (safetensors)")
+                         ->type_name("FILE");
+  command
+      .add_option("--outputs", options.outputs,
+                  "The file to write: outputs by position, gradients as grad.POSITION of the input and gradient.NAME "
+                  "of the parameter")
       ->required()
       ->type_name("FILE");
   command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024))->type_name("N");
@@ -220,7 +277,7 @@ void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   command.add_option("--weights", options.weights, "Weights of that model (safetensors)")
       ->needs(reference)
       ->type_name("FILE");
-  reference->excludes("--profile");
+  reference->excludes("--profile")->excludes(cotangents);
   command.footer("Examples:\n"
                  "  ptc run model.so --inputs in.safetensors --outputs out.safetensors\n"
                  "  ptc run model.so --inputs in.safetensors --outputs out.safetensors --profile trace.json\n"

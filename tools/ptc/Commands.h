@@ -11,6 +11,7 @@ namespace ptc {
 struct RunOptions {
   std::string library;
   std::string inputs;
+  std::string cotangents; ///< Of the outputs of a library of gradients, by position; empty: none.
   std::string outputs;
   std::string profile;    ///< A Chrome trace; empty: none.
   std::string weights;    ///< With `reference`: as in Options.

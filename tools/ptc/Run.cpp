@@ -10,6 +10,11 @@ using namespace llvm;
 
 namespace ptc {
 
+/// Gradients are named after what they are by (BuildGradients.h); the model's own outputs go by position.
+static std::string nameOfGradient(StringRef output) {
+  return output.starts_with("grad.") || output.starts_with("gradient.") ? output.str() : "";
+}
+
 static Error runLibrary(const RunOptions &options) {
   Expected<Library> library = Library::open(options.library);
   if (!library)
@@ -17,6 +22,13 @@ static Error runLibrary(const RunOptions &options) {
   Expected<TensorFile> file = TensorFile::open(options.inputs);
   if (!file)
     return file.takeError();
+  if (!options.cotangents.empty()) {
+    Expected<TensorFile> cotangents = TensorFile::open(options.cotangents);
+    if (!cotangents)
+      return cotangents.takeError();
+    if (Error error = file->include(std::move(*cotangents), "cotangent."))
+      return error;
+  }
   Expected<Tensors> inputs = library->bind(*file);
   if (!inputs)
     return inputs.takeError();
@@ -49,13 +61,16 @@ static Error runLibrary(const RunOptions &options) {
           threading.threads, threading.library ? threading.library : "the pool");
   }
   std::vector<const DLTensor *> results;
-  for (DLManagedTensor *output : outputs)
+  std::vector<std::string> names;
+  for (auto [i, output] : enumerate(outputs)) {
     results.push_back(&output->dl_tensor);
-  return writeTensorFile(options.outputs, results);
+    names.push_back(nameOfGradient(library->signature().outputs[i].name));
+  }
+  return writeTensorFile(options.outputs, results, names);
 }
 
 int run(const RunOptions &options) {
-  std::vector<std::string> read = {options.library, options.inputs, options.weights};
+  std::vector<std::string> read = {options.library, options.inputs, options.weights, options.cotangents};
   if (!isApart("--outputs", options.outputs, read) || !isApart("--profile", options.profile, read))
     return kUsage;
   if (options.reference)

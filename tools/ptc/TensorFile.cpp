@@ -79,8 +79,16 @@ Expected<TensorFile> TensorFile::open(StringRef path) {
                          std::vector<int64_t>(tensor.sizes.begin(), tensor.sizes.end()),
                          StringRef(tensor.bytes.data(), tensor.bytes.size())};
   }
-  file.buffer = std::move(*buffer);
+  file.buffers.push_back(std::move(*buffer));
   return file;
+}
+
+Error TensorFile::include(TensorFile other, StringRef prefix) {
+  for (const auto &entry : other.tensors)
+    if (std::string name = (prefix + entry.getKey()).str(); !tensors.insert({name, entry.getValue()}).second)
+      return createStringError("tensor '" + name + "' is given twice");
+  std::move(other.buffers.begin(), other.buffers.end(), std::back_inserter(buffers));
+  return Error::success();
 }
 
 const FileTensor *TensorFile::find(StringRef name) const {
@@ -121,7 +129,7 @@ Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string
   return found;
 }
 
-Error writeTensorFile(StringRef path, ArrayRef<const DLTensor *> tensors) {
+Error writeTensorFile(StringRef path, ArrayRef<const DLTensor *> tensors, ArrayRef<std::string> names) {
   json::Object header;
   uint64_t offset = 0;
   for (auto [index, tensor] : enumerate(tensors)) {
@@ -130,9 +138,9 @@ Error writeTensorFile(StringRef path, ArrayRef<const DLTensor *> tensors) {
       return createStringError(path + ": output " + Twine(index) + " has a dtype that safetensors lacks");
     ArrayRef<int64_t> shape(tensor->shape, tensor->ndim);
     uint64_t bytes = getByteSize(tensor->dtype, shape);
-    header[std::to_string(index)] = json::Object{{"dtype", name->inFile},
-                                                 {"shape", json::Array(shape)},
-                                                 {"data_offsets", json::Array{offset, offset + bytes}}};
+    bool isNamed = index < names.size() && !names[index].empty();
+    header[isNamed ? names[index] : std::to_string(index)] = json::Object{
+        {"dtype", name->inFile}, {"shape", json::Array(shape)}, {"data_offsets", json::Array{offset, offset + bytes}}};
     offset += bytes;
   }
   std::string text;

@@ -29,6 +29,9 @@ class TensorFile {
 public:
   static llvm::Expected<TensorFile> open(llvm::StringRef path);
 
+  /// Takes another file's tensors, each under `prefix` and its name, which none may have here.
+  llvm::Error include(TensorFile other, llvm::StringRef prefix);
+
   /// Null when there is none.
   const FileTensor *find(llvm::StringRef name) const;
   std::vector<std::string> names() const;
@@ -37,13 +40,15 @@ public:
   llvm::Expected<std::vector<const FileTensor *>> match(llvm::ArrayRef<std::string> inputs, size_t required) const;
 
 private:
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;
   llvm::StringMap<FileTensor> tensors;
 };
 
 /// Bytes of a dense tensor, which must exist (its size does not overflow).
 uint64_t getByteSize(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
 
-/// Writes dense tensors named by position; the file appears whole or not at all.
-llvm::Error writeTensorFile(llvm::StringRef path, llvm::ArrayRef<const DLTensor *> tensors);
+/// Writes dense tensors, named by position or, where there is one, by name; the file appears whole or not at all.
+llvm::Error writeTensorFile(llvm::StringRef path, llvm::ArrayRef<const DLTensor *> tensors,
+                            llvm::ArrayRef<std::string> names = {});
+
 } // namespace ptc

@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
 
@@ -42,6 +43,8 @@ struct Scope {
   /// The state of the random operators, and how often they have drawn.
   std::function<mlir::Value()> randomState;
   int64_t draws = 0;
+  /// Whether derivatives are asked for: rows say what theirs are (withGradient).
+  bool isTraining = false;
 };
 
 class B {
@@ -134,9 +137,11 @@ public:
   T special(llvm::StringRef name, T x), special(llvm::StringRef name, T x, T y);
   T abs(T x), neg(T x), sign(T x), floor(T x), ceil(T x), trunc(T x), round(T x), bitNot(T x);
   T isNan(T x), isFinite(T x);
-  T sigmoid(T x) { return 1.0 / (1.0 + exp(-x)); }
+  T sigmoid(T x);
   T logicalNot(T x) { return bitNot(to(x, boolean())); }
   T square(T x) { return x * x; }
+  /// The root, whose derivative at 0 is 0: as PyTorch has it of norms and deviations.
+  T zeroSafeSqrt(T x);
 
   T add(T x, T y), sub(T x, T y), mul(T x, T y), pow(T x, T y), atan2(T x, T y);
   T trueDivide(T x, T y), truncDivide(T x, T y), floorDivide(T x, T y);
@@ -151,6 +156,12 @@ public:
   T bitcast(T x, mlir::Type dtype);
   T complex(T re, T im);
   T real(T x), imag(T x), conj(T x); ///< Also of real numbers.
+
+  // Derivatives; outside of training they change nothing.
+  /// x, of which no derivative is taken.
+  T stopGradient(T x);
+  /// y, whose derivative by x is what `derive` makes of y's cotangent: of x's shape.
+  T withGradient(T y, T x, llvm::function_ref<T(T grad)> derive);
 
   // Creation.
   T full(ShapeRef sizes, T value, mlir::Type dtype);

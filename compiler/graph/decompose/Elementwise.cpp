@@ -263,9 +263,25 @@ T B::where(T condition, T onTrue, T onFalse) {
 }
 
 T B::clamp(T x, OptT low, OptT high) {
-  if (low)
-    x = maximum(x, *low);
-  return high ? minimum(x, *high) : x;
+  T y = low ? maximum(x, *low) : x;
+  y = high ? minimum(y, *high) : y;
+  bool isOfNumbers = (!low || low->isNumber()) && (!high || high->isNumber());
+  if (!isOfNumbers || !x.isTensor())
+    return y;
+  return withGradient(y, x, [&](T grad) {
+    T inside = low ? where(x >= *low, grad, 0.0) : grad;
+    return high ? where(x <= *high, inside, 0.0) : inside;
+  });
+}
+
+T B::zeroSafeSqrt(T x) {
+  T y = sqrt(x);
+  return withGradient(y, x, [&](T grad) { return where(y == 0.0, 0.0, grad / (y * 2.0)); });
+}
+
+T B::sigmoid(T x) {
+  T y = 1.0 / (1.0 + exp(-x));
+  return withGradient(y, x, [&](T grad) { return grad * conj((1.0 - y) * y); });
 }
 
 T B::bitcast(T x, Type dtype) {

@@ -12,7 +12,7 @@ using mlir::AffineExpr;
 /// p is neither 0 nor 1 nor an infinity.
 static T rootOfPowers(B &b, T x, double p, DimsRef dims, bool keepdim) {
   if (p == 2)
-    return b.sqrt(b.sum(b.square(x), dims, keepdim));
+    return b.zeroSafeSqrt(b.sum(b.square(x), dims, keepdim));
   return b.pow(b.sum(b.pow(b.abs(x), p), dims, keepdim), 1 / p);
 }
 

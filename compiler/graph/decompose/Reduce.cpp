@@ -95,12 +95,13 @@ static void addExtremes(Table &t) {
 static void addMoments(Table &t) {
   // With the older argument: true divides by n - 1.
   t.opmath("var", [](B &b, T x, bool unbiased) { return variance(b, x, {}, unbiased, false).variance; });
-  t.opmath("std", [](B &b, T x, bool unbiased) { return b.sqrt(variance(b, x, {}, unbiased, false).variance); });
+  t.opmath("std",
+           [](B &b, T x, bool unbiased) { return b.zeroSafeSqrt(variance(b, x, {}, unbiased, false).variance); });
   t.opmath("var.dim", [](B &b, T x, Dims dims, bool unbiased, bool keepdim) {
     return variance(b, x, dims, unbiased, keepdim).variance;
   });
   t.opmath("std.dim", [](B &b, T x, Dims dims, bool unbiased, bool keepdim) {
-    return b.sqrt(variance(b, x, dims, unbiased, keepdim).variance);
+    return b.zeroSafeSqrt(variance(b, x, dims, unbiased, keepdim).variance);
   });
   t.opmath("var_mean", [](B &b, T x, bool unbiased) {
     Moments m = variance(b, x, {}, unbiased, false);
@@ -112,17 +113,17 @@ static void addMoments(Table &t) {
   });
   t.opmath("std_mean", [](B &b, T x, bool unbiased) {
     Moments m = variance(b, x, {}, unbiased, false);
-    return TList{b.sqrt(m.variance), m.mean};
+    return TList{b.zeroSafeSqrt(m.variance), m.mean};
   });
   t.opmath("std_mean.dim", [](B &b, T x, Dims dims, bool unbiased, bool keepdim) {
     Moments m = variance(b, x, dims, unbiased, keepdim);
-    return TList{b.sqrt(m.variance), m.mean};
+    return TList{b.zeroSafeSqrt(m.variance), m.mean};
   });
   t.opmath("var.correction", [](B &b, T x, Dims dims, OptT correction, bool keepdim) {
     return variance(b, x, dims, correction.value_or(1).real(), keepdim).variance;
   });
   t.opmath("std.correction", [](B &b, T x, Dims dims, OptT correction, bool keepdim) {
-    return b.sqrt(variance(b, x, dims, correction.value_or(1).real(), keepdim).variance);
+    return b.zeroSafeSqrt(variance(b, x, dims, correction.value_or(1).real(), keepdim).variance);
   });
   t.opmath("var_mean.correction", [](B &b, T x, Dims dims, OptT correction, bool keepdim) {
     Moments m = variance(b, x, dims, correction.value_or(1).real(), keepdim);
@@ -130,7 +131,7 @@ static void addMoments(Table &t) {
   });
   t.opmath("std_mean.correction", [](B &b, T x, Dims dims, OptT correction, bool keepdim) {
     Moments m = variance(b, x, dims, correction.value_or(1).real(), keepdim);
-    return TList{b.sqrt(m.variance), m.mean};
+    return TList{b.zeroSafeSqrt(m.variance), m.mean};
   });
 }
 
@@ -159,6 +160,7 @@ static void addSoftmax(Table &t) {
     T largest = b.max(b.real(x), dims, true); // of complex numbers, what decides the magnitude
     largest = b.where(b.abs(largest) == kInfinity, 0.0, largest);
     T sum = b.log(b.sum(b.exp(x - largest), dims, true)) + largest;
+    sum = b.withGradient(sum, x, [&](T grad) { return grad * b.conj(b.exp(x - sum)); });
     return keepdim ? sum : b.reshape(sum, b.declared());
   });
 }

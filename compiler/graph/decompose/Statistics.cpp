@@ -24,14 +24,18 @@ T logAddExpComplex(B &b, T x, T y) {
 }
 
 T softmax(B &b, T x, int64_t dim) {
-  T exponential = b.exp(x - b.max(x, {dim}, true));
-  return exponential / b.sum(exponential, {dim}, true);
+  T exponential = b.exp(x - b.max(x, {dim}, true)), y = exponential / b.sum(exponential, {dim}, true);
+  return b.withGradient(y, x, [&](T grad) {
+    T scaled = grad * y;
+    return scaled - y * b.sum(scaled, {dim}, true);
+  });
 }
 
 T logSoftmax(B &b, T x, int64_t dim, mlir::Type steps) {
   auto step = [&](T value) { return steps ? b.rounded(value, steps) : value; };
   T shifted = x - b.max(x, {dim}, true);
-  return shifted - step(b.log(step(b.sum(b.exp(shifted), {dim}, true))));
+  T y = shifted - step(b.log(step(b.sum(b.exp(shifted), {dim}, true))));
+  return b.withGradient(y, x, [&](T grad) { return grad - b.exp(y) * b.sum(grad, {dim}, true); });
 }
 
 } // namespace ptc::decompose

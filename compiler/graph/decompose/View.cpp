@@ -44,9 +44,10 @@ static T reinterpret(B &b, T x, mlir::Type dtype) {
 }
 
 static void addReshapes(Table &t) {
-  t.def("alias alias_copy detach detach_copy contiguous clone lift lift_fresh lift_fresh_copy to.dtype to.device "
+  t.def("alias alias_copy contiguous clone lift lift_fresh lift_fresh_copy to.dtype to.device "
         "to.dtype_layout to.other _to_copy type_as resolve_conj resolve_neg",
         [](B &b, T x, Rest rest) { return converted(b, x, rest); });
+  t.def("detach detach_copy", [](B &b, T x) { return b.stopGradient(x); });
   t.def("view view_copy _unsafe_view reshape _reshape_alias _reshape_copy _reshape_alias_copy view_as reshape_as "
         "flatten.using_ints unflatten.int ravel squeeze squeeze.dim squeeze.dims squeeze_copy squeeze_copy.dim "
         "squeeze_copy.dims atleast_1d atleast_2d",

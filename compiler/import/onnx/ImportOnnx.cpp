@@ -1,7 +1,9 @@
 #include "compiler/import/onnx/ImportOnnx.h"
 
+#include "compiler/import/Trainable.h"
 #include "compiler/import/onnx/Graph.h"
 #include "compiler/import/onnx/Table.h"
+#include "dialects/aten/AtenOp.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -19,8 +21,9 @@ namespace {
 class ModelImporter {
 public:
   ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
-      : model(model), path(path), result(result),
-        isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers),
+      : model(model), path(path), result(result), isTraining(options.training),
+        isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
+                      !options.training),
         module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
         function(makeFunction(*module)), b(*module, function, symbols, result.weights, options.findTypes),
         graph(model, b, path) {}
@@ -33,15 +36,18 @@ private:
 
   static func::FuncOp makeFunction(ModuleOp module);
   bool buildInputs(Scope &scope);
+  bool isParameter(const proto::TensorProto &tensor) const;
   bool buildOverridable(const proto::TensorProto &tensor, Scope &scope);
   bool buildOutputs(const Scope &scope);
   void assignRoles();
+  void markTrainable(const Overridable &one);
 
   Model &model;
   StringRef path;
   ImportedModel &result;
-  const bool isOverridable; ///< initializers that are listed as inputs
-  std::deque<Overridable> overridable;
+  const bool isTraining;
+  const bool isOverridable;            ///< initializers that are listed as inputs
+  std::deque<Overridable> overridable; ///< by a call, or by a step of training
   OwningOpRef<ModuleOp> module;
   SymbolTable symbols;
   func::FuncOp function;
@@ -78,18 +84,29 @@ bool ModelImporter::buildInputs(Scope &scope) {
       return false;
     if (b.hasFailed())
       return graph.fail("input '" + input.name() + "'", b.takeError());
-    auto attrs = b.builder.getDictionaryAttr(
-        b.builder.getNamedAttr("ptc.input", b.builder.getStringAttr(input.name())));
+    auto attrs =
+        b.builder.getDictionaryAttr(b.builder.getNamedAttr("ptc.input", b.builder.getStringAttr(input.name())));
     (void)function.insertArgument(function.getNumArguments(), *type, attrs,
                                   NameLoc::get(b.builder.getStringAttr(input.name())));
     scope.bind(input.name(), b.wrap(function.getArguments().back()));
   }
   symbols.publish(*module);
+  if (isTraining)
+    for (const proto::TensorProto &tensor : model.graph().initializer())
+      if (isParameter(tensor) && names.insert(tensor.name()).second)
+        defaults.push_back(&tensor);
   // Behind the others, which thus have their places whatever else may be given.
   return llvm::all_of(defaults, [&](const auto *tensor) { return buildOverridable(*tensor, scope); });
 }
 
-/// An initializer that the caller may give. One of a type that no caller has is a constant.
+/// ONNX has initializers, and no word for parameters: floating ones are taken for them. A number without dimensions is
+/// one that an exporter wrote down, such as an epsilon.
+bool ModelImporter::isParameter(const proto::TensorProto &tensor) const {
+  auto dtype = dtypeOf(tensor.data_type());
+  return dtype && isTrainable(toType(*dtype, b.context)) && tensor.dims_size() != 0;
+}
+
+/// An initializer whose value may become another one. One of a type that no caller has is a constant.
 bool ModelImporter::buildOverridable(const proto::TensorProto &tensor, Scope &scope) {
   Value value = graph.valueOf(tensor, tensor.name());
   if (!b.hasFailed() && value.stored->tensor.dtype && !value.isNarrow()) {
@@ -138,11 +155,36 @@ void eraseUnused(Block &block) {
   }
 }
 
+/// Running statistics follow from the batches that a model saw, and from no gradient.
+bool areStatistics(mlir::Value weight) {
+  return llvm::all_of(weight.getUsers(), [&](Operation *user) {
+    if (!aten::AtenOp::isKnown(user))
+      return false;
+    aten::AtenOp op(user);
+    return op.hasArgument("running_mean") &&
+           (op.tensor("running_mean") == weight || op.tensor("running_var") == weight);
+  });
+}
+
+/// What a node must know stays as it is.
+void ModelImporter::markTrainable(const Overridable &one) {
+  unsigned index = llvm::cast<BlockArgument>(one.argument).getArgNumber();
+  if (one.argument.use_empty())
+    (void)function.eraseArgument(index);
+  else if (one.knownTo.empty() && !areStatistics(one.argument))
+    function.setArgAttr(index, "ptc.trainable", b.builder.getUnitAttr());
+}
+
 /// Now that it is known which initializers are constants.
 void ModelImporter::assignRoles() {
   bool areConstants = llvm::any_of(overridable, [](const Overridable &one) { return !one.knownTo.empty(); });
   if (areConstants)
     eraseUnused(function.front());
+  if (isTraining) {
+    for (const Overridable &one : overridable)
+      markTrainable(one);
+    return;
+  }
   uint64_t bytes = 0, inputs = 0;
   std::vector<std::string> constants;
   for (const Overridable &one : overridable) {

@@ -1,0 +1,125 @@
+#include "compiler/graph/train/Differentiate.h"
+
+#include "dialects/core/SymbolicShape.h"
+#include "dialects/prims/Cotangents.h"
+#include "dialects/prims/Structure.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+namespace {
+
+class Differentiation {
+public:
+  Differentiation(func::FuncOp function, ArrayRef<Value> wanted)
+      : end(function.getBody().front().getTerminator()), builder(end), active(findDependent(function, wanted)) {}
+
+  FailureOr<SmallVector<Value>> run(ArrayRef<Seed> seeds, ArrayRef<Value> wanted);
+
+private:
+  LogicalResult differentiate(Operation &op);
+  void add(Value value, Value cotangent);
+  Value getCotangent(Value value);
+
+  Operation *end;
+  OpBuilder builder;
+  DenseSet<Value> active;
+  DenseMap<Value, Value> cotangents;
+};
+
+} // namespace
+
+static bool isDifferentiable(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && prims::isField(type.getElementType());
+}
+
+DenseSet<Value> findDependent(func::FuncOp function, ArrayRef<Value> wanted) {
+  DenseSet<Value> active(wanted.begin(), wanted.end());
+  for (Operation &op : function.getBody().front())
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return active.contains(operand); }) &&
+        !isa<prims::StopGradientOp>(op))
+      for (Value result : op.getResults())
+        if (isDifferentiable(result))
+          active.insert(result);
+  return active;
+}
+
+void Differentiation::add(Value value, Value cotangent) {
+  Value &sum = cotangents[value];
+  sum = sum ? prims::AddOp::create(builder, cotangent.getLoc(), sum, cotangent).getResult() : cotangent;
+}
+
+LogicalResult Differentiation::differentiate(Operation &op) {
+  SmallVector<Value> grads;
+  for (Value result : op.getResults())
+    grads.push_back(active.contains(result) ? cotangents.lookup(result) : Value());
+  if (llvm::none_of(grads, [](Value grad) { return bool(grad); }))
+    return success();
+  auto prim = dyn_cast<prims::PrimInterface>(op);
+  if (!prim)
+    return op.emitError() << "a derivative through " << op.getName() << " is not supported";
+  prims::Cotangents rule(builder, &op, grads, [&](Value value) { return active.contains(value); });
+  if (llvm::Error error = prim.differentiate(rule))
+    return op.emitError() << llvm::toString(std::move(error));
+  for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+    if (prims::Term cotangent = rule.of(i); cotangent && active.contains(operand))
+      add(operand, cotangent.value());
+  return success();
+}
+
+/// Of the value's own type, however sizes are written.
+Value Differentiation::getCotangent(Value value) {
+  Value cotangent = cotangents.lookup(value);
+  if (!cotangent || cotangent.getType() == value.getType())
+    return cotangent;
+  Attribute sizes = makeSizesAttr(getShape(value), value.getContext());
+  return prims::ReshapeOp::create(builder, cotangent.getLoc(), cotangent, sizes);
+}
+
+/// Rules make more than is asked for.
+static void eraseUnused(Operation *lastOfForward, Operation *end, ArrayRef<Value> used) {
+  DenseSet<Operation *> kept;
+  for (Value value : used)
+    if (value)
+      kept.insert(value.getDefiningOp());
+  for (Operation *op = end->getPrevNode(), *previous; op != lastOfForward; op = previous) {
+    previous = op->getPrevNode();
+    if (op->use_empty() && !kept.contains(op))
+      op->erase();
+  }
+}
+
+/// What only derivatives need to know has been read.
+static void eraseMarks(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (isa<prims::StopGradientOp, prims::WithGradientOp>(op)) {
+      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+      op.erase();
+    }
+}
+
+FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
+  Operation *lastOfForward = end->getPrevNode();
+  for (const Seed &seed : seeds)
+    if (active.contains(seed.value))
+      add(seed.value, seed.cotangent);
+  for (Operation *op = lastOfForward; op; op = op->getPrevNode())
+    if (failed(differentiate(*op)))
+      return failure();
+  SmallVector<Value> results = llvm::map_to_vector(wanted, [&](Value value) { return getCotangent(value); });
+  eraseUnused(lastOfForward, end, results);
+  eraseMarks(*end->getBlock());
+  return results;
+}
+
+FailureOr<SmallVector<Value>> differentiate(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
+  return Differentiation(function, wanted).run(seeds, wanted);
+}
+
+} // namespace ptc

@@ -1,0 +1,25 @@
+//===- SetMode.h - operators as they are in training ------------------------===//
+//
+// Before: a model as it was exported, most often in evaluation.
+// After:  dropout drops, batch norm normalises by the batch and updates its
+//         running statistics, as behind module.train(). What evaluation has left
+//         out of the graph stays out: dropout inside scaled_dot_product_attention,
+//         the count of batches.
+//
+// Runs before Functionalize, which makes states of the statistics.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
+namespace ptc {
+
+/// Pipeline name: set-mode.
+std::unique_ptr<mlir::Pass> createSetModePass();
+
+} // namespace ptc
