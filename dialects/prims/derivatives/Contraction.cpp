@@ -72,9 +72,13 @@ public:
   ConvolutionRule(ConvolutionOp op, Term x, Term w, Term g);
 
   Term ofInput();
-  Term ofWeight();
+  Term ofWeight() { return isTransposed() ? ofTransposedWeight() : ofPlainWeight(); }
 
 private:
+  /// Whether the input has zeros between its elements, and no tap is left out for strides.
+  bool isTransposed();
+  Term ofPlainWeight();
+  Term ofTransposedWeight();
   Term regroup(Term v, int64_t dim, DimsRef order, bool joinsFirst);
   Term convolve(Term x, Term w, DimsRef strides, ShapeRef low, ShapeRef high, DimsRef dilations,
                 DimsRef inputDilations);
@@ -159,8 +163,30 @@ Term ConvolutionRule::ofInput() {
   return isWhole ? whole : pad(whole, Shape(x.rank(), x.size(0)), rest, Dims(x.rank(), 0));
 }
 
+bool ConvolutionRule::isTransposed() {
+  auto isOne = [](int64_t n) { return n == 1; };
+  return llvm::all_of(op.getStrides(), isOne) && !llvm::all_of(op.getInputDilations(), isOne);
+}
+
+/// The cotangent over the input, in reverse: the zeros are multiplied by nothing.
+Term ConvolutionRule::ofTransposedWeight() {
+  // [N, O, ...] -> [N, g, O/g, ...] -> [O/g, g N, ...]
+  Term samples = regroup(g, 1, {2, 1, 0}, false);
+  Dims swapped = allDims(x.rank());
+  std::swap(swapped[0], swapped[1]);
+  Shape before, after;
+  for (size_t i = 0; i < spatial; ++i) {
+    before.push_back(reach[i] - low[i]);
+    after.push_back((size[i] - 1) * op.getInputDilations()[i] + 1 - span[i] + low[i]);
+  }
+  Term result = convolve(samples, transpose(x, swapped), op.getDilations(), before, after, op.getInputDilations(),
+                         op.getStrides());
+  // [O/g, C, ...] -> [O/g, g, C/g, ...] -> [O, C/g, ...]
+  return reverse(regroup(result, 1, {1, 0, 2}, true), otherDims(w.rank(), {0, 1}));
+}
+
 /// The input over the cotangent: samples are summed as channels are, and channels are samples.
-Term ConvolutionRule::ofWeight() {
+Term ConvolutionRule::ofPlainWeight() {
   // [N, C, ...] -> [N, g, C/g, ...] -> [C/g, g N, ...]
   Term samples = regroup(x, 1, {2, 1, 0}, false);
   Dims swapped = allDims(x.rank());

@@ -132,13 +132,34 @@ struct ScatterRule {
   Term atUpdates(Term ofX) { return gather(ofX, indices, dims); }
   Term sumOf(Term ofUpdates) { return scatter(x.full(0), ofUpdates, indices, dims, "sum"); }
 
-  void product();
+  Term isLast();
+  void assignment();
+  void productOfUpdates();
   void extremum();
 };
 } // namespace
 
+/// Of each update, whether it is the last one of its element: places of indices are set as the updates are.
+Term ScatterRule::isLast() {
+  Shape size;
+  for (int64_t dim : dims)
+    size.push_back(x.shape()[dim]);
+  Term index = indices.front(), none = x.full(0, size, IntegerType::get(x.context(), 64));
+  AffineExpr count = ptc::product(index.shape(), x.context());
+  Term number = reshape(none.full(0, count).places(0), index.shape());
+  Dims all = allDims(size.size());
+  Term last = gather(scatter(none, number, indices, all, "set"), indices, all) == number;
+  return broadcast(last, updates.shape(), allDims(index.rank()));
+}
+
+void ScatterRule::assignment() {
+  Term none = updates.full(0);
+  c.add(0, scatter(g, none, indices, dims, "set"));
+  c.add(1, select(isLast(), atUpdates(g), none));
+}
+
 /// The product of the others: y over the factor where no factor is 0, and where one is, of those that are not.
-void ScatterRule::product() {
+void ScatterRule::productOfUpdates() {
   Term one = updates.full(1), isZero = updates == 0.0, isZeroX = x == 0.0;
   Term zeros = sumOf(convert(isZero, x.element())) + convert(isZeroX, x.element());
   Term rest = scatter(select(isZeroX, x.full(1), x), select(isZero, one, updates), indices, dims, "prod");
@@ -161,12 +182,13 @@ void ScatterRule::extremum() {
 Error ScatterOp::differentiate(Cotangents &c) {
   ScatterRule rule{c, operandsFrom(c, 2, getIndices().size()), getDims()};
   if (getCombine() == "prod")
-    rule.product();
+    rule.productOfUpdates();
   else if (getCombine() == "max" || getCombine() == "min")
     rule.extremum();
+  else if (getCombine() == "set")
+    rule.assignment();
   else {
-    // A sum leaves x's elements as they are; what was set is gone.
-    c.add(0, getCombine() == "sum" ? rule.g : scatter(rule.g, rule.updates.full(0), rule.indices, rule.dims, "set"));
+    c.add(0, rule.g);
     c.add(1, rule.atUpdates(rule.g));
   }
   return Error::success();
