@@ -154,9 +154,9 @@ def check(program: Path, row: Row, folder: Path) -> None:
     ptc(program, "compile", folder / "model.pt2", "--train", "-o", folder / "gradients.so")
     args = [x.clone().requires_grad_(x.is_floating_point()) for x in row.args]
     outputs = tree_leaves(row.module(*args))
-    cotangents = [torch.randn_like(y) for y in outputs]
+    cotangents = [torch.randn(y.shape, dtype=y.dtype) for y in outputs]
     names = exported.graph_signature.user_inputs
-    inputs = {str(name): x.detach() for name, x in zip(names, args, strict=True)}
+    inputs = {str(name): x.detach().contiguous() for name, x in zip(names, args, strict=True)}
     save_file(inputs, folder / "inputs.safetensors")
     save_file({str(i): c for i, c in enumerate(cotangents)}, folder / "cotangents.safetensors")
     files = ["--inputs", folder / "inputs.safetensors", "--cotangents", folder / "cotangents.safetensors"]

@@ -56,8 +56,9 @@ Error ReduceOp::differentiate(Cotangents &c) {
     c.add(0, g * conj(productOfOthers(x, getDims())));
   else if (getKind() == "max" || getKind() == "min") {
     // Evenly to those that are the result (PyTorch's evenly_distribute_backward); a NaN is one.
-    Term isIt = convert((x == spread(c.result(), getDims(), x)) | isNan(x), x.element());
-    c.add(0, g * isIt / spread(sum(isIt, getDims()), getDims(), x));
+    Term isIt = (x == spread(c.result(), getDims(), x)) | isNan(x);
+    Term count = spread(sum(convert(isIt, x.element()), getDims()), getDims(), x);
+    c.add(0, select(isIt, g / count, g.full(0)));
   }
   return Error::success();
 }

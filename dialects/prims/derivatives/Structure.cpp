@@ -173,10 +173,10 @@ void ScatterRule::productOfUpdates() {
 
 /// Evenly to those that are the result (PyTorch's scatter_reduce).
 void ScatterRule::extremum() {
-  Term isX = convert(x == y, x.element()), isUpdate = convert(updates == atUpdates(y), x.element());
-  Term share = g / (isX + sumOf(isUpdate));
-  c.add(0, share * isX);
-  c.add(1, atUpdates(share) * isUpdate);
+  Term isX = x == y, isUpdate = updates == atUpdates(y);
+  Term share = g / (convert(isX, x.element()) + sumOf(convert(isUpdate, x.element())));
+  c.add(0, select(isX, share, g.full(0)));
+  c.add(1, select(isUpdate, atUpdates(share), updates.full(0)));
 }
 
 Error ScatterOp::differentiate(Cotangents &c) {
