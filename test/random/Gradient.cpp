@@ -36,10 +36,10 @@ static double dot(const Tensor &a, const Tensor &way) {
   return sum;
 }
 
-/// Differences say nothing where numbers are not finite or large, and 0 is where most functions have their kinks (what
-/// derivatives are there, test/train asks PyTorch).
+/// Differences say nothing where numbers are not finite or large, and kinks are where a number or a divisor is nearly 0
+/// (what derivatives are there, test/train asks PyTorch).
 static void tame(Tensor &value, Random &random) {
-  auto isTame = [](double x) { return x != 0 && std::abs(x) <= 8; };
+  auto isTame = [](double x) { return std::abs(x) >= 0.1 && std::abs(x) <= 8; };
   for (double &x : value.reals)
     x = isTame(x) ? x : random.uniform(0.25, 2);
 }

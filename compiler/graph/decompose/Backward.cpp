@@ -208,24 +208,24 @@ static void addWindows(Table &t) {
   });
 }
 
-static void addRows(Table &t) {
-  t.opmath("embedding_dense_backward", [](B &b, T grad, T indices, Int rows, int64_t padding, bool byFrequency) {
-    AffineExpr features = grad.size(-1), n = indices.numel();
-    T places = b.reshape(indices, n), counts = places != padding;
-    T updates = b.where(b.unsqueeze(counts, 1), b.reshape(grad, {n, features}), 0);
-    T sum = b.scatter(b.full({rows, features}, 0, grad.dtype()), updates, {places}, {0}, "sum");
-    if (!byFrequency)
-      return sum;
-    T uses = b.scatter(b.full(rows, 0, grad.dtype()), b.full(n, 1, grad.dtype()), {places}, {0}, "sum");
-    return sum / b.unsqueeze(b.maximum(uses, 1), 1);
-  });
+T embeddingBackward(B &b, T grad, T indices, AffineExpr rows, int64_t padding, bool byFrequency) {
+  AffineExpr features = grad.size(-1), n = indices.numel();
+  T places = b.reshape(indices, n), counts = places != padding;
+  T updates = b.where(b.unsqueeze(counts, 1), b.reshape(grad, {n, features}), 0);
+  T sum = b.scatter(b.full({rows, features}, 0, grad.dtype()), updates, {places}, {0}, "sum");
+  if (!byFrequency)
+    return sum;
+  T uses = b.scatter(b.full(rows, 0, grad.dtype()), b.full(n, 1, grad.dtype()), {places}, {0}, "sum");
+  return sum / b.unsqueeze(b.maximum(uses, 1), 1);
 }
 
 void addBackward(Table &t) {
   addElementwise(t);
   addNormalizations(t);
   addWindows(t);
-  addRows(t);
+  t.opmath("embedding_dense_backward", [](B &b, T grad, T indices, Int rows, int64_t padding, bool byFrequency) {
+    return embeddingBackward(b, grad, indices, rows, padding, byFrequency);
+  });
 }
 
 } // namespace ptc::decompose

@@ -53,6 +53,9 @@ TList coordinates(B &b, T places, ShapeRef sizes);
 
 /// x along `dim` at a vector of indices.
 T selectRows(B &b, T x, int64_t dim, T index);
+/// The derivative by a table of so many `rows` of its rows at `indices`: nothing for the index `padding`, and with
+/// `byFrequency` over the number of times that each is used.
+T embeddingBackward(B &b, T grad, T indices, mlir::AffineExpr rows, int64_t padding, bool byFrequency);
 /// The vector of indices that an index of gather or scatter repeats in every
 /// other dimension of x; nullopt when it is not of that kind.
 std::optional<T> rowIndex(B &b, T x, int64_t dim, T index);

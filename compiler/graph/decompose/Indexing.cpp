@@ -138,7 +138,11 @@ static T gatherAlong(B &b, T x, int64_t dim, T index) {
 static void addReads(Table &t) {
   t.def("index.Tensor _unsafe_index.Tensor",
         [](B &b, T x, OptTList indices) { return indexTensor(b, x, indices); });
-  t.def("embedding", [](B &b, T weight, T indices, Rest) { return b.gather(weight, {indices}, {0}); });
+  t.def("embedding", [](B &b, T weight, T indices, int64_t padding, bool byFrequency, Rest) {
+    return b.withGradient(b.gather(weight, {indices}, {0}), weight, [&](T grad) {
+      return embeddingBackward(b, b.toOpmath(grad), indices, weight.size(0), padding, byFrequency);
+    });
+  });
   t.def("index_select", [](B &b, T x, int64_t dim, T index) {
     return x.rank() ? selectRows(b, x, dim, index) : x;
   });
