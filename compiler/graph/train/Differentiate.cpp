@@ -5,6 +5,7 @@
 #include "dialects/prims/Structure.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -95,13 +96,14 @@ static void eraseUnused(Operation *lastOfForward, Operation *end, ArrayRef<Value
   }
 }
 
-/// What only derivatives need to know has been read.
-static void eraseMarks(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block))
+/// What only derivatives need to know has been read. Functions of control flow have it as well.
+static void eraseMarks(ModuleOp module) {
+  module.walk([](Operation *op) {
     if (isa<prims::StopGradientOp, prims::WithGradientOp>(op)) {
-      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
-      op.erase();
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
     }
+  });
 }
 
 FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
@@ -114,7 +116,7 @@ FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRe
       return failure();
   SmallVector<Value> results = llvm::map_to_vector(wanted, [&](Value value) { return getCotangent(value); });
   eraseUnused(lastOfForward, end, results);
-  eraseMarks(*end->getBlock());
+  eraseMarks(end->getParentOfType<ModuleOp>());
   return results;
 }
 

@@ -58,6 +58,22 @@ func.func @forward(%x: tensor<3xf32> {ptc.input = "x"}) -> (tensor<3xf32> {ptc.o
 
 // -----
 
+// Nor in functions of control flow, through which nothing that is asked for flows.
+// CHECK-LABEL: func.func private @same
+// CHECK-NOT: prims.stop_gradient
+// CHECK: return %arg0
+// CHECK-LABEL: func.func @forward
+func.func private @same(%x: tensor<3xi64>) -> tensor<3xi64> {
+  %s = prims.stop_gradient %x : (tensor<3xi64>) -> tensor<3xi64>
+  return %s : tensor<3xi64>
+}
+func.func @forward(%p: tensor<i1> {ptc.input = "p"}, %i: tensor<3xi64> {ptc.input = "i"}, %x: tensor<3xf32> {ptc.input = "x"}) -> (tensor<3xi64> {ptc.output = "j"}, tensor<3xf32> {ptc.output = "y"}) {
+  %j = control.if %p, @same, @same(%i) : (tensor<i1>, tensor<3xi64>) -> tensor<3xi64>
+  return %j, %x : tensor<3xi64>, tensor<3xf32>
+}
+
+// -----
+
 // Sizes are expressions: what a slice has left out is zeros, as many as there were.
 // CHECK: #[[REST:.*]] = affine_map<()[s0] -> (s0 - 5)>
 // CHECK-LABEL: func.func @forward
