@@ -127,9 +127,10 @@ bool isComplexTensor(Type type) {
 
 struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
-  DecomposePass(WeightStore &weights, bool mayLeave, bool isTraining) : weights(weights) {
+  DecomposePass(WeightStore &weights, bool mayLeave, bool isTraining, bool hasAttentionGradient) : weights(weights) {
     fallback = mayLeave;
     training = isTraining;
+    attentionGradient = hasAttentionGradient;
   }
   DecomposePass(const DecomposePass &other) : PassWrapper(other), weights(other.weights) {}
   StringRef getArgument() const override { return "decompose"; }
@@ -149,6 +150,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       scope.symbols = getSymbols(getOperation());
       scope.known = known;
       scope.isTraining = training;
+      scope.savesLogSumExp = training && attentionGradient;
       Value randomState;
       scope.randomState = [&] { return randomState = randomState ? randomState : addRandomArgument(function); };
       size_t symbolCount = scope.symbols.size();
@@ -295,12 +297,15 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   Option<bool> fallback{*this, "fallback", llvm::cl::desc("leave what has no decomposition to the caller"),
                         llvm::cl::init(false)};
   Option<bool> training{*this, "training", llvm::cl::desc("keep what stops derivatives"), llvm::cl::init(false)};
+  Option<bool> attentionGradient{*this, "attention-gradient",
+                                 llvm::cl::desc("the device has a kernel of attention's derivative"),
+                                 llvm::cl::init(false)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createDecomposePass(WeightStore &weights, bool fallback, bool training) {
-  return std::make_unique<DecomposePass>(weights, fallback, training);
+std::unique_ptr<Pass> createDecomposePass(WeightStore &weights, bool fallback, bool training, bool attentionGradient) {
+  return std::make_unique<DecomposePass>(weights, fallback, training, attentionGradient);
 }
 
 } // namespace ptc

@@ -34,8 +34,10 @@ struct Schema;
 /// decompose, each at its place, before it fails; with `fallback` such ones
 /// become control.external, and only what cannot fails. A program that draws
 /// random numbers gets a state for them, whose first value joins the weights. In `training`, what torch.detach gives is
-/// prims.stop_gradient, for Differentiate to see.
-std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights, bool fallback, bool training);
+/// prims.stop_gradient, for Differentiate to see; and where the device has a kernel of its derivative
+/// (`attentionGradient`), attention gives its rows' log-sum-exp.
+std::unique_ptr<mlir::Pass> createDecomposePass(WeightStore &weights, bool fallback, bool training,
+                                                bool attentionGradient);
 
 /// Whether there is a row for "aten.add.Tensor". A row may still refuse some
 /// arguments; that is found by decomposing.

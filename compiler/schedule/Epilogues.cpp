@@ -21,7 +21,7 @@ public:
   void run() {
     SmallVector<Operation *> hosts;
     for (Operation &op : block)
-      if (loop::isTemplate(&op) || llvm::isa<loop::ReduceOp>(op))
+      if ((loop::isTemplate(&op) && loop::getResultRegion(&op)) || llvm::isa<loop::ReduceOp>(op))
         hosts.push_back(&op);
     for (Operation *host : hosts) {
       bool mayReshape = true;
@@ -145,12 +145,14 @@ Operation *EpilogueFuser::absorb(Operation *host, loop::MapOp map) {
   }
 
   SmallVector<Value> keptElements, keptResults;
-  for (auto [i, result] : llvm::enumerate(host->getResults()))
+  auto results = loop::getYieldedResults(host);
+  for (auto [i, result] : llvm::enumerate(results))
     if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !map->isProperAncestor(user); })) {
       keptResults.push_back(result);
       keptElements.push_back(yielded[i]);
     }
   llvm::append_range(keptResults, map.getResults());
+  llvm::append_range(keptResults, host->getResults().drop_front(results.size()));
   llvm::append_range(keptElements, values);
   yield->setOperands(keptElements);
 

@@ -227,11 +227,32 @@ static SmallVector<MappedOperand> mappedOperands(Operation *op) {
       all.push_back({&attention.getMaskMutable()[0], "mask_map"});
     return all;
   }
+  if (auto gradient = llvm::dyn_cast<loop::AttentionGradientOp>(op)) {
+    SmallVector<MappedOperand> all{{&gradient.getQMutable(), "q_map"},
+                                   {&gradient.getKMutable(), "k_map"},
+                                   {&gradient.getVMutable(), "v_map"},
+                                   {&gradient.getGradMutable(), "grad_map"}};
+    if (gradient.getMask())
+      all.push_back({&gradient.getMaskMutable()[0], "mask_map"});
+    return all;
+  }
   return {};
+}
+
+static Shape mapDomain(loop::AttentionGradientOp op, StringRef map) {
+  if (map == "k_map" || map == "v_map")
+    return getShape(map == "k_map" ? op.getDk() : op.getDv());
+  Shape queries = getShape(op.getDq()), values = getShape(op.getDv());
+  queries.erase(queries.begin()); // the parts
+  if (map != "q_map")
+    queries.back() = map == "grad_map" ? values.back() : values[values.size() - 2];
+  return queries;
 }
 
 /// The sizes of what an operand's map takes as dimensions.
 static Shape mapDomain(Operation *op, StringRef map) {
+  if (auto gradient = llvm::dyn_cast<loop::AttentionGradientOp>(op))
+    return mapDomain(gradient, map);
   Shape domain = loop::getDomain(op);
   auto attention = llvm::dyn_cast<loop::AttentionOp>(op);
   if (!attention)

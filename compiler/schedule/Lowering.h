@@ -6,6 +6,11 @@
 
 #include <functional>
 
+namespace ptc::prims {
+class AttentionOp;
+class AttentionGradientOp;
+} // namespace ptc::prims
+
 namespace ptc::schedule {
 
 struct Lowering {
@@ -27,6 +32,13 @@ Lowered lowerTemplate(Lowering &lowering, mlir::Operation *op);
 /// The index map of a row-major reshape from the result's dimensions to the operand's places.
 Shape reshapePlaces(ShapeRef operand, ShapeRef result, mlir::MLIRContext *context);
 
+/// What products of the operand's elements are summed in.
+mlir::Type accumulatorOf(loop::Builder &b, mlir::Value operand);
+/// The epilogue that only narrows the accumulated value.
+void buildEpilogue(loop::Builder &b, mlir::Operation *op);
+
+llvm::SmallVector<mlir::Value> lowerAttention(loop::Builder &b, prims::AttentionOp op); // ToLoopAttention.cpp
+llvm::SmallVector<mlir::Value> lowerAttentionGradient(loop::Builder &b, prims::AttentionGradientOp op);
 mlir::Value lowerRandomBits(loop::Builder &b, mlir::Value seed, int64_t stream, mlir::RankedTensorType type);
 
 } // namespace ptc::schedule

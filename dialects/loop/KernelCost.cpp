@@ -43,6 +43,14 @@ static AffineExpr memberFlops(Operation *member) {
     AffineExpr features = getSizeFromAttr(attention.getHeadSize());
     return rows * keys * 2 + rows.floorDiv(getDomain(member).back()) * features * keys * 2;
   }
+  if (auto gradient = llvm::dyn_cast<AttentionGradientOp>(member)) {
+    // Scores, dq and dk over the features of q, and derivatives of weights and dv over those of v.
+    Shape queries = getShape(gradient.getDq()), keys = getShape(gradient.getDk());
+    queries.erase(queries.begin()); // the parts
+    AffineExpr features = queries.back() * 3 + getShape(gradient.getDv()).back() * 2;
+    queries.pop_back();
+    return product(queries, context) * keys[keys.size() - 2] * features * 2;
+  }
   if (auto matrix = llvm::dyn_cast<MatrixOp>(member)) // of the order of a product
     return product(getShape(matrix.getInputs()[0]), context) * getShape(matrix.getInputs()[0]).back() * 2;
   int64_t operations = llvm::isa<ReduceOp, ScanOp, ScatterOp>(member);

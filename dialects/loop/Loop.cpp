@@ -33,7 +33,7 @@ Type getScalarType(Type element) {
   return integer && integer.isUnsigned() ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
 }
 
-bool isTemplate(Operation *op) { return llvm::isa<ContractOp, ConvolutionOp, AttentionOp>(op); }
+bool isTemplate(Operation *op) { return llvm::isa<ContractOp, ConvolutionOp, AttentionOp, AttentionGradientOp>(op); }
 
 bool isMember(Operation *op) {
   return llvm::isa<MapOp, ReduceOp, ScanOp, ScatterOp, SortOp, MatrixOp>(op) || isTemplate(op);
@@ -92,7 +92,13 @@ Shape getDomain(Operation *member) {
 Region *getResultRegion(Operation *member) {
   if (auto reduce = llvm::dyn_cast<ReduceOp>(member))
     return reduce.getFinish().empty() ? nullptr : &reduce.getFinish();
-  return llvm::isa<MapOp>(member) || isTemplate(member) ? &member->getRegion(0) : nullptr;
+  bool yields = llvm::isa<MapOp>(member) || (isTemplate(member) && !llvm::isa<AttentionGradientOp>(member));
+  return yields ? &member->getRegion(0) : nullptr;
+}
+
+ResultRange getYieldedResults(Operation *member) {
+  auto attention = llvm::dyn_cast<AttentionOp>(member);
+  return member->getResults().drop_back(attention && attention.getWithLogsumexp());
 }
 
 /// An index map composed of constants folds to one; the rest stays symbolic.

@@ -35,7 +35,7 @@ inline mlir::Type getScalarType(mlir::Value tensor) {
 /// Whether this is an operation that a kernel runs: map, reduce, scan,
 /// scatter, sort or a template.
 bool isMember(mlir::Operation *op);
-/// Whether this is contract, convolution or attention.
+/// Whether this is contract, convolution, attention or its derivative.
 bool isTemplate(mlir::Operation *op);
 
 /// All dimensions that a member iterates over, outermost first: the result's
@@ -60,6 +60,8 @@ bool canFuseConvolution(ContractOp product, ConvolutionOp convolution);
 /// The region that yields the result's elements: a map's body, a reduction's
 /// finish (null when it has none), a template's epilogue; null for others.
 mlir::Region *getResultRegion(mlir::Operation *member);
+/// The results that it yields, which have the domain's shape: all but attention's log-sum-exp.
+mlir::ResultRange getYieldedResults(mlir::Operation *member);
 
 /// The kernel as text, without its name: what is alike prints alike.
 std::string getContent(KernelOp kernel);

@@ -165,7 +165,8 @@ def MatrixOp : LoopOp<"matrix", [Pure]> {
 //
 // The epilogue region's arguments are the indices of the result domain and the
 // accumulated value (f32, or f64 for f64 operands); it yields one value for each
-// result. All results have the domain's shape.
+// result, of the domain's shape (but for attention's log-sum-exp). The derivative
+// of attention has a kernel of its own, but no epilogue.
 
 class Template<string mnemonic, list<Trait> traits = []> : LoopOp<mnemonic,
     traits # [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -230,16 +231,38 @@ def AttentionOp : Template<"attention"> {
     The domain is (b..., h, i, e): the result's shape. The maps give the places in the tensors: q_map of
     (b..., h, i, e), k_map and v_map of (b..., h div group, j, e), mask_map of (b..., h, i, j).
     key_size: number of keys j; head_size: features e of q and k; group: query heads per key head.
-    empty_is_nan as in prims.attention.
+    empty_is_nan as in prims.attention. `with_logsumexp`: its second result is one more, behind those that the epilogue
+    yields.
   }];
   let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, AffineMapAttr:$q_map,
-                       AffineMapAttr:$k_map, AffineMapAttr:$v_map, OptionalAttr<AffineMapAttr>:$mask_map,
-                       F64Attr:$scale, BoolAttr:$causal, SizeAttr:$key_size, SizeAttr:$head_size, I64Attr:$group,
-                       UnitAttr:$empty_is_nan);
+      AffineMapAttr:$k_map, AffineMapAttr:$v_map, OptionalAttr<AffineMapAttr>:$mask_map, F64Attr:$scale,
+      BoolAttr:$causal, SizeAttr:$key_size, SizeAttr:$head_size, I64Attr:$group, UnitAttr:$empty_is_nan,
+      UnitAttr:$with_logsumexp);
   let assemblyFormat = [{
     $q `[` $q_map `]` `,` $k `[` $k_map `]` `,` $v `[` $v_map `]` (`mask` $mask^ `[` $mask_map `]` `:` type($mask))?
     $epilogue attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($results)
   }];
+}
+
+def AttentionGradientOp : LoopOp<"attention_gradient", [Pure]> {
+  let summary = "prims.attention_gradient, never writing the scores";
+  let description = [{
+    Keys are cut into `parts`, each of which adds to dq for itself: dq is [parts, b..., h, i, e] of f32 (of f64, f64),
+    whose sum over the parts is the derivative. dk is [b..., h div group, j, e], dv [b..., h div group, j, ev]. The maps
+    give the places in the tensors: q_map of (b..., h, i, e), grad_map of (b..., h, i, ev), k_map and v_map of dk's and
+    dv's indices, mask_map of (b..., h, i, j). logsumexp and delta are [b..., h, i] of dq's element type.
+  }];
+  let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Tensor:$grad, Tensor:$logsumexp, Tensor:$delta,
+      Optional<Tensor>:$mask, AffineMapAttr:$q_map, AffineMapAttr:$k_map, AffineMapAttr:$v_map, AffineMapAttr:$grad_map,
+      OptionalAttr<AffineMapAttr>:$mask_map, F64Attr:$scale, BoolAttr:$causal, I64Attr:$group);
+  let results = (outs Tensor:$dq, Tensor:$dk, Tensor:$dv);
+  let assemblyFormat = [{
+    $q `[` $q_map `]` `,` $k `[` $k_map `]` `,` $v `[` $v_map `]` `,` $grad `[` $grad_map `]` `,` $logsumexp `,` $delta
+    (`mask` $mask^ `[` $mask_map `]` `:` type($mask))? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `,` type($grad) `,` type($logsumexp) `,` type($delta)
+    `->` type($dq) `,` type($dk) `,` type($dv)
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,7 +23,7 @@ static bool sameShape(Value a, Value b) {
 static LogicalResult verifyResultShapes(Operation *op) {
   if (op->getNumResults() == 0)
     return op->emitOpError("has no result");
-  for (Value result : op->getResults())
+  for (Value result : getYieldedResults(op))
     if (!sameShape(result, op->getResult(0)))
       return op->emitOpError("has results of different shapes");
   return success();
@@ -46,9 +46,10 @@ static LogicalResult verifyArguments(Operation *op, Region &region, size_t indic
 /// The region yields one element for each result.
 static LogicalResult verifyYieldsElements(Operation *op, Region &region) {
   auto yield = region.front().getTerminator()->getOperands();
-  if (yield.size() != op->getNumResults())
-    return op->emitOpError("yields ") << yield.size() << " values for " << op->getNumResults() << " results";
-  for (auto [value, result] : llvm::zip(yield, op->getResults()))
+  auto results = getYieldedResults(op);
+  if (yield.size() != results.size())
+    return op->emitOpError("yields ") << yield.size() << " values for " << results.size() << " results";
+  for (auto [value, result] : llvm::zip(yield, results))
     if (value.getType() != getScalarType(result))
       return op->emitOpError("yields ") << value.getType() << " for an element of " << result.getType();
   return success();
@@ -180,16 +181,17 @@ LogicalResult MatrixOp::verify() {
 // Templates
 //===----------------------------------------------------------------------===//
 
+static Type accumulatorOf(Value operand) {
+  Type element = getScalarType(operand);
+  Builder b(operand.getContext());
+  return element.isF64() ? Type(b.getF64Type()) : element.isInteger() ? Type(b.getI32Type()) : Type(b.getF32Type());
+}
+
 static LogicalResult verifyEpilogue(Operation *op, Value operand) {
   if (failed(verifyResultShapes(op)))
     return failure();
-  Type element = getScalarType(operand);
-  Builder b(op->getContext());
-  Type accumulator = element.isF64()       ? Type(b.getF64Type())
-                     : element.isInteger() ? Type(b.getI32Type())
-                                           : Type(b.getF32Type());
   size_t rank = getShape(op->getResult(0)).size();
-  if (failed(verifyArguments(op, op->getRegion(0), rank, accumulator)))
+  if (failed(verifyArguments(op, op->getRegion(0), rank, accumulatorOf(operand))))
     return failure();
   return verifyYieldsElements(op, op->getRegion(0));
 }
@@ -250,6 +252,19 @@ LogicalResult ConvolutionOp::verify() {
   return success();
 }
 
+/// A number for each row of a domain of `rank` dimensions.
+static LogicalResult verifyRows(Operation *op, StringRef what, Value rows, size_t rank, Value operand) {
+  if (getScalarType(rows) != accumulatorOf(operand) || getShape(rows).size() + 1 != rank)
+    return op->emitOpError("has a ") << what << " that is not a number for each row: " << rows.getType();
+  return success();
+}
+
+template <class Op> static LogicalResult verifyMask(Op op, size_t rank) {
+  if (bool(op.getMask()) != op.getMaskMap().has_value())
+    return op.emitOpError("needs both a mask and its map, or neither");
+  return op.getMask() ? verifyMap(op, "mask map", *op.getMaskMap(), rank, op.getMask()) : success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyEpilogue(*this, getQ())))
     return failure();
@@ -260,11 +275,26 @@ LogicalResult AttentionOp::verify() {
       failed(verifyMap(*this, "k map", getKMap(), rank, getK())) ||
       failed(verifyMap(*this, "v map", getVMap(), rank, getV())))
     return failure();
-  if (bool(getMask()) != getMaskMap().has_value())
-    return emitOpError("needs both a mask and its map, or neither");
-  if (getMask())
-    return verifyMap(*this, "mask map", *getMaskMap(), rank, getMask());
-  return success();
+  if (getWithLogsumexp() && failed(verifyRows(*this, "log-sum-exp", getResults().back(), rank, getQ())))
+    return failure();
+  return verifyMask(*this, rank);
+}
+
+LogicalResult AttentionGradientOp::verify() {
+  size_t rank = getShape(getDk()).size();
+  if (rank < 3 || getShape(getDv()).size() != rank || getShape(getDq()).size() != rank + 1)
+    return emitOpError("needs dk and dv of rank 3 or more: heads, keys, features; and a dimension of parts in dq");
+  if (getScalarType(getDq()) != accumulatorOf(getQ()))
+    return emitOpError("needs a dq of ") << accumulatorOf(getQ());
+  for (auto [what, value] : {std::pair("logsumexp", getLogsumexp()), {"delta", getDelta()}})
+    if (failed(verifyRows(*this, what, value, rank, getQ())))
+      return failure();
+  if (failed(verifyMap(*this, "q map", getQMap(), rank, getQ())) ||
+      failed(verifyMap(*this, "k map", getKMap(), rank, getK())) ||
+      failed(verifyMap(*this, "v map", getVMap(), rank, getV())) ||
+      failed(verifyMap(*this, "grad map", getGradMap(), rank, getGrad())))
+    return failure();
+  return verifyMask(*this, rank);
 }
 
 //===----------------------------------------------------------------------===//

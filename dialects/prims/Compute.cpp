@@ -221,7 +221,8 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, MaybeLocation locat
   return success();
 }
 
-LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+/// Of both attentions, which have the same operands to begin with.
+template <typename Adaptor> static LogicalResult checkAttention(MaybeLocation location, StringRef op, Adaptor a) {
   Shape q = getShape(a.getQ()), k = getShape(a.getK()), v = getShape(a.getV());
   size_t rank = q.size();
   bool fits = rank >= 3 && k.size() == rank && v.size() == rank && isFloat(elementOf(a.getQ())) &&
@@ -234,8 +235,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, MaybeLocation locatio
            mayBeEqual(q[rank - 1], k[rank - 1]) && mayBeEqual(k[rank - 2], v[rank - 2]);
   }
   if (!fits)
-    return emitOptionalError(location, getOperationName(), ": operands do not fit: ", a.getQ().getType(), ", ",
-                             a.getK().getType(), ", ", a.getV().getType());
+    return emitOptionalError(location, op, ": operands do not fit: ", a.getQ().getType(), ", ", a.getK().getType(),
+                             ", ", a.getV().getType());
   if (Value mask = a.getMask()) {
     Shape sizes = getShape(mask), scores = q;
     scores[rank - 1] = k[rank - 2];
@@ -243,10 +244,39 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, MaybeLocation locatio
     for (size_t i = 0; valid && i < rank; ++i)
       valid = getConstant(sizes[i]) == 1 || mayBeEqual(sizes[i], scores[i]);
     if (!valid)
-      return emitOptionalError(location, getOperationName(), ": the mask does not fit: ", mask.getType());
+      return emitOptionalError(location, op, ": the mask does not fit: ", mask.getType());
   }
-  q[rank - 1] = v[rank - 1];
-  types.push_back(makeTensorType(q, elementOf(a.getQ())));
+  return success();
+}
+
+/// The results of attention: its own, and that of the rows' log-sum-exp.
+static std::pair<Type, Type> attentionTypes(Value q, Value v) {
+  Shape result = getShape(q), rows(ShapeRef(result).drop_back());
+  result.back() = getShape(v).back();
+  return {makeTensorType(result, elementOf(q)), makeTensorType(rows, sumOf(elementOf(q)))};
+}
+
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
+  if (failed(checkAttention(location, getOperationName(), a)))
+    return failure();
+  auto [result, logsumexp] = attentionTypes(a.getQ(), a.getV());
+  types.push_back(result);
+  if (a.getWithLogsumexp())
+    types.push_back(logsumexp);
+  return success();
+}
+
+LogicalResult AttentionGradientOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a,
+                                                    InferredTypes &types) {
+  StringRef op = getOperationName();
+  if (failed(checkAttention(location, op, a)))
+    return failure();
+  auto [result, rows] = attentionTypes(a.getQ(), a.getV());
+  for (auto [what, value, type] :
+       {std::tuple("grad", a.getGrad(), result), {"logsumexp", a.getLogsumexp(), rows}, {"delta", a.getDelta(), rows}})
+    if (!areCompatible(TypeRange(value.getType()), TypeRange(type)))
+      return emitOptionalError(location, op, ": ", what, " is ", value.getType(), ", not ", type);
+  llvm::append_range(types, TypeRange(ValueRange{a.getQ(), a.getK(), a.getV()}));
   return success();
 }
 

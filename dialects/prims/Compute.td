@@ -83,7 +83,7 @@ def ConvolutionOp : Plain<"convolution"> {
                        DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$input_dilations, I64Attr:$groups, BoolAttr:$channels_last);
 }
-def AttentionOp : Plain<"attention"> {
+def AttentionOp : Prim<"attention"> {
   let summary = "softmax(scale * q k^T + mask) v, kept whole because a kernel exists";
   let description = [{
     q [B..., Hq, Lq, E], k [B..., Hk, Lk, E], v [B..., Hk, Lk, Ev]; Hq is a multiple of
@@ -91,9 +91,24 @@ def AttentionOp : Plain<"attention"> {
     floating type (added) or i1 (false: excluded), with rank of q and each dimension
     of size 1 or that of [B..., Hq, Lq, Lk]. causal: key j <= query i only (top-left aligned).
     A row whose scores are all -inf gives 0 (PyTorch's safe softmax), with `empty_is_nan` NaN (plain softmax).
+    `with_logsumexp`: the second result is log(sum of exp(score)) of each row, [B..., Hq, Lq] of f32 (of f64, f64), for
+    attention_gradient; +inf where all scores are -inf, so that exp(score - logsumexp) is the weight, 0, there too.
   }];
-  let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, F64Attr:$scale,
-                       BoolAttr:$causal, UnitAttr:$empty_is_nan);
+  let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, F64Attr:$scale, BoolAttr:$causal,
+      UnitAttr:$empty_is_nan, UnitAttr:$with_logsumexp);
+  let results = (outs Tensor:$result, Optional<Tensor>:$logsumexp);
+}
+def AttentionGradientOp : Prim<"attention_gradient"> {
+  let summary = "the derivatives by attention's q, k and v, with weights computed again from the rows' logsumexp";
+  let description = [{
+    Operands as of attention; `grad` is its result's cotangent, `logsumexp` what it gives, and `delta`, of that type,
+    sum(grad * result) over the features. With p = exp(scale * q k^T + mask - logsumexp) and
+    s = scale * p * (grad v^T - delta), both 0 for excluded scores (-inf): dq = s k, dk = s^T q, dv = p^T grad, the
+    latter two summed over the query heads that share a key head. There is no derivative by the mask.
+  }];
+  let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Tensor:$grad, Tensor:$logsumexp, Tensor:$delta,
+      Optional<Tensor>:$mask, F64Attr:$scale, BoolAttr:$causal);
+  let results = (outs Tensor:$dq, Tensor:$dk, Tensor:$dv);
 }
 def MatrixOp : Prim<"matrix"> {
   let summary = "an algorithm on every matrix of a batch: a factorization, a triangular solve, a spectrum, ...";

@@ -14,6 +14,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 namespace ptc::prims {
 
@@ -43,7 +44,12 @@ public:
 
   /// The result of the prim `Op` on operands and attributes.
   template <class Op, class... Arguments> Term make(Arguments &&...arguments) const {
-    return Term(*at, Op::create(at->builder, at->loc, std::forward<Arguments>(arguments)...)->getResult(0));
+    return makeAll<Op>(std::forward<Arguments>(arguments)...).front();
+  }
+  /// All of its results.
+  template <class Op, class... Arguments> llvm::SmallVector<Term, 3> makeAll(Arguments &&...arguments) const {
+    mlir::Operation *op = Op::create(at->builder, at->loc, std::forward<Arguments>(arguments)...);
+    return llvm::map_to_vector<3>(op->getResults(), [&](mlir::Value result) { return Term(*at, result); });
   }
   mlir::Attribute sizes(ShapeRef sizes) const { return makeSizesAttr(sizes, context()); }
 

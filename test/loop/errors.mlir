@@ -67,3 +67,15 @@ func.func @scale(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %s: tensor<8xf32>) -
   } : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
   return %0 : tensor<4x16xf32>
 }
+
+// -----
+
+func.func @rows(%q: tensor<2x5x6xf32>, %r: tensor<2x5xf32>, %l: tensor<2x5x6xf32>) {
+  // expected-error @+1 {{has a delta that is not a number for each row}}
+  %dq, %dk, %dv = loop.attention_gradient %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>], %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>], %r, %l {scale = 1.0, causal = false, group = 1 : i64}
+    : tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5xf32>, tensor<2x5x6xf32>
+      -> tensor<1x2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32>
+  return
+}

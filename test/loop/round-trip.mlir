@@ -76,7 +76,7 @@ func.func @scatter_sort(%x: tensor<4x8xf32>, %u: tensor<8xf32>) -> (tensor<4x8xf
 
 // CHECK-LABEL: func.func @templates
 func.func @templates(%a: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>, %b: tensor<8x16xf32>,
-                     %x: tensor<1x9x9x3xf32>, %w: tensor<3x3x3x4xf32>, %q: tensor<2x5x6xf32>) {
+                     %x: tensor<1x9x9x3xf32>, %w: tensor<3x3x3x4xf32>, %q: tensor<2x5x6xf32>, %l: tensor<2x5xf32>) {
   // CHECK: loop.contract %{{.*}}[#{{.*}}], %{{.*}}[#{{.*}}] batch 0 m 1 n 1 k array<i64: 8> {
   %0 = loop.contract %a[affine_map<(d0, d1, d2) -> (d0, d2)>], %b[affine_map<(d0, d1, d2) -> (d2, d1)>]
       batch 0 m 1 n 1 k array<i64: 8> {
@@ -99,5 +99,11 @@ func.func @templates(%a: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>, %b: ten
     loop.yield %acc : f32
   } {scale = 1.0, causal = false, key_size = 5 : i64, head_size = 6 : i64, group = 1 : i64}
     : tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32> -> tensor<2x5x6xf32>
+  // CHECK: loop.attention_gradient %{{.*}}[#{{.*}}], %{{.*}}[#{{.*}}], %{{.*}}[#{{.*}}], %{{.*}}[#{{.*}}], %{{.*}}, %{{.*}} {
+  %dq, %dk, %dv = loop.attention_gradient %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>], %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      %q[affine_map<(d0, d1, d2) -> (d0, d1, d2)>], %l, %l {scale = 1.0, causal = false, group = 1 : i64}
+    : tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5xf32>, tensor<2x5xf32>
+      -> tensor<1x2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x5x6xf32>
   return
 }

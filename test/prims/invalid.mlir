@@ -32,3 +32,21 @@ func.func @permutation(%a: tensor<2x3xf32>) {
   %0 = prims.transpose %a {permutation = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
   return
 }
+
+// -----
+
+func.func @rows(%x: tensor<2x5x8xbf16>, %l: tensor<2x5xf32>, %d: tensor<2x5xbf16>) {
+  // expected-error @+2 {{delta is 'tensor<2x5xbf16>', not 'tensor<2x5xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = prims.attention_gradient %x, %x, %x, %x, %l, %d {causal = false, scale = 1.0} : (tensor<2x5x8xbf16>, tensor<2x5x8xbf16>, tensor<2x5x8xbf16>, tensor<2x5x8xbf16>, tensor<2x5xf32>, tensor<2x5xbf16>) -> (tensor<2x5x8xbf16>, tensor<2x5x8xbf16>, tensor<2x5x8xbf16>)
+  return
+}
+
+// -----
+
+func.func @gradient(%x: tensor<2x5x8xf32>, %g: tensor<2x4x8xf32>, %l: tensor<2x5xf32>) {
+  // expected-error @+2 {{grad is 'tensor<2x4x8xf32>', not 'tensor<2x5x8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = prims.attention_gradient %x, %x, %x, %g, %l, %l {causal = false, scale = 1.0} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x4x8xf32>, tensor<2x5xf32>, tensor<2x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>)
+  return
+}

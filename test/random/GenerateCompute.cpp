@@ -226,9 +226,20 @@ bool Generator::attention() {
         size = constant(1);
     mask = like(scores, r.chance(50) ? element : Type(b.getI1Type()));
   }
-  return add(prims::AttentionOp::create(b, query, key, value, mask, b.getF64FloatAttr(r.pick({0.5, 0.25, 1.0})),
-                                        b.getBoolAttr(r.chance(40)),
-                                        r.chance(30) ? b.getUnitAttr() : UnitAttr())) != nullptr;
+  auto scale = b.getF64FloatAttr(r.pick({0.5, 0.25, 1.0}));
+  auto causal = b.getBoolAttr(r.chance(40));
+  auto unitOr = [&](bool isSet) { return isSet ? b.getUnitAttr() : UnitAttr(); };
+  auto attention =
+      prims::AttentionOp::create(b, query, key, value, mask, scale, causal, unitOr(r.chance(30)), unitOr(r.chance(30)));
+  if (Value rows = attention.getLogsumexp()) {
+    add(rows);
+    if (r.chance(50))
+      for (Value gradient : prims::AttentionGradientOp::create(b, query, key, value, like(attention.getResult()), rows,
+                                                               like(rows), mask, scale, causal)
+                                .getResults())
+        add(gradient);
+  }
+  return add(attention.getResult()) != nullptr;
 }
 
 } // namespace ptc::test

@@ -89,6 +89,7 @@ private:
   void onGpu();
   void sums();
   void products();
+  void attention();
   void zeros();
   void conversions();
 
@@ -249,7 +250,7 @@ void Disturbance::run() {
     return;
   }
   if (is({"maximum", "minimum", "reduce", "scan", "reduce_window", "contract", "convolution", "scatter", "attention",
-          "sort", "top_k"}))
+          "attention_gradient", "sort", "top_k"}))
     zeros();
   if (name == "convolution") { // whether a weight that is no number meets the zeros of the padding
     bool strange = llvm::any_of(operands[1]->reals, [](double x) { return !std::isfinite(x); });
@@ -270,21 +271,38 @@ void Disturbance::run() {
       if (double bound = scale * 16 * epsilon() * most; std::isfinite(value))
         value = cancels && std::fabs(value) <= bound ? 0 : value + random.uniform(-1, 1) * bound;
   }
-  if (name == "attention") {
-    // Errors of scores are in proportion to their terms, and multiply the weights. Whether an excluded value that is no
-    // number counts is open.
-    double most[3] = {0, 0, 0};
-    for (int i = 0; i < 3; ++i)
-      for (double x : operands[i]->reals)
+  if (is({"attention", "attention_gradient"}))
+    attention();
+}
+
+/// Errors of scores are in proportion to their terms, and multiply the weights. Whether an excluded value that is no
+/// number counts is open.
+void Disturbance::attention() {
+  double most[6] = {};
+  bool isGradient = name == "attention_gradient", isLogSumExp = result.shape.size() < operands[0]->shape.size();
+  for (int i = 0; i < (isGradient ? 6 : 3); ++i)
+    for (double x : operands[i]->reals)
+      if (i != 4 || std::isnan(x)) // log-sum-exps may be +inf
         most[i] = std::isnan(x) ? std::numeric_limits<double>::infinity() : std::max(most[i], std::fabs(x));
-    double scores =
-        most[0] * most[1] * operands[0]->shape.back() * op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
-    double weights = operands[2]->element.isBF16() ? 0x1p-17 : 0; // in two terms of 8 bits
-    for (double &value : result.reals)
-      value = most[0] + most[1] + most[2] + scores < largest()
-                  ? value + noise() * (epsilon() * (8 + scores) + weights) * most[2]
-                  : anything(value);
+  auto [q, k, v, grad, logsumexp, delta] = most;
+  double factor = op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
+  double scores = q * k * operands[0]->shape.back() * factor;
+  double weights = operands[2]->element.isBF16() && !isGradient ? 0x1p-17 : 0; // in two terms of 8 bits
+  double error = (epsilon() * (8 + scores) + weights) * v;
+  if (isLogSumExp)
+    error = epsilon() * (8 + scores);
+  if (isGradient) { // sums of products of products
+    size_t rank = operands[0]->shape.size();
+    double terms = operands[1]->shape[rank - 2] + operands[0]->shape[rank - 2] * operands[0]->shape[rank - 3];
+    double ofScores = factor * (grad * v * operands[2]->shape.back() + delta);
+    error = epsilon() * (16 + 2 * scores) * terms * (grad + ofScores * (q + k));
   }
+  bool isFinite = q + k + v + scores + grad + logsumexp + delta + error < largest();
+  for (double &value : result.reals)
+    if (isFinite)
+      value += noise() * error;
+    else
+      value = anything(value);
 }
 
 void disturb(Operation *op, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> symbols, Tensor &result, double scale,

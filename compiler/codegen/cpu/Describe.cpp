@@ -120,6 +120,19 @@ Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan) {
           joinReasons(sizes, op, {blocks})};
 }
 
+Algorithm describe(loop::AttentionGradientOp op, const AttentionGradientPlan &plan) {
+  std::string sizes = formatv("{0} queries and {1} keys of {2} features", toText(plan.queries, op),
+                              toText(plan.keys, op), plan.featureCount);
+  std::string blocks =
+      formatv("scores of {0} queries by {1} keys at a time, computed again, {2} of scratch, stay in L2",
+              plan.queryBlock, plan.keyBlock, loop::describeBytes(plan.scratchSize));
+  std::string parts =
+      plan.parts > 1 ? formatv("keys in {0} parts, tasks enough for many threads", plan.parts).str() : "";
+  return {"derivative of flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group,
+                                                         /*termCount=*/0),
+          joinReasons(sizes, op, {blocks, parts})};
+}
+
 //===----------------------------------------------------------------------===//
 // Loop nests
 //===----------------------------------------------------------------------===//

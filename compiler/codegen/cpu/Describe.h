@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/codegen/cpu/attention/AttentionPlan.h"
+#include "compiler/codegen/cpu/attention/AttentionGradientPlan.h"
 #include "compiler/codegen/cpu/conv/FusedConvolution.h"
 #include "compiler/codegen/cpu/nest/NestPlan.h"
 
@@ -20,6 +20,7 @@ Algorithm describe(loop::ContractOp op, const ContractionPlan &plan);
 Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t termCount, llvm::StringRef because);
 Algorithm describeWinograd(loop::ConvolutionOp op);
 Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan);
+Algorithm describe(loop::AttentionGradientOp op, const AttentionGradientPlan &plan);
 Algorithm describe(const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan);
 Algorithm describe(loop::KernelOp kernel, const NestPlan &plan);
 

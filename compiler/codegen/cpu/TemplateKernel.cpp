@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/Describe.h"
 #include "compiler/codegen/cpu/attention/Attention.h"
+#include "compiler/codegen/cpu/attention/AttentionGradient.h"
 #include "compiler/codegen/cpu/conv/Convolution.h"
 #include "compiler/codegen/cpu/conv/WinogradConvolution.h"
 #include "compiler/codegen/cpu/gemm/Contraction.h"
@@ -43,11 +44,22 @@ static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, const Target &t
                         [op, plan = *plan](CpuFrame &frame) { emitAttention(frame, op, plan); }, describe(op, *plan)};
 }
 
+static llvm::Expected<TemplateKernel> plan(loop::AttentionGradientOp op, const Target &target) {
+  auto plan = planAttentionGradient(op, target);
+  if (!plan)
+    return plan.takeError();
+  return TemplateKernel{plan->tasks, mlir::getAffineConstantExpr(plan->scratchSize, op.getContext()),
+                        [op, plan = *plan](CpuFrame &frame) { emitAttentionGradient(frame, op, plan); },
+                        describe(op, *plan)};
+}
+
 llvm::Expected<TemplateKernel> planTemplate(mlir::Operation *op, const Target &target) {
   if (auto contract = llvm::dyn_cast<loop::ContractOp>(op))
     return plan(contract, target);
   if (auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op))
     return plan(convolution, target);
+  if (auto gradient = llvm::dyn_cast<loop::AttentionGradientOp>(op))
+    return plan(gradient, target);
   return plan(llvm::cast<loop::AttentionOp>(op), target);
 }
 

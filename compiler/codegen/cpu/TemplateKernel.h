@@ -1,4 +1,4 @@
-//===- TemplateKernel.h - kernels of contract, convolution, attention -----===//
+//===- TemplateKernel.h - kernels of products, convolution, attention -----===//
 #pragma once
 
 #include "compiler/codegen/cpu/Target.h"

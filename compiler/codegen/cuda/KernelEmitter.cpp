@@ -47,7 +47,7 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
     plan.algorithm = {"product, a thread a result", "there are no tiles for its types or places"};
     return plan;
   }
-  if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
+  if (auto attention = dyn_cast<loop::AttentionOp>(op); attention && !attention.getWithLogsumexp()) {
     if (std::optional<KernelPlan> decode = planDecodeAttention(attention))
       return std::move(*decode);
     if (std::optional<KernelPlan> mapped = planMappedAttention(attention, target))

@@ -1,4 +1,12 @@
-//===- Attention.cpp - the derivative of attention, by parts --------------===//
+//===- Attention.cpp - the derivative of attention ------------------------===//
+//
+// Where attention gives its rows' log-sum-exp, `attention_gradient` computes the
+// weights again, block by block (Dao, "FlashAttention-2", 2023, algorithm 2). It
+// gives no derivative by the mask, which is as large as the scores; where that is
+// wanted, and where there is no log-sum-exp, the rule is by parts, with the scores
+// in memory.
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialects/prims/Compute.h"
 
@@ -91,14 +99,22 @@ Term AttentionRule::ofMask(Term ofScores) {
   return convert(reshape(sum(whole, summed), mask.shape()), mask.element());
 }
 
-/// dV = P^T dY and dS = P (dP - sum of y dy over the features), with dP = dY V^T (Dao et al., 2022).
+/// What the rows' weights have in common: the sum of y dy over the features, less the cotangent of log-sum-exp.
+static Term makeDelta(AttentionOp op, Cotangents &c, Type element) {
+  Term y = convert(c.result(), element), delta = sum(y * convert(c.gradOrZero(0), element), y.rank() - 1);
+  Term ofLogSumExp = op.getLogsumexp() ? c.grad(1) : Term();
+  return ofLogSumExp ? delta - ofLogSumExp : delta;
+}
+
+/// With the scores in memory. dV = P^T dY and dS = P (dP - delta), with dP = dY V^T (Dao et al., 2022).
 void AttentionRule::apply() {
-  Term p = weights(), g = group(c.grad()), y = group(c.result());
+  Term p = weights(), g = group(c.gradOrZero(0));
   Dims rows = {queries - 1, queries};
   Term ofValues = contract(rounded(p), g, batch, batch, rows, rows);
   Term ofWeights = contract(g, v, batch, batch, last, v.rank() - 1);
-  Term along = sum(convert(y, p.element()) * convert(g, p.element()), last);
-  Term ofScores = p * (ofWeights - spread(along, last, p));
+  Term delta = reshape(makeDelta(op, c, p.element()), ShapeRef(p.shape()).drop_back());
+  // What is excluded gives nothing, also where a row without weights has a result that is not a number.
+  Term ofScores = select(p == 0.0, p.full(0), p * (ofWeights - spread(delta, last, p)));
   Term scaled = rounded(ofScores * op.getScale().convertToDouble());
   c.add(0, rounded(ungroup(contract(scaled, k, batch, batch, last, keys))));
   c.add(1, rounded(contract(scaled, q, batch, batch, rows, rows)));
@@ -107,9 +123,26 @@ void AttentionRule::apply() {
     c.add(3, ofMask(ofScores));
 }
 
+static void applyFused(AttentionOp op, Cotangents &c) {
+  Term delta = makeDelta(op, c, elementOf(op.getLogsumexp()));
+  auto gradients =
+      delta.makeAll<AttentionGradientOp>(op.getQ(), op.getK(), op.getV(), c.gradOrZero(0).value(), op.getLogsumexp(),
+                                         delta.value(), op.getMask(), op.getScaleAttr(), op.getCausalAttr());
+  for (auto [i, gradient] : llvm::enumerate(gradients))
+    c.add(i, gradient);
+}
+
 Error AttentionOp::differentiate(Cotangents &c) {
-  AttentionRule(*this, c).apply();
+  bool wantsMask = getMask() && isFloat(elementOf(getMask())) && c.wants(3);
+  if (getLogsumexp() && !wantsMask)
+    applyFused(*this, c);
+  else
+    AttentionRule(*this, c).apply();
   return Error::success();
+}
+
+Error AttentionGradientOp::differentiate(Cotangents &c) {
+  return c.refuse("here: second derivatives of attention are not supported");
 }
 
 } // namespace ptc::prims

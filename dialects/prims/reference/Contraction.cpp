@@ -4,9 +4,6 @@
 
 #include "dialects/prims/reference/Evaluation.h"
 
-#include <cmath>
-#include <limits>
-
 using namespace mlir;
 using llvm::Error;
 
@@ -152,62 +149,6 @@ Error ConvolutionOp::evaluate(Evaluation &e) {
       order.push_back(d + 2);
     order.push_back(1);
     result = permute(result, order);
-  }
-  return e.set(std::move(result));
-}
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// Softmax of a row; a row of -inf only becomes `empty`.
-static void softmax(double *row, int64_t length, double empty) {
-  double top = -std::numeric_limits<double>::infinity(), total = 0;
-  for (int64_t j = 0; j < length; ++j)
-    top = std::isnan(row[j]) || row[j] > top ? row[j] : top;
-  bool excluded = std::isinf(top) && top < 0;
-  for (int64_t j = 0; j < length; ++j)
-    total += row[j] = excluded ? 0 : std::exp(row[j] - top);
-  for (int64_t j = 0; j < length; ++j)
-    row[j] = excluded ? empty : row[j] / total;
-}
-
-Error AttentionOp::evaluate(Evaluation &e) {
-  const Tensor &q = e[0], &k = e[1], &v = e[2];
-  Tensor result = e.makeResult();
-  size_t rank = q.shape.size();
-  int64_t heads = q.shape[rank - 3], shared = k.shape[rank - 3], queries = q.shape[rank - 2], keys = k.shape[rank - 2];
-  int64_t width = q.shape[rank - 1], valueWidth = v.shape[rank - 1];
-  double scale = getScale().convertToDouble(), minusInfinity = -std::numeric_limits<double>::infinity();
-  Tensor mask;
-  if (getMask()) {
-    Sizes scores(q.shape), strides = stridesOf(e[3].shape);
-    scores[rank - 1] = keys;
-    for (size_t d = 0; d < rank; ++d)
-      strides[d] = e[3].shape[d] == 1 ? 0 : strides[d];
-    mask = readStrided(e[3], scores, 0, strides);
-  }
-  int64_t batches = countElements(llvm::ArrayRef(q.shape).drop_back(2));
-  std::vector<double> row(keys);
-  for (int64_t i = 0; i < batches * queries; ++i) {
-    int64_t head = i / queries, query = i % queries;
-    int64_t pair = head / heads * shared + head % heads / (heads / shared);
-    for (int64_t j = 0; j < keys; ++j) {
-      double score = 0;
-      for (int64_t c = 0; c < width; ++c)
-        score += q.reals[i * width + c] * k.reals[(pair * keys + j) * width + c];
-      row[j] = score * scale;
-      if (getMask() && isBool(mask.element))
-        row[j] = mask.integers[i * keys + j] ? row[j] : minusInfinity;
-      else if (getMask())
-        row[j] += mask.reals[i * keys + j];
-      if (getCausal() && j > query) // whatever the mask says
-        row[j] = minusInfinity;
-    }
-    softmax(row.data(), keys, getEmptyIsNan() ? std::numeric_limits<double>::quiet_NaN() : 0);
-    for (int64_t j = 0; j < keys; ++j)
-      for (int64_t c = 0; row[j] != 0 && c < valueWidth; ++c)
-        result.reals[i * valueWidth + c] += row[j] * v.reals[(pair * keys + j) * valueWidth + c];
   }
   return e.set(std::move(result));
 }

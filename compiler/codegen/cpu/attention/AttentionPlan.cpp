@@ -8,6 +8,16 @@ using namespace mlir;
 
 namespace ptc::cpu {
 
+AttentionTiles::AttentionTiles(Value operand, unsigned group, const Target &target)
+    : element(llvm::cast<RankedTensorType>(operand.getType()).getElementType()), scoreBytes(element.isF64() ? 8 : 4),
+      width(target.vectorBytes / scoreBytes), panelVectors(2),
+      tileRows(std::clamp<int64_t>((target.vectorRegisters - 3) / 2, 1, 12)), group(group) {}
+
+FeatureTile chooseFeatureTile(int64_t features, unsigned width, const Target &target) {
+  int64_t vectors = std::min<int64_t>(llvm::divideCeil(features, width), target.vectorRegisters >= 32 ? 4 : 2);
+  return {vectors, std::clamp<int64_t>((target.vectorRegisters - vectors - 1) / vectors, 1, 12)};
+}
+
 /// Lays out scratch: each part starts at a multiple of 64 bytes.
 static void planScratch(AttentionPlan &plan) {
   int64_t size = 0;
@@ -43,7 +53,7 @@ static int64_t chooseQueryBlock(loop::AttentionOp op, const AttentionPlan &plan,
 
 llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &target) {
   MLIRContext *context = op.getContext();
-  AttentionPlan plan;
+  AttentionPlan plan(op.getQ(), groupOf(target, elementOf(op.getQ())), target);
   Shape domain = getShape(op.getResult(0));
   plan.outer = Shape(ShapeRef(domain).drop_back(2));
   plan.queries = domain[domain.size() - 2];
@@ -66,18 +76,10 @@ llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &
       !access(op.getV(), op.getVMap(), plan.v) || (op.getMask() && !access(op.getMask(), *op.getMaskMap(), plan.mask)))
     return llvm::createStringError("an operand of loop.attention is not strided");
 
-  Type element = llvm::cast<RankedTensorType>(op.getQ().getType()).getElementType();
-  plan.scoreBytes = element.isF64() ? 8 : 4;
-  plan.width = target.vectorBytes / plan.scoreBytes;
-  plan.panelVectors = 2;
-  plan.tileRows = std::clamp<int64_t>((target.vectorRegisters - 3) / 2, 1, 12);
-  int64_t valueVectors = llvm::divideCeil(plan.valueFeatureCount, plan.width);
-  plan.valueVectors = std::min<int64_t>(valueVectors, target.vectorRegisters >= 32 ? 4 : 2);
-  plan.valueRows = std::clamp<int64_t>((target.vectorRegisters - plan.valueVectors - 1) / plan.valueVectors, 1, 12);
+  plan.valueTile = chooseFeatureTile(plan.valueFeatureCount, plan.width, target);
   plan.valueStride = llvm::alignTo(plan.valueFeatureCount, plan.width);
-  plan.group = groupOf(target, element);
   plan.packedFeatures = llvm::alignTo(plan.featureCount, plan.group);
-  bool narrow = element.isBF16() || element.isF16();
+  bool narrow = plan.element.isBF16() || plan.element.isF16();
   plan.copyQueries = plan.group > 1 ? getConstant(plan.q.strides.back()) != 1 : narrow;
   plan.copyValues = narrow || getConstant(plan.v.strides.back()) != 1;
 

@@ -14,24 +14,39 @@
 
 namespace ptc::cpu {
 
-struct AttentionPlan {
+/// The register tiles of scores.
+struct AttentionTiles {
+  mlir::Type element;    ///< of the operands
+  int64_t scoreBytes;    ///< of a score
+  unsigned width;        ///< lanes of a vector of scores
+  unsigned panelVectors; ///< vectors of keys in a panel
+  int64_t tileRows;      ///< of scores
+  unsigned group;        ///< features or keys that one instruction multiplies and adds up: 2 of bf16
+
+  AttentionTiles(mlir::Value operand, unsigned group, const Target &target);
+};
+
+/// The register tile of products that are added to rows of features.
+struct FeatureTile {
+  int64_t vectors, rows;
+};
+FeatureTile chooseFeatureTile(int64_t features, unsigned width, const Target &target);
+
+struct AttentionPlan : AttentionTiles {
+  using AttentionTiles::AttentionTiles;
+
   Shape outer; ///< batch dimensions and the query head
   mlir::AffineExpr queries, keys, features, valueFeatures;
 
-  unsigned width;        ///< lanes of a vector of scores
-  unsigned panelVectors; ///< vectors of keys in a panel
   int64_t queryBlock, keyBlock;
-  int64_t tileRows;     ///< of scores
-  int64_t valueVectors; ///< vectors of a value tile, and its rows
-  int64_t valueRows;
-  unsigned group;               ///< features or keys that one instruction multiplies and adds up: 2 of bf16
+  FeatureTile valueTile;
   bool copyQueries, copyValues; ///< to scratch; in the scores' type, but for groups
 
   loop::StridedAccess q, k, v, mask; ///< over (outer..., position, feature or key)
 
   /// Places in scratch, in bytes.
   int64_t keysAt, scoresAt, lowAt, outputAt, maximumAt, sumAt, originAt, rescaleAt, queriesAt, valuesAt, scratchSize;
-  int64_t featureCount, valueFeatureCount, valueStride, scoreBytes;
+  int64_t featureCount, valueFeatureCount, valueStride;
   int64_t packedFeatures; ///< of a key in scratch: whole groups
   mlir::AffineExpr blocks, tasks;
 };

@@ -14,7 +14,7 @@ namespace ptc::cpu {
 TileEpilogue::TileEpilogue(CpuFrame &frame, mlir::Operation *op, unsigned rowRank, unsigned width)
     : frame(frame), op(op), domain(getShape(op->getResult(0))), width(width), accesses(domain.size()) {
   addReads(accesses, op->getRegion(0), rowMajorStrides);
-  for (mlir::Value result : op->getResults())
+  for (mlir::Value result : loop::getYieldedResults(op))
     if (frame.pointers.contains(result))
       addStore(accesses, result, rowMajorStrides);
   row = merge(domain.size() - rowRank, rowRank);
@@ -70,7 +70,7 @@ void TileEpilogue::store(ArrayRef<Value *> outer, Value *column, Value *acc, Val
   SmallVector<Lanes> arguments = indices;
   arguments.push_back({acc, nullptr});
   SmallVector<Lanes> yielded = emitter.emit(op->getRegion(0), arguments);
-  for (auto [result, value] : zip_equal(op->getResults(), yielded))
+  for (auto [result, value] : zip_equal(loop::getYieldedResults(op), yielded))
     if (frame.pointers.contains(result))
       emitter.store(result, indices, value);
 }
