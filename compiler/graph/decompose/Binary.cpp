@@ -29,6 +29,15 @@ static T truncDivide(B &b, T x, T y) {
   return isRounded ? b.trunc(b.rounded(x / y, type)) : b.truncDivide(x, y);
 }
 
+/// An extreme, of a NaN and a number the number. Of equal ones the derivative goes to x.
+static T preferNumber(B &b, T x, T y, Function extreme, Function isIt) {
+  T result = b.where(b.isNan(x), y, b.where(b.isNan(y), x, (b.*extreme)(x, y)));
+  return b.withGradient(result, {x, y}, [&](T grad) {
+    T isLeft = (b.*isIt)(x, y) | b.isNan(y);
+    return TList{b.where(isLeft, grad, 0.0), b.where(isLeft, 0.0, grad)};
+  });
+}
+
 static void addArithmetic(Table &t) {
   t.operands("add.Tensor add.Scalar", [](B &, T x, T y, T alpha) { return x + scaled(y, alpha); });
   t.operands("sub.Tensor sub.Scalar subtract.Tensor subtract.Scalar",
@@ -51,8 +60,8 @@ static void addArithmetic(Table &t) {
   t.floating("atan2 arctan2", [](B &b, T x, T y) { return b.atan2(x, y); });
   t.floating("copysign.Tensor copysign.Scalar", [](B &b, T x, T y) { return b.copySign(x, y); });
   t.def("nextafter", [](B &b, T x, T y) { return b.nextAfter(x, y); });
-  t.pointwise("fmax", [](B &b, T x, T y) { return b.where(b.isNan(x), y, b.where(b.isNan(y), x, b.maximum(x, y))); });
-  t.pointwise("fmin", [](B &b, T x, T y) { return b.where(b.isNan(x), y, b.where(b.isNan(y), x, b.minimum(x, y))); });
+  t.pointwise("fmax", [](B &b, T x, T y) { return preferNumber(b, x, y, &B::maximum, &B::ge); });
+  t.pointwise("fmin", [](B &b, T x, T y) { return preferNumber(b, x, y, &B::minimum, &B::le); });
 }
 
 static void addComparisons(Table &t) {
@@ -137,7 +146,8 @@ static void addPowers(Table &t) {
     T length = larger * b.sqrt(ratio * ratio + 1.0);
     length = b.where(larger == 0, larger, length);
     // An infinity is longer than anything, even NaN.
-    return b.where((b.abs(x) == kInfinity) | (b.abs(y) == kInfinity), kInfinity, length);
+    length = b.where((b.abs(x) == kInfinity) | (b.abs(y) == kInfinity), kInfinity, length);
+    return b.withGradient(length, {x, y}, [&](T grad) { return TList{grad * (x / length), grad * (y / length)}; });
   });
   t.pointwise("heaviside", [](B &b, T x, T atZero) { return b.where(x == 0, atZero, b.to(x > 0, x.dtype())); });
 }
@@ -156,8 +166,8 @@ static void addTernary(Table &t) {
   t.pointwise("addcdiv", [](B &, T x, T y, T z, T value) { return x + scaled(y, value) / z; });
   t.pointwise("clamp clamp.Tensor clip clip.Tensor",
               [](B &b, T x, OptT low, OptT high) { return b.clamp(x, low, high); });
-  both(t, "clamp_min clamp_min.Tensor", &B::maximum);
-  both(t, "clamp_max clamp_max.Tensor", &B::minimum);
+  t.operands("clamp_min clamp_min.Tensor", [](B &b, T x, T low) { return b.clamp(x, low, {}); });
+  t.operands("clamp_max clamp_max.Tensor", [](B &b, T x, T high) { return b.clamp(x, {}, high); });
   t.def("where.self where.ScalarSelf where.ScalarOther where.Scalar", [](B &b, T condition, T x, T y) {
     mlir::Type type = b.declaredType();
     return b.where(condition, b.to(x, type), b.to(y, type));

@@ -45,6 +45,8 @@ struct Scope {
   int64_t draws = 0;
   /// Whether derivatives are asked for: rows say what theirs are (withGradient).
   bool isTraining = false;
+  /// Whether attention gives what its fused derivative needs.
+  bool savesLogSumExp = false;
 };
 
 class B {
@@ -158,10 +160,13 @@ public:
   T real(T x), imag(T x), conj(T x); ///< Also of real numbers.
 
   // Derivatives; outside of training they change nothing.
+  bool isTraining() const { return scope.isTraining; }
   /// x, of which no derivative is taken.
   T stopGradient(T x);
-  /// y, whose derivative by x is what `derive` makes of y's cotangent: of x's shape.
+  /// y, whose derivative by x is what `derive` makes of y's cotangent: of x's shape, or of one that x broadcasts to.
   T withGradient(T y, T x, llvm::function_ref<T(T grad)> derive);
+  /// The same by several, of which those that are no tensors of floating-point or complex numbers get nothing.
+  T withGradient(T y, llvm::ArrayRef<T> by, llvm::function_ref<llvm::SmallVector<T, 2>(T grad)> derive);
 
   // Creation.
   T full(ShapeRef sizes, T value, mlir::Type dtype);

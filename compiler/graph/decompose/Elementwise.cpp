@@ -265,12 +265,23 @@ T B::where(T condition, T onTrue, T onFalse) {
 T B::clamp(T x, OptT low, OptT high) {
   T y = low ? maximum(x, *low) : x;
   y = high ? minimum(y, *high) : y;
-  bool isOfNumbers = (!low || low->isNumber()) && (!high || high->isNumber());
-  if (!isOfNumbers || !x.isTensor())
+  if (!isTraining() || !y.isTensor())
     return y;
-  return withGradient(y, x, [&](T grad) {
+  // PyTorch's clamp_backward and clamp_backward_min_max.
+  TList by{x};
+  if (low)
+    by.push_back(*low);
+  if (high)
+    by.push_back(*high);
+  bool isBetween = low && high && (low->isTensor() || high->isTensor());
+  return withGradient(y, by, [&](T grad) {
     T inside = low ? where(x >= *low, grad, 0.0) : grad;
-    return high ? where(x <= *high, inside, 0.0) : inside;
+    TList parts{high ? where(x <= *high, inside, 0.0) : inside};
+    if (low)
+      parts.push_back(where(isBetween ? (x < *low) & (*low < *high) : x < *low, grad, 0.0));
+    if (high)
+      parts.push_back(where(isBetween ? (x > *high) | (*high < *low) : x > *high, grad, 0.0));
+    return parts;
   });
 }
 

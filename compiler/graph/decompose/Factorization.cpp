@@ -1,6 +1,7 @@
 //===- Factorization.cpp - factorizations, systems, determinants ----------===//
 
 #include "compiler/graph/decompose/Matrix.h"
+#include "compiler/graph/decompose/MatrixGradient.h"
 #include "compiler/graph/decompose/Table.h"
 
 namespace ptc::decompose {
@@ -30,8 +31,7 @@ static void expandBatch(B &b, T &x, int64_t xOwn, T &y, int64_t yOwn) {
   x = expand(x, xOwn), y = expand(y, yOwn);
 }
 
-/// A lower or upper part of the last two dimensions, without the diagonals beyond `offset`.
-static T triangle(B &b, T x, bool isLower, int64_t offset = 0) {
+T triangle(B &b, T x, bool isLower, int64_t offset) {
   Shape matrix(ShapeRef(x.sizes()).take_back(2));
   T distance = b.iota(matrix, 1, b.i64()) - b.iota(matrix, 0, b.i64());
   return b.where(isLower ? distance <= offset : distance >= offset, x, 0);
@@ -57,10 +57,11 @@ static T choleskyFactor(B &b, T a, bool isUpper, T *info = nullptr) {
   TList factored = b.matrix("cholesky", {isUpper ? adjoint(b, a) : a});
   if (info)
     *info = status(b, factored[1]);
-  return isUpper ? adjoint(b, factored[0]) : factored[0];
+  T factor = withCholeskyGradient(b, factored[0], a);
+  return isUpper ? adjoint(b, factor) : factor;
 }
 
-static T solveCholesky(B &b, T factor, T x, bool isUpper) {
+T solveCholesky(B &b, T factor, T x, bool isUpper) {
   T lower = isUpper ? adjoint(b, factor) : factor;
   return solveTriangular(b, adjoint(b, lower), solveTriangular(b, lower, x, false, true, false), true, true, false);
 }
@@ -80,9 +81,15 @@ static void addTriangular(Table &t) {
     T info, factor = choleskyFactor(b, a, upper, &info);
     return TList{factor, info};
   });
-  t.def("cholesky_solve", [](B &b, T x, T factor, bool upper) { return solveCholesky(b, factor, x, upper); });
+  t.def("cholesky_solve", [](B &b, T x, T factor, bool upper) {
+    T solution = solveCholesky(b, factor, x, upper);
+    if (b.isTraining()) // of one batch, which their cotangents have as well
+      expandBatch(b, factor, 2, x, 2);
+    return withCholeskySolutionGradient(b, solution, factor, x, upper);
+  });
   t.def("cholesky_inverse", [](B &b, T factor, bool upper) {
-    return solveCholesky(b, factor, identityLike(b, factor, factor.size(-1)), upper);
+    T inverse = solveCholesky(b, factor, identityLike(b, factor, factor.size(-1)), upper);
+    return withCholeskyInverseGradient(b, inverse, factor, upper);
   });
 }
 
@@ -93,10 +100,10 @@ static void addTriangular(Table &t) {
 /// The factors as they lie in one matrix, the pivots, the status.
 static TList factorLu(B &b, T a) {
   TList factored = b.matrix("lu", {a});
-  return {factored[0], b.to(factored[1], b.i32()), status(b, factored[2])};
+  return {withLuGradient(b, factored[0], factored[1], a), b.to(factored[1], b.i32()), status(b, factored[2])};
 }
 
-static T swapRows(B &b, T pivots, T x, bool isForward) {
+T swapRows(B &b, T pivots, T x, bool isForward) {
   pivots = b.to(pivots, x.dtype());
   expandBatch(b, pivots, 1, x, 2);
   return b.matrix(isForward ? "swap_rows" : "swap_rows_back", {pivots, x})[0];
@@ -135,8 +142,16 @@ static TList unpackLu(B &b, T lu, T pivots) {
 TList solve(B &b, T a, T x, bool isLeft) {
   bool isVector = x.rank() == 1 || (a.rank() - 1 == x.rank() && x.sizes() == Shape(ShapeRef(a.sizes()).drop_back()));
   x = isVector ? b.unsqueeze(x, -1) : x;
+  isLeft |= isVector;
   TList lu = factorLu(b, a);
-  T solution = solveLuOnSide(b, lu[0], lu[1], x, isLeft || isVector, false);
+  T solution = solveLuOnSide(b, lu[0], lu[1], x, isLeft, false);
+  if (b.isTraining())
+    expandBatch(b, a, 2, x, 2);
+  // PyTorch's linalg_solve_backward: dX = A^-1 (dB - dA X).
+  solution = b.withGradient(solution, {a, x}, [&](T grad) {
+    T ofX = solveLuOnSide(b, lu[0], lu[1], grad, isLeft, true);
+    return TList{-(isLeft ? b.matmul(ofX, adjoint(b, solution)) : b.matmul(adjoint(b, solution), ofX)), ofX};
+  });
   TList results{isVector ? b.squeeze(solution, -1) : solution};
   results.append(lu);
   return results;
@@ -229,6 +244,17 @@ static Determinant determinant(B &b, T a) {
   return {diagonal, b.reduce("prod", b.where(isSwapped, b.full({}, -1, a.dtype()), 1), {-1}, false), lu};
 }
 
+/// Jacobi's formula, det(A) A^-1 turned and conjugated; a pivot of 0 is a small number (PyTorch's linalg_det_backward).
+static T withDeterminantGradient(B &b, T product, TList lu, T a) {
+  return b.withGradient(product, a, [&](T grad) {
+    T one = identityLike(b, a, a.size(-1)), scale = grad * b.conj(product);
+    T least = b.full({}, epsilon(b.real(product).dtype()), a.dtype());
+    T factors = b.where((lu[0] == 0) & (one != 0), least, lu[0]);
+    T sides = one * b.unsqueeze(b.unsqueeze(scale, -1), -1);
+    return solveLuOnSide(b, factors, lu[1], sides, true, isComplex(a.dtype()));
+  });
+}
+
 static std::pair<T, T> signAndLog(B &b, const Determinant &d) {
   return {d.sign * b.reduce("prod", b.sign(d.diagonal), {-1}, false), b.sum(b.log(b.abs(d.diagonal)), {-1})};
 }
@@ -236,7 +262,8 @@ static std::pair<T, T> signAndLog(B &b, const Determinant &d) {
 static void addDeterminants(Table &t) {
   t.def("det linalg_det _linalg_det", [](B &b, T a) {
     Determinant d = determinant(b, a);
-    return TList{d.sign * b.reduce("prod", d.diagonal, {-1}, false), d.lu[0], d.lu[1]};
+    T product = d.sign * b.reduce("prod", d.diagonal, {-1}, false);
+    return TList{withDeterminantGradient(b, product, d.lu, a), d.lu[0], d.lu[1]};
   });
   t.def("slogdet linalg_slogdet _linalg_slogdet", [](B &b, T a) {
     Determinant d = determinant(b, a);
@@ -249,57 +276,10 @@ static void addDeterminants(Table &t) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// QR
-//===----------------------------------------------------------------------===//
-
-/// Q with all its columns, from Householder vectors [m, k].
-static T fullQ(B &b, T vectors, T tau) {
-  AffineExpr m = vectors.size(-2), k = tau.size(-1);
-  vectors = b.slice(vectors, -1, b.size(0), k);
-  return b.matrix("householder", {b.padDim(vectors, -1, b.size(0), m - k, 0), tau})[0];
-}
-
-T completeBasis(B &b, T columns) {
-  AffineExpr m = columns.size(-2), k = columns.size(-1);
-  if (isEqual(m, k))
-    return columns;
-  TList factored = b.matrix("qr", {columns});
-  T all = fullQ(b, factored[0], factored[1]);
-  return b.cat({columns, b.slice(all, -1, k, m)}, -1);
-}
-
-static TList factorQr(B &b, T a, Str mode) {
-  TList factored = b.matrix("qr", {a});
-  T r = triangle(b, factored[0], false), tau = factored[1];
-  AffineExpr k = tau.size(-1);
-  if (mode == "complete")
-    return {fullQ(b, factored[0], tau), r};
-  T reduced = b.slice(r, -2, b.size(0), k);
-  if (mode == "r")
-    return {b.full(b.size(0), 0, a.dtype()), reduced};
-  return {b.matrix("householder", {b.slice(factored[0], -1, b.size(0), k), tau})[0], reduced};
-}
-
-static void addQr(Table &t) {
-  t.def("linalg_qr", [](B &b, T a, Str mode) { return factorQr(b, a, mode); });
-  t.def("qr", [](B &b, T a, bool some) { return factorQr(b, a, some ? "reduced" : "complete"); });
-  t.def("geqrf", [](B &b, T a) { return b.matrix("qr", {a}); });
-  t.def("linalg_householder_product orgqr", [](B &b, T vectors, T tau) {
-    return b.matrix("householder", {vectors, tau})[0];
-  });
-  t.def("ormqr", [](B &b, T vectors, T tau, T x, bool left, bool transpose) {
-    T q = fullQ(b, vectors, tau);
-    q = transpose ? adjoint(b, q) : q;
-    return left ? b.matmul(q, x) : b.matmul(x, q);
-  });
-}
-
 void addFactorization(Table &t) {
   addTriangular(t);
   addLu(t);
   addDeterminants(t);
-  addQr(t);
 }
 
 } // namespace ptc::decompose

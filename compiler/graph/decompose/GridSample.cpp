@@ -32,13 +32,20 @@ public:
     T n = b.tensor(T(size), place.dtype());
     if (padding == kReflection)
       place = alignCorners ? reflect(place, 0.0, n - 1.0) : reflect(place, -0.5, n);
-    return padding == kZeros ? place : b.maximum(b.minimum(place, n - 1.0), 0.0);
+    if (padding == kZeros)
+      return place;
+    T last = n - 1.0;
+    return b.withGradient(b.maximum(b.minimum(place, last), 0.0), place, [&](T grad) { // none at the ends
+      return b.where((place > 0.0) & (place < last), grad, 0.0);
+    });
   }
 
 private:
   /// Back and forth between low and low + span.
   T reflect(T place, double low, T span) {
-    T distance = b.abs(place - low), extra = b.fmod(distance, span);
+    T shifted = place - low, distance = b.abs(shifted);
+    distance = b.withGradient(distance, shifted, [&](T grad) { return b.where(shifted < 0.0, -grad, grad); });
+    T extra = b.fmod(distance, span);
     T flips = b.floor(distance / span);
     T isEven = b.fmod(flips, 2.0) == 0.0;
     return b.where(span == 0.0, 0.0, b.where(isEven, extra + low, span - extra + low));

@@ -77,4 +77,14 @@ std::optional<T> rowIndex(B &b, T x, int64_t dim, T index) {
   return b.withoutRepetition(index, dim);
 }
 
+T withGradientAt(B &b, T y, T x, T index, int64_t dim, bool keepdim) {
+  if (!b.isTraining() || !x.rank())
+    return y;
+  return b.withGradient(y, x, [&](T grad) {
+    T place = keepdim ? index : b.unsqueeze(index, b.dim(x, dim));
+    return b.where(b.iota(x.sizes(), b.dim(x, dim), b.i64()) == place,
+                   keepdim ? grad : b.unsqueeze(grad, b.dim(x, dim)), 0);
+  });
+}
+
 } // namespace ptc::decompose

@@ -60,4 +60,8 @@ T embeddingBackward(B &b, T grad, T indices, mlir::AffineExpr rows, int64_t padd
 /// other dimension of x; nullopt when it is not of that kind.
 std::optional<T> rowIndex(B &b, T x, int64_t dim, T index);
 
+/// y, which is x at `index` along `dim`: its derivative goes there, and to no equal element beside it (PyTorch's
+/// value_selecting_reduction_backward).
+T withGradientAt(B &b, T y, T x, T index, int64_t dim, bool keepdim);
+
 } // namespace ptc::decompose

@@ -9,11 +9,25 @@ namespace ptc::decompose {
 
 using mlir::AffineExpr;
 
-/// p is neither 0 nor 1 nor an infinity.
+/// What a reduction of x over `dims` has given, with these dimensions of size 1.
+static T restored(B &b, T reduced, T x, DimsRef dims) {
+  Shape sizes = x.sizes();
+  for (int64_t d : b.dims(x, dims))
+    sizes[d] = b.size(1);
+  return b.reshape(reduced, sizes);
+}
+
+/// p is neither 0 nor 1 nor an infinity. The derivative is 0 where the norm is, and of elements that are 0 whose power
+/// has none (PyTorch's norm_backward).
 static T rootOfPowers(B &b, T x, double p, DimsRef dims, bool keepdim) {
   if (p == 2)
     return b.zeroSafeSqrt(b.sum(b.square(x), dims, keepdim));
-  return b.pow(b.sum(b.pow(b.abs(x), p), dims, keepdim), 1 / p);
+  T root = b.pow(b.sum(b.pow(b.abs(x), p), dims, keepdim), 1 / p);
+  return b.withGradient(root, x, [&](T grad) {
+    T length = restored(b, root, x, dims), scale = restored(b, grad, x, dims) * b.pow(length, 1 - p);
+    T slope = b.sign(x) * b.pow(b.abs(x), p - 1);
+    return p < 1 ? b.where(x == 0, 0.0, slope * scale) : slope * b.where(length == 0, 0.0, scale);
+  });
 }
 
 T norm(B &b, T x, double p, DimsRef dims, bool keepdim) {
@@ -90,6 +104,18 @@ static std::pair<T, T> pairsOf(B &b, AffineExpr n, AffineExpr count) {
   return {i, place - begin(i) + i + 1};
 }
 
+/// The norm of a difference along the last dimension. Of the largest magnitude all that have it get the whole
+/// derivative, where a norm's is shared (PyTorch's cdist_backward).
+static T distance(B &b, T difference, double p) {
+  T length = norm(b, difference, p, {-1}, false);
+  if (!std::isinf(p))
+    return length;
+  return b.withGradient(length, difference, [&](T grad) {
+    T isIt = b.abs(difference) == b.unsqueeze(length, -1);
+    return b.where(isIt, b.sign(difference) * b.unsqueeze(grad, -1), 0.0);
+  });
+}
+
 static void addDistances(Table &t) {
   t.opmath("dist", [](B &b, T x, T y, T p) { return norm(b, x - y, p.real(), {}, false); });
   t.opmath("pairwise_distance", [](B &b, T x, T y, double p, double eps, bool keepdim) {
@@ -97,7 +123,7 @@ static void addDistances(Table &t) {
   });
   t.opmath("pdist _pdist_forward", [](B &b, T x, double p) {
     auto distances = [&](T first, T second) {
-      return norm(b, b.gather(x, {first}, {0}) - b.gather(x, {second}, {0}), p, {-1}, false);
+      return distance(b, b.gather(x, {first}, {0}) - b.gather(x, {second}, {0}), p);
     };
     auto n = getConstant(x.size(0));
     if (!n) {
@@ -114,13 +140,17 @@ static void addDistances(Table &t) {
       }
     return distances(b.constant(first), b.constant(second));
   });
-  t.opmath("cdist _cdist_forward", [](B &b, T x, T y, double p, Any) {
-    return norm(b, b.unsqueeze(x, -2) - b.unsqueeze(y, -3), p, {-1}, false);
-  });
+  t.opmath("cdist _cdist_forward",
+           [](B &b, T x, T y, double p, Any) { return distance(b, b.unsqueeze(x, -2) - b.unsqueeze(y, -3), p); });
   t.floating("cosine_similarity", [](B &b, T x, T y, int64_t dim, double eps) {
     Shape sizes = b.broadcastShapes({x, y});
     x = b.expand(x, sizes), y = b.expand(y, sizes);
-    T xLength = b.maximum(norm(b, x, 2, {dim}, true), eps), yLength = b.maximum(norm(b, y, 2, {dim}, true), eps);
+    // PyTorch bounds the lengths where no derivative is recorded: it is the length's.
+    auto length = [&](T v) {
+      T own = norm(b, v, 2, {dim}, true);
+      return b.withGradient(b.maximum(own, eps), own, [](T grad) { return grad; });
+    };
+    T xLength = length(x), yLength = length(y);
     return b.sum((x / xLength) * (y / yLength), {dim});
   });
 }

@@ -35,6 +35,10 @@ static void addBinaryClassification(Table &t) {
   // The logarithms are bounded, as PyTorch's, so that 0 * log(0) is 0.
   t.pointwise("binary_cross_entropy", [](B &b, T x, T y, OptT weight, int64_t r) {
     T loss = (y - 1.0) * b.maximum(b.log1p(-x), -100.0) - y * b.maximum(b.log(x), -100.0);
+    // PyTorch's binary_cross_entropy_backward and binary_cross_entropy_target_backward.
+    loss = b.withGradient(loss, {x, y}, [&](T grad) {
+      return TList{grad * (x - y) / b.maximum((1.0 - x) * x, 1e-12), grad * (b.log(1.0 - x) - b.log(x))};
+    });
     return reduced(b, weight ? loss * *weight : loss, r);
   });
   t.pointwise("binary_cross_entropy_with_logits", [](B &b, T x, T y, OptT weight, OptT positive, int64_t r) {
@@ -53,11 +57,11 @@ static void addBinaryClassification(Table &t) {
     return reduced(b, b.step(b.log1p(b.step(b.exp(b.step(-(y * x)))))), r);
   });
   t.pointwise("hinge_embedding_loss", [](B &b, T x, T y, double margin, int64_t r) {
-    T apart = b.where(y == 1, 0.0, b.maximum(margin - x, 0.0)), together = b.where(y == -1, 0.0, x);
+    T apart = b.where(y == 1, 0.0, b.clamp(margin - x, T(0.0), {})), together = b.where(y == -1, 0.0, x);
     return reduced(b, apart + together, r);
   });
   t.pointwise("margin_ranking_loss", [](B &b, T x1, T x2, T y, double margin, int64_t r) {
-    return reduced(b, b.maximum(-y * (x1 - x2) + margin, 0.0), r);
+    return reduced(b, b.clamp(-y * (x1 - x2) + margin, T(0.0), {}), r);
   });
   t.opmath("cosine_embedding_loss", [](B &b, T x1, T x2, T y, double margin, int64_t r) {
     constexpr double kEpsilon = 1e-12;
@@ -66,7 +70,7 @@ static void addBinaryClassification(Table &t) {
     T dot = b.sum(x1 * x2, {-1});
     T lengths = (b.sum(b.square(x1), {-1}) + kEpsilon) * (b.sum(b.square(x2), {-1}) + kEpsilon);
     T cosine = dot / b.sqrt(lengths);
-    T loss = b.where(y == 1, 1.0 - cosine, 0.0) + b.where(y == -1, b.maximum(cosine - margin, 0.0), 0.0);
+    T loss = b.where(y == 1, 1.0 - cosine, 0.0) + b.where(y == -1, b.clamp(cosine - margin, T(0.0), {}), 0.0);
     return reduced(b, loss, r);
   });
   t.opmath("triplet_margin_loss",
@@ -74,7 +78,7 @@ static void addBinaryClassification(Table &t) {
              auto distance = [&](T x, T y) { return norm(b, x - y + eps, p, {-1}, false); };
              T apart = distance(anchor, far);
              apart = swap ? b.minimum(apart, distance(near, far)) : apart;
-             return reduced(b, b.maximum(distance(anchor, near) - apart + margin, 0.0), r);
+             return reduced(b, b.clamp(distance(anchor, near) - apart + margin, T(0.0), {}), r);
            });
 }
 

@@ -13,13 +13,18 @@ static T asBatch(B &b, T x) {
   return batch;
 }
 
+/// Without derivative where it is 0.
+static T positivePart(B &b, T x) {
+  return b.withGradient(b.maximum(x, 0.0), x, [&](T grad) { return b.where(x > 0, grad, 0.0); });
+}
+
 /// The mean over classes j other than the target's of max(0, margin - x[target] + x[j])^p.
 static T multiMargin(B &b, T x, T target, int64_t p, double margin, OptT weight, int64_t reduction) {
   x = asBatch(b, x);
   target = b.reshape(target, x.size(0));
   T column = b.unsqueeze(target, 1);
   T own = b.gather(x, elementIndices(b, column, 1), {0, 1});
-  T distance = b.maximum(margin - own + x, 0.0);
+  T distance = positivePart(b, margin - own + x);
   distance = p == 2 ? b.square(distance) : distance;
   if (weight)
     distance = distance * b.gather(*weight, {column}, {0});
@@ -37,7 +42,7 @@ static TList multilabelMargin(B &b, T x, T target, int64_t reduction) {
   T matches = (b.unsqueeze(place, 2) == b.unsqueeze(classes, 1)) & b.unsqueeze(isLabel, 2);
   T isTarget = b.any(matches, {1});
   T own = b.gather(rows, elementIndices(b, place, 1), {0, 1});
-  T distance = b.maximum(1.0 - (b.unsqueeze(own, 2) - b.unsqueeze(rows, 1)), 0.0); // [n, labels, classes]
+  T distance = positivePart(b, 1.0 - (b.unsqueeze(own, 2) - b.unsqueeze(rows, 1))); // [n, labels, classes]
   T counts = b.unsqueeze(isLabel, 2) & b.unsqueeze(~isTarget, 1);
   T loss = b.sum(b.where(counts, distance, 0.0), {1, 2}) / T(rows.size(1));
   T total = b.reshape(reduced(b, loss, reduction), b.declared());

@@ -114,29 +114,43 @@ static std::pair<T, T> splitFloat(B &b, T x) {
   exponent = b.where(isTiny, exponent - lift, exponent);
   T mantissa = b.bitcast((bits & ~(exponentMask << mantissaBits)) | (bias << mantissaBits), x.dtype());
   T keeps = (x == 0) | ~b.isFinite(x);
-  return {b.where(keeps, x, mantissa), b.to(b.where(keeps, 0, exponent), b.i32())};
+  mantissa = b.where(keeps, x, mantissa);
+  T power = b.to(b.where(keeps, 0, exponent), b.i32());
+  return {b.withGradient(mantissa, x, [&](T grad) { return grad / b.exp2(b.to(power, x.dtype())); }), power};
 }
 
 /// x times a logarithm of y: 0 for x = 0 whatever y is, but for NaN. In half types PyTorch rounds the logarithm.
-static T timesLogarithm(B &b, T x, T y, T logarithm) {
+/// The derivative by x is the logarithm, but for 0 log 0 (PyTorch's xlogy_grad_self). It is of y + shift.
+static T timesLogarithm(B &b, T x, T y, T logarithm, double shift) {
   x = b.step(x);
   T nan = y.isNumber() ? T(std::isnan(y.real())) : b.isNan(y);
   T zero = x.isNumber() ? T(x.real() == 0) : x == 0;
-  return b.where(nan, kNan, b.where(zero, 0.0, x * b.step(logarithm)));
+  T result = b.where(nan, kNan, b.where(zero, 0.0, x * b.step(logarithm)));
+  return b.withGradient(result, {x, y}, [&](T grad) {
+    T isNothing = b.bitAnd(zero, y.isNumber() ? T(y.real() + shift <= 0) : y <= -shift);
+    return TList{b.where(isNothing, 0.0, grad * logarithm), grad * x / (y + shift)};
+  });
 }
 
 static void addOthers(Table &t) {
   t.pointwise("frexp.Tensor", [](B &b, T x) { return splitFloat(b, x); });
   t.floating("angle", [](B &b, T x) {
-    if (isComplex(x.dtype()))
-      return b.atan2(b.imag(x), b.real(x));
+    if (isComplex(x.dtype())) // of 0 no derivative
+      return b.withGradient(b.atan2(b.imag(x), b.real(x)), x, [&](T grad) {
+        T re = b.real(x), im = b.imag(x), square = re * re + im * im;
+        T part = b.where(square == 0, 0.0, grad / square);
+        return b.complex(-im * part, re * part);
+      });
     return b.where(b.isNan(x), x, b.where(x < 0, M_PI, 0.0));
   });
   t.floating("deg2rad", [](B &, T x) { return x * (M_PI / 180); });
   t.floating("rad2deg", [](B &, T x) { return x * (180 / M_PI); });
   t.floating("sinc special_sinc", [](B &b, T x) {
     T y = x * M_PI;
-    return b.where(x == 0, 1.0, b.sin(y) / y);
+    return b.withGradient(b.where(x == 0, 1.0, b.sin(y) / y), x, [&](T grad) { // PyTorch's sinc_backward
+      T square = x * x * M_PI, slope = (y * b.cos(y) - b.sin(y)) / square;
+      return b.where(square == 0, 0.0, grad * b.conj(slope));
+    });
   });
   t.floating("logit special_logit", [](B &b, T x, std::optional<double> eps) {
     if (eps)
@@ -145,18 +159,19 @@ static void addOthers(Table &t) {
   });
   t.floating("special_entr", [](B &b, T x) {
     T inside = b.where(x == 0, 0.0, -x * b.log(x));
-    return b.where(b.isNan(x), x, b.where(x >= 0, inside, -kInfinity));
+    T y = b.where(b.isNan(x), x, b.where(x >= 0, inside, -kInfinity));
+    return b.withGradient(y, x, [&](T grad) { return grad * (-1.0 - b.log(x)); });
   });
   t.floating("special_ndtr", [](B &b, T x) { return b.erfc(x * -M_SQRT1_2) * 0.5; });
   t.floating("xlogy.Tensor xlogy.Scalar_Self xlogy.Scalar_Other special_xlogy special_xlogy.self_scalar "
              "special_xlogy.other_scalar",
              [](B &b, T x, T y) {
                y = b.step(y);
-               return timesLogarithm(b, x, y, y.isNumber() ? T(std::log(y.real())) : b.log(y));
+               return timesLogarithm(b, x, y, y.isNumber() ? T(std::log(y.real())) : b.log(y), 0);
              });
   t.floating("special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar", [](B &b, T x, T y) {
     y = b.step(y);
-    return timesLogarithm(b, x, y, y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y));
+    return timesLogarithm(b, x, y, y.isNumber() ? T(std::log1p(y.real())) : b.log1p(y), 1);
   });
 }
 

@@ -231,6 +231,15 @@ static T adaptiveAverage(B &b, T x, Ints target) {
 // Maxima of windows at computed places, and back
 //===----------------------------------------------------------------------===//
 
+/// Each value to the place that is numbered within the last dimensions, which the result, of zeros else, has as one;
+/// `combine` as prims.scatter.
+static T putAt(B &b, T values, T places, ShapeRef sizes, int64_t spatial, llvm::StringRef combine) {
+  T zeros = b.full(sizes, 0, values.dtype());
+  values = b.flatten(values, -spatial, -1);
+  T index = b.flatten(places, -spatial, -1);
+  return b.scatter(zeros, values, elementIndices(b, index, -1), b.dims(zeros, {}), combine);
+}
+
 /// Maxima, and where in the last dimensions they were. indices[d] says what the
 /// windows read along spatial dimension d: [lead or 1..., out, length], the
 /// same sizes for all.
@@ -262,11 +271,16 @@ static TList maxOfWindows(B &b, T x, TList indices) {
   row.back() = values.size(-1);
   T best = b.argMaxWindow(values, row, ones, ones, zeros, zeros, 1);
   T linear = b.sum(b.where(b.iota(values.sizes(), -1, b.i64()) == best, joined(flat), 0), {-1});
-  return {b.max(values, {-1}), linear};
+  T largest = b.withGradient(b.max(values, {-1}), x, [&](T grad) {
+    Shape sizes(ShapeRef(x.sizes()).take_front(lead));
+    sizes.push_back(product(ShapeRef(x.sizes()).take_back(spatial), b.context()));
+    return b.reshape(putAt(b, grad, linear, sizes, spatial, "sum"), x.sizes());
+  });
+  return {largest, linear};
 }
 
 static TList adaptiveMax(B &b, T x, Ints target) {
-  if (!b.hasDeclared(1))
+  if (!b.hasDeclared(1) && !b.isTraining()) // of equal elements one gets the derivative
     return {adapt(b, x, target, true)};
   int64_t lead = x.rank() - target.size();
   b.requireElementsOfLast(x, x.rank() - 1);
@@ -309,16 +323,16 @@ static TList fractionalMaxPool(B &b, T x, Dims kernel, Ints target, T samples) {
   return maxOfWindows(b, x, indices);
 }
 
-/// Each value to the place that is numbered within the last dimensions of the
-/// declared result; `combine` as prims.scatter.
+/// The same in the shape of the declared result.
 static T unpool(B &b, T values, T places, int64_t spatial, llvm::StringRef combine) {
   b.requireElementsOfLast(values, spatial + 1);
   Shape sizes = b.declared(), flat(sizes.begin(), sizes.end() - spatial);
   flat.push_back(product(ShapeRef(sizes).take_back(spatial), b.context()));
-  T zeros = b.full(flat, 0, values.dtype());
-  values = b.flatten(values, -spatial, -1);
-  T index = b.flatten(places, -spatial, -1);
-  return b.reshape(b.scatter(zeros, values, elementIndices(b, index, -1), b.dims(zeros, {}), combine), sizes);
+  T result = b.reshape(putAt(b, values, places, flat, spatial, combine), sizes);
+  return b.withGradient(result, values, [&](T grad) { // also of values that others have overwritten, as in PyTorch
+    T rows = b.flatten(grad, -spatial, -1), index = b.flatten(places, -spatial, -1);
+    return b.reshape(b.gather(rows, elementIndices(b, index, -1), b.dims(rows, {})), values.sizes());
+  });
 }
 
 static void addUnpools(Table &t) {

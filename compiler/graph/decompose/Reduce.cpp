@@ -1,5 +1,6 @@
 //===- Reduce.cpp - sums, extremes, moments -------------------------------===//
 
+#include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Statistics.h"
 #include "compiler/graph/decompose/Table.h"
 
@@ -22,7 +23,8 @@ static T extreme(B &b, T x, bool isMax, DimsRef dims, bool keepdim) {
 
 static TList extremeAlong(B &b, T x, bool isMax, int64_t dim, bool keepdim) {
   T ordered = isBool(x.dtype()) ? b.to(x, b.i32()) : x;
-  return {extreme(b, x, isMax, {dim}, keepdim), b.argReduce(isMax ? "max" : "min", ordered, dim, keepdim)};
+  T value = extreme(b, x, isMax, {dim}, keepdim), index = b.argReduce(isMax ? "max" : "min", ordered, dim, keepdim);
+  return {withGradientAt(b, value, x, index, dim, keepdim), index};
 }
 
 static T place(B &b, T x, bool isMax, std::optional<int64_t> dim, bool keepdim) {
@@ -154,7 +156,7 @@ static void addSoftmax(Table &t) {
   // A row of nothing but -inf is 0.
   t.def("_safe_softmax", [](B &b, T x, int64_t dim, Dtype dtype) {
     x = b.toOpmath(dtype ? b.to(x, dtype) : x);
-    return b.where(b.all(x == -kInfinity, {dim}, true), 0.0, softmax(b, x, dim));
+    return withSoftmaxGradient(b, b.where(b.all(x == -kInfinity, {dim}, true), 0.0, softmax(b, x, dim)), x, dim);
   });
   t.floating("logsumexp special_logsumexp", [](B &b, T x, Dims dims, bool keepdim) {
     T largest = b.max(b.real(x), dims, true); // of complex numbers, what decides the magnitude

@@ -15,9 +15,17 @@ static TList running(B &b, llvm::StringRef kind, T x, int64_t dim) {
   return {b.scan(kind, ordered, dim), b.argScan(kind, ordered, dim)};
 }
 
-/// One after the other: which branch of the logarithm a sum is on depends on the order.
+/// One after the other: which branch of the logarithm a sum is on depends on the order. The weight of x_i in the sum
+/// y_j is e^(x_i - y_j); sums of the derivatives are taken as logarithms too (PyTorch's logcumsumexp_backward).
 static T logSumsComplex(B &b, T x, int64_t dim) {
-  return x.rank() ? b.moveDim(b.matrix("logcumsumexp", {b.moveDim(x, dim, -1)})[0], -1, dim) : x;
+  if (!x.rank())
+    return x;
+  auto sums = [&](T v) { return b.moveDim(b.matrix("logcumsumexp", {b.moveDim(v, dim, -1)})[0], -1, dim); };
+  T y = sums(x);
+  return b.withGradient(y, x, [&](T grad) {
+    T behind = b.reverse(sums(b.reverse(b.log(b.conj(grad)) - y, {dim})), {dim});
+    return b.conj(b.exp(behind + x));
+  });
 }
 
 void addScan(Table &t) {

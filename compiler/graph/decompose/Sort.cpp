@@ -1,5 +1,6 @@
 //===- Sort.cpp - order and order statistics ------------------------------===//
 
+#include "compiler/graph/decompose/Index.h"
 #include "compiler/graph/decompose/Table.h"
 
 #include <cmath>
@@ -36,8 +37,9 @@ static TList median(B &b, T x, int64_t dim, bool keepdim) {
   if (!isFloat(x.dtype()))
     return middle;
   T hasNan = b.any(b.isNan(x), {dim}, keepdim);
-  return {b.where(hasNan, std::numeric_limits<double>::quiet_NaN(), middle[0]),
-          b.where(hasNan, b.argReduce("max", x, dim, keepdim), middle[1])};
+  T value = b.where(hasNan, std::numeric_limits<double>::quiet_NaN(), middle[0]);
+  T place = b.where(hasNan, b.argReduce("max", x, dim, keepdim), middle[1]);
+  return {withGradientAt(b, value, x, place, dim, keepdim), place};
 }
 
 /// The median of what is not NaN.
@@ -50,7 +52,7 @@ static TList nanMedian(B &b, T x, int64_t dim, bool keepdim) {
   T middle = b.maximum(b.floorDivide(count - 1, 2), 0), here = b.iota(x.sizes(), dim, b.i64()) == middle;
   // Exactly one place along the dimension is the middle.
   T value = b.sum(b.where(here, values, 0), {dim}, keepdim), place = b.sum(b.where(here, places, 0), {dim}, keepdim);
-  return {value, place};
+  return {withGradientAt(b, value, x, place, dim, keepdim), place};
 }
 
 /// The most frequent element, the least of several; where it stands last.
@@ -67,7 +69,16 @@ static TList mode(B &b, T x, int64_t dim, bool keepdim) {
   // The first of the longest runs is complete where its length first occurs.
   T end = b.argReduce("max", place - start, dim, true), here = place == end;
   T index = b.sum(b.where(here, sorted[1], 0), {dim}, keepdim);
-  return {b.max(b.where(here, values, lowerLimit(values.dtype())), {dim}, keepdim), index};
+  T value = b.max(b.where(here, values, lowerLimit(values.dtype())), {dim}, keepdim);
+  return {withGradientAt(b, value, x, index, dim, keepdim), index};
+}
+
+/// One number of all elements, whose derivative is shared by those equal to it (PyTorch's evenly_distribute_backward).
+static T shared(B &b, T y, T x) {
+  return b.withGradient(y, x, [&](T grad) {
+    T isIt = (x == y) | (b.isNan(x) & b.isNan(y));
+    return b.where(isIt, grad / b.sum(b.to(isIt, x.dtype()), {}), 0.0);
+  });
 }
 
 static T flat(B &b, T x) { return b.reshape(x, x.rank() ? x.numel() : b.size(1)); }
@@ -118,9 +129,9 @@ static void addSorts(Table &t) {
 
 static void addOrderStatistics(Table &t) {
   t.def("kthvalue", [](B &b, T x, Int k, int64_t dim, bool keepdim) { return ordered(b, x, k - 1, dim, keepdim); });
-  t.def("median", [](B &b, T x) { return median(b, flat(b, x), 0, false)[0]; });
+  t.def("median", [](B &b, T x) { return shared(b, median(b, flat(b, x), 0, false)[0], x); });
   t.def("median.dim", [](B &b, T x, int64_t dim, bool keepdim) { return median(b, x, dim, keepdim); });
-  t.def("nanmedian", [](B &b, T x) { return nanMedian(b, flat(b, x), 0, false)[0]; });
+  t.def("nanmedian", [](B &b, T x) { return shared(b, nanMedian(b, flat(b, x), 0, false)[0], x); });
   t.def("nanmedian.dim", [](B &b, T x, int64_t dim, bool keepdim) { return nanMedian(b, x, dim, keepdim); });
   t.def("mode", [](B &b, T x, int64_t dim, bool keepdim) { return mode(b, x, dim, keepdim); });
   t.def("quantile.scalar", [](B &b, T x, double q, std::optional<int64_t> dim, bool keepdim, Str interpolation) {

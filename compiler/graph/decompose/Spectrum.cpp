@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/graph/decompose/Matrix.h"
+#include "compiler/graph/decompose/MatrixGradient.h"
 #include "compiler/graph/decompose/Norm.h"
 #include "compiler/graph/decompose/Table.h"
 
@@ -24,13 +25,25 @@ struct Singular {
 
 static Singular decompose(B &b, T a) {
   TList parts = b.matrix("svd", {a});
-  return {parts[0], b.real(parts[1]), parts[2]};
+  Singular s{parts[0], b.real(parts[1]), parts[2]};
+  addSingularGradient(b, s.left, s.values, s.right, a);
+  return s;
 }
 
 /// Eigenvalues and eigenvectors of the Hermitian matrix that a triangle gives.
 static TList decomposeHermitian(B &b, T a, Str triangle) {
   TList parts = b.matrix("eigh", {triangle.starts_with_insensitive("u") ? adjoint(b, a) : a});
-  return {b.real(parts[0]), parts[1]};
+  T values = b.real(parts[0]), vectors = parts[1];
+  addHermitianGradient(b, values, vectors, a);
+  return {values, vectors};
+}
+
+/// Those of a matrix without symmetry, which are complex.
+static TList decomposeGeneral(B &b, T a) {
+  a = isComplex(a.dtype()) ? a : b.to(a, mlir::ComplexType::get(a.dtype()));
+  TList parts = b.matrix("eig", {a});
+  addEigenGradient(b, parts[0], parts[1], a);
+  return parts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,7 +164,8 @@ static T pseudoInverse(B &b, T a, OptT absolute, OptT relative, bool isHermitian
   T magnitudes = b.abs(s.values);
   T isKept = magnitudes > tolerance(b, a, magnitudes, absolute, relative);
   T inverted = b.where(isKept, 1.0 / s.values, 0.0);
-  return b.matmul(adjoint(b, s.right) * b.unsqueeze(inverted, -2), adjoint(b, s.left));
+  T result = b.matmul(adjoint(b, s.right) * b.unsqueeze(inverted, -2), adjoint(b, s.left));
+  return withPseudoInverseGradient(b, result, a);
 }
 
 static void addRanks(Table &t) {
@@ -199,8 +213,6 @@ static TList singularParts(B &b, T a, bool isFull, bool hasVectors) {
   return {s.left, s.values, s.right};
 }
 
-static T asComplex(B &b, T a) { return isComplex(a.dtype()) ? a : b.to(a, mlir::ComplexType::get(a.dtype())); }
-
 void addSpectrum(Table &t) {
   addNorms(t);
   addConditions(t);
@@ -216,8 +228,8 @@ void addSpectrum(Table &t) {
   });
   t.def("linalg_eigvalsh", [](B &b, T a, Str triangle) { return decomposeHermitian(b, a, triangle)[0]; });
   t.def("linalg_eigh _linalg_eigh", [](B &b, T a, Str triangle, Rest) { return decomposeHermitian(b, a, triangle); });
-  t.def("linalg_eigvals _linalg_eigvals", [](B &b, T a) { return b.matrix("eig", {asComplex(b, a)})[0]; });
-  t.def("linalg_eig", [](B &b, T a) { return b.matrix("eig", {asComplex(b, a)}); });
+  t.def("linalg_eigvals _linalg_eigvals", [](B &b, T a) { return decomposeGeneral(b, a)[0]; });
+  t.def("linalg_eig", [](B &b, T a) { return decomposeGeneral(b, a); });
   t.def("linalg_matrix_exp matrix_exp", [](B &b, T a) { return b.matrix("exp", {b.toOpmath(a)})[0]; });
   t.def("matrix_power linalg_matrix_power", [](B &b, T x, int64_t n) {
     if (n == 0)

@@ -25,6 +25,10 @@ T logAddExpComplex(B &b, T x, T y) {
 
 T softmax(B &b, T x, int64_t dim) {
   T exponential = b.exp(x - b.max(x, {dim}, true)), y = exponential / b.sum(exponential, {dim}, true);
+  return withSoftmaxGradient(b, y, x, dim);
+}
+
+T withSoftmaxGradient(B &b, T y, T x, int64_t dim) {
   return b.withGradient(y, x, [&](T grad) {
     T scaled = grad * y;
     return scaled - y * b.sum(scaled, {dim}, true);

@@ -272,7 +272,8 @@ TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
 T B::attention(T q, T k, T v, OptT mask, double scale, bool causal, bool emptyIsNan) {
   auto op = create<prims::AttentionOp>(q.tensor(), k.tensor(), v.tensor(), mask ? mask->tensor() : Value(),
                                        builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
-                                       emptyIsNan ? builder.getUnitAttr() : mlir::UnitAttr());
+                                       emptyIsNan ? builder.getUnitAttr() : mlir::UnitAttr(),
+                                       scope.savesLogSumExp ? builder.getUnitAttr() : mlir::UnitAttr());
   return T(*this, op.getResult());
 }
 

@@ -71,6 +71,7 @@ const Table &table() {
     addPointwise(*table);
     addPad(*table);
     addPooling(*table);
+    addQr(*table);
     addQuantized(*table);
     addRandom(*table);
     addRearrange(*table);

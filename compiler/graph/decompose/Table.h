@@ -115,6 +115,7 @@ void addNormalization(Table &table);
 void addPointwise(Table &table);
 void addPad(Table &table);
 void addPooling(Table &table);
+void addQr(Table &table);
 void addQuantized(Table &table);
 void addRandom(Table &table);
 void addRearrange(Table &table);
