@@ -1,10 +1,13 @@
-//===- ToLoopTemplate.cpp - contraction, convolution, attention, others ---===//
+//===- ToLoopTemplate.cpp - contraction, convolution and others -----------===//
 
 #include "compiler/schedule/Lowering.h"
 #include "dialects/loop/Reasons.h"
 #include "dialects/prims/Compute.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -14,13 +17,12 @@ using namespace loop;
 
 using Predicate = arith::CmpIPredicate;
 
-static Type accumulatorOf(Builder &b, Value operand) {
+Type accumulatorOf(Builder &b, Value operand) {
   Type element = elementType(operand);
   return element.isF64() ? Type(b.getF64Type()) : element.isInteger() ? Type(b.getI32Type()) : b.getF32Type();
 }
 
-/// The epilogue that only narrows the accumulated value.
-static void buildEpilogue(Builder &b, Operation *op) {
+void buildEpilogue(Builder &b, Operation *op) {
   Value result = op->getResult(0);
   buildRegion(b, op->getRegion(0), tensorType(result).getRank(), accumulatorOf(b, op->getOperand(0)),
               [&](ValueRange args) { return SmallVector<Value>{narrow(b, args.back(), elementType(result))}; });
@@ -293,6 +295,104 @@ static Value createGeneralConvolution(Builder &b, prims::ConvolutionOp op, Value
   return createMap(b, type, [&](ValueRange ids) { return read(b, result, places, ids); });
 }
 
+/// Whether the value is a weight as the model's file has it, moved at most.
+static bool isWeight(Value value) {
+  while (auto map = value.getDefiningOp<loop::MapOp>()) {
+    auto reads = llvm::to_vector(map.getBody().front().getOps<loop::ReadOp>());
+    if (reads.size() != 1)
+      return false;
+    value = reads.front().getTensor();
+  }
+  auto argument = llvm::dyn_cast<BlockArgument>(value);
+  auto function = argument ? llvm::dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  return function && function.getArgAttr(argument.getArgNumber(), "ptc.weight");
+}
+
+/// Whether there are more taps than places of the result, as of the derivative by a convolution's weight: its taps are
+/// the pixels of that one's result.
+static bool hasManyTaps(prims::ConvolutionOp op, Value w, RankedTensorType type, ArrayRef<int64_t> kernel) {
+  ArrayRef<int64_t> places = type.getShape().drop_front().drop_back();
+  if (op.getGroups() != 1 || !type.hasStaticShape() || isWeight(w))
+    return false;
+  auto count = [](ArrayRef<int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
+  };
+  return count(kernel) > count(places);
+}
+
+/// Such a convolution is a product over taps. Channels, which the derivative by a weight has samples as, are the
+/// outermost of what is summed, and samples (channels there) the innermost of its rows: so both lie side by side where
+/// the images have channels last. Sums over many taps are made channel by channel and added up, for the caches' sake.
+static Value createProductOfTaps(Builder &b, prims::ConvolutionOp op, Value x, Value w, RankedTensorType type) {
+  constexpr int64_t kManyTaps = 512;
+  MLIRContext *context = b.getContext();
+  unsigned rank = type.getRank(), spatial = rank - 2;
+  auto dim = [&](unsigned i) { return getAffineDimExpr(i, context); };
+  Shape sizes = getShape(x), result = getShape(type), taps(ShapeRef(getShape(w)).take_front(spatial));
+  AffineExpr channels = sizes.back();
+  // Padded, with channels first and samples last.
+  Shape padded{channels}, source(rank);
+  SmallVector<AffineExpr> places;
+  for (unsigned i = 0; i < spatial; ++i)
+    padded.push_back(sizes[i + 1] + (op.getLow()[i] + op.getHigh()[i]));
+  padded.push_back(sizes.front());
+  source.front() = dim(rank - 1);
+  source.back() = dim(0);
+  for (unsigned i = 0; i < spatial; ++i)
+    source[i + 1] = dim(i + 1) - op.getLow()[i];
+  bool isPadded = !isEqual(product(padded, context), product(sizes, context));
+  Value images = createMap(b, makeTensorType(padded, elementType(x)), [&](ValueRange ids) -> Value {
+    Value inside;
+    for (unsigned i = 1; isPadded && i <= spatial; ++i) {
+      inside = logicalAnd(b, inside, compare(b, Predicate::sge, source[i], getAffineConstantExpr(0, context), ids));
+      inside = logicalAnd(b, inside, compare(b, Predicate::slt, source[i], sizes[i], ids));
+    }
+    return inside ? readWhere(b, x, source, ids, inside, constantInt(b, loop::getScalarType(x), 0))
+                  : read(b, x, source, ids);
+  });
+
+  int64_t tapCount = *getConstant(product(taps, context));
+  unsigned batch = tapCount >= kManyTaps && getConstant(channels) != 1, outer = batch + rank;
+  Shape domain, kSizes, from, tap;
+  if (batch)
+    domain.push_back(channels);
+  else
+    kSizes.push_back(channels);
+  domain.append(result.begin() + 1, result.end() - 1);
+  domain.append({result.front(), result.back()});
+  kSizes.append(taps.begin(), taps.end());
+  unsigned firstTap = outer + !batch;
+  AffineExpr channel = batch ? dim(0) : dim(outer);
+  from.push_back(channel);
+  for (unsigned i = 0; i < spatial; ++i) {
+    from.push_back(dim(batch + i) * op.getStrides()[i] + dim(firstTap + i) * op.getDilations()[i]);
+    tap.push_back(dim(firstTap + i));
+  }
+  from.push_back(dim(batch + spatial));
+  tap.append({channel, dim(outer - 1)});
+  unsigned all = outer + kSizes.size();
+  Type partial = batch ? accumulatorOf(b, x) : type.getElementType();
+  auto contract =
+      loop::ContractOp::create(b, TypeRange(makeTensorType(domain, partial)), images, w,
+                               makeIndexMap(all, from, context), makeIndexMap(all, tap, context), uint64_t(batch),
+                               uint64_t(rank - 1), uint64_t(1), makeSizesAttr(kSizes, context));
+  addReason(contract, "more taps than places of the result: the convolution is a product over taps");
+  buildEpilogue(b, contract);
+  Value product = contract.getResult(0);
+  if (batch) {
+    Shape summed = makeDims(rank, context);
+    summed.insert(summed.begin(), dim(rank));
+    product = createReduce(b, makeTensorType(ShapeRef(domain).drop_front(), type.getElementType()), "sum", channels,
+                           [&](ValueRange ids) -> Value { return widen(b, read(b, product, summed, ids)); });
+  }
+  // [places..., samples, outputs] -> [samples, places..., outputs]
+  Shape back;
+  for (unsigned i = 0; i < spatial; ++i)
+    back.push_back(dim(i + 1));
+  back.append({dim(0), dim(rank - 1)});
+  return createMap(b, type, [&](ValueRange ids) { return read(b, product, back, ids); });
+}
+
 static Value lowerConvolution(Builder &b, prims::ConvolutionOp op, const Limits &limits) {
   Value x = op.getX(), w = op.getW();
   unsigned rank = tensorType(x).getRank();
@@ -311,39 +411,11 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op, const Limits 
   RankedTensorType type = makeTensorType(sizes, elementType(op.getResult()));
   bool hasKernel = llvm::isa<FloatType>(elementType(x)) && tensorType(w).hasStaticShape();
   ArrayRef<int64_t> kernel = tensorType(w).getShape().drop_back(2);
-  Value result = !hasKernel                ? createGeneralConvolution(b, op, x, w, type)
-                 : isPointwise(op, kernel) ? createPointwise(b, x, w, op.getStrides(), type)
-                                           : createConvolution(b, op, x, w, type, kernel, limits);
+  Value result = !hasKernel                         ? createGeneralConvolution(b, op, x, w, type)
+                 : isPointwise(op, kernel)          ? createPointwise(b, x, w, op.getStrides(), type)
+                 : hasManyTaps(op, w, type, kernel) ? createProductOfTaps(b, op, x, w, type)
+                                                    : createConvolution(b, op, x, w, type, kernel, limits);
   return op.getChannelsLast() ? result : createTranspose(b, result, channelsFirst(rank));
-}
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-static Value lowerAttention(Builder &b, prims::AttentionOp op) {
-  MLIRContext *context = b.getContext();
-  Shape q = getShape(op.getQ()), k = getShape(op.getK());
-  unsigned rank = q.size();
-  AffineMap identity = makeIndexMap(rank, makeDims(rank, context), context);
-  AffineMapAttr maskMap;
-  if (op.getMask()) {
-    Shape places = makeDims(rank, context), mask = getShape(op.getMask());
-    for (unsigned i = 0; i < rank; ++i)
-      if (getConstant(mask[i]) == 1)
-        places[i] = getAffineConstantExpr(0, context);
-    maskMap = AffineMapAttr::get(makeIndexMap(rank, places, context));
-  }
-  auto heads = getConstant(q[rank - 3]), keyHeads = getConstant(k[rank - 3]);
-  int64_t group = heads && keyHeads && *keyHeads > 0 ? *heads / *keyHeads : 1;
-  auto attention =
-      loop::AttentionOp::create(b, TypeRange(op.getResult().getType()), op.getQ(), op.getK(), op.getV(), op.getMask(),
-                                AffineMapAttr::get(identity), AffineMapAttr::get(identity),
-                                AffineMapAttr::get(identity), maskMap, op.getScaleAttr(), op.getCausalAttr(),
-                                makeSizeAttr(k[rank - 2]), makeSizeAttr(q[rank - 1]), b.getI64IntegerAttr(group),
-                                op.getEmptyIsNanAttr());
-  buildEpilogue(b, attention);
-  return attention.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -393,17 +465,21 @@ Lowered lowerTemplate(Lowering &lowering, Operation *op) {
   if (auto matrix = llvm::dyn_cast<prims::MatrixOp>(op))
     return SmallVector<Value>(
         loop::MatrixOp::create(b, matrix.getResultTypes(), matrix.getInputs(), matrix.getAlgorithm()).getResults());
-  if (!llvm::isa<prims::ContractOp, prims::ConvolutionOp, prims::AttentionOp>(op))
+  if (!llvm::isa<prims::ContractOp, prims::ConvolutionOp, prims::AttentionOp, prims::AttentionGradientOp>(op))
     return std::nullopt;
   Type element = elementType(op->getOperand(0));
-  if (!llvm::isa<FloatType>(element) && (llvm::isa<prims::AttentionOp>(op) || llvm::isa<ComplexType>(element))) {
+  bool isProduct = llvm::isa<prims::ContractOp, prims::ConvolutionOp>(op);
+  if (!llvm::isa<FloatType>(element) && (!isProduct || llvm::isa<ComplexType>(element))) {
     op->emitError() << op->getName() << " of " << element << " is not supported";
     return SmallVector<Value>();
   }
+  if (auto attention = llvm::dyn_cast<prims::AttentionOp>(op))
+    return lowerAttention(b, attention);
+  if (auto gradient = llvm::dyn_cast<prims::AttentionGradientOp>(op))
+    return lowerAttentionGradient(b, gradient);
   Value value = llvm::TypeSwitch<Operation *, Value>(op)
                     .Case([&](prims::ContractOp op) { return lowerContract(b, op, lowering.limits); })
-                    .Case([&](prims::ConvolutionOp op) { return lowerConvolution(b, op, lowering.limits); })
-                    .Case([&](prims::AttentionOp op) { return lowerAttention(b, op); });
+                    .Case([&](prims::ConvolutionOp op) { return lowerConvolution(b, op, lowering.limits); });
   return value ? SmallVector<Value>{value} : SmallVector<Value>();
 }
 
