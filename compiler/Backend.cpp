@@ -124,24 +124,27 @@ static Expected<KernelCode> emitKernels(const Variant &variant, Stage stage, con
 namespace {
 struct Emitted {
   std::vector<File> files; ///< the kernels' and after them the host's
-  std::vector<host::ProgramSpec> programs;
+  std::vector<host::ProgramSpec> programs; ///< of each variant all entries
   std::vector<std::string> warnings; ///< of machine code that is missing
 };
 } // namespace
 
-/// Puts the machine code of each program beside its image (null: it has none).
+/// Puts the machine code of each variant beside its image (null: it has none).
 static Error addMachineCode(ArrayRef<std::unique_ptr<Assembly>> assemblies, const Options &options, Times &times,
                             Emitted &emitted) {
   if (all_of(assemblies, [](const auto &assembly) { return !assembly; }))
     return Error::success();
   Times::Span span(times, "waiting for machine code");
-  for (auto [assembly, program] : zip(assemblies, emitted.programs)) {
+  size_t entries = emitted.programs.size() / assemblies.size();
+  for (auto [i, assembly] : enumerate(assemblies)) {
     if (!assembly)
       continue;
     Expected<std::string> code = assembly->wait();
     if (code) {
-      program.device->machineCode = std::move(*code);
-      program.device->assembler = assembly->assembler();
+      for (host::ProgramSpec &program : MutableArrayRef(emitted.programs).slice(i * entries, entries)) {
+        program.device->machineCode = *code;
+        program.device->assembler = assembly->assembler();
+      }
       continue;
     }
     if (options.needsPtxas)
@@ -168,7 +171,7 @@ static Error addTables(Stage stage, Times &times, Emitted &emitted) {
 static Expected<Emitted> emitFiles(ArrayRef<Variant> variants, const Options &options, Stage stage, const Cache *cache,
                                    Times &times) {
   Emitted emitted;
-  std::vector<std::unique_ptr<Assembly>> assemblies; ///< of the programs
+  std::vector<std::unique_ptr<Assembly>> assemblies; ///< of the variants
   for (const Variant &variant : variants) {
     const Target &target = *variant.target;
     Expected<KernelCode> code = emitKernels(variant, stage, cache, times);
@@ -181,10 +184,10 @@ static Expected<Emitted> emitFiles(ArrayRef<Variant> variants, const Options &op
     }
     bool isAssembled = !code->image.empty() && !target.assembler.empty();
     assemblies.push_back(isAssembled ? std::make_unique<Assembly>(target, code->image, cache) : nullptr);
-    Expected<host::ProgramSpec> program = buildProgram(variant.module, *code, target, options.name);
-    if (!program)
-      return program.takeError();
-    emitted.programs.push_back(std::move(*program));
+    Expected<std::vector<host::ProgramSpec>> entries = buildPrograms(variant.module, *code, target, options.name);
+    if (!entries)
+      return entries.takeError();
+    std::move(entries->begin(), entries->end(), std::back_inserter(emitted.programs));
   }
   if (Error error = addMachineCode(assemblies, options, times, emitted))
     return std::move(error);
@@ -228,7 +231,9 @@ static Error linkFiles(const Emitted &emitted, const WeightStore &weights, Weigh
   OutputFile output(path, 0777);
   {
     Times::Span span(times, "lld");
-    if (Error error = link::linkModel(objects, output.temporary(), emitted.programs.front().device.has_value()))
+    const host::ProgramSpec &program = emitted.programs.front(); // the others have the same device and states
+    if (Error error =
+            link::linkModel(objects, output.temporary(), {program.device.has_value(), !program.states.empty()}))
       return error;
   }
   {

@@ -11,137 +11,57 @@
 #include "runtime/Call.h"
 #include "runtime/Cpu.h"
 #include "runtime/Loader.h"
-#include "runtime/Once.h"
 #include "runtime/OpenMP.h"
 #include "runtime/Placement.h"
 #include "runtime/Seal.h"
+#include "runtime/Signature.h"
 #include "runtime/States.h"
 #include "runtime/Tensor.h"
 #include "runtime/Threading.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 using namespace ptc::runtime;
 
 //===----------------------------------------------------------------------===//
-// The signature
+// What the model is like
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Made once from the tables, in one piece that stays as long as the library.
-struct SignatureStorage {
-  static ptc_signature signature;
-  static Once once;
-  static const ptc_tensor *optional; ///< the inputs behind those of the signature
-  static ptc_external *externals;
-  static void *blocks[4];
-  static bool build();
-  static void release();
-};
-} // namespace
-ptc_signature SignatureStorage::signature;
-Once SignatureStorage::once;
-const ptc_tensor *SignatureStorage::optional;
-ptc_external *SignatureStorage::externals;
-void *SignatureStorage::blocks[4];
-
-void SignatureStorage::release() {
-  for (void *&block : blocks) {
-    free(block);
-    block = nullptr;
-  }
+/// Null where there is no such entry, or no memory to describe it.
+static const EntryDescription *findEntry(int32_t entry) {
+  return entry < 0 ? nullptr : describeEntry(ptc_programs, entry);
 }
 
-/// A library that is unloaded leaves nothing behind.
-__attribute__((destructor)) static void releaseSignature() { SignatureStorage::release(); }
+const ptc_signature *ptc_get_signature(void) { return ptc_entry_signature(0); }
 
-static int32_t countDims(const TensorEntry *entries, int32_t count) {
-  int32_t dims = 0;
-  for (int32_t i = 0; i < count; ++i)
-    dims += entries[i].rank > 0 ? entries[i].rank : 0;
-  return dims;
+const ptc_tensor *ptc_get_optional_inputs(int32_t *count) { return ptc_entry_optional_inputs(0, count); }
+
+int32_t ptc_entry_find(const char *name) {
+  int32_t index = 0;
+  for (const Program *entry = ptc_programs.all; name && entry; entry = entry->nextEntry, ++index)
+    if (strcmp(entry->entry, name) == 0)
+      return index;
+  return -1;
 }
 
-static void describeTensors(const TensorEntry *entries, int32_t count, ptc_tensor *tensors, ptc_dim *&dims) {
-  const DeviceEntry *device = ptc_programs.all[0].device;
-  DLDevice place = {device ? static_cast<DLDeviceType>(device->type) : kDLCPU, 0};
-  for (int32_t i = 0; i < count; ++i) {
-    const TensorEntry &entry = entries[i];
-    for (int32_t d = 0; d < entry.rank; ++d)
-      dims[d] = {entry.dims[d].text, entry.dims[d].min, entry.dims[d].max};
-    tensors[i] = {entry.name, {entry.code, entry.bits, 1}, place, entry.rank, entry.isWritten ? PTC_TENSOR_WRITTEN : 0u,
-                  dims};
-    dims += entry.rank > 0 ? entry.rank : 0;
-  }
+const char *ptc_entry_name(int32_t entry) {
+  const EntryDescription *found = findEntry(entry);
+  return found ? found->program->entry : nullptr;
 }
 
-/// False when there is no memory for it.
-bool SignatureStorage::build() {
-  const Program &program = ptc_programs.all[0]; // callers see no difference
-  int32_t tensorCount = program.inputCount + program.outputCount + program.stateCount;
-  int32_t dimCount = countDims(program.inputs, program.inputCount) + countDims(program.outputs, program.outputCount) +
-                     countDims(program.states, program.stateCount);
-  for (int32_t i = 0; i < program.externalCount; ++i) {
-    tensorCount += program.externals[i].tensorCount();
-    dimCount += countDims(program.externals[i].tensors, program.externals[i].tensorCount());
-  }
-  auto *tensors = static_cast<ptc_tensor *>(calloc(tensorCount + 1, sizeof(ptc_tensor)));
-  auto *dims = static_cast<ptc_dim *>(calloc(dimCount + 1, sizeof(ptc_dim)));
-  auto *symbols = static_cast<ptc_symbol *>(calloc(program.symbolCount + 1, sizeof(ptc_symbol)));
-  externals = static_cast<ptc_external *>(calloc(program.externalCount + 1, sizeof(ptc_external)));
-  blocks[0] = tensors, blocks[1] = dims, blocks[2] = symbols, blocks[3] = externals;
-  if (!tensors || !dims || !symbols || !externals) {
-    release();
-    return false;
-  }
-  for (int32_t i = 0; i < program.symbolCount; ++i)
-    symbols[i] = {program.symbols[i].name, program.symbols[i].min, program.symbols[i].max};
-  ptc_tensor *outputs = tensors + program.inputCount, *states = outputs + program.outputCount;
-  describeTensors(program.inputs, program.inputCount, tensors, dims);
-  describeTensors(program.outputs, program.outputCount, outputs, dims);
-  describeTensors(program.states, program.stateCount, states, dims);
-  ptc_tensor *next = states + program.stateCount;
-  for (int32_t i = 0; i < program.externalCount; ++i) {
-    const ExternalEntry &entry = program.externals[i];
-    describeTensors(entry.tensors, entry.tensorCount(), next, dims);
-    externals[i] = {entry.name,       entry.call,       entry.source, next, next + entry.inputCount,
-                    entry.inputCount, entry.outputCount};
-    next += entry.tensorCount();
-  }
-  optional = tensors + program.requiredCount;
-  signature = {program.name,
-               program.compiler,
-               program.target,
-               tensors,
-               outputs,
-               states,
-               symbols,
-               program.requiredCount,
-               program.outputCount,
-               program.stateCount,
-               program.symbolCount};
-  return true;
+const ptc_signature *ptc_entry_signature(int32_t entry) {
+  const EntryDescription *found = findEntry(entry);
+  return found ? &found->signature : nullptr;
 }
 
-const ptc_signature *ptc_get_signature(void) {
-  return SignatureStorage::once.run(SignatureStorage::build) ? &SignatureStorage::signature : nullptr;
-}
-
-const ptc_tensor *ptc_get_optional_inputs(int32_t *count) {
-  const Program &program = ptc_programs.all[0];
-  int32_t found = ptc_get_signature() ? program.inputCount - program.requiredCount : 0;
+const ptc_tensor *ptc_entry_optional_inputs(int32_t entry, int32_t *count) {
+  const EntryDescription *found = findEntry(entry);
   if (count)
-    *count = found;
-  return found ? SignatureStorage::optional : nullptr;
+    *count = found ? found->optionalCount : 0;
+  return found && found->optionalCount ? found->optional : nullptr;
 }
 
-const ptc_external *ptc_get_externals(int32_t *count) {
-  int32_t found = ptc_get_signature() ? ptc_programs.all[0].externalCount : 0;
-  if (count)
-    *count = found;
-  return found ? SignatureStorage::externals : nullptr;
-}
+const ptc_external *ptc_get_externals(int32_t *count) { return describeExternals(ptc_programs, count); }
 
 //===----------------------------------------------------------------------===//
 // Contexts and calls
@@ -150,9 +70,9 @@ const ptc_external *ptc_get_externals(int32_t *count) {
 uint32_t ptc_abi_version(void) { return PTC_ABI_VERSION; }
 
 const char *ptc_status_string(ptc_status status) {
-  static const char *const texts[] = {"success",         "invalid argument", "tensor mismatch",    "index out of range",
-                                      "out of memory",   "unsupported",      "input/output error", "external function",
-                                      "corrupt library", "device error"};
+  static const char *const texts[] = {"success",       "invalid argument", "tensor mismatch",    "index out of range",
+                                      "out of memory", "unsupported",      "input/output error", "external function",
+                                      "corrupt file",  "device error"};
   return status >= PTC_OK && status <= PTC_DEVICE_ERROR ? texts[status] : "unknown status";
 }
 
@@ -217,22 +137,48 @@ template <typename Body> static ptc_status reporting(ptc_context *context, Body 
   return status == PTC_OK ? PTC_OK : context->errors.report(error);
 }
 
+/// Runs `body(program, error)` with the program of the entry.
+template <typename Body> static ptc_status withEntry(ptc_context *context, int32_t entry, Body body) {
+  return reporting(context, [&](Error &error) {
+    const Program *program = context->findEntry(entry);
+    return program ? body(*program, error) : error.set(PTC_INVALID_ARGUMENT, "the model has no entry %d", entry);
+  });
+}
+
+ptc_status ptc_call_entry(ptc_context *context, int32_t entry, const DLTensor *const *inputs, int32_t input_count,
+                          DLTensor *const *outputs, int32_t output_count) {
+  return withEntry(context, entry, [&](const Program &program, Error &error) {
+    return call(*context, program, {inputs, input_count}, outputs, output_count, error);
+  });
+}
+
+ptc_status ptc_call_entry_new(ptc_context *context, int32_t entry, const DLTensor *const *inputs, int32_t input_count,
+                              DLManagedTensor **outputs, int32_t output_count) {
+  return withEntry(context, entry, [&](const Program &program, Error &error) {
+    return callNew(*context, program, {inputs, input_count}, outputs, output_count, error);
+  });
+}
+
+ptc_status ptc_entry_output_shape(ptc_context *context, int32_t entry, const DLTensor *const *inputs,
+                                  int32_t input_count, int32_t output, int64_t *shape, int32_t ndim) {
+  return withEntry(context, entry, [&](const Program &program, Error &error) {
+    return outputShape(*context, program, {inputs, input_count}, output, shape, ndim, error);
+  });
+}
+
 ptc_status ptc_call(ptc_context *context, const DLTensor *const *inputs, int32_t input_count, DLTensor *const *outputs,
                     int32_t output_count) {
-  return reporting(context,
-                   [&](Error &error) { return call(*context, {inputs, input_count}, outputs, output_count, error); });
+  return ptc_call_entry(context, 0, inputs, input_count, outputs, output_count);
 }
 
 ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
                         DLManagedTensor **outputs, int32_t output_count) {
-  return reporting(
-      context, [&](Error &error) { return callNew(*context, {inputs, input_count}, outputs, output_count, error); });
+  return ptc_call_entry_new(context, 0, inputs, input_count, outputs, output_count);
 }
 
 ptc_status ptc_output_shape(ptc_context *context, const DLTensor *const *inputs, int32_t input_count, int32_t output,
                             int64_t *shape, int32_t ndim) {
-  return reporting(
-      context, [&](Error &error) { return outputShape(*context, {inputs, input_count}, output, shape, ndim, error); });
+  return ptc_entry_output_shape(context, 0, inputs, input_count, output, shape, ndim);
 }
 
 ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTensor *value) {
@@ -251,6 +197,23 @@ ptc_status ptc_state_reset(ptc_context *context) {
   });
 }
 
+int32_t ptc_state_find(const char *name) { return name ? findState(ptc_programs.all[0], name) : -1; }
+
+/// Of libraries of models without states: the others have these functions from runtime/checkpoint.
+static ptc_status failWithoutStates(ptc_context *context) {
+  return reporting(context,
+                   [&](Error &error) { return error.set(PTC_UNSUPPORTED, "the model keeps no states between calls"); });
+}
+__attribute__((weak)) ptc_status ptc_state_view(ptc_context *context, int32_t, DLTensor *) {
+  return failWithoutStates(context);
+}
+__attribute__((weak)) ptc_status ptc_checkpoint_save(ptc_context *context, const char *) {
+  return failWithoutStates(context);
+}
+__attribute__((weak)) ptc_status ptc_checkpoint_load(ptc_context *context, const char *, uint32_t) {
+  return failWithoutStates(context);
+}
+
 ptc_status ptc_set_seed(ptc_context *context, uint64_t seed) {
   return reporting(context, [&](Error &error) { return setSeed(*context, seed, error); });
 }
@@ -259,10 +222,10 @@ ptc_status ptc_set_function(ptc_context *context, const char *name, ptc_function
   return reporting(context, [&](Error &error) {
     if (name && context->setFunction(name, {function, data}))
       return PTC_OK;
-    const Program &program = *context->program;
+    int32_t count = 0;
+    const ptc_external *known = ptc_get_externals(&count);
     return error.set(PTC_INVALID_ARGUMENT, "the model calls no external function '%s'%s%s", name ? name : "(null)",
-                     program.externalCount ? "; the first that it calls is " : "",
-                     program.externalCount ? program.externals[0].name : "");
+                     count ? "; the first that it calls is " : "", count ? known[0].name : "");
   });
 }
 
@@ -401,6 +364,17 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_get_stream,
                               ptc_synchronize,
                               ptc_set_output_device,
-                              ptc_to_device};
+                              ptc_to_device,
+                              ptc_entry_find,
+                              ptc_entry_name,
+                              ptc_entry_signature,
+                              ptc_entry_optional_inputs,
+                              ptc_call_entry,
+                              ptc_call_entry_new,
+                              ptc_entry_output_shape,
+                              ptc_state_find,
+                              ptc_state_view,
+                              ptc_checkpoint_save,
+                              ptc_checkpoint_load};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

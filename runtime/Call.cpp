@@ -71,15 +71,15 @@ static ptc_status beginCall(ptc_context &context, Frame &frame, Error &error) {
 
 /// A call with as many outputs as the model has: `attempt(frame, room, turn)` with inputs bound, until there is room.
 template <class Attempt>
-static ptc_status callBound(ptc_context &context, InputList &inputs, const void *outputs, int32_t outputCount,
-                            Error &error, Attempt attempt) {
-  Turn turn(*context.program);
-  FrameLease frame(context);
+static ptc_status callBound(ptc_context &context, const Program &entry, InputList &inputs, const void *outputs,
+                            int32_t outputCount, Error &error, Attempt attempt) {
+  Turn turn(entry);
+  FrameLease frame(context, entry);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = complete(*frame, inputs, error))
     return status;
-  if (ptc_status status = checkOutputCount(*context.program, outputs, outputCount, error))
+  if (ptc_status status = checkOutputCount(entry, outputs, outputCount, error))
     return status;
   DeviceScope scope(frame->device, error);
   if (scope.status != PTC_OK)
@@ -94,17 +94,18 @@ static ptc_status callBound(ptc_context &context, InputList &inputs, const void 
   });
 }
 
-ptc_status call(ptc_context &context, InputList inputs, DLTensor *const *outputs, int32_t outputCount, Error &error) {
-  const Program &program = *context.program;
-  return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t room, const Turn &turn) {
-    for (int32_t i = 0; i < outputCount; ++i)
-      if (ptc_status status =
-              checkTensor(program.outputs[i], frame.device, "output", i, outputs[i], frame.values.data, error)) {
-        context.keepRoom(room); // which output_shape tells
-        return status;
-      }
-    return run(context, frame, inputs, outputs, turn, error);
-  });
+ptc_status call(ptc_context &context, const Program &entry, InputList inputs, DLTensor *const *outputs,
+                int32_t outputCount, Error &error) {
+  return callBound(
+      context, entry, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t room, const Turn &turn) {
+        for (int32_t i = 0; i < outputCount; ++i)
+          if (ptc_status status =
+                  checkTensor(entry.outputs[i], frame.device, "output", i, outputs[i], frame.values.data, error)) {
+            context.keepRoom(room); // which output_shape tells
+            return status;
+          }
+        return run(context, frame, inputs, outputs, turn, error);
+      });
 }
 
 /// Whether call_new makes outputs on the device: where the caller has said, else where the first input is that is
@@ -134,11 +135,11 @@ static ptc_status createOutput(Frame &frame, int32_t index, bool isOnDevice, DLM
   return output ? PTC_OK : error.set(PTC_OUT_OF_MEMORY, "no memory for output '%s' (%d)", entry.name, index);
 }
 
-ptc_status callNew(ptc_context &context, InputList inputs, DLManagedTensor **outputs, int32_t outputCount,
-                   Error &error) {
+ptc_status callNew(ptc_context &context, const Program &entry, InputList inputs, DLManagedTensor **outputs,
+                   int32_t outputCount, Error &error) {
   for (int32_t i = 0; outputs && i < outputCount; ++i)
     outputs[i] = nullptr;
-  return callBound(context, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t, const Turn &turn) {
+  return callBound(context, entry, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t, const Turn &turn) {
     // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
     ptc_status status = PTC_OK;
     bool isOnDevice = makesOnDevice(context, inputs);
@@ -162,16 +163,15 @@ static bool hasSymbolicInts(const Program &program) {
                      [](const SymbolEntry &symbol) { return symbol.input >= 0 && symbol.dim < 0; });
 }
 
-ptc_status outputShape(ptc_context &context, InputList inputs, int32_t output, int64_t *shape, int32_t ndim,
-                       Error &error) {
-  const Program &program = *context.program;
+ptc_status outputShape(ptc_context &context, const Program &program, InputList inputs, int32_t output, int64_t *shape,
+                       int32_t ndim, Error &error) {
   if (output < 0 || output >= program.outputCount)
     return error.set(PTC_INVALID_ARGUMENT, "there is no output %d; the model has %d", output, program.outputCount);
   const TensorEntry &entry = program.outputs[output];
   if (ndim != entry.rank || (ndim > 0 && !shape))
     return error.set(PTC_INVALID_ARGUMENT, "output '%s' (%d) has %d dimensions, not %d", entry.name, output, entry.rank,
                      ndim);
-  FrameLease frame(context);
+  FrameLease frame(context, program);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = complete(*frame, inputs, error))

@@ -32,6 +32,13 @@ ptc_status ptc_context::create(const Programs &programs, int32_t number, ptc_con
   return PTC_OK;
 }
 
+const Program *ptc_context::findEntry(int32_t entry) const {
+  const Program *found = entry < 0 ? nullptr : program;
+  for (; found && entry > 0; --entry)
+    found = found->nextEntry;
+  return found;
+}
+
 ptc_status ptc_context::prepare(int32_t number, Error &error) {
   if (const DeviceEntry *entry = program->device) {
     if (ptc_status status = findFunctions(*entry)->open(*program, number, &device, error))
@@ -39,11 +46,21 @@ ptc_status ptc_context::prepare(int32_t number, Error &error) {
   } else {
     adviseHugePages(program->weights, program->weightBytes);
   }
-  int64_t bytes = 0;
-  bool isReady = stateOffsets.allocate(program->stateCount) && functions.allocate(program->externalCount);
+  int64_t bytes = 0, ranks = 0;
+  for (int32_t i = 0; i < program->stateCount; ++i)
+    ranks += program->states[i].rank;
+  int32_t externals = 0;
+  for (const Program *entry = program; entry; entry = entry->nextEntry)
+    externals += entry->externalCount;
+  bool isReady =
+      stateOffsets.allocate(program->stateCount) && allStateSizes.allocate(ranks) && functions.allocate(externals);
+  int64_t *nextSize = allStateSizes.data;
   for (int32_t i = 0; isReady && i < program->stateCount; ++i) {
+    const TensorEntry &state = program->states[i];
     stateOffsets[i] = bytes;
-    bytes += roundToAlignment(stateBytes(program->states[i]));
+    bytes += roundToAlignment(stateBytes(state));
+    for (int32_t d = 0; d < state.rank; ++d)
+      *nextSize++ = state.dims[d].min;
   }
   DeviceScope scope(device, error);
   if (scope.status != PTC_OK)
@@ -72,6 +89,7 @@ void ptc_context::destroy(ptc_context *context) {
     context->device->functions->close(context->device);
   context->stateBlock.release();
   context->stateOffsets.release();
+  context->allStateSizes.release();
   context->functions.release();
   context->errors.release();
   context->profile.release();
@@ -94,18 +112,19 @@ ptc_status ptc_context::resetStates(Error &error) {
   return device && program->stateCount ? device->functions->wait(*device, nullptr, error) : PTC_OK;
 }
 
-Frame *ptc_context::acquireFrame() {
+Frame *ptc_context::acquireFrame(const Program &entry) {
   int32_t number;
   {
     Guard guard(frameMutex);
-    if (Frame *frame = freeFrames) {
-      freeFrames = frame->next;
-      noteTaken(frame);
-      return frame;
-    }
+    for (Frame **place = &freeFrames; *place; place = &(*place)->next)
+      if (Frame *frame = *place; frame->program == &entry) {
+        *place = frame->next;
+        noteTaken(frame);
+        return frame;
+      }
     number = frameCount++;
   }
-  Frame *frame = Frame::create(*program, device);
+  Frame *frame = Frame::create(entry, device);
   if (frame)
     frame->number = number;
   return frame;
@@ -168,11 +187,12 @@ ptc_memory ptc_context::memory() {
 
 bool ptc_context::setFunction(const char *name, Function function) {
   bool isKnown = false;
-  for (int32_t i = 0; i < program->externalCount; ++i)
-    if (strcmp(program->externals[i].name, name) == 0) {
-      functions[i] = function;
-      isKnown = true;
-    }
+  for (const Program *entry = program; entry; entry = entry->nextEntry)
+    for (int32_t i = 0; i < entry->externalCount; ++i)
+      if (strcmp(entry->externals[i].name, name) == 0) {
+        functions[entry->externalsBefore + i] = function;
+        isKnown = true;
+      }
   return isKnown;
 }
 

@@ -28,18 +28,25 @@ struct ptc_context {
   using Frame = ptc::runtime::Frame;
   using Error = ptc::runtime::Error;
 
-  const Program *program;
+  const Program *program;       ///< the first entry
   ptc::runtime::Device *device; ///< null: the CPU
   ptc::runtime::ErrorLog errors;
   ptc::runtime::Profile profile;
-  ptc::runtime::Array<ptc::runtime::Function> functions; ///< one for each of the program's externals
+  ptc::runtime::Array<ptc::runtime::Function> functions; ///< one for each of all entries' externals
 
   /// `number`: of the device, or kAnyDevice.
   static ptc_status create(const ptc::runtime::Programs &programs, int32_t number, ptc_context **context, Error &error);
   static void destroy(ptc_context *context);
 
-  /// A frame that no other call uses; null when out of memory.
-  Frame *acquireFrame();
+  /// Null where there is no such entry.
+  const Program *findEntry(int32_t entry) const;
+  /// One for each of the entry's externals.
+  const ptc::runtime::Function *functionsOf(const Program &entry) const {
+    return functions.data + entry.externalsBefore;
+  }
+
+  /// A frame of the entry's that no other call uses; null when out of memory.
+  Frame *acquireFrame(const Program &entry);
   void releaseFrame(Frame *frame);
   /// A frame that no call uses and whose work nobody has waited for; null when there is none. Then the work of those
   /// that calls have taken since is waited for, as far as it was given before.
@@ -54,11 +61,19 @@ struct ptc_context {
     return (device ? deviceStates.values.data : stateBlock.data) + stateOffsets[state];
   }
 
+  /// Of a state, as many as it has dimensions.
+  int64_t *stateSizes(int32_t state) {
+    int64_t first = 0;
+    for (int32_t i = 0; i < state; ++i)
+      first += program->states[i].rank;
+    return allStateSizes.data + first;
+  }
+
   /// Held while a call runs that may read or write states, so that it sees and leaves whole ones.
   ptc::runtime::Mutex stateMutex;
   ptc::runtime::DeviceStates deviceStates; ///< their values on a device
 
-  /// False when the program calls no function of that name.
+  /// False when no entry calls a function of that name.
   bool setFunction(const char *name, ptc::runtime::Function function);
 
   void setThreads(int32_t count) { __atomic_store_n(&threads, count, __ATOMIC_RELAXED); }
@@ -92,7 +107,7 @@ private:
   void noteTaken(Frame *frame);
 
   ptc::runtime::Block stateBlock;
-  ptc::runtime::Array<int64_t> stateOffsets;
+  ptc::runtime::Array<int64_t> stateOffsets, allStateSizes;
   int32_t threads;                 ///< 0: as many as the process gives a call
   int32_t waiting;                 ///< 0: as the environment says, else ptc_waiting
   ptc::runtime::Mutex choiceMutex; ///< guards the two below
@@ -105,7 +120,7 @@ namespace ptc::runtime {
 /// A frame for the length of one call.
 class FrameLease {
 public:
-  explicit FrameLease(ptc_context &context) : context(context), frame(context.acquireFrame()) {}
+  FrameLease(ptc_context &context, const Program &entry) : context(context), frame(context.acquireFrame(entry)) {}
   ~FrameLease() {
     if (frame)
       context.releaseFrame(frame);

@@ -33,7 +33,8 @@ struct Mark;
 
 /// Work for a stream: one of the grids of a launch.
 struct GridLaunch {
-  int32_t launch, grid; ///< launches[launch].grids[grid]
+  const Program *program; ///< an entry of that of the device
+  int32_t launch, grid;   ///< launches[launch].grids[grid] of the program
   int64_t blocks;       ///< at least 1
   const int64_t *parameters;
   int32_t parameterCount;
@@ -55,7 +56,7 @@ struct DeviceFunctions {
 
   /// The first of the programs that the device of that number (or kAnyDevice) can run.
   ptc_status (*choose)(const Programs &programs, int32_t number, const Program **chosen, Error &error);
-  /// Loads the program and its weights there, unless another context has.
+  /// Loads all entries, of which `program` is the first, and their weights there, unless another context has.
   ptc_status (*open)(const Program &program, int32_t number, Device **device, Error &error);
   /// For each `open`; the last one unloads.
   void (*close)(Device *device);

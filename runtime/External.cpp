@@ -44,8 +44,8 @@ ptc_status callFunction(Frame &frame, int32_t index, const Function &function, c
     return error.set(PTC_OUT_OF_MEMORY, "no memory to describe the external function '%s'", entry.name);
   DLTensor *const *views = makeViews(frame, entry, copies);
   char message[sizeof(error.text) / 2] = "";
-  int32_t code =
-      function.function(function.data, &places[index], views, views + entry.inputCount, message, sizeof(message));
+  int32_t code = function.function(function.data, &places[frame.program->externalsBefore + index], views,
+                                   views + entry.inputCount, message, sizeof(message));
   if (code == 0)
     return PTC_OK;
   message[sizeof(message) - 1] = 0;

@@ -41,7 +41,7 @@ ptc_status setOutputDevice(ptc_context &context, const DLDevice *device, Error &
 }
 
 static ptc_status copyInFrame(ptc_context &context, const DLTensor &tensor, DLManagedTensor **copy, Error &error) {
-  FrameLease frame(context);
+  FrameLease frame(context, *context.program);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for a copy of the tensor");
   DeviceScope scope(context.device, error);

@@ -73,17 +73,19 @@ static const char *textOf(Cause cause) {
 }
 
 /// One "complete" event; times are microseconds since the first one.
-static void writeEvent(FILE *file, const Program &program, const Event &event, int64_t origin) {
+static void writeEvent(FILE *file, const Event &event, int64_t origin) {
+  const Program &program = *event.program;
   bool isWait = event.cause != Cause::None;
   bool isLaunch = event.launch >= 0 && event.launch < program.launchCount;
   const LaunchEntry *launch = isLaunch ? &program.launches[event.launch] : nullptr;
   const ExternalEntry *external =
       event.launch >= program.launchCount ? &program.externals[event.launch - program.launchCount] : nullptr;
   fputs(",\n{\"ph\":\"X\",\"name\":", file);
-  writeString(file, isWait     ? textOf(event.cause)
-                    : launch   ? launch->name
-                    : external ? external->name
-                               : program.name);
+  writeString(file, isWait                                   ? textOf(event.cause)
+                    : launch                                 ? launch->name
+                    : external                               ? external->name
+                    : strcmp(program.entry, kOnlyEntry) == 0 ? program.name
+                                                             : program.entry);
   fprintf(file, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f",
           isWait     ? "wait"
           : launch   ? "kernel"
@@ -143,7 +145,7 @@ ptc_status Profile::write(const Program &program, const char *path, Error &error
   fputs("}}", file);
   nameDeviceTracks(file, events, count);
   for (int64_t i = 0; i < count; ++i)
-    writeEvent(file, program, events[i], origin);
+    writeEvent(file, events[i], origin);
   fputs("\n]}\n", file);
   bool isWritten = !ferror(file);
   isWritten = fclose(file) == 0 && isWritten;

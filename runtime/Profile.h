@@ -23,6 +23,7 @@ constexpr int32_t kDeviceTrack = 999, kTracks = 1000;
 /// What one thread did, or what it waited for: a launch (launch >= 0; behind the launches external calls), or the call
 /// as a whole. Of what it did again and again: when first, and how long in all. Times are nanoseconds.
 struct Event {
+  const Program *program; ///< the entry that was called
   int64_t begin, took;
   int64_t bytes, flops;
   int32_t launch, thread, frame;

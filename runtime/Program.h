@@ -28,11 +28,15 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 10;
+constexpr uint32_t kTablesVersion = 11;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
 constexpr int64_t kAlignment = 64;
+
+/// The name of the entry of a model that is there to be called and no more.
+constexpr char kOnlyEntry[] = "forward";
+
 constexpr int64_t roundToAlignment(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 using ValueId = int32_t;
@@ -170,14 +174,18 @@ struct ExternalEntry {
   int32_t tensorCount() const { return inputCount + outputCount; }
 };
 
+/// One entry of the model for one machine. The entries of a machine share its states, whose list each has whole.
 struct Program {
   uint32_t tablesVersion;
   int32_t valueCount;
-  const char *name, *compiler, *target;
+  const char *name;
+  const char *entry;        ///< "forward"; "step", "eval", ...
+  const Program *nextEntry; ///< for the same machine; null behind the last one
+  const char *compiler, *target;
   const char *machine;  ///< that the kernels were made for: "x86-64-v3"
   uint64_t cpuFeatures; ///< bit i: kCpuFeatures[i] is needed
   const char *weights;  ///< of all programs of the model
-  int64_t weightBytes;  ///< of this one
+  int64_t weightBytes;  ///< of the machine's entries
   int64_t arenaBytes;   ///< -1: planned when the sizes are known
   /// Fills values[0, valueCount) and the symbols that follow from others; false when a size overflows or divides by
   /// zero.
@@ -192,6 +200,7 @@ struct Program {
   const ControlEntry *controls;               ///< in the order of launches
   const ExternalEntry *externals;
   const DeviceEntry *device; ///< null: the CPU
+  int32_t launchesBefore, externalsBefore; ///< of the entries before this one
   int32_t symbolCount, inputCount;
   int32_t requiredCount; ///< inputs: those behind may be left out
   int32_t outputCount, stateCount;
@@ -199,8 +208,8 @@ struct Program {
   int32_t externalCount;
 };
 
-/// The model for several machines, the most capable first. They differ in kernels and buffers, and in nothing that
-/// callers see. All are for devices of one type, or none is for a device.
+/// The model's first entry for several machines, the most capable first. They differ in kernels and buffers, and in
+/// nothing that callers see. All are for devices of one type, or none is for a device.
 struct Programs {
   const Program *all;
   int64_t count; ///< at least 1

@@ -3,10 +3,11 @@
 
 namespace ptc::runtime {
 
-bool Recording::begin(const Program &program, int32_t stepCount, int32_t threadCount, int32_t number) {
+bool Recording::begin(const Program &called, int32_t stepCount, int32_t threadCount, int32_t number) {
   release();
-  launches = program.launchCount;
-  externals = program.externalCount;
+  program = &called;
+  launches = called.launchCount;
+  externals = called.externalCount;
   steps = stepCount;
   threads = threadCount;
   frame = number;
@@ -34,6 +35,7 @@ void Recording::release() {
 }
 
 void Recording::put(Event &event, int64_t started, int64_t ended, Cause cause, int32_t launch, int32_t thread) {
+  event.program = program;
   event.took += ended - started;
   event.begin = event.begin ? event.begin : started;
   event.launch = launch;

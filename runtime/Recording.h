@@ -11,7 +11,7 @@ namespace ptc::runtime {
 class Recording {
 public:
   /// Begins a call of so many threads, whose program has so many steps (launches, then copies).
-  bool begin(const Program &program, int32_t steps, int32_t threads, int32_t frame);
+  bool begin(const Program &called, int32_t steps, int32_t threads, int32_t frame);
   /// Ends the call, and hands all that was recorded to the profile.
   void end(Profile &profile);
   void release();
@@ -42,6 +42,7 @@ private:
     int32_t step;
   };
   Array<Waiting> waits; ///< one for each thread
+  const Program *program;
   int64_t begun;
   int32_t launches, steps, externals, threads, frame, perThread;
 };

@@ -9,11 +9,12 @@ namespace ptc::runtime {
 /// The launches on the device, in order with other uses of the states.
 static ptc_status executeOnDevice(ptc_context &context, Frame &frame, Recording *recording, Error &error) {
   if (frame.program->stateCount == 0)
-    return executeOnDevice(frame, context.functions.data, context.activity, recording, error);
+    return executeOnDevice(frame, context.functionsOf(*frame.program), context.activity, recording, error);
   Stream *stream = frame.onDevice.stream;
   if (ptc_status status = context.deviceStates.enter(*frame.device, stream, error))
     return status;
-  if (ptc_status status = executeOnDevice(frame, context.functions.data, context.activity, recording, error))
+  if (ptc_status status =
+          executeOnDevice(frame, context.functionsOf(*frame.program), context.activity, recording, error))
     return status;
   return context.deviceStates.leave(*frame.device, stream, frame.onDevice.isPending, error);
 }
@@ -33,8 +34,9 @@ static ptc_status execute(ptc_context &context, Frame &frame, const ThreadTerms 
     if (recording)
       recording->addWait(0, Cause::States, begun, now());
   }
-  ptc_status status = frame.device ? executeOnDevice(context, frame, recording, error)
-                                   : execute(frame, terms, context.functions.data, context.activity, recording, error);
+  ptc_status status =
+      frame.device ? executeOnDevice(context, frame, recording, error)
+                   : execute(frame, terms, context.functionsOf(*frame.program), context.activity, recording, error);
   if (hasStates)
     context.stateMutex.unlock();
   if (recording)
@@ -56,7 +58,7 @@ static ThreadTerms chooseThreads(const ptc_context &context, Frame &frame) {
 
 ptc_status run(ptc_context &context, Frame &frame, InputList inputs, DLTensor *const *outputs, const Turn &turn,
                Error &error) {
-  if (ptc_status status = checkFunctions(*frame.program, context.functions.data, error))
+  if (ptc_status status = checkFunctions(*frame.program, context.functionsOf(*frame.program), error))
     return status;
   if (ptc_status status = checkSharing(frame, inputs, outputs, error))
     return status;

@@ -7,10 +7,24 @@
 
 namespace ptc::runtime {
 
+int32_t findState(const Program &program, const char *name) {
+  for (int32_t i = 0; i < program.stateCount; ++i)
+    if (strcmp(program.states[i].name, name) == 0)
+      return i;
+  return -1;
+}
+
+ptc_status checkNumber(const ptc_context &context, int32_t state, Error &error) {
+  int32_t count = context.program->stateCount;
+  return state >= 0 && state < count
+             ? PTC_OK
+             : error.set(PTC_INVALID_ARGUMENT, "there is no state %d; the model has %d", state, count);
+}
+
 static ptc_status checkState(ptc_context &context, int32_t state, const DLTensor *value, Error &error) {
   const Program &program = *context.program;
-  if (state < 0 || state >= program.stateCount)
-    return error.set(PTC_INVALID_ARGUMENT, "there is no state %d; the model has %d", state, program.stateCount);
+  if (ptc_status status = checkNumber(context, state, error))
+    return status;
   // Static sizes: no symbols are needed, only a place to look the sizes up.
   const TensorEntry &entry = program.states[state];
   int64_t sizes[kMaxRank];
@@ -49,13 +63,12 @@ ptc_status setState(ptc_context &context, int32_t state, const DLTensor *value, 
 
 ptc_status setSeed(ptc_context &context, uint64_t seed, Error &error) {
   const Program &program = *context.program;
-  for (int32_t i = 0; i < program.stateCount; ++i)
-    if (strcmp(program.states[i].name, kRandomState) == 0) {
-      int64_t start[2] = {static_cast<int64_t>(seed), 0}, count = 2;
-      DLTensor value = {start, {kDLCPU, 0}, 1, {kDLInt, 64, 1}, &count, nullptr, 0};
-      return setState(context, i, &value, error);
-    }
-  return PTC_OK;
+  int32_t state = findState(program, kRandomState);
+  if (state < 0)
+    return PTC_OK;
+  int64_t start[2] = {static_cast<int64_t>(seed), 0}, count = 2;
+  DLTensor value = {start, {kDLCPU, 0}, 1, {kDLInt, 64, 1}, &count, nullptr, 0};
+  return setState(context, state, &value, error);
 }
 
 } // namespace ptc::runtime

@@ -13,6 +13,7 @@ namespace ptc::runtime {
 ///   read(buffer, value, bytes)             what the launches so far have left in a buffer
 ///   copy(from, to)                         a buffer to another, of that one's size
 ///   callExternal(external)                 a function of the caller's
+///   commit()                               whether steps so far have failed: what comes now changes states
 /// Each answers a status.
 template <class Runner> ptc_status walk(Frame &frame, Runner &runner, Error &error) {
   const Program &program = *frame.program;
@@ -43,6 +44,11 @@ template <class Runner> ptc_status walk(Frame &frame, Runner &runner, Error &err
         return status;
     for (int32_t i = 0; i < entry.copyCount; ++i)
       if (ptc_status status = runner.copy(entry.copies[2 * i], entry.copies[2 * i + 1]))
+        return status;
+    bool isCommit = entry.external < 0 && entry.copyCount == 0 && entry.condition < 0 && entry.targetLaunch == last &&
+                    entry.targetControl == control;
+    if (isCommit)
+      if (ptc_status status = runner.commit())
         return status;
     char isStaying = 0;
     if (entry.condition >= 0)

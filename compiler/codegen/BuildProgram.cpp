@@ -179,15 +179,30 @@ void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bo
   spec.launches.push_back(std::move(launch));
 }
 
+/// Whether each of its symbols has a value in a call of this entry: from its inputs, or from data.
+bool ProgramBuilder::isKnown(AffineExpr size) const {
+  auto binds = [&](const host::InputSpec &input, unsigned symbol) {
+    return input.bindsSymbol == int64_t(symbol) ||
+           llvm::any_of(getShape(input.type), [&](AffineExpr one) { return one.isFunctionOfSymbol(symbol); });
+  };
+  for (unsigned symbol = 0; symbol < spec.symbols.size(); ++symbol)
+    if (dependsOn(size, symbol, spec.symbols) && !spec.symbols[symbol].extremum &&
+        llvm::none_of(spec.inputs, [&](const host::InputSpec &input) { return binds(input, symbol); }) &&
+        llvm::none_of(spec.sizeDefinitions, [&](const auto &one) { return one.symbol == int64_t(symbol); }))
+      return false;
+  return true;
+}
+
 /// `ptc.guards`: relations of an expression to zero. One that the importer could
-/// not read has no value; it is for `explain` only.
+/// not read has no value; it is for `explain` only. An entry without the inputs that a guard speaks of has no such
+/// guard.
 void ProgramBuilder::addGuards() {
   auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
   for (Attribute entry : guards ? guards.getValue() : ArrayRef<Attribute>()) {
     auto dict = llvm::cast<DictionaryAttr>(entry);
     AffineExpr value = getSizeFromAttr(dict.get("value"));
     auto relation = dict.getAs<StringAttr>("relation");
-    if (!value || !relation)
+    if (!value || !relation || !isKnown(value))
       continue;
     host::GuardSpec guard{value, 0, Symbol::kUnbounded, dict.getAs<StringAttr>("text").getValue().str()};
     StringRef kind = relation.getValue();
@@ -206,6 +221,10 @@ void ProgramBuilder::addGuards() {
 
 llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, llvm::StringRef name) {
   spec.name = name.str();
+  if (auto entry = function->getAttrOfType<StringAttr>("ptc.entry"))
+    spec.entry = entry.str();
+  else
+    spec.entry = function.getName().str();
   target.require(spec);
   if (spec.device)
     spec.device->image = code.image;
@@ -233,9 +252,45 @@ llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, ll
   return std::move(spec);
 }
 
-llvm::Expected<host::ProgramSpec> buildProgram(ModuleOp module, const KernelCode &code, const Target &target,
-                                               llvm::StringRef name) {
-  return ProgramBuilder(module, code).build(target, name);
+/// Gives each program the states of all, in the order in which they first come.
+static void shareStates(std::vector<host::ProgramSpec> &programs) {
+  std::vector<std::pair<host::StateSpec, host::WeightSpec>> all;
+  llvm::StringMap<int64_t> places;
+  for (const host::ProgramSpec &program : programs)
+    for (const host::StateSpec &state : program.states)
+      if (places.try_emplace(state.name, all.size()).second)
+        all.push_back({state, program.weights[state.initial]});
+  for (host::ProgramSpec &program : programs) {
+    for (BufferSpec &buffer : program.buffers)
+      if (buffer.storage == Storage::State)
+        buffer.index = places.lookup(program.states[buffer.index].name);
+    llvm::StringMap<int64_t> weights;
+    for (auto [i, weight] : llvm::enumerate(program.weights))
+      weights[weight.key] = i;
+    program.states.clear();
+    for (const auto &[state, initial] : all) {
+      auto [place, isNew] = weights.try_emplace(initial.key, program.weights.size());
+      if (isNew)
+        program.weights.push_back(initial);
+      program.states.push_back({state.name, state.type, place->second});
+    }
+  }
+}
+
+llvm::Expected<std::vector<host::ProgramSpec>> buildPrograms(ModuleOp module, const KernelCode &code,
+                                                             const Target &target, llvm::StringRef name) {
+  std::vector<host::ProgramSpec> programs;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isPrivate())
+      continue;
+    llvm::Expected<host::ProgramSpec> program = ProgramBuilder(function, code).build(target, name);
+    if (!program)
+      return program.takeError();
+    programs.push_back(std::move(*program));
+  }
+  if (programs.size() > 1)
+    shareStates(programs);
+  return std::move(programs);
 }
 
 } // namespace ptc

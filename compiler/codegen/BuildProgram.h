@@ -6,11 +6,11 @@
 
 namespace ptc {
 
-/// Turns @forward, a list of loop.kernel operations in the order they run, into
-/// the program that the runtime interprets: buffers with their lifetimes,
-/// launches with barriers between those that depend on each other, copies for
-/// what is answered or kept without being computed.
-llvm::Expected<host::ProgramSpec> buildProgram(mlir::ModuleOp module, const KernelCode &code, const Target &target,
-                                               llvm::StringRef name);
+/// Turns each entry, a public function with a list of loop.kernel operations in
+/// the order they run, into a program that the runtime interprets: buffers with their
+/// lifetimes, launches with barriers between those that depend on each other, copies
+/// for what is answered or kept without being computed. The first one is @forward's. All have the same states.
+llvm::Expected<std::vector<host::ProgramSpec>> buildPrograms(mlir::ModuleOp module, const KernelCode &code,
+                                                             const Target &target, llvm::StringRef name);
 
 } // namespace ptc

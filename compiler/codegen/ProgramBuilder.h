@@ -15,11 +15,9 @@ namespace ptc {
 /// runs), Lifetimes.cpp (what waits and lives how long).
 class ProgramBuilder {
 public:
-  ProgramBuilder(mlir::ModuleOp module, const KernelCode &code) : module(module), code(code) {
-    auto functions = module.getOps<mlir::func::FuncOp>();
-    function = *llvm::find_if(functions, [](mlir::func::FuncOp one) { return !one.isPrivate(); });
-    result = function.front().getTerminator();
-  }
+  ProgramBuilder(mlir::func::FuncOp entry, const KernelCode &code)
+      : module(entry->getParentOfType<mlir::ModuleOp>()), function(entry), result(entry.front().getTerminator()),
+        code(code) {}
 
   llvm::Expected<host::ProgramSpec> build(const Target &target, llvm::StringRef name);
 
@@ -47,6 +45,7 @@ private:
   void placeBarriers();
   void setLifetimes();
   void setLifetimesByControl();
+  bool isKnown(mlir::AffineExpr size) const;
   void addGuards();
 
   int64_t addBuffer(host::BufferSpec buffer) {

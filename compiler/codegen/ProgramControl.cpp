@@ -12,7 +12,12 @@ using namespace mlir;
 namespace ptc {
 
 void ProgramBuilder::addBody(Block &block) {
-  for (Operation &op : block) {
+  auto commit = function->getAttrOfType<IntegerAttr>("ptc.commit");
+  bool isEntry = &block == &function.front();
+  for (auto [place, op] : llvm::enumerate(block)) {
+    // Without copies and a jump a control is where all threads are done, and faults are seen.
+    if (isEntry && commit && commit.getInt() == int64_t(place) && !kernels.empty())
+      addControl(-1, {});
     if (auto kernel = llvm::dyn_cast<loop::KernelOp>(op)) {
       kernels.push_back(kernel);
       addKernelBuffers(kernel);

@@ -202,15 +202,15 @@ static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_
             entry.writes.push_back(name.str());
 }
 
-/// The program as it would be linked, without generating its code.
-static llvm::Expected<host::ProgramSpec> buildWithoutCode(const Variant &variant, llvm::StringRef model) {
+/// The entries' programs as they would be linked, without generating their code.
+static llvm::Expected<std::vector<host::ProgramSpec>> buildWithoutCode(const Variant &variant, llvm::StringRef model) {
   KernelCode noCode;
   ModuleOp module = variant.module;
   AffineExpr one = getAffineConstantExpr(1, module.getContext());
   module.walk([&](loop::KernelOp kernel) {
     noCode.kernels[kernel] = {kernel.getName().str(), one, getAffineConstantExpr(0, module.getContext()), {}};
   });
-  return buildProgram(module, noCode, *variant.target, model);
+  return buildPrograms(module, noCode, *variant.target, model);
 }
 
 /// What a GPU's driver finds; nothing for a CPU, which has machine code always.
@@ -224,23 +224,24 @@ static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &re
   std::vector<host::ProgramSpec> programs;
   bool isChosen = false;
   for (const Variant &variant : variants) {
-    llvm::Expected<host::ProgramSpec> program = buildWithoutCode(variant, report.model);
-    if (!program)
-      return program.takeError();
+    llvm::Expected<std::vector<host::ProgramSpec>> entries = buildWithoutCode(variant, report.model);
+    if (!entries)
+      return entries.takeError();
     bool isFirst = !isChosen && variant.target->runsHere();
     isChosen |= isFirst;
     report.machines.push_back(
-        {variant.target->name, int64_t(host::layoutWeights(*program).bytes), isFirst, describeCode(*variant.target)});
-    programs.push_back(std::move(*program));
+        {variant.target->name, int64_t(host::layoutWeights(*entries).bytes), isFirst, describeCode(*variant.target)});
+    llvm::append_range(programs, *entries);
   }
   report.storedBytes = host::layoutWeights(programs).bytes;
   return llvm::Error::success();
 }
 
 static llvm::Error describeKernels(const Variant &variant, Report &report) {
-  llvm::Expected<host::ProgramSpec> program = buildWithoutCode(variant, report.model);
-  if (!program)
-    return program.takeError();
+  llvm::Expected<std::vector<host::ProgramSpec>> entries = buildWithoutCode(variant, report.model);
+  if (!entries)
+    return entries.takeError();
+  const host::ProgramSpec *program = &entries->front();
   llvm::StringMap<loop::KernelOp> kernels;
   ModuleOp module = variant.module;
   module.walk([&](loop::KernelOp kernel) { kernels[kernel.getName()] = kernel; });

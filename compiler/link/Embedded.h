@@ -6,9 +6,10 @@
 #pragma once
 
 extern "C" {
-/// A relocatable object with all of runtime/, and one with runtime/cuda/.
-extern const unsigned char ptc_embedded_runtime[], ptc_embedded_runtime_cuda[];
-extern const unsigned long ptc_embedded_runtime_size, ptc_embedded_runtime_cuda_size;
+/// A relocatable object with all of runtime/, one with runtime/cuda/, and one with runtime/checkpoint/.
+extern const unsigned char ptc_embedded_runtime[], ptc_embedded_runtime_cuda[], ptc_embedded_runtime_checkpoint[];
+extern const unsigned long ptc_embedded_runtime_size, ptc_embedded_runtime_cuda_size,
+    ptc_embedded_runtime_checkpoint_size;
 
 /// Shared libraries that have nothing but the names in libc.symbols and libm.symbols: the machine that runs ptc may
 /// have no development files. Their names carry no versions, so that any glibc with them will do.

@@ -26,6 +26,7 @@ static constexpr StringLiteral kVersionScript = R"({
     ptc_get_machine; ptc_get_externals; ptc_get_optional_inputs; ptc_set_function; ptc_set_waiting; ptc_get_activity;
     ptc_context_create_with; ptc_context_create_on; ptc_get_device; ptc_set_stream; ptc_get_stream; ptc_synchronize;
     ptc_set_output_device; ptc_to_device; ptc_shared_workers;
+    ptc_state_find; ptc_state_view; ptc_checkpoint_save; ptc_checkpoint_load;
   local: *;
 };
 )";
@@ -95,18 +96,19 @@ Error mergeObjects(ArrayRef<StringRef> objects, StringRef path) {
   return runLinker({"-r"}, inputs.paths, path);
 }
 
-Error linkModel(ArrayRef<StringRef> objects, StringRef path, bool withCuda) {
+Error linkModel(ArrayRef<StringRef> objects, StringRef path, RuntimeParts parts) {
   Inputs inputs;
   if (Error error = inputs.addArchive(objects))
     return error;
-  const ArrayRef<unsigned char> embedded[] = {{ptc_embedded_runtime, ptc_embedded_runtime_size},
-                                              {ptc_embedded_libc, ptc_embedded_libc_size},
-                                              {ptc_embedded_libm, ptc_embedded_libm_size}};
+  SmallVector<ArrayRef<unsigned char>> embedded = {{ptc_embedded_runtime, ptc_embedded_runtime_size},
+                                                   {ptc_embedded_libc, ptc_embedded_libc_size},
+                                                   {ptc_embedded_libm, ptc_embedded_libm_size}};
+  if (parts.cuda)
+    embedded.emplace_back(ptc_embedded_runtime_cuda, ptc_embedded_runtime_cuda_size);
+  if (parts.checkpoints)
+    embedded.emplace_back(ptc_embedded_runtime_checkpoint, ptc_embedded_runtime_checkpoint_size);
   for (ArrayRef<unsigned char> bytes : embedded)
     if (Error error = inputs.add(toStringRef(bytes)))
-      return error;
-  if (withCuda)
-    if (Error error = inputs.add(toStringRef(ArrayRef(ptc_embedded_runtime_cuda, ptc_embedded_runtime_cuda_size))))
       return error;
   auto versionScript = MemoryFile::create(kVersionScript);
   if (!versionScript)

@@ -14,10 +14,16 @@
 
 namespace ptc::link {
 
+/// What a library gets besides the runtime that all have.
+struct RuntimeParts {
+  bool cuda = false;        ///< for GPUs
+  bool checkpoints = false; ///< for models with states
+};
+
 /// Links relocatable ELF files, one of them from host::emitHost, to a library that lacks but its weights. It is written
 /// to `path`, which the caller renames when it is complete (compiler/support/OutputFile.h). The same input gives the
-/// same bytes. At most one thread links at a time; others wait. `withCuda`: the library gets the runtime for GPUs too.
-llvm::Error linkModel(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path, bool withCuda = false);
+/// same bytes. At most one thread links at a time; others wait.
+llvm::Error linkModel(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path, RuntimeParts parts = {});
 
 /// One relocatable object out of several; `path` as above.
 llvm::Error mergeObjects(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef path);

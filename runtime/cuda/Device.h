@@ -25,7 +25,7 @@ struct TensorMemory;
 /// The largest number of blocks of a grid, along x.
 constexpr int64_t kMostBlocks = INT32_MAX;
 
-/// A program in the primary context of a GPU, which CUDA's own runtime and PyTorch use too.
+/// A program, the first of its entries, in the primary context of a GPU, which CUDA's own runtime and PyTorch use too.
 struct CudaDevice : Device {
   const Driver *driver;
   const Program *program;
@@ -34,7 +34,7 @@ struct CudaDevice : Device {
   CUmodule module;
   int32_t major, minor; ///< compute capability
   int32_t multiprocessors;
-  Array<CUfunction> functionsOfGrids; ///< of all launches, one after the other
+  Array<CUfunction> functionsOfGrids; ///< of the launches of all entries, one after the other
   Array<int32_t> firstGrids;          ///< of each launch, in functionsOfGrids
   StridedCopies stridedCopies;
   TensorMemory *tensorMemory; ///< null until the first tensor is made

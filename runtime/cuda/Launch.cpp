@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdio.h>
+#include <string.h>
 
 namespace ptc::runtime::cuda {
 
@@ -36,6 +37,13 @@ static ptc_status loadImage(CudaDevice &device, Error &error) {
                    log[0] ? ": " : "", log);
 }
 
+/// Of all entries.
+template <class Body> static void forEachLaunch(const CudaDevice &device, Body body) {
+  for (const Program *program = device.program; program; program = program->nextEntry)
+    for (int32_t i = 0; i < program->launchCount; ++i)
+      body(program->launches[i]);
+}
+
 static ptc_status findFunction(CudaDevice &device, const GridEntry &grid, CUfunction &function, Error &error) {
   const Driver &driver = *device.driver;
   char what[128];
@@ -45,11 +53,12 @@ static ptc_status findFunction(CudaDevice &device, const GridEntry &grid, CUfunc
     return status;
   // Several grids may have one function: the driver keeps what was asked for last, so it is asked for the most.
   int32_t shared = grid.sharedBytes;
-  const Program &program = *device.program;
-  for (int32_t i = 0; shared > kSharedWithoutAsking && i < program.launchCount; ++i)
-    for (int32_t j = 0; j < program.launches[i].gridCount; ++j)
-      if (const GridEntry &other = program.launches[i].grids[j]; other.function == grid.function)
-        shared = std::max(shared, other.sharedBytes);
+  if (shared > kSharedWithoutAsking)
+    forEachLaunch(device, [&](const LaunchEntry &launch) {
+      for (int32_t i = 0; i < launch.gridCount; ++i)
+        if (const GridEntry &other = launch.grids[i]; strcmp(other.function, grid.function) == 0)
+          shared = std::max(shared, other.sharedBytes);
+    });
   if (shared <= kSharedWithoutAsking)
     return PTC_OK;
   snprintf(what, sizeof(what), "asking for %d bytes of shared memory for '%.64s'", shared, grid.function);
@@ -58,28 +67,28 @@ static ptc_status findFunction(CudaDevice &device, const GridEntry &grid, CUfunc
 }
 
 ptc_status loadModule(CudaDevice &device, Error &error) {
-  const Program &program = *device.program;
   if (ptc_status status = loadImage(device, error))
     return status;
-  int32_t count = 0;
-  for (int32_t i = 0; i < program.launchCount; ++i)
-    count += program.launches[i].gridCount;
-  if (!device.functionsOfGrids.allocate(count) || !device.firstGrids.allocate(program.launchCount))
+  int32_t launches = 0, grids = 0;
+  forEachLaunch(device, [&](const LaunchEntry &launch) {
+    ++launches;
+    grids += launch.gridCount;
+  });
+  if (!device.functionsOfGrids.allocate(grids) || !device.firstGrids.allocate(launches))
     return error.set(PTC_OUT_OF_MEMORY, "no memory for a context");
-  int32_t next = 0;
-  for (int32_t i = 0; i < program.launchCount; ++i) {
-    device.firstGrids[i] = next;
-    for (int32_t j = 0; j < program.launches[i].gridCount; ++j)
-      if (ptc_status status =
-              findFunction(device, program.launches[i].grids[j], device.functionsOfGrids[next++], error))
-        return status;
-  }
-  return PTC_OK;
+  int32_t index = 0, next = 0;
+  ptc_status status = PTC_OK;
+  forEachLaunch(device, [&](const LaunchEntry &launch) {
+    device.firstGrids[index++] = next;
+    for (int32_t j = 0; j < launch.gridCount && status == PTC_OK; ++j)
+      status = findFunction(device, launch.grids[j], device.functionsOfGrids[next++], error);
+  });
+  return status;
 }
 
 ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error &error) {
   const CudaDevice &cuda = CudaDevice::of(device);
-  const LaunchEntry &launch = cuda.program->launches[grid.launch];
+  const LaunchEntry &launch = grid.program->launches[grid.launch];
   const GridEntry &entry = launch.grids[grid.grid];
   if (grid.blocks > kMostBlocks)
     return error.set(PTC_UNSUPPORTED, "%s: takes %lld blocks with these sizes, more than a GPU can start", launch.name,
@@ -100,7 +109,7 @@ ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error 
   size_t bytes = grid.parameterCount * sizeof(int64_t);
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<int64_t *>(grid.parameters), CU_LAUNCH_PARAM_BUFFER_SIZE,
                    &bytes, CU_LAUNCH_PARAM_END};
-  CUfunction function = cuda.functionsOfGrids[cuda.firstGrids[grid.launch] + grid.grid];
+  CUfunction function = cuda.functionsOfGrids[cuda.firstGrids[grid.program->launchesBefore + grid.launch] + grid.grid];
   CUresult result = cuda.driver->cuLaunchKernel(
       function, static_cast<unsigned>(blocks), 1, 1, entry.threads, 1, 1, entry.sharedBytes, handleOf(stream),
       entry.mapCount > 0 ? grid.places : nullptr, entry.mapCount > 0 ? nullptr : extra);

@@ -10,7 +10,7 @@ namespace ptc::runtime::cuda {
 constexpr uint64_t kMapAlignment = 16;
 
 ptc_status encodeMaps(const CudaDevice &device, const GridLaunch &grid, CUtensorMap *maps, Error &error) {
-  const LaunchEntry &launch = device.program->launches[grid.launch];
+  const LaunchEntry &launch = grid.program->launches[grid.launch];
   const GridEntry &entry = launch.grids[grid.grid];
   const Driver &driver = *device.driver;
   if (!driver.hasMaps)

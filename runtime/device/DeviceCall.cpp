@@ -26,6 +26,7 @@ struct DeviceRunner {
   ptc_status read(int32_t buffer, void *value, int64_t bytes);
   ptc_status copy(int32_t from, int32_t to);
   ptc_status callExternal(int32_t index);
+  ptc_status commit() { return finish(); }
 
   ptc_status bringInputs();
   /// Ends the call: waits, unless its work may go on behind it.
@@ -114,7 +115,8 @@ ptc_status DeviceRunner::runGrids(int32_t index, int32_t parameterCount) {
     int64_t blocks = frame.values[entry.grids[i].blocks];
     if (blocks <= 0)
       continue;
-    GridLaunch grid = {index, i, blocks, parameters, parameterCount, frame.values.data, onDevice().places.data};
+    GridLaunch grid = {frame.program,         index, i, blocks, parameters, parameterCount, frame.values.data,
+                       onDevice().places.data};
     if (ptc_status status = functions.launch(device(), stream(), grid, error))
       return status;
   }

@@ -134,9 +134,9 @@ void DeviceFrame::release(Device &device) {
   *this = {};
 }
 
-int64_t weightExtent(const Program &program) {
+static int64_t extentOfEntry(const Program &program) {
   Array<int64_t> symbols = {}, values = {};
-  int64_t extent = program.weightBytes;
+  int64_t extent = 0;
   bool isReady = symbols.allocate(program.symbolCount) && values.allocate(program.valueCount);
   for (int32_t i = 0; isReady && i < program.symbolCount; ++i)
     symbols[i] = program.symbols[i].min;
@@ -147,6 +147,13 @@ int64_t weightExtent(const Program &program) {
         extent = std::max(extent, buffer.offset + values[buffer.bytes]);
   symbols.release();
   values.release();
+  return extent;
+}
+
+int64_t weightExtent(const Program &program) {
+  int64_t extent = program.weightBytes;
+  for (const Program *entry = &program; entry; entry = entry->nextEntry)
+    extent = std::max(extent, extentOfEntry(*entry));
   return extent;
 }
 

@@ -161,6 +161,33 @@ TEST_CASE("contexts share code and weights, and have states of their own") {
   CHECK(driver.fake_live_objects() == objects);
 }
 
+TEST_CASE("states on a device are seen there, saved and loaded") {
+  Driver &driver = Driver::get();
+  const char *folder = std::getenv("TEST_TMPDIR");
+  std::string path = std::string(folder ? folder : "/tmp") + "/states.safetensors";
+  Context first, second;
+  RowsOnGpu tensors(7);
+  CallersStream stream;
+  REQUIRE(setStream(first, stream) == PTC_OK);
+  REQUIRE(tensors.call(first) == PTC_OK); // perhaps not done when the states are asked for
+  REQUIRE(ptc_checkpoint_save(first.handle, path.c_str()) == PTC_OK);
+  REQUIRE(ptc_checkpoint_load(second.handle, path.c_str(), 0) == PTC_OK);
+  CHECK(second.total() == 107);
+  CHECK(ptc_state_find("total") == 0);
+  DLTensor live;
+  REQUIRE(ptc_state_view(second.handle, 0, &live) == PTC_OK);
+  CHECK((live.device.device_type == kDLCUDA && live.ndim == 1 && live.shape[0] == 1));
+  CHECK(readGpu<float>(live.data, 1)[0] == 107);
+
+  driver.fake_fail("cuMemcpyHtoDAsync", 719);
+  CHECK(ptc_checkpoint_load(second.handle, path.c_str(), 0) == PTC_DEVICE_ERROR);
+  driver.fake_fail("cuMemcpyDtoHAsync", 719);
+  CHECK(ptc_checkpoint_save(first.handle, (path + ".no").c_str()) == PTC_DEVICE_ERROR);
+  CHECK(!std::ifstream(path + ".no"));
+  CHECK(ptc_checkpoint_load(second.handle, path.c_str(), 0) == PTC_OK);
+  CHECK(second.total() == 107);
+}
+
 TEST_CASE("calls from several threads and contexts") {
   Context contexts[2];
   std::atomic<int> wrong{0};

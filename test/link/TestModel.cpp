@@ -80,7 +80,7 @@ void build(const Model &model, const std::string &path) {
     pieces.push_back({offset, model.mapped.count(weight.key) ? model.mapped.at(weight.key)
                                                              : ArrayRef<char>(model.weights.at(weight.key))});
   StringRef objects[] = {StringRef(host.data(), host.size()), (*kernels)->getBuffer()};
-  check(link::linkModel(objects, path, model.spec.device.has_value()));
+  check(link::linkModel(objects, path, {model.spec.device.has_value(), !model.spec.states.empty()}));
   check(link::completeLibrary(path, pieces));
 }
 

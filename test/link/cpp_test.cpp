@@ -104,7 +104,7 @@ TEST_CASE("a file that was written anew is another model, and one that was not i
   ptc::test::build(models().running(), path);
   ptc::Model relative(std::filesystem::proximate(path).string());
   Dl_info info;
-  REQUIRE(dladdr(&relative.signature(), &info));
+  REQUIRE(dladdr(relative.signature().model, &info));
   CHECK(info.dli_fname[0] == '/');
   std::ofstream(path + ".text") << "no library";
   CHECK_THROWS_WITH(ptc::Model(path + ".text"), StartsWith(path + ".text: "));
@@ -123,6 +123,34 @@ TEST_CASE("states are read, set and reset") {
   model.getState(0, view(total));
   CHECK(total[0] == 100);
   CHECK(model.states()[0].name == std::string("total"));
+}
+
+TEST_CASE("states by name, and as a file") {
+  std::string library = ptc::test::build(models().running()), path = library + ".safetensors";
+  ptc::Model model(library), other(library);
+  std::vector<float> x = {1, 2, 3, 4};
+  model({view(x)});
+  ptc::State total = model.state("total");
+  CHECK(total.shape() == std::vector<int64_t>{1});
+  CHECK(total.values<float>() == std::vector<float>{110});
+  CHECK_THROWS_WITH(total.values<double>(), Contains("float64") || Contains("bits"));
+  CHECK_THROWS_WITH(total.number(), Contains("state 'total' is not a number"));
+  CHECK_THROWS_WITH(model.state("sum"), Contains("the model has no state 'sum'"));
+  model.save(path);
+  CHECK(other.state("total").values<float>()[0] == 100);
+  other.load(path);
+  CHECK(other.state("total").values<float>()[0] == 110);
+  total.set(std::vector<float>{7});
+  auto *live = static_cast<float *>(total.view().tensor()->data);
+  CHECK(*live == 7);
+  *live = 8;
+  CHECK(model({view(x)})[0].values<float>()[0] == 8);
+  std::ofstream(path) << "????";
+  CHECK_THROWS_WITH(other.load(path), Contains("is no safetensors file"));
+  CHECK(other.state("total").values<float>()[0] == 110);
+  ptc::Model stateless(ptc::test::build(models().affine()));
+  CHECK_THROWS_WITH(stateless.save(path), Contains("the model keeps no states between calls"));
+  CHECK_THROWS_WITH(stateless.load(path), Contains("the model keeps no states between calls"));
 }
 
 TEST_CASE("numbers are inputs without dimensions") {

@@ -72,8 +72,7 @@ public:
 
   Error prepare() {
     owned.assign(library.signature().output_count, nullptr);
-    ptc_status made = library.api->call_new(library.context, inputs.data(), inputs.size(), owned.data(), owned.size());
-    if (Error error = library.check(made))
+    if (Error error = library.check(library.callNew(inputs, owned)))
       return error;
     for (DLManagedTensor *output : owned)
       outputs.push_back(&output->dl_tensor);
@@ -82,7 +81,7 @@ public:
 
   double call() {
     Clock::time_point start = Clock::now();
-    ptc_status here = library.api->call(library.context, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    ptc_status here = library.call(inputs, outputs);
     double elapsed = millisecondsSince(start);
     if (here && !status) {
       status = here;
@@ -316,6 +315,8 @@ Error benchLibrary(const BenchOptions &options) {
   if (Error error = library->createContext())
     return error;
   measured.loadMs = millisecondsSince(start);
+  if (Error error = library->choose(options.entry))
+    return error;
   Expected<Tensors> inputs = library->readOrMakeInputs(options.inputs);
   if (!inputs)
     return inputs.takeError();

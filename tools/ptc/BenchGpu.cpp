@@ -56,10 +56,7 @@ public:
   StreamOfCalls(const Library &library, ArrayRef<const DLTensor *> inputs, ArrayRef<DLTensor *> outputs)
       : library(library), inputs(inputs), outputs(outputs) {}
 
-  Error call() {
-    return library.check(
-        library.api->call(library.context, inputs.data(), inputs.size(), outputs.data(), outputs.size()));
-  }
+  Error call() { return library.check(library.call(inputs, outputs)); }
   Error wait() { return library.check(library.api->synchronize(library.context)); }
 
   /// Gives `count` calls to the stream. `host`: milliseconds until the last of them has returned; `all`: until their

@@ -72,7 +72,10 @@ void resolvePtxas(Options &options) {
 /// Options of every command that reads a model.
 void addModelOptions(CLI::App &command, Options &options) {
   command.add_option("MODEL", options.model, "A .pt2, .graph, .onnx or .mlir file")->required()->type_name("FILE");
-  command.add_option("--weights", options.weights, "Weights of a .graph or .mlir model (safetensors)")
+  command
+      .add_option(
+          "--weights", options.weights,
+          "Weights (safetensors): of a .graph or .mlir model, or trained ones in place of a .pt2's or .onnx's own")
       ->type_name("FILE");
   command
       .add_option("--march", options.march,
@@ -158,6 +161,51 @@ void addTuning(CLI::App &command, Options &options) {
       ->check(CLI::ExistingFile);
 }
 
+/// What a step does with gradients, beside what the optimizer makes of them.
+void addTreatment(CLI::App &command, Training &train, CLI::Option *optimizer) {
+  command
+      .add_option("--group", train.groups,
+                  "Other options of the optimizer for parameters whose names match: 'REGEX: KEY=VALUE,...', such as "
+                  "'bias$|norm: weight_decay=0'; may be given several times, and the first that matches counts")
+      ->type_name("GROUP")
+      ->allow_extra_args(false)
+      ->needs(optimizer);
+  CLI::Option *norm =
+      command
+          .add_option("--clip-grad-norm", train.clipGradNorm,
+                      "Make gradients smaller whose norm, of all of them together, is above this; output grad_norm")
+          ->type_name("N")
+          ->check(CLI::PositiveNumber)
+          ->needs(optimizer);
+  command.add_option("--clip-grad-value", train.clipGradValue, "Keep elements of gradients between -N and N")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->excludes(norm)
+      ->needs(optimizer);
+  command
+      .add_option("--ema", train.ema, "Keep averages of parameters as states ema/NAME, with this decay, such as 0.999")
+      ->type_name("DECAY")
+      ->check(CLI::Range(0.0, 1.0))
+      ->needs(optimizer);
+  command
+      .add_option("--schedule", train.schedule,
+                  "How the learning rate goes on, such as cosine:warmup=100,steps=10000; also constant, linear, "
+                  "polynomial, exponential, step and multistep")
+      ->type_name("SCHEDULE")
+      ->needs(optimizer);
+  command
+      .add_option(
+          "--loss-scale", train.lossScale,
+          "Multiply the loss by a number, or by one that adapts (dynamic; so it is with --amp fp16), and divide "
+          "gradients by it; a step whose gradients are not finite changes nothing")
+      ->type_name("dynamic|N")
+      ->needs(optimizer);
+  command
+      .add_flag("--accumulate", train.accumulate,
+                "Also entries that add up gradients of several batches (accumulate), and update by their mean (apply)")
+      ->needs(optimizer);
+}
+
 /// Behind the others: it knows which of them a step of training cannot have.
 void addTraining(CLI::App &command, Training &train) {
   CLI::Option *on = command.add_flag(
@@ -182,8 +230,10 @@ void addTraining(CLI::App &command, Training &train) {
       ->type_name("NAME")
       ->needs(optimizer);
   command
-      .add_option("--freeze", train.freeze,
-                  "Leave parameters as they are whose names match this; may be given several times")
+      .add_option(
+          "--freeze", train.freeze,
+          "Leave parameters as they are whose names match this, and take no derivative by them, nor by such inputs; "
+          "may be given several times")
       ->type_name("REGEX")
       ->check(kRegex)
       ->allow_extra_args(false)
@@ -192,6 +242,7 @@ void addTraining(CLI::App &command, Training &train) {
       .add_flag("--keep-mode", train.keepMode,
                 "Leave dropout and batch norm as they were exported, instead of turning them to training")
       ->needs(optimizer);
+  addTreatment(command, train, optimizer);
 }
 
 void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::function<int()> &action) {
@@ -252,9 +303,16 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   });
 }
 
+/// Of libraries that have several.
+CLI::Option *addEntry(CLI::App &command, std::string &entry) {
+  return command.add_option("--entry", entry, "What of the library is called: step, eval (the first if left out)")
+      ->type_name("NAME");
+}
+
 void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
-  CLI::App &command = *app.add_subcommand("run", "Run a compiled model once");
+  CLI::App &command = *app.add_subcommand("run", "Run a compiled model, or so many steps of training");
   command.add_option("LIBRARY", options.library, "A compiled model")->required()->type_name("FILE");
+  auto *entry = addEntry(command, options.entry);
   command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")
       ->required()
       ->type_name("FILE");
@@ -269,6 +327,19 @@ void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
                   "of the parameter")
       ->required()
       ->type_name("FILE");
+  auto *load = command
+                   .add_option("--load", options.load,
+                               "Set the library's states first to what --save wrote, or another program (safetensors)")
+                   ->type_name("FILE");
+  auto *save =
+      command.add_option("--save", options.save, "Write the states that the library is left with (safetensors)")
+          ->type_name("FILE");
+  auto *steps = command
+                    .add_option("--steps", options.steps,
+                                "Call so many times with the same inputs, and print the loss of every tenth part; the "
+                                "outputs are the last call's")
+                    ->check(CLI::Range(1, 1000000000))
+                    ->type_name("N");
   command.add_option("--threads", options.threads, "Number of threads")->check(CLI::Range(0, 1024))->type_name("N");
   command.add_option("--profile", options.profile, "Write a Chrome trace of the call")->type_name("FILE");
   command.add_flag("-v,--verbose", options.verbose, "Say which machine's code ran, on how many threads");
@@ -277,17 +348,25 @@ void addRun(CLI::App &app, RunOptions &options, std::function<int()> &action) {
   command.add_option("--weights", options.weights, "Weights of that model (safetensors)")
       ->needs(reference)
       ->type_name("FILE");
-  reference->excludes("--profile")->excludes(cotangents);
-  command.footer("Examples:\n"
-                 "  ptc run model.so --inputs in.safetensors --outputs out.safetensors\n"
-                 "  ptc run model.so --inputs in.safetensors --outputs out.safetensors --profile trace.json\n"
-                 "  ptc run --reference model.pt2 --inputs in.safetensors --outputs expected.safetensors");
+  reference->excludes("--profile")
+      ->excludes(cotangents)
+      ->excludes(entry)
+      ->excludes(load)
+      ->excludes(save)
+      ->excludes(steps);
+  command.footer(
+      "Examples:\n"
+      "  ptc run model.so --inputs in.safetensors --outputs out.safetensors\n"
+      "  ptc run model.so --inputs in.safetensors --outputs out.safetensors --profile trace.json\n"
+      "  ptc run step.so --inputs in.safetensors --outputs out.safetensors --steps 100 --save a.safetensors\n"
+      "  ptc run --reference model.pt2 --inputs in.safetensors --outputs expected.safetensors");
   command.callback([&] { action = [&options] { return run(options); }; });
 }
 
 void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("bench", "Time a compiled model");
   command.add_option("LIBRARY", options.library, "A compiled model")->required()->type_name("FILE");
+  addEntry(command, options.entry);
   command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")->type_name("FILE");
   command.add_option("--repeat", options.repeat, "Number of timed calls")
       ->check(CLI::Range(1, 1000000000))

@@ -10,11 +10,14 @@ namespace ptc {
 
 struct RunOptions {
   std::string library;
+  std::string entry; ///< Of the library; empty: the first.
   std::string inputs;
   std::string cotangents; ///< Of the outputs of a library of gradients, by position; empty: none.
   std::string outputs;
   std::string profile;    ///< A Chrome trace; empty: none.
   std::string weights;    ///< With `reference`: as in Options.
+  std::string load, save; ///< Files of the states before and after; empty: none.
+  int steps = 1;          ///< How many calls.
   bool reference = false; ///< `library` is a model, to be evaluated and not compiled.
   bool verbose = false;
   int threads = 0; ///< 0: as many as the machine has.
@@ -22,6 +25,7 @@ struct RunOptions {
 
 struct BenchOptions {
   std::string library;
+  std::string entry;  ///< Of the library; empty: the first.
   std::string inputs; ///< Empty: random tensors of the smallest sizes allowed.
   int repeat = 0;     ///< 0: for about two seconds.
   int threads = 0;

@@ -3,6 +3,7 @@
 #include "runtime/Seal.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cstdlib>
@@ -97,6 +98,28 @@ Library::~Library() {
     api->context_destroy(context);
 }
 
+Error Library::choose(StringRef entryName) {
+  std::vector<StringRef> names = {"forward"};
+  if (has(&ptc_api::entry_name))
+    for (names.clear(); const char *name = api->entry_name(names.size());)
+      names.push_back(name);
+  auto found = find(names, entryName);
+  if (!entryName.empty() && found == names.end())
+    return createStringError(path + ": has no entry '" + entryName + "' (its entries: " + join(names, ", ") + ")");
+  entry = entryName.empty() ? 0 : found - names.begin();
+  return Error::success();
+}
+
+ptc_status Library::callNew(ArrayRef<const DLTensor *> inputs, MutableArrayRef<DLManagedTensor *> outputs) const {
+  return entry ? api->call_entry_new(context, entry, inputs.data(), inputs.size(), outputs.data(), outputs.size())
+               : api->call_new(context, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+}
+
+ptc_status Library::call(ArrayRef<const DLTensor *> inputs, ArrayRef<DLTensor *> outputs) const {
+  return entry ? api->call_entry(context, entry, inputs.data(), inputs.size(), outputs.data(), outputs.size())
+               : api->call(context, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+}
+
 Error Library::check(ptc_status status) const {
   if (status == PTC_OK)
     return Error::success();
@@ -105,7 +128,9 @@ Error Library::check(ptc_status status) const {
 
 ArrayRef<ptc_tensor> Library::optionalInputs() const {
   int32_t count = 0;
-  const ptc_tensor *first = has(&ptc_api::optional_inputs) ? api->optional_inputs(&count) : nullptr;
+  const ptc_tensor *first = entry                            ? api->entry_optional_inputs(entry, &count)
+                            : has(&ptc_api::optional_inputs) ? api->optional_inputs(&count)
+                                                             : nullptr;
   return {first, static_cast<size_t>(count)};
 }
 

@@ -36,11 +36,14 @@ public:
   /// The steps of `open`: the file alone, and then what a call needs.
   static llvm::Expected<Library> openFile(const std::string &path);
   llvm::Error createContext();
+  /// What is called from now on; empty: the first entry.
+  llvm::Error choose(llvm::StringRef entryName);
   Library(Library &&other) noexcept
-      : api(other.api), context(std::exchange(other.context, nullptr)), path(std::move(other.path)) {}
+      : api(other.api), context(std::exchange(other.context, nullptr)), entry(other.entry),
+        path(std::move(other.path)) {}
   ~Library();
 
-  const ptc_signature &signature() const { return *api->signature(); }
+  const ptc_signature &signature() const { return entry ? *api->entry_signature(entry) : *api->signature(); }
   bool isForGpu() const { return llvm::StringRef(signature().target) == "cuda"; }
   /// Libraries of earlier versions have none.
   llvm::ArrayRef<ptc_tensor> optionalInputs() const;
@@ -65,6 +68,10 @@ public:
 
   const ptc_api *api = nullptr;
   ptc_context *context = nullptr;
+  int32_t entry = 0;
+
+  ptc_status callNew(llvm::ArrayRef<const DLTensor *> inputs, llvm::MutableArrayRef<DLManagedTensor *> outputs) const;
+  ptc_status call(llvm::ArrayRef<const DLTensor *> inputs, llvm::ArrayRef<DLTensor *> outputs) const;
 
 private:
   explicit Library(std::string path) : path(std::move(path)) {}

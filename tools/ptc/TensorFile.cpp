@@ -91,6 +91,13 @@ Error TensorFile::include(TensorFile other, StringRef prefix) {
   return Error::success();
 }
 
+void TensorFile::addZeros(StringRef name, DLDataType dtype, std::vector<int64_t> shape) {
+  auto zeros = WritableMemoryBuffer::getNewMemBuffer(getByteSize(dtype, shape));
+  StringRef bytes(zeros->getBufferStart(), zeros->getBufferSize());
+  tensors[name] = {dtype, std::move(shape), bytes};
+  buffers.push_back(std::move(zeros));
+}
+
 const FileTensor *TensorFile::find(StringRef name) const {
   auto found = tensors.find(name);
   return found == tensors.end() ? nullptr : &found->second;

@@ -32,6 +32,10 @@ public:
   /// Takes another file's tensors, each under `prefix` and its name, which none may have here.
   llvm::Error include(TensorFile other, llvm::StringRef prefix);
 
+  /// Adds zeros under a name that there is not.
+  void addZeros(llvm::StringRef name, DLDataType dtype, std::vector<int64_t> shape);
+  void remove(llvm::StringRef name) { tensors.erase(name); }
+
   /// Null when there is none.
   const FileTensor *find(llvm::StringRef name) const;
   std::vector<std::string> names() const;

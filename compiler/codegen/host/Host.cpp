@@ -34,11 +34,15 @@ WeightLayout layoutWeights(llvm::ArrayRef<ProgramSpec> programs) {
   return layout;
 }
 
-static int64_t countWeightBytes(const ProgramSpec &program) {
-  int64_t bytes = 0;
-  for (const WeightSpec &weight : program.weights)
-    bytes += llvm::alignTo(weight.bytes, runtime::kAlignment);
-  return bytes;
+/// Of all entries of a machine.
+static int64_t countWeightBytes(llvm::ArrayRef<ProgramSpec> entries) { return layoutWeights(entries).bytes; }
+
+/// How many entries each machine has.
+static size_t countEntries(llvm::ArrayRef<ProgramSpec> programs) {
+  size_t count = 1;
+  while (count < programs.size() && programs[count].entry != programs.front().entry)
+    ++count;
+  return count;
 }
 
 static AffineExpr bytesOf(RankedTensorType type) {
@@ -135,12 +139,25 @@ static uint64_t cpuFeatureBits(llvm::ArrayRef<std::string> names) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// What the programs of one machine's entries have in common.
+struct Machine {
+  Constant *device = nullptr; ///< null until the first is written
+  Constant *next = nullptr;   ///< The entry behind the one to be written.
+  int64_t weightBytes = 0;
+};
+
+/// Of the entries before one.
+struct Counts {
+  int64_t launches = 0, externals = 0;
+};
+
 class TableWriter {
 public:
   TableWriter(const ProgramSpec &spec, const WeightLayout &layout, Constant *weights, llvm::Module &module)
       : spec(spec), layout(layout), weights(weights), module(module), c(module) {}
   /// The record of the program.
-  llvm::Expected<Constant *> write();
+  llvm::Expected<Constant *> write(const Machine &machine, const Counts &before);
+  Constant *device();
 
 private:
   Constant *tensor(llvm::StringRef name, RankedTensorType type, int64_t initial, bool isWritten);
@@ -148,7 +165,6 @@ private:
   Constant *launch(const LaunchSpec &launch);
   Constant *tensorMap(const TensorMap &map);
   Constant *kernel(llvm::StringRef name);
-  Constant *device();
   Constant *external(const ExternalSpec &external);
   Constant *symbols(llvm::ArrayRef<Binding> bindings);
   Constant *value(AffineExpr expr) { return c.i32(sizes.add(expr)); }
@@ -295,7 +311,7 @@ Constant *TableWriter::symbols(llvm::ArrayRef<Binding> bindings) {
   return c.array(records, "symbols");
 }
 
-llvm::Expected<Constant *> TableWriter::write() {
+llvm::Expected<Constant *> TableWriter::write(const Machine &machine, const Counts &before) {
   auto isRequired = [](const InputSpec &input) { return !input.isOptional(); };
   auto copies = orderCopies(spec);
   if (!copies)
@@ -340,12 +356,14 @@ llvm::Expected<Constant *> TableWriter::write() {
   return c.record<runtime::Program>({c.i32(runtime::kTablesVersion),
                                      c.i32(sizes.expressions().size()),
                                      c.string(spec.name),
+                                     c.string(spec.entry),
+                                     machine.next,
                                      c.string("ptc"),
                                      c.string(spec.target),
                                      c.string(spec.machine),
                                      c.i64(cpuFeatureBits(spec.cpuFeatures)),
                                      weights,
-                                     c.i64(countWeightBytes(spec)),
+                                     c.i64(machine.weightBytes),
                                      c.i64(arenaBytes),
                                      sizes.emit(module, spec.symbols),
                                      symbols(*bindings),
@@ -359,7 +377,9 @@ llvm::Expected<Constant *> TableWriter::write() {
                                      sizeDefinitions,
                                      controls,
                                      externals,
-                                     device(),
+                                     machine.device,
+                                     c.i32(before.launches),
+                                     c.i32(before.externals),
                                      c.i32(spec.symbols.size()),
                                      c.i32(spec.inputs.size()),
                                      c.i32(llvm::count_if(spec.inputs, isRequired)),
@@ -395,16 +415,31 @@ llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpe
   module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
   WeightLayout layout = layoutWeights(programs);
   Constant *weights = makeWeightsSymbol(layout, *module);
-  std::vector<Constant *> records;
-  for (const ProgramSpec &program : programs) {
-    if (llvm::Error error = verifySpec(program))
-      return std::move(error);
-    llvm::Expected<Constant *> record = TableWriter(program, layout, weights, *module).write();
-    if (!record)
-      return record.takeError();
-    records.push_back(*record);
-  }
   Constants c(*module);
+  size_t entryCount = countEntries(programs);
+  std::vector<Constant *> records;
+  for (; !programs.empty(); programs = programs.drop_front(entryCount)) {
+    llvm::ArrayRef<ProgramSpec> entries = programs.take_front(entryCount);
+    std::vector<Counts> before(1);
+    for (const ProgramSpec &entry : entries)
+      before.push_back({before.back().launches + int64_t(entry.launches.size()),
+                        before.back().externals + int64_t(entry.externals.size())});
+    Machine machine{nullptr, c.null(), countWeightBytes(entries)};
+    Constant *record = nullptr;
+    for (size_t i = entryCount; i-- > 0;) { // each points to the next one
+      if (llvm::Error error = verifySpec(entries[i]))
+        return std::move(error);
+      TableWriter writer(entries[i], layout, weights, *module);
+      if (!machine.device)
+        machine.device = writer.device();
+      machine.next = record ? c.array({record}, "entry") : machine.next;
+      llvm::Expected<Constant *> written = writer.write(machine, before[i]);
+      if (!written)
+        return written.takeError();
+      record = *written;
+    }
+    records.push_back(record);
+  }
   Constant *all = c.record<runtime::Programs>({c.array(records, "program"), c.i64(records.size())});
   auto *global =
       new llvm::GlobalVariable(*module, all->getType(), true, llvm::GlobalValue::ExternalLinkage, all, "ptc_programs");

@@ -33,7 +33,7 @@ struct OutputSpec {
   mlir::RankedTensorType type;
 };
 
-/// A buffer of the model that calls update. Its first value is `weights[initial]`.
+/// A buffer of the model that calls update, the same of all entries. Its first value is `weights[initial]`.
 struct StateSpec {
   std::string name;
   mlir::RankedTensorType type;
@@ -151,7 +151,8 @@ struct DeviceSpec {
 };
 
 struct ProgramSpec {
-  std::string name; ///< of the model
+  std::string name;              ///< of the model
+  std::string entry = "forward"; ///< by which callers find it
   std::string target = "cpu";
   std::string machine = "x86-64";       ///< that the kernels are for
   std::optional<DeviceSpec> device;     ///< nothing: the CPU

@@ -43,9 +43,9 @@ typedef enum ptc_status {
   PTC_INDEX_ERROR = 3,      /**< an index in the data was out of range; outputs and states are unspecified */
   PTC_OUT_OF_MEMORY = 4,
   PTC_UNSUPPORTED = 5,    /**< this machine lacks what the model was compiled for */
-  PTC_IO_ERROR = 6,       /**< a profile could not be written */
+  PTC_IO_ERROR = 6,       /**< a file could not be read or written */
   PTC_EXTERNAL_ERROR = 7, /**< a function of the caller's is missing, or failed: outputs and states are unspecified */
-  PTC_CORRUPT = 8,        /**< the library's file is not as it was written, or cannot be read again */
+  PTC_CORRUPT = 8,        /**< the file of the library or of a checkpoint is not as it was written, or is cut off */
   PTC_DEVICE_ERROR = 9    /**< a GPU or its driver failed at work: outputs and states are unspecified */
 } ptc_status;
 
@@ -116,6 +116,9 @@ typedef struct ptc_threading {
  */
 #define PTC_CHECK_FILE 1u
 
+/** Of checkpoint_load: states that the file lacks stay as they are, and tensors that are no states are passed over. */
+#define PTC_CHECKPOINT_PARTIAL 1u
+
 /** How threads wait for each other within a call, and workers for the next call (docs/c-abi.md says what each costs).
  */
 typedef enum ptc_waiting {
@@ -171,6 +174,21 @@ typedef struct ptc_api {
   ptc_status (*synchronize)(ptc_context *context);
   ptc_status (*set_output_device)(ptc_context *context, const DLDevice *device);
   ptc_status (*to_device)(ptc_context *context, const DLTensor *tensor, DLManagedTensor **copy);
+  int32_t (*entry_find)(const char *name);
+  const char *(*entry_name)(int32_t entry);
+  const ptc_signature *(*entry_signature)(int32_t entry);
+  const ptc_tensor *(*entry_optional_inputs)(int32_t entry, int32_t *count);
+  ptc_status (*call_entry)(ptc_context *context, int32_t entry, const DLTensor *const *inputs, int32_t input_count,
+                           DLTensor *const *outputs, int32_t output_count);
+  ptc_status (*call_entry_new)(ptc_context *context, int32_t entry, const DLTensor *const *inputs, int32_t input_count,
+                               DLManagedTensor **outputs, int32_t output_count);
+  ptc_status (*entry_output_shape)(ptc_context *context, int32_t entry, const DLTensor *const *inputs,
+                                   int32_t input_count, int32_t output, int64_t *shape, int32_t ndim);
+  /* States by name, and as files. */
+  int32_t (*state_find)(const char *name);
+  ptc_status (*state_view)(ptc_context *context, int32_t state, DLTensor *live);
+  ptc_status (*checkpoint_save)(ptc_context *context, const char *path);
+  ptc_status (*checkpoint_load)(ptc_context *context, const char *path, uint32_t flags);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -216,10 +234,46 @@ PTC_EXPORT ptc_status ptc_call_new(ptc_context *context, const DLTensor *const *
 PTC_EXPORT ptc_status ptc_output_shape(ptc_context *context, const DLTensor *const *inputs, int32_t input_count,
                                        int32_t output, int64_t *shape, int32_t ndim);
 
+/** Entries are what a library can be called for, over states that they share: a library for training has `step` and
+ * `eval`, one of gradients `gradients`; any other has one, `forward`. They are numbered from 0, which is the one that
+ * ptc_get_signature describes and ptc_call runs. -1 when there is none of that name. */
+PTC_EXPORT int32_t ptc_entry_find(const char *name);
+
+/** Null when there are no more than `entry` entries. */
+PTC_EXPORT const char *ptc_entry_name(int32_t entry);
+PTC_EXPORT const ptc_signature *ptc_entry_signature(int32_t entry);
+
+/** As ptc_get_optional_inputs, ptc_call, ptc_call_new and ptc_output_shape, of any entry. */
+PTC_EXPORT const ptc_tensor *ptc_entry_optional_inputs(int32_t entry, int32_t *count);
+PTC_EXPORT ptc_status ptc_call_entry(ptc_context *context, int32_t entry, const DLTensor *const *inputs,
+                                     int32_t input_count, DLTensor *const *outputs, int32_t output_count);
+PTC_EXPORT ptc_status ptc_call_entry_new(ptc_context *context, int32_t entry, const DLTensor *const *inputs,
+                                         int32_t input_count, DLManagedTensor **outputs, int32_t output_count);
+PTC_EXPORT ptc_status ptc_entry_output_shape(ptc_context *context, int32_t entry, const DLTensor *const *inputs,
+                                             int32_t input_count, int32_t output, int64_t *shape, int32_t ndim);
+
 /** States are the buffers that the model updates, as batch norm's running_mean; every context has its own. */
 PTC_EXPORT ptc_status ptc_state_get(ptc_context *context, int32_t state, DLTensor *value);
 PTC_EXPORT ptc_status ptc_state_set(ptc_context *context, int32_t state, const DLTensor *value);
 PTC_EXPORT ptc_status ptc_state_reset(ptc_context *context);
+
+/** The state of that name; -1 when there is none. */
+PTC_EXPORT int32_t ptc_state_find(const char *name);
+
+/** Fills `live` with the state's own memory, on the context's device: row-major, the context's, valid as long as it is.
+ * `live->shape` is the context's too. Whoever reads or writes it must not do so while a call or a function for states
+ * runs on the context: in no other thread, nor, on a GPU, in a stream that was not waited for. */
+PTC_EXPORT ptc_status ptc_state_view(ptc_context *context, int32_t state, DLTensor *live);
+
+/** Writes all states to a file, as safetensors under their names. It appears whole in the place of one that was there,
+ * or not at all. Calls on the context wait meanwhile. PTC_UNSUPPORTED for a model without states. */
+PTC_EXPORT ptc_status ptc_checkpoint_save(ptc_context *context, const char *path);
+
+/** Sets the states to those of such a file, or of one that another program wrote. `flags`: PTC_CHECKPOINT_PARTIAL;
+ * without it the file must have all states and nothing else. Types and shapes must be the states'. Unless it answers
+ * PTC_OK (or PTC_DEVICE_ERROR) no state has changed: PTC_MISMATCH for another model's file, PTC_CORRUPT for one that is
+ * cut off or damaged, PTC_IO_ERROR for one that cannot be read. */
+PTC_EXPORT ptc_status ptc_checkpoint_load(ptc_context *context, const char *path, uint32_t flags);
 
 /** Starts the random numbers of a model anew: calls after it draw what the same calls drew after the same seed,
  * whatever the number of threads. Models without random operators ignore it. The state is "ptc.random": seed, draws so

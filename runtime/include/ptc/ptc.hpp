@@ -91,8 +91,8 @@ public:
     isReadOnly_ = true;
   }
   View(void *data, DLDataType type, std::vector<int64_t> shape, std::vector<int64_t> strides = {})
-      : shape_(std::move(shape)),
-        strides_(std::move(strides)), tensor_{data, {kDLCPU, 0}, 0, type, nullptr, nullptr, 0} {
+      : shape_(std::move(shape)), strides_(std::move(strides)),
+        tensor_{data, {kDLCPU, 0}, 0, type, nullptr, nullptr, 0} {
     if (!strides_.empty() && strides_.size() != shape_.size())
       throw std::invalid_argument("ptc: a view needs as many strides as sizes");
   }
@@ -200,7 +200,85 @@ struct Call {
   }
 };
 
-/// A compiled model with a context of its own: states, working memory, number of threads.
+/// What a model keeps between calls under one name: a weight that it trains, a moment, a learning rate. Valid as long
+/// as its model is.
+class State {
+public:
+  const ptc_tensor &info() const { return info_; }
+  std::vector<int64_t> shape() const {
+    std::vector<int64_t> sizes;
+    for (int32_t d = 0; d < info_.ndim; ++d)
+      sizes.push_back(info_.dims[d].min);
+    return sizes;
+  }
+
+  void get(View value) const {
+    if (value.isReadOnly())
+      throw Error(PTC_MISMATCH, "the tensor for state '" + std::string(info_.name) + "': its memory is const");
+    check(api_->state_get(context_, index_, value.tensor()));
+  }
+  void set(const View &value) const { check(api_->state_set(context_, index_, value.tensor())); }
+
+  /// All elements, row-major. The model throws where T is not their type.
+  template <class T> std::vector<T> values() const {
+    std::vector<int64_t> sizes = shape();
+    std::vector<T> copy(size_t(elements({sizes.data(), sizes.size()})));
+    get(ptc::view(copy, sizes));
+    return copy;
+  }
+  template <class T> void set(const std::vector<T> &values) const { set(ptc::view(values, shape())); }
+
+  /// Of a state without dimensions: the number, whatever its type is.
+  template <class T = double> T number() const {
+    return visit([&](auto zero) {
+      get(scalar(zero));
+      return T(zero);
+    });
+  }
+  template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>> void set(T value) const {
+    visit([&](auto converted) {
+      converted = decltype(converted)(value);
+      set(scalar(converted));
+      return 0;
+    });
+  }
+
+  /// The state's own memory, on the model's device: not to be read or written while a call runs.
+  View view() const {
+    DLTensor live;
+    check(api_->state_view(context_, index_, &live));
+    return View(live.data, live.dtype, shape()).on(live.device);
+  }
+
+private:
+  friend class Model;
+  State(const ptc_api *api, ptc_context *context, int32_t index)
+      : api_(api), context_(context), index_(index), info_(api->signature()->states[index]) {}
+
+  /// With a zero of the state's type, which must be a number's.
+  template <class Visit> auto visit(Visit visit) const {
+    DLDataType type = info_.dtype;
+    if (info_.ndim == 0 && type.code == kDLFloat && type.bits == 64)
+      return visit(double());
+    if (info_.ndim == 0 && type.code == kDLFloat && type.bits == 32)
+      return visit(float());
+    if (info_.ndim == 0 && type.code == kDLInt && type.bits == 64)
+      return visit(int64_t());
+    throw Error(PTC_MISMATCH, "state '" + std::string(info_.name) + "' is not a number of 32 or 64 bits");
+  }
+  void check(ptc_status status) const {
+    if (status != PTC_OK)
+      throw Error(status, api_->last_error(context_));
+  }
+
+  const ptc_api *api_;
+  ptc_context *context_;
+  int32_t index_;
+  const ptc_tensor &info_;
+};
+
+/// A compiled model with a context of its own: states, working memory, number of threads. What it takes and answers is
+/// that of its first entry.
 class Model {
 public:
   /// Opens a library that `ptc compile` wrote: the file that is there now, even if another was opened under its name.
@@ -224,12 +302,36 @@ public:
   /// The model that the program is linked with: `ptc::Model model(ptc_get_api)`.
   explicit Model(const ptc_api *(*get)(uint32_t)) { start(get(PTC_ABI_VERSION), "the linked model", 0, -1); }
 
-  const ptc_signature &signature() const { return *api_->signature(); }
+  /// Another entry of the library: `step.entry("eval")`. It shares all with this model, as copies do.
+  Model entry(const std::string &name) const {
+    require(offsetof(ptc_api, call_entry), "entries");
+    Model found = *this;
+    found.entry_ = api_->entry_find(name.c_str());
+    if (found.entry_ >= 0)
+      return found;
+    std::string known;
+    for (const std::string &one : entries())
+      known += (known.empty() ? "" : ", ") + one;
+    throw Error(PTC_INVALID_ARGUMENT, "the library has no entry '" + name + "' (its entries: " + known + ")");
+  }
+  /// Their names; in libraries of earlier versions that of the only one.
+  std::vector<std::string> entries() const {
+    std::vector<std::string> names;
+    if (api_->size <= offsetof(ptc_api, entry_name))
+      return {"forward"};
+    while (const char *name = api_->entry_name(int32_t(names.size())))
+      names.push_back(name);
+    return names;
+  }
+
+  const ptc_signature &signature() const { return entry_ ? *api_->entry_signature(entry_) : *api_->signature(); }
   Span<const ptc_tensor> inputs() const { return {signature().inputs, size_t(signature().input_count)}; }
   /// Inputs that a call may give behind the others, or leave out; none in libraries of earlier versions.
   Span<const ptc_tensor> optionalInputs() const {
     int32_t count = 0;
-    const ptc_tensor *first = api_->size > offsetof(ptc_api, optional_inputs) ? api_->optional_inputs(&count) : nullptr;
+    const ptc_tensor *first = entry_ ? api_->entry_optional_inputs(entry_, &count)
+                              : api_->size > offsetof(ptc_api, optional_inputs) ? api_->optional_inputs(&count)
+                                                                                : nullptr;
     return {first, size_t(count)};
   }
   Span<const ptc_tensor> outputs() const { return {signature().outputs, size_t(signature().output_count)}; }
@@ -241,7 +343,9 @@ public:
   std::vector<Tensor> operator()(const std::vector<View> &inputs) const {
     std::vector<const DLTensor *> given = inputPointers(inputs);
     std::vector<DLManagedTensor *> made(outputs().size());
-    check(api_->call_new(context_.get(), given.data(), int32_t(given.size()), made.data(), int32_t(made.size())));
+    auto counts = std::make_pair(int32_t(given.size()), int32_t(made.size()));
+    check(entry_ ? api_->call_entry_new(context_.get(), entry_, given.data(), counts.first, made.data(), counts.second)
+                 : api_->call_new(context_.get(), given.data(), counts.first, made.data(), counts.second));
     std::vector<Tensor> results;
     results.reserve(made.size());
     for (DLManagedTensor *output : made)
@@ -257,7 +361,9 @@ public:
       requireWritable(output, "output", taken.size());
       taken.push_back(output.tensor());
     }
-    check(api_->call(context_.get(), given.data(), int32_t(given.size()), taken.data(), int32_t(taken.size())));
+    auto counts = std::make_pair(int32_t(given.size()), int32_t(taken.size()));
+    check(entry_ ? api_->call_entry(context_.get(), entry_, given.data(), counts.first, taken.data(), counts.second)
+                 : api_->call(context_.get(), given.data(), counts.first, taken.data(), counts.second));
   }
 
   /// The sizes that an output will have for these inputs.
@@ -266,8 +372,10 @@ public:
       throw Error(PTC_INVALID_ARGUMENT, "the model has no output " + std::to_string(output));
     std::vector<const DLTensor *> given = pointers(inputs);
     std::vector<int64_t> shape(size_t(outputs()[size_t(output)].ndim));
-    check(api_->output_shape(context_.get(), given.data(), int32_t(given.size()), output, shape.data(),
-                             int32_t(shape.size())));
+    auto counts = std::make_pair(int32_t(given.size()), int32_t(shape.size()));
+    check(entry_ ? api_->entry_output_shape(context_.get(), entry_, given.data(), counts.first, output, shape.data(),
+                                            counts.second)
+                 : api_->output_shape(context_.get(), given.data(), counts.first, output, shape.data(), counts.second));
     return shape;
   }
 
@@ -294,6 +402,24 @@ public:
   }
   void setState(int32_t state, const View &value) { check(api_->state_set(context_.get(), state, value.tensor())); }
   void resetStates() { check(api_->state_reset(context_.get())); }
+  /// The state of that name: `model.state("optimizer.lr").set(1e-4)`.
+  State state(const std::string &name) const {
+    require(offsetof(ptc_api, state_view), "state_view");
+    int32_t index = api_->state_find(name.c_str());
+    if (index < 0)
+      throw Error(PTC_INVALID_ARGUMENT, "the model has no state '" + name + "'");
+    return State(api_, context_.get(), index);
+  }
+  /// Writes all states to a file (safetensors), which appears whole or not at all.
+  void save(const std::string &path) const {
+    require(offsetof(ptc_api, checkpoint_save), "checkpoint_save");
+    check(api_->checkpoint_save(context_.get(), path.c_str()));
+  }
+  /// Sets the states to those of such a file; `flags`: PTC_CHECKPOINT_PARTIAL. Where it throws, none has changed.
+  void load(const std::string &path, uint32_t flags = 0) {
+    require(offsetof(ptc_api, checkpoint_load), "checkpoint_load");
+    check(api_->checkpoint_load(context_.get(), path.c_str(), flags));
+  }
   /// Starts the model's random numbers anew.
   void seed(uint64_t value) { check(api_->set_seed(context_.get(), value)); }
 
@@ -447,6 +573,7 @@ private:
 
   std::shared_ptr<void> library_;
   const ptc_api *api_ = nullptr;
+  int32_t entry_ = 0;
   std::shared_ptr<Functions> functions_ = std::make_shared<Functions>();
   std::shared_ptr<ptc_context> context_; // copies of a Model share it
 };

@@ -12,6 +12,7 @@ MISMATCH = 2
 INDEX_ERROR = 3
 UNSUPPORTED = 5
 CHECK_FILE = 1
+CHECKPOINT_PARTIAL = 1
 EXTERNAL_ERROR = 7
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLPack's types of devices
@@ -171,6 +172,21 @@ class Api(ctypes.Structure):
         ("synchronize", _function(c_void_p)),
         ("set_output_device", _function(c_void_p, POINTER(Device))),
         ("to_device", _function(c_void_p, c_void_p, POINTER(c_void_p))),
+        ("entry_find", _function(c_char_p)),
+        ("entry_name", _function(c_int32, result=c_char_p)),
+        ("entry_signature", _function(c_int32, result=POINTER(Signature))),
+        ("entry_optional_inputs", _function(c_int32, POINTER(c_int32), result=POINTER(TensorInfo))),
+        ("call_entry", _function(c_void_p, c_int32, c_void_p, c_int32, c_void_p, c_int32)),
+        ("call_entry_new", _function(c_void_p, c_int32, c_void_p, c_int32, c_void_p, c_int32)),
+        (
+            "entry_output_shape",
+            _function(c_void_p, c_int32, POINTER(c_void_p), c_int32, c_int32, POINTER(c_int64), c_int32),
+        ),
+        # States by name, and as files.
+        ("state_find", _function(c_char_p)),
+        ("state_view", _function(c_void_p, c_int32, c_void_p)),
+        ("checkpoint_save", _function(c_void_p, c_char_p)),
+        ("checkpoint_load", _function(c_void_p, c_char_p, c_uint32)),
     ]
 
 

@@ -21,13 +21,14 @@ class CudaModel(Model):
     when its results are there, in the host's memory.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def _set_up(self) -> None:
+        super()._set_up()
         device = abi.Device()
         self._check(self._api.device(self._context, ctypes.byref(device)))
         self.device, self._gpu = f"cuda:{device.device_id}", device.device_id
         # The context has one stream at a time: whoever calls sets it and has the context until the work is enqueued.
-        self.lock = threading.Lock()
+        # Entries share it.
+        self.lock = self._owner.lock if self._owner else threading.Lock()
         self._stream: tuple[int | None, Any] = (None, None)  # that is set, None: the context's; and what keeps it
         # Under the lock there is one call, whose descriptors are these.
         self._taken = _Descriptors(len(self._takes))
@@ -49,9 +50,10 @@ class CudaModel(Model):
 
     def use_stream(self, stream: int | None, owner: Any = None) -> None:
         """Has later calls use it (None: streams of the context's own). The caller holds the lock."""
-        if stream != self._stream[0]:
+        user = self._owner or self
+        if stream != user._stream[0]:
             self._check(self._api.set_stream(self._context, stream, stream is not None))
-            self._stream = (stream, owner)
+            user._stream = (stream, owner)
 
     def to_device(self, value: Any) -> Tensor:
         """A copy of an array in the memory of the model's GPU, there when this returns."""
@@ -103,13 +105,13 @@ class CudaModel(Model):
         if out is not None:
             targets = self._given.pointers
             lent += self._given.lend(arrays, stream, out, self._gives, len(targets))
-            self._check(self._api.call(self._context, pointers, len(pointers), targets, len(targets)))
+            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         if not isinstance(arrays, OtherArrays):
             sizes = None if self._has_numbers else [getattr(value, "shape", None) for value in inputs]
             return self.call_new(arrays, pointers, sizes)
         made = self._Outputs()
-        self._check(self._api.call_new(self._context, pointers, len(pointers), made, len(made)))
+        self._check(self._call_new(self._context, pointers, len(pointers), made, len(made)))
         return [make_tensor(address, self) for address in made[:]]
 
     def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any, sizes: list[Any] | None = None) -> list[Any]:
@@ -124,7 +126,7 @@ class CudaModel(Model):
             for tensor, result, sizes_made, shape in zip(tensors, results, self._made_sizes, shapes):
                 tensor.data = arrays.address(result)
                 sizes_made[:] = shape
-            status = self._api.call(self._context, pointers, len(pointers), targets, len(targets))
+            status = self._call(self._context, pointers, len(pointers), targets, len(targets))
             if not status:
                 break
             # Data that decide a size may ask for more than there was room for; then the context knows how much.
@@ -143,7 +145,7 @@ class CudaModel(Model):
             if shape is None:
                 rank = len(self.outputs[index].shape)
                 sizes = (ctypes.c_int64 * rank)()
-                self._check(self._api.output_shape(self._context, pointers, len(pointers), index, sizes, rank))
+                self._check(self._output_shape(self._context, pointers, len(pointers), index, sizes, rank))
                 shape = tuple(sizes)
             shapes.append(shape)
         return shapes

@@ -14,7 +14,7 @@ from . import _abi as abi
 from ._errors import error_for
 from ._external import Functions, NumPy, Torch, find_torch_operator
 from ._library import has, open_library, require
-from ._tensor import Tensor, borrow, dtype_name
+from ._tensor import Tensor, borrow, dtype_name, view_memory
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,11 @@ def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any, re
 
 
 class Model:
-    """A compiled model with a context of its own: states, working memory, number of threads."""
+    """A compiled model with a context of its own: states, working memory, number of threads.
+
+    Libraries for training have several entries over the same states: `model.entry("eval")`, or `model.eval`, is a model
+    that shares all with this one, which is the first entry.
+    """
 
     def __new__(
         cls,
@@ -133,6 +137,7 @@ class Model:
             from ._cuda import CudaModel as kind
         model = object.__new__(kind)
         model._api, model._context, model._signature = library.api, library.context, library.signature
+        model._owner, model._number = None, 0
         return model
 
     def __init__(
@@ -143,6 +148,15 @@ class Model:
         check: bool = False,
         device: Any = None,
     ) -> None:
+        self._functions = Functions()
+        self._set_up()
+        self.threads = threads
+        self._waiting = None
+        if waiting is not None:
+            self.waiting = waiting
+
+    def _set_up(self) -> None:
+        """What is of this entry."""
         signature = self._signature
         self.name = signature.model.decode()
         self.target = signature.target.decode()
@@ -152,7 +166,10 @@ class Model:
         self.inputs = _describe(signature.inputs, signature.input_count)
         # Behind the inputs, what a call may give or leave out; libraries of earlier versions have none.
         count = ctypes.c_int32()
-        optional = self._api.optional_inputs(ctypes.byref(count)) if self._has("optional_inputs") else None
+        if self._number:
+            optional = self._api.entry_optional_inputs(self._number, ctypes.byref(count))
+        else:
+            optional = self._api.optional_inputs(ctypes.byref(count)) if self._has("optional_inputs") else None
         self.optional_inputs = _describe(optional, count.value) if optional else []
         self.outputs = _describe(signature.outputs, signature.output_count)
         self.states = _describe(signature.states, signature.state_count)
@@ -167,11 +184,14 @@ class Model:
         ]
         self._gives = [(info.dtype, f"output '{info.name}' ({index})") for index, info in enumerate(self.outputs)]
         self._Inputs, self._Outputs = (ctypes.c_void_p * len(tensors) for tensors in (self._takes, self.outputs))
-        self.threads = threads
-        self._waiting = None
-        if waiting is not None:
-            self.waiting = waiting
-        self._functions = Functions()
+        # The functions of the table that take tensors, each with the context as its first argument.
+        self._call, self._call_new, self._output_shape = self._api.call, self._api.call_new, self._api.output_shape
+        if number := self._number:
+            call, call_new, shape = self._api.call_entry, self._api.call_entry_new, self._api.entry_output_shape
+            self._call = lambda context, *tensors: call(context, number, *tensors)
+            self._call_new = lambda context, *tensors: call_new(context, number, *tensors)
+            self._output_shape = lambda context, *tensors: shape(context, number, *tensors)
+        self._entries: dict[str, Model] = {}
         # Libraries of earlier versions call no functions.
         places = self._api.externals(ctypes.byref(count)) if self._has("externals") else None
         self.externals = [_describe_external(places[i]) for i in range(count.value)]
@@ -181,8 +201,41 @@ class Model:
         outputs = ", ".join(map(str, self.outputs))
         return f"ptc.Model({self.name}: ({inputs}) -> ({outputs}))"
 
+    @property
+    def entries(self) -> list[str]:
+        """What the library can be called for: "step" and "eval", or only "forward"."""
+        if not self._has("entry_name"):
+            return ["forward"]  # libraries of earlier versions
+        names = []
+        while name := self._api.entry_name(len(names)):
+            names.append(name.decode())
+        return names
+
+    def entry(self, name: str) -> Model:
+        """Another entry of the library, over the same states and settings."""
+        if name not in (names := self.entries):
+            raise KeyError(f"the library has no entry '{name}' (its entries: {names})")
+        if self._owner is not None:
+            return self._owner.entry(name)
+        if (number := names.index(name)) == 0:
+            return self
+        if name not in self._entries:
+            entry = object.__new__(type(self))
+            entry._api, entry._context, entry._owner, entry._number = self._api, self._context, self, number
+            entry._signature = self._api.entry_signature(number).contents
+            entry._functions, entry._waiting = self._functions, self._waiting
+            entry._set_up()
+            self._entries[name] = entry
+        return self._entries[name]
+
+    def __getattr__(self, name: str) -> Any:
+        """An entry by its name, `model.eval(image)`."""
+        if not name.startswith("_") and "_api" in self.__dict__ and name in self.entries:
+            return self.entry(name)
+        raise AttributeError(f"a ptc.Model has no '{name}'")
+
     def __del__(self) -> None:
-        if getattr(self, "_context", None):
+        if getattr(self, "_context", None) and self._owner is None:
             self._api.context_destroy(self._context)
 
     def _check(self, status: int) -> None:
@@ -190,7 +243,7 @@ class Model:
             raised = self._functions.take_raised() if status == abi.EXTERNAL_ERROR else None
             if raised is not None and not isinstance(raised, Exception):
                 raise raised  # KeyboardInterrupt
-            raise error_for(status, self._api.last_error(self._context).decode()) from raised
+            raise error_for(status, self._api.last_error(self._context).decode(errors="replace")) from raised
 
     def register(self, name: str, function: Callable[..., Any]) -> None:
         """What the model calls for the operator `name`, as "mylib::scale.default" (see `externals`).
@@ -245,10 +298,10 @@ class Model:
                 raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
             targets = self._Outputs()
             lent += _lend(out, self._gives, targets, len(targets))
-            self._check(self._api.call(self._context, pointers, len(pointers), targets, len(targets)))
+            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         made = self._Outputs()
-        if status := self._api.call_new(self._context, pointers, len(pointers), made, len(made)):
+        if status := self._call_new(self._context, pointers, len(pointers), made, len(made)):
             self._check(status)
         # Each result keeps the library loaded: its memory is freed by code in there.
         return [Tensor(address, self) for address in made[:]]
@@ -287,6 +340,33 @@ class Model:
             raise KeyError(f"states that are missing or not the model's: {wrong} (its states: {sorted(known)})")
         for name in known.intersection(states):
             self.set_state(name, states[name])
+
+    def get(self, name: str) -> Any:
+        """The same as `get_state`: model.get("optimizer.lr")."""
+        return self.get_state(name)
+
+    def set(self, name: str, value: Any) -> None:
+        """The same as `set_state`, where a number fills a state without dimensions: model.set("optimizer.lr", 1e-4)."""
+        self.set_state(name, value)
+
+    def view_state(self, name: str) -> Tensor:
+        """A state's own memory, on the model's device. Who reads or writes it must not do so while a call runs."""
+        self._require("state_view")
+        live = abi.DLTensor()
+        self._check(self._api.state_view(self._context, self._state(name), ctypes.byref(live)))
+        return view_memory(live, self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes all states to a file (safetensors, under their names), which appears whole or not at all."""
+        self._require("checkpoint_save")
+        self._check(self._api.checkpoint_save(self._context, os.fsencode(path)))
+
+    def load(self, path: str | os.PathLike[str], partial: bool = False) -> None:
+        """Sets the states to those of such a file. Where it raises an error, none has changed. `partial`: states that
+        the file lacks stay as they are, and tensors in it that are no states are passed over."""
+        self._require("checkpoint_load")
+        flags = abi.CHECKPOINT_PARTIAL if partial else 0
+        self._check(self._api.checkpoint_load(self._context, os.fsencode(path), flags))
 
     def reset_states(self) -> None:
         self._check(self._api.state_reset(self._context))

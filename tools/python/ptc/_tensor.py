@@ -212,6 +212,16 @@ class Tensor:
         array = numpy.asarray(memory)
         return array.view(dtype) if dtype.kind == "V" else array
 
+    def item(self) -> Any:
+        """The number in a tensor of one element, as Python has it."""
+        return self.numpy().item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
         return array.astype(dtype) if dtype is not None else array.copy() if copy else array
@@ -269,6 +279,27 @@ class GpuTensor(Tensor):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         typestr = numpy_type(self.dtype).str
         return {"version": 3, "shape": self.shape, "typestr": typestr, "data": (self._view.data, False), "stream": None}
+
+
+class _HostView(Tensor):
+    """Of memory that the model goes on using."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        """The memory is the model's."""
+
+
+class _GpuView(GpuTensor):
+    __slots__ = ()
+
+    __del__ = _HostView.__del__
+
+
+def view_memory(descriptor: abi.DLTensor, model: Any) -> Tensor:
+    """Of memory that the model goes on using, and has as long as it is there: the tensor keeps it."""
+    kind = _HostView if descriptor.device.device_type == abi.CPU else _GpuView
+    return kind(ctypes.addressof(descriptor), (model, descriptor))
 
 
 def make_tensor(address: int, model: Any) -> Tensor:
