@@ -302,11 +302,16 @@ static llvm::Error checkFunction(func::FuncOp function) {
   return checkTraining(function);
 }
 
-/// Functions beside @forward are private, and each is called once, by a control operation that @forward leads to: so
-/// there is no recursion.
-static llvm::Error checkCalls(ModuleOp module, func::FuncOp forward) {
-  llvm::SmallVector<func::FuncOp> reached{forward};
-  llvm::DenseSet<Operation *> called{forward};
+/// Public functions are entries: @forward, and what training adds. Each of the others is called once, by a control
+/// operation that an entry leads to: so there is no recursion.
+static llvm::Error checkCalls(ModuleOp module) {
+  llvm::SmallVector<func::FuncOp> reached;
+  llvm::DenseSet<Operation *> called;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isPrivate()) {
+      reached.push_back(function);
+      called.insert(function);
+    }
   bool isTree = true;
   for (size_t i = 0; isTree && i < reached.size(); ++i)
     func::FuncOp(reached[i]).walk([&](Operation *op) {
@@ -320,7 +325,7 @@ static llvm::Error checkCalls(ModuleOp module, func::FuncOp forward) {
           }
     });
   if (!isTree || reached.size() != size_t(std::distance(module.getBody()->begin(), module.getBody()->end())))
-    return fail("a function beside @forward must be private and called by one control operation");
+    return fail("a private function must be called by one control operation, and a public one by none");
   return llvm::Error::success();
 }
 
@@ -332,7 +337,7 @@ llvm::Error checkMlirModule(ModuleOp module) {
   for (Operation &op : *module.getBody())
     if (auto other = llvm::dyn_cast<func::FuncOp>(op); !other || !llvm::hasSingleElement(other.getBody()))
       return fail("a model is functions of one block, and nothing else");
-  if (llvm::Error error = checkCalls(module, function))
+  if (llvm::Error error = checkCalls(module))
     return error;
   auto isStrange = [](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();

@@ -8,8 +8,8 @@
 #include "compiler/import/LoadWeight.h"
 #include "compiler/import/Pt2.h"
 #include "compiler/import/ReadMlir.h"
-#include "compiler/import/Safetensors.h"
 #include "compiler/import/Trainable.h"
+#include "compiler/import/WeightsFile.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/support/InputFile.h"
 #include "dialects/aten/AtenDialect.h"
@@ -42,25 +42,33 @@ std::string findSibling(StringRef path) {
   return llvm::sys::fs::exists(sibling) ? sibling.str().str() : std::string();
 }
 
-/// The tensors of a weights file, which the store keeps mapped.
-llvm::Expected<StoredTensors> openWeights(StringRef path, WeightStore &weights) {
-  if (path.empty())
-    return StoredTensors();
-  InputFile input(path);
-  auto file = openInput(input);
-  if (!file)
-    return file.takeError();
-  weights.addInput(std::move(input));
-  auto tensors = import::readSafetensors({(*file)->getBufferStart(), (*file)->getBufferSize()});
-  if (!tensors)
-    return fail(path, tensors.takeError());
-  weights.keep(std::shared_ptr<llvm::MemoryBuffer>(std::move(*file)));
-  return tensors;
-}
-
 /// Where the weights of a model without any of its own come from.
 std::string weightsPath(StringRef path, const ImportOptions &options) {
   return options.weights.empty() ? findSibling(path) : options.weights;
+}
+
+/// Tensors of `more` that `tensors` lacks.
+void addMissing(StoredTensors &tensors, const StoredTensors &more) {
+  for (const auto &entry : more)
+    tensors.try_emplace(entry.getKey(), entry.getValue());
+}
+
+/// The weights of a model without any of its own. A checkpoint is completed with those beside the model.
+llvm::Expected<StoredTensors> openWeightsOf(StringRef path, const ImportOptions &options, WeightStore &weights) {
+  auto tensors = import::openWeights(weightsPath(path, options), weights);
+  if (!tensors || options.weights.empty() || !import::isCheckpoint(*tensors))
+    return tensors;
+  auto others = import::openWeights(findSibling(path), weights);
+  if (!others)
+    return others.takeError();
+  addMissing(*tensors, *others);
+  return tensors;
+}
+
+/// Whether a file of weights in place of a `.pt2`'s may lack one: a step of training does not change all, and a state
+/// dict has no constants.
+bool mayLack(const import::InputSpec &spec, const StoredTensors &given) {
+  return spec.kind != import::InputKind::Parameter || import::isCheckpoint(given);
 }
 
 llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
@@ -75,18 +83,22 @@ llvm::Expected<ImportedModel> importPt2(std::unique_ptr<llvm::MemoryBuffer> file
   model.weights.keep(*archive);
   StoredTensors tensors = std::move(parsed->tensors);
   std::string weightsName = path.str();
+  bool hasOwn = options.weights.empty();
   if (!options.weights.empty()) {
-    auto given = openWeights(options.weights, model.weights);
+    auto given = import::openWeights(options.weights, model.weights);
     if (!given)
       return given.takeError();
-    tensors = std::move(*given);
+    StoredTensors own = std::exchange(tensors, *given);
+    for (const import::InputSpec &spec : parsed->program.inputs)
+      if (auto found = own.find(spec.target); found != own.end() && mayLack(spec, *given))
+        hasOwn |= tensors.try_emplace(spec.target, found->second).second;
     weightsName = options.weights;
-  } else {
+  }
+  if (hasOwn)
     model.weights.addCheck([archive = *archive, path = path.str()] {
       llvm::Error error = import::verifyPt2Tensors(*archive);
       return error ? fail(path, std::move(error)) : llvm::Error::success();
     });
-  }
   import::admitFewBoxes(parsed->program);
   auto module = import::buildAten(parsed->program, tensors, model.weights, path, weightsName, options, context);
   if (!module)
@@ -106,7 +118,7 @@ llvm::Expected<ImportedModel> importGraphText(StringRef text, StringRef path, co
   }
   ImportedModel model;
   std::string weightsName = weightsPath(path, options);
-  auto tensors = openWeights(weightsName, model.weights);
+  auto tensors = openWeightsOf(path, options, model.weights);
   if (!tensors)
     return tensors.takeError();
   import::admitFewBoxes(*program);
@@ -158,7 +170,7 @@ llvm::Expected<ImportedModel> importMlir(std::unique_ptr<llvm::MemoryBuffer> fil
   if (!module)
     return module.takeError();
   std::string weightsName = weightsPath(path, options);
-  auto tensors = openWeights(weightsName, model.weights);
+  auto tensors = openWeightsOf(path, options, model.weights);
   if (!tensors)
     return tensors.takeError();
   if (llvm::Error error = import::loadArguments(**module, *tensors, weightsName, model.weights))
@@ -201,10 +213,13 @@ ModelKind detectModelKind(StringRef content) {
 
 std::vector<std::string> findWeights(StringRef path, StringRef content, const ImportOptions &options) {
   ModelKind kind = detectModelKind(content);
+  std::vector<std::string> files = {options.weights};
   if (kind == ModelKind::Onnx)
-    return import::findExternalData(llvm::MemoryBuffer::getMemBuffer(content, path, false), path);
-  std::string weights = kind == ModelKind::Pt2 ? options.weights : weightsPath(path, options);
-  return weights.empty() ? std::vector<std::string>() : std::vector<std::string>{weights};
+    llvm::append_range(files, import::findExternalData(llvm::MemoryBuffer::getMemBuffer(content, path, false), path));
+  else if (kind != ModelKind::Pt2)
+    files.push_back(findSibling(path));
+  llvm::erase(files, "");
+  return files;
 }
 
 llvm::Expected<std::optional<CaptureFile>> openCapture(StringRef path) {

@@ -29,7 +29,7 @@ using FindTypes = llvm::Expected<llvm::SmallVector<mlir::Type>> (*)(mlir::Operat
 
 struct ImportOptions {
   /// Safetensors; empty: a `.graph` or `.mlir` looks for NAME.safetensors and
-  /// then model.safetensors beside itself, a `.pt2` or `.onnx` has its own.
+  /// then model.safetensors beside itself, a `.pt2` or `.onnx` has its own, which a file takes the place of.
   std::string weights;
   /// ONNX says little of types: those that the decomposition table computes (findResultTypes) are the model's. No
   /// ONNX can be read without it. What torch says of types is compared with it.

@@ -42,8 +42,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> readMlir(std::unique_ptr<llvm::MemoryBuffe
   return module;
 }
 
-llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringRef weightsName, WeightStore &weights) {
-  auto function = module.lookupSymbol<func::FuncOp>("forward");
+static llvm::Error loadArguments(func::FuncOp function, const StoredTensors &tensors, StringRef weightsName,
+                                 WeightStore &weights) {
+  MLIRContext &context = *function.getContext();
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     StringAttr name;
     for (const char *role : {"ptc.weight", "ptc.state", "ptc.default"})
@@ -51,7 +52,7 @@ llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringR
     if (!name)
       continue;
     if (name == runtime::kRandomState) {
-      addRandomState(weights, *module.getContext());
+      addRandomState(weights, context);
       continue;
     }
     auto stored = tensors.find(name.getValue());
@@ -60,7 +61,7 @@ llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringR
       return fail(where +
                   (weightsName.empty() ? llvm::Twine("no weights file beside the model") : "not in " + weightsName) +
                   " (give one with --weights)");
-    auto weight = loadWeight(name, stored->second, weights, *module.getContext());
+    auto weight = loadWeight(name, stored->second, weights, context);
     if (!weight)
       return fail(where + llvm::toString(weight.takeError()));
     if (weight->type != function.getArgumentTypes()[i]) {
@@ -70,6 +71,13 @@ llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringR
       return fail(where + text);
     }
   }
+  return llvm::Error::success();
+}
+
+llvm::Error loadArguments(ModuleOp module, const StoredTensors &tensors, StringRef weightsName, WeightStore &weights) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (llvm::Error error = loadArguments(function, tensors, weightsName, weights))
+      return error;
   return llvm::Error::success();
 }
 

@@ -13,10 +13,12 @@ bool isTrainable(Type element) {
   return llvm::isa<ComplexType>(element);
 }
 
-/// Null of an argument that is no weight.
+/// Of a weight or an input.
 static StringAttr getName(func::FuncOp function, unsigned argument) {
-  auto weight = function.getArgAttrOfType<StringAttr>(argument, "ptc.weight");
-  return weight ? weight : function.getArgAttrOfType<StringAttr>(argument, "ptc.state");
+  for (StringRef role : {"ptc.weight", "ptc.state", "ptc.input"})
+    if (auto name = function.getArgAttrOfType<StringAttr>(argument, role))
+      return name;
+  return {};
 }
 
 static llvm::Error freeze(func::FuncOp function, const std::string &pattern) {
@@ -32,10 +34,13 @@ static llvm::Error freeze(func::FuncOp function, const std::string &pattern) {
     if (regex.match(name.getValue())) {
       isFound = true;
       function.removeArgAttr(i, "ptc.trainable");
+      if (function.getArgAttr(i, "ptc.input"))
+        function.setArgAttr(i, "ptc.frozen", UnitAttr::get(function.getContext()));
     }
   }
   return isFound ? llvm::Error::success()
-                 : llvm::createStringError("no weight has a name that matches --freeze '" + pattern + "'" + example);
+                 : llvm::createStringError("no weight or input has a name that matches --freeze '" + pattern + "'" +
+                                           example);
 }
 
 llvm::Error settleTrainables(ModuleOp module, llvm::ArrayRef<std::string> frozen) {

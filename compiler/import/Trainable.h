@@ -16,8 +16,9 @@ namespace ptc::import {
 /// Whether elements of this type can follow a gradient. Eight-bit floats are for storage.
 bool isTrainable(mlir::Type element);
 
-/// Takes the marks off the weights of @forward whose names match one of these regular expressions. One that matches no
-/// name is an error, and so is a marked weight that the model itself writes to.
+/// Takes the marks off the weights of @forward whose names match one of these regular expressions, and marks inputs
+/// that do as `ptc.frozen`. An expression that matches no name is an error, and so is a marked weight that the model
+/// itself writes to.
 llvm::Error settleTrainables(mlir::ModuleOp module, llvm::ArrayRef<std::string> frozen);
 
 } // namespace ptc::import

@@ -5,7 +5,7 @@
 // RUN: not ptc compile %t/itself.mlir -o %t.so 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not ptc compile %t/unused.mlir -o %t.so 2>&1 | FileCheck %s --check-prefix=TWICE
 // ONCE: control.if %{{.*}}, @a, @b
-// TWICE: error: {{.*}}.mlir: a function beside @forward must be private and called by one control operation
+// TWICE: error: {{.*}}.mlir: a private function must be called by one control operation, and a public one by none
 
 //--- once.mlir
 func.func @forward(%p: tensor<i1> {ptc.input = "p"}, %x: tensor<4xf32> {ptc.input = "x"}) -> (tensor<4xf32> {ptc.output = "y"}) {

@@ -1,6 +1,7 @@
 #include "compiler/import/onnx/ImportOnnx.h"
 
 #include "compiler/import/Trainable.h"
+#include "compiler/import/WeightsFile.h"
 #include "compiler/import/onnx/Graph.h"
 #include "compiler/import/onnx/Table.h"
 #include "dialects/aten/AtenOp.h"
@@ -135,8 +136,8 @@ bool ModelImporter::buildOutputs(const Scope &scope) {
     results.push_back(b.tensor(*value));
     if (b.hasFailed())
       return graph.fail("output '" + output.name() + "'", b.takeError());
-    roles.push_back(b.builder.getDictionaryAttr(
-        b.builder.getNamedAttr("ptc.output", b.builder.getStringAttr(output.name()))));
+    roles.push_back(
+        b.builder.getDictionaryAttr(b.builder.getNamedAttr("ptc.output", b.builder.getStringAttr(output.name()))));
   }
   func::ReturnOp::create(b.builder, b.builder.getUnknownLoc(), results);
   auto types = llvm::map_to_vector(results, [](mlir::Value v) { return v.getType(); });
@@ -251,6 +252,13 @@ llvm::Expected<ImportedModel> importOnnx(std::unique_ptr<llvm::MemoryBuffer> fil
   auto model = onnx::Model::open(content, path);
   if (!model)
     return llvm::createStringError(path + ": " + llvm::toString(model.takeError()));
+  if (!options.weights.empty()) {
+    auto given = openWeights(options.weights, result.weights);
+    if (!given)
+      return given.takeError();
+    if (llvm::Error error = (*model)->replace(*given))
+      return llvm::createStringError(options.weights + ": " + llvm::toString(std::move(error)));
+  }
   if (llvm::Error error = onnx::ModelImporter(**model, path, options, result, context).run())
     return error;
   return result;

@@ -1,5 +1,6 @@
 #include "compiler/import/onnx/Model.h"
 
+#include "compiler/import/WeightsFile.h"
 #include "compiler/import/onnx/MappedTensors.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -74,9 +75,7 @@ std::string nameOf(int32_t elementType) {
   static constexpr StringRef kOthers[] = {"uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
   if (elementType >= 21 && elementType <= 26)
     return kOthers[elementType - 21].str();
-  return elementType == 0   ? "undefined"
-         : elementType == 8 ? "string"
-                            : "element type " + std::to_string(elementType);
+  return elementType == 0 ? "undefined" : elementType == 8 ? "string" : "element type " + std::to_string(elementType);
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,7 +314,31 @@ static std::vector<char> widen(llvm::ArrayRef<char> bytes, int64_t count, Narrow
   return result;
 }
 
+/// Of types that training changes.
+static bool isFloating(DType type) {
+  return llvm::is_contained({DType::Float16, DType::BFloat16, DType::Float32, DType::Float64}, type);
+}
+
+llvm::Error Model::replace(const StoredTensors &given) {
+  for (const proto::TensorProto &tensor : model.graph().initializer()) {
+    std::optional<DType> dtype = dtypeOf(tensor.data_type());
+    auto found = given.find(tensor.name());
+    if (found == given.end()) {
+      if (dtype && isFloating(*dtype) && !isCheckpoint(given))
+        return fail("lacks the weight '" + tensor.name() + "'");
+      continue;
+    }
+    const StoredTensor &stored = found->second;
+    if (stored.dtype != dtype || !llvm::equal(stored.sizes, tensor.dims()))
+      return fail("weight '" + tensor.name() + "' is of another type or shape than in the model");
+    replacements[&tensor] = stored;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<StoredTensor> Model::read(const proto::TensorProto &tensor, WeightStore &weights) {
+  if (auto given = replacements.find(&tensor); given != replacements.end())
+    return given->second;
   StoredTensor stored;
   stored.dtypeName = nameOf(tensor.data_type());
   stored.dtype = dtypeOf(tensor.data_type());

@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/Proto.h"
 #include "compiler/weights/WeightStore.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -33,6 +34,10 @@ public:
   /// FunctionProto.attribute_proto: the attributes of a function that have a default.
   static std::vector<proto::AttributeProto> defaultAttributes(const proto::FunctionProto &function);
 
+  /// Gives initializers of the main graph other values, of the same types and sizes. Floating ones must all be there,
+  /// but in a checkpoint.
+  llvm::Error replace(const StoredTensors &given);
+
   /// Reads a tensor. Its bytes stay mapped or are owned by `weights`, which also keeps files with external data open.
   /// Integers narrower than a byte become bytes, and `dtypeName` is the file's name for their type.
   llvm::Expected<StoredTensor> read(const proto::TensorProto &tensor, WeightStore &weights);
@@ -47,6 +52,7 @@ private:
   std::string path;
   int64_t version = 0;
   llvm::StringMap<const proto::FunctionProto *> functions;
+  llvm::DenseMap<const proto::TensorProto *, StoredTensor> replacements;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> externalFiles;
 };
 
