@@ -1,5 +1,6 @@
 #include "compiler/schedule/PlanMemory.h"
 
+#include "compiler/schedule/CommitStates.h"
 #include "compiler/support/FunctionPass.h"
 #include "dialects/loop/Loop.h"
 
@@ -84,8 +85,8 @@ static bool isOverwritable(Value value, loop::KernelOp kernel, Value result) {
         return true;
     return false;
   };
-  return role("ptc.state", "ptc.writes_state") || role("ptc.input", "ptc.writes_input") ||
-         (function.isPrivate() && role("ptc.carried", "ptc.carries"));
+  return (role("ptc.state", "ptc.writes_state") && isCommitted(function, kernel)) ||
+         role("ptc.input", "ptc.writes_input") || (function.isPrivate() && role("ptc.carried", "ptc.carries"));
 }
 
 static bool isUserOutput(Value result) {

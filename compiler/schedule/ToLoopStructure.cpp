@@ -199,9 +199,11 @@ static Value lowerConcatenate(Builder &b, prims::ConcatenateOp op) {
 // Indexing
 //===----------------------------------------------------------------------===//
 
-/// Places in x of the point (i..., r...) of gather's result.
-static SmallVector<Value> gatherPlaces(Builder &b, Value x, ValueRange indices, ArrayRef<int64_t> dims,
-                                       ValueRange ids) {
+/// Places in x of the point (i..., r...) of gather's result, or of scatter's updates.
+template <typename Op> static SmallVector<Value> gatherPlaces(Builder &b, Op op, ValueRange ids) {
+  Value x = op.getX();
+  ValueRange indices = op.getIndices();
+  ArrayRef<int64_t> dims = op.getDims();
   unsigned rank = tensorType(indices.front()).getRank(), rest = rank;
   Shape sizes = getShape(x);
   SmallVector<Value> places;
@@ -212,15 +214,17 @@ static SmallVector<Value> gatherPlaces(Builder &b, Value x, ValueRange indices, 
     }
     Value at = indices[next++];
     Value value = convertScalar(b, read(b, at, ids.take_front(rank)), elementType(at), b.getI64Type());
-    places.push_back(loop::CheckedIndexOp::create(b, b.getIndexType(), value, makeSizeAttr(sizes[dim])));
+    auto place = loop::CheckedIndexOp::create(b, b.getIndexType(), value, makeSizeAttr(sizes[dim]));
+    if (op->hasAttr("in_range"))
+      place->setAttr("in_range", b.getUnitAttr());
+    places.push_back(place);
   }
   return places;
 }
 
 static Value lowerGather(Builder &b, prims::GatherOp op) {
-  return createMap(b, tensorType(op.getResult()), [&](ValueRange ids) {
-    return read(b, op.getX(), gatherPlaces(b, op.getX(), op.getIndices(), op.getDims(), ids));
-  });
+  return createMap(b, tensorType(op.getResult()),
+                   [&](ValueRange ids) { return read(b, op.getX(), gatherPlaces(b, op, ids)); });
 }
 
 static Value lowerScatter(Builder &b, prims::ScatterOp op) {
@@ -236,7 +240,7 @@ static Value lowerScatter(Builder &b, prims::ScatterOp op) {
       loop::ScatterOp::create(b, type, reorder(op.getX()), makeSizesAttr(domain, b.getContext()), op.getCombine());
   buildRegion(b, scatter.getBody(), domain.size(), {}, [&](ValueRange ids) {
     SmallVector<Value> values{ordered(read(b, op.getUpdates(), ids))};
-    llvm::append_range(values, gatherPlaces(b, op.getX(), op.getIndices(), op.getDims(), ids));
+    llvm::append_range(values, gatherPlaces(b, op, ids));
     return values;
   });
   return reorder(scatter.getResult());

@@ -36,8 +36,9 @@ SmallVector<Value> cloneBody(Builder &b, Block &block, ValueRange arguments, Val
     if (checked && guard) {
       Value value = mapping.lookupOrDefault(checked.getValue());
       Value safe = arith::SelectOp::create(b, guard, value, constantInt(b, value.getType(), 0));
-      mapping.map(checked.getResult(),
-                  CheckedIndexOp::create(b, b.getIndexType(), safe, checked.getSize()).getResult());
+      auto guarded = CheckedIndexOp::create(b, b.getIndexType(), safe, checked.getSize());
+      guarded->setDiscardableAttrs(checked->getDiscardableAttrDictionary());
+      mapping.map(checked.getResult(), guarded.getResult());
       continue;
     }
     b.clone(op, mapping);

@@ -4,7 +4,7 @@
 #include "compiler/codegen/kernel/Emit.h"
 #include "compiler/codegen/kernel/ScalarType.h"
 #include "dialects/core/Polynomial.h"
-#include "dialects/loop/Loop.h"
+#include "dialects/loop/Faults.h"
 #include "dialects/loop/StridedAccess.h"
 
 
@@ -173,10 +173,10 @@ Lanes BodyEmitter::emitCheckedIndex(loop::CheckedIndexOp op) {
     return index->getType()->isVectorTy() ? b.CreateVectorSplat(lanes.width, scalar) : scalar;
   };
   Value *size = splat(lanes.affine(getSizeFromAttr(op.getSize()), {}, frame.symbols).value);
-  Value *isOutside = b.CreateICmpUGE(index, size);
-  emitIf(b, lanes.any({isOutside}), [&] {
-    b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault);
-  });
+  if (loop::mayFault(op)) {
+    Value *isOutside = b.CreateICmpUGE(index, size);
+    emitIf(b, lanes.any({isOutside}), [&] { b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault); });
+  }
   Value *zero = splat(b.getInt64(0)), *last = b.CreateSub(size, splat(b.getInt64(1)));
   return {b.CreateBinaryIntrinsic(Intrinsic::smax, b.CreateBinaryIntrinsic(Intrinsic::smin, index, last), zero)};
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
+#include "dialects/loop/Faults.h"
 
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -49,6 +50,8 @@ static std::vector<std::string> operatorNames(mlir::Location loc) {
 std::vector<std::string> faultTexts(loop::KernelOp kernel) {
   std::vector<std::string> texts;
   kernel->walk([&](loop::CheckedIndexOp op) {
+    if (!loop::mayFault(op))
+      return;
     std::vector<std::string> names = operatorNames(op.getLoc());
     texts.push_back("index out of range" + (names.empty() ? "" : " in " + names.front()));
   });
@@ -57,7 +60,10 @@ std::vector<std::string> faultTexts(loop::KernelOp kernel) {
 
 void numberFaults(KernelFrame &frame, loop::KernelOp kernel) {
   int32_t code = 0;
-  kernel->walk([&](loop::CheckedIndexOp op) { frame.faultCodes[op] = ++code; });
+  kernel->walk([&](loop::CheckedIndexOp op) {
+    if (loop::mayFault(op))
+      frame.faultCodes[op] = ++code;
+  });
 }
 
 namespace {
@@ -133,7 +139,8 @@ void endWhereNothingIsIndexed(KernelFrame &frame, loop::KernelOp kernel) {
     auto *next = BasicBlock::Create(b.getContext(), "something", function);
     b.CreateCondBr(isBad, end, next);
     b.SetInsertPoint(end);
-    b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault);
+    if (loop::mayFault(op))
+      b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault);
     b.CreateRetVoid();
     b.SetInsertPoint(next);
   });
