@@ -5,6 +5,7 @@
 #include "compiler/Targets.h"
 #include "compiler/TuningSession.h"
 #include "compiler/graph/Decompose.h"
+#include "compiler/graph/train/LossFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Cache.h"
 #include "compiler/support/Diagnostics.h"
@@ -32,8 +33,16 @@ static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRConte
                            {options.weights, findResultTypes, options.graph, options.constantInitializers,
                             options.train.isOn, options.train.freeze},
                            context);
-  if (model)
-    llvm::for_each(model->warnings, [](const std::string &warning) { printWarning(warning); });
+  if (!model)
+    return model;
+  llvm::for_each(model->warnings, [](const std::string &warning) { printWarning(warning); });
+  if (options.train.isOn && isLossFile(options.train.loss)) {
+    auto loss = importModel(options.train.loss, {"", findResultTypes}, context);
+    if (!loss)
+      return loss.takeError();
+    if (llvm::Error error = takeLoss(*model->module, model->weights, *loss->module, std::move(loss->weights)))
+      return std::move(error);
+  }
   return model;
 }
 
@@ -73,6 +82,13 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
   for (const std::string &path : findWeights(model, files.front().content(), {weights}))
     if (!addInput(path))
       return "";
+  if (train.isOn && isLossFile(train.loss)) {
+    if (!addInput(train.loss))
+      return "";
+    for (const std::string &path : findWeights(train.loss, files.back().content(), {}))
+      if (!addInput(path))
+        return "";
+  }
   std::string machines;
   for (const auto &target : targets)
     machines += target->description + "\n" + target->assembler + "\n";
@@ -82,10 +98,13 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
                                     int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
                                     needsPtxas, int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
-  const auto &[isTraining, loss, optimizer, optimizerOptions, freeze, keepMode] = train;
-  std::string training = fmt::format("{} {} {}", isTraining, keepMode, freeze.size());
-  texts.insert(texts.end(), {training, loss, optimizer, optimizerOptions});
+  const auto &[isTraining, loss, optimizer, optimizerOptions, freeze, keepMode, groups, clipGradNorm, clipGradValue,
+               ema, schedule, lossScale, accumulate] = train;
+  std::string training = fmt::format("{} {} {} {} {}", isTraining, keepMode, accumulate, freeze.size(), groups.size());
+  texts.insert(texts.end(),
+               {training, loss, optimizer, optimizerOptions, clipGradNorm, clipGradValue, ema, schedule, lossScale});
   texts.insert(texts.end(), freeze.begin(), freeze.end());
+  texts.insert(texts.end(), groups.begin(), groups.end());
   for (const std::string *path : {&tuningFile, &tuningInputs}) {
     bool isThere = !path->empty() && llvm::sys::fs::exists(*path);
     texts.push_back(isThere ? "a file" : "no file");

@@ -21,10 +21,12 @@
 #include "compiler/graph/Patterns.h"
 #include "compiler/graph/Quantize.h"
 #include "compiler/graph/Simplify.h"
+#include "compiler/graph/train/AddEval.h"
 #include "compiler/graph/train/AddLoss.h"
 #include "compiler/graph/train/BuildGradients.h"
 #include "compiler/graph/train/BuildStep.h"
 #include "compiler/graph/train/SetMode.h"
+#include "compiler/schedule/CommitStates.h"
 #include "compiler/schedule/Fuse.h"
 #include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Limits.h"
@@ -81,7 +83,9 @@ static bool isGradients(const Options &options) { return options.train.isOn && o
 
 /// Every pass in order, with what holds after it.
 static constexpr Step kSteps[] = {
-    // Dropout drops, and batch norm has the batch's statistics.
+    // The model as it is stands beside the step of training.
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createAddEvalPass(); }, isStep},
+    // Of the step, dropout drops, and batch norm has the batch's statistics.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createSetModePass(); },
      [](const Options &o) { return isStep(o) && !o.train.keepMode; }},
     // One result is the loss.
@@ -101,12 +105,15 @@ static constexpr Step kSteps[] = {
 
     // Every operation is a prim, or the caller's; no broadcasting, promotion or scalar arguments.
     {Stage::Prims, Scope::Model, kEvery,
-     [](Pipe &p) { return createDecomposePass(p.weights, p.options.fallback, p.options.train.isOn); }},
+     [](Pipe &p) {
+       return createDecomposePass(p.weights, p.options.fallback, p.options.train.isOn,
+                                  /*attentionGradient=*/p.options.device == Device::Cpu);
+     }},
     // Gradients of inputs and parameters are outputs; cotangents of outputs are inputs.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createBuildGradientsPass(); }, isGradients},
     // Parameters are states, which the gradients of the loss update as the optimizer has it.
-    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createBuildStepPass(p.weights, p.options.train); },
-     isStep},
+    {Stage::Prims, Scope::Model, kEvery,
+     [](Pipe &p) { return createBuildStepPass(p.weights, p.options.train, p.options.amp); }, isStep},
     // Complex numbers are pairs of real ones.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerComplexPass(); }},
     // Eight-bit floats are bytes.
@@ -147,6 +154,8 @@ static constexpr Step kSteps[] = {
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFoldScalesPass(); }, isOptimized},
     // A pointwise convolution and the grouped one that alone reads it are one kernel (row bands).
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFuseConvolutionsPass(); }, isOptimized},
+    // Of a step, what may fail comes before what changes states.
+    {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createCommitStatesPass(); }, isStep},
     // Results take the memory of operands that nobody needs afterwards.
     {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createPlanMemoryPass(); }},
 };

@@ -56,11 +56,13 @@ static bool isIsolated(Region &region) {
               .wasInterrupted();
 }
 
-/// Null unless the value is a weight.
+/// Null unless the value is a weight, and one that stays as it is.
 static Attribute getWeightKey(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  return function ? function.getArgAttr(argument.getArgNumber(), "ptc.weight") : Attribute();
+  if (!function || function.getArgAttr(argument.getArgNumber(), "ptc.trainable"))
+    return {};
+  return function.getArgAttr(argument.getArgNumber(), "ptc.weight");
 }
 
 static bool fits(Region &region, TypeRange inputs, TypeRange results) {
@@ -68,7 +70,8 @@ static bool fits(Region &region, TypeRange inputs, TypeRange results) {
          region.front().back().getOperandTypes() == results;
 }
 
-/// The region as a private function. A weight is no input of it, but a weight of its own: so it can be prepared. What a
+/// The region as a private function. A weight is no input of it, but a weight of its own: so it can be prepared (one
+/// that is trained changes, and stays an input). What a
 /// loop updates (the first inputs) is none, though it may begin as one.
 func::FuncOp OutlineControlFlowPass::outline(Region &region, ValueRange inputs, unsigned updated, StringRef name) {
   OpBuilder b(getOperation().getBodyRegion());

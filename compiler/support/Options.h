@@ -40,6 +40,13 @@ struct Training {
   std::string optimizerOptions;    ///< As given: "lr=1e-3,weight_decay=0.01".
   std::vector<std::string> freeze; ///< Regular expressions; parameters with such names stay as they are.
   bool keepMode = false;           ///< Dropout and batch norm as they were exported, and not as in training.
+  std::vector<std::string> groups; ///< As given, of parameters with options of their own: "REGEX: lr=1e-4".
+  std::string clipGradNorm;        ///< A number; empty: gradients are as large as they are.
+  std::string clipGradValue;       ///< As above, of each element.
+  std::string ema;                 ///< How much of parameters' averages a step leaves; empty: there are none.
+  std::string schedule;            ///< Of the learning rate, as given: "cosine:steps=1000"; empty: it stays.
+  std::string lossScale;           ///< A number, or dynamic; empty: dynamic with Amp::Fp16, else none.
+  bool accumulate = false;         ///< Also entries that add up gradients, and update by their mean.
 };
 
 struct Options {

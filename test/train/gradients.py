@@ -25,6 +25,9 @@ torch.manual_seed(0)
 EDGES = torch.tensor([-200.0, -100.0, -89.0, -20.0, -6.0, -3.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, 6.0, 20.0, 100.0])
 
 
+NORMS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"), float("-inf"))
+
+
 @dataclass
 class Row:
     name: str
@@ -85,6 +88,23 @@ class Transformer(nn.Module):
         return F.log_softmax(x + self.mlp(x), -1)
 
 
+class Branches(nn.Module):
+    """Parameters of one branch, of the other and of both; a branch in a branch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.scale = nn.Parameter(torch.tensor(0.7))
+
+    def forward(self, x: Tensor) -> Tensor:
+        def inner(x: Tensor) -> Tensor:
+            return torch.cond(x.max() > 1, lambda x: x.exp(), lambda x: x * x, (x,))
+
+        return torch.cond(
+            x.sum() > 0, lambda x: self.first(x).sin() * self.scale, lambda x: inner(self.second(x)) - self.scale, (x,)
+        )
+
+
 POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     name: getattr(F, name)
     for name in (
@@ -103,6 +123,7 @@ POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": lambda x: x.softmax(0),
     "log_softmax": lambda x: x.log_softmax(0),
     "logsumexp": lambda x: x.logsumexp(0),
+    "safe_softmax": lambda x: torch.ops.aten._safe_softmax(torch.stack([x, x - float("inf")]), -1),
     "amax": lambda x: x.amax(0),
     "max": lambda x: x.max(0).values,
     "cumsum": lambda x: x.cumsum(0),
@@ -112,15 +133,123 @@ POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     "std": lambda x: x.std(),
     "std-of-zeros": lambda x: (x * 0).std(),
     "norm-of-zeros": lambda x: (x * 0).norm(),
+    "clamp_min-at-it": lambda x: x.clamp_min(3),
+    "clamp_max-at-it": lambda x: torch.clamp_max(x, 3),
+    "sinc": torch.sinc,
+    "entr": lambda x: torch.special.entr(x.abs() / 8),
+    "frexp": lambda x: torch.frexp(x)[0],
+    "adaptive_max_pool": lambda x: F.adaptive_max_pool1d(x.clamp(-1, 1)[None], 4),
 }
+
+# Equal elements, in rows.
+TIES = torch.tensor([[0.0, 2.0, 2.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0, 1.0], [0.0, -3.0, 0.0, -3.0, 0.0]])
+
+REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "max.dim": lambda x: x.max(1).values,
+    "min.dim": lambda x: x.min(1, keepdim=True).values,
+    "max": torch.max,
+    "median": torch.median,
+    "median.dim": lambda x: x.median(1).values,
+    "nanmedian": torch.nanmedian,
+    "nanmedian.dim": lambda x: x.nanmedian(0).values,
+    "kthvalue": lambda x: (x + 8 * torch.arange(5.0)).kthvalue(2, 1).values,
+    "mode": lambda x: x.mode(1).values,
+    "cummax": lambda x: x.cummax(1).values,
+    "pdist": F.pdist,
+} | {f"norm-{p}": (lambda x, p=p: torch.linalg.vector_norm(x - 1, p, 1)) for p in NORMS}
+
+BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "fmax": torch.fmax,
+    "fmin": torch.fmin,
+    "clamp-tensors": lambda x, y: torch.clamp(x, y, y.flip(0)),
+    "clamp_min-tensor": torch.clamp_min,
+    "xlogy": lambda x, y: torch.xlogy(x, y.abs()),
+    "xlog1py": lambda x, y: torch.special.xlog1py(x, y.abs()),
+    "hypot": torch.hypot,
+    "margin_ranking_loss": lambda x, y: F.margin_ranking_loss(x, y, torch.ones_like(x), 1.0),
+    "hinge_embedding_loss": lambda x, y: F.hinge_embedding_loss(x, y.sign().detach(), 1.0),
+    "bce": lambda x, y: F.binary_cross_entropy(x.clamp(0, 1), y.clamp(0, 1).detach()),
+    "cosine_similarity-of-short": lambda x, y: F.cosine_similarity(x * 1e-9, y),
+    "angle": lambda x, y: torch.complex(x, y).angle(),
+    "lerp": lambda x, y: torch.lerp(x, y, x / 4),
+} | {f"cdist-{p}": (lambda x, y, p=p: torch.cdist(x, y, p)) for p in NORMS if p >= 0}
+
+
+def symmetric(x: Tensor) -> Tensor:
+    return x + x.mH
+
+
+# What is unique of a factorization, so that the signs of vectors do not matter.
+MATRICES: dict[str, Callable[[Tensor], Tensor | tuple[Tensor, ...]]] = {
+    "cholesky": lambda x: torch.linalg.cholesky(x @ x.mH),
+    "cholesky-upper": lambda x: torch.linalg.cholesky(x @ x.mH, upper=True),
+    "cholesky-of-triangle": lambda x: torch.linalg.cholesky(x + 2 * torch.eye(3), upper=True),
+    "cholesky_inverse": lambda x: torch.cholesky_inverse(x),
+    "cholesky_inverse-upper": lambda x: torch.cholesky_inverse(x, upper=True),
+    "lu": lambda x: torch.linalg.lu(x)[1:],
+    "lu-tall": lambda x: torch.linalg.lu(x[..., :2])[1:],
+    "lu-wide": lambda x: torch.linalg.lu(x[..., :2, :])[1:],
+    "lu_factor": lambda x: torch.linalg.lu_factor(x)[0],
+    "inv": torch.linalg.inv,
+    "det": torch.linalg.det,
+    "det-singular": lambda x: torch.linalg.det(x * torch.tensor([1.0, 0.0, 1.0])),
+    "slogdet": lambda x: torch.linalg.slogdet(x)[1],
+    "qr": lambda x: (torch.linalg.qr(x)[0].abs(), torch.linalg.qr(x)[1].abs()),
+    "qr-tall": lambda x: (torch.linalg.qr(x[..., :2])[0].abs(), torch.linalg.qr(x[..., :2])[1].abs()),
+    "qr-wide": lambda x: (torch.linalg.qr(x[..., :2, :])[0].abs(), torch.linalg.qr(x[..., :2, :])[1].abs()),
+    "eigvalsh": lambda x: torch.linalg.eigvalsh(x),
+    "eigh": lambda x: torch.linalg.eigh(symmetric(x))[1].abs(),
+    "eigh-upper": lambda x: torch.linalg.eigh(symmetric(x), UPLO="U")[1].abs(),
+    "eigvals": lambda x: torch.linalg.eigvals(x).abs().sum(-1),
+    "eig": lambda x: torch.linalg.eig(x)[1].abs().square().sum(-1),
+    "svdvals": torch.linalg.svdvals,
+    "svdvals-of-one": lambda x: torch.linalg.svdvals(torch.eye(3, dtype=x.dtype) + 0 * x),
+    "svd": lambda x: tuple(part.abs() for part in torch.linalg.svd(x)),
+    "svd-tall": lambda x: tuple(part.abs() for part in torch.linalg.svd(x[..., :2], full_matrices=False)),
+    "svd-wide": lambda x: tuple(part.abs() for part in torch.linalg.svd(x[..., :2, :], full_matrices=False)),
+    "pinv": torch.linalg.pinv,
+    "pinv-tall": lambda x: torch.linalg.pinv(x[..., :2]),
+    "pinv-hermitian": lambda x: torch.linalg.pinv(symmetric(x), hermitian=True),
+    "householder_product": lambda x: torch.linalg.householder_product(x[..., :2], x[..., 2, :2]),
+    "ormqr": lambda x: torch.ormqr(x[..., :2], x[..., 2, :2], x),
+    "nuclear": lambda x: torch.linalg.matrix_norm(x, "nuc"),
+    "spectral": lambda x: torch.linalg.matrix_norm(x, 2),
+    "cond": torch.linalg.cond,
+    "matrix_power": lambda x: torch.linalg.matrix_power(x, -2),
+}
+PAIRS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "solve": torch.linalg.solve,
+    "solve-right": lambda a, x: torch.linalg.solve(a, x.mT, left=False),
+    "solve-vector": lambda a, x: torch.linalg.solve(a, x[0, :, 0]),
+    "cholesky_solve": lambda a, x: torch.cholesky_solve(x, a),
+    "cholesky_solve-upper": lambda a, x: torch.cholesky_solve(x, a, upper=True),
+    "lu_solve": lambda a, x: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), x),
+}
+
+
+
+def matrix(dtype: torch.dtype) -> Tensor:
+    """Two well-conditioned matrices with different singular values."""
+    return torch.randn(2, 3, 3, dtype=dtype) / 3 + torch.diag(torch.tensor([3.0, 1.0, 2.0], dtype=dtype))
+
 
 ROWS = [
     *(Row(name, Function(function), [EDGES]) for name, function in POINTWISE.items()),
+    *(Row(name, Function(function), [TIES]) for name, function in REDUCTIONS.items()),
+    *(Row(name, Function(function), [TIES, TIES.roll(1, 1)]) for name, function in BINARY.items()),
+    *(Row(name, Function(function), [matrix(torch.float64)], 1e-6) for name, function in MATRICES.items()),
+    *(Row(f"{name}-complex", Function(f), [matrix(torch.complex64)], 2e-3) for name, f in MATRICES.items()),
+    *(
+        Row(f"{name}{suffix}", Function(function), [matrix(dtype), torch.randn(2, 3, 2, dtype=dtype)], tolerance)
+        for name, function in PAIRS.items()
+        for suffix, dtype, tolerance in (("", torch.float64, 1e-6), ("-complex", torch.complex64, 2e-3))
+    ),
     Row("maximum", Function(torch.maximum), [EDGES, EDGES.flip(0)]),
     Row("atan2", Function(torch.atan2), [EDGES, EDGES.flip(0)]),
     Row("pow", Function(lambda x, y: x.abs() ** y), [EDGES / 50, EDGES.flip(0) / 50]),
     Row("matmul", Function(torch.matmul), [torch.randn(2, 3, 4), torch.randn(4, 5)]),
     Row("index", Function(lambda x: x[torch.tensor([0, 3, 3, 1])][:, 1:4:2]), [torch.randn(5, 6)]),
+    Row("masked_select", Function(lambda x, m: torch.masked_select(x * x, m)), [TIES, TIES > 0]),
     Row("cat", Function(lambda x, y: torch.cat([x, y.flip(1), x[:, :1]], 1)), [torch.randn(2, 3), torch.randn(2, 4)]),
     Row("unfold", Function(lambda x: F.unfold(x, 2, stride=2)), [torch.randn(1, 2, 5, 6)]),
     Row("pad", Function(lambda x: F.pad(x, (1, 2, -1, 1))), [torch.randn(2, 4, 5)]),
@@ -136,6 +265,8 @@ ROWS = [
         [torch.randn(2, 3, 3) + 3 * torch.eye(3), torch.randn(2, 3, 2)],
         1e-4,
     ),
+    Row("first-branch", Branches(), [torch.rand(3, 4)]),
+    Row("second-branch", Branches(), [-torch.rand(3, 4)]),
     Row("net", Net().eval(), [torch.randn(2, 3, 17, 15)], 2e-4),
     Row("transformer", Transformer(), [torch.tensor([[0, 3, 5, 0, 7, 19], [1, 2, 3, 4, 5, 6]])], 2e-4),
 ]
@@ -152,7 +283,7 @@ def check(program: Path, row: Row, folder: Path) -> None:
     exported = torch.export.export(row.module, tuple(row.args))
     torch.export.save(exported, folder / "model.pt2")
     ptc(program, "compile", folder / "model.pt2", "--train", "-o", folder / "gradients.so")
-    args = [x.clone().requires_grad_(x.is_floating_point()) for x in row.args]
+    args = [x.clone().requires_grad_(x.is_floating_point() or x.is_complex()) for x in row.args]
     outputs = tree_leaves(row.module(*args))
     cotangents = [torch.randn(y.shape, dtype=y.dtype) for y in outputs]
     names = exported.graph_signature.user_inputs

@@ -26,7 +26,7 @@ from harness import ptc as run_ptc  # noqa: E402
 STEPS = 20
 # Of a difference, against the largest number of its tensor. A rule that differs in its formula does so in f64; in f32
 # an update by a mean over a deviation makes much of how the gradient was rounded.
-TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-5}
+TOLERANCES = {torch.float64: 1e-9, torch.complex128: 1e-9, torch.float32: 1e-5}
 
 
 class Net(nn.Module):
@@ -84,6 +84,11 @@ class Row:
     def name(self) -> str:
         return "-".join([self.optimizer, *self.options, str(self.dtype).removeprefix("torch.")])
 
+    @property
+    def words(self) -> list[str]:
+        options = ",".join(f"{name}={str(value).lower()}" for name, value in self.options.items())
+        return ["--optimizer", self.optimizer, *(["--optimizer-options", options] if options else [])]
+
     def create(self, parameters) -> torch.optim.Optimizer:
         options = dict(self.options)
         if "beta1" in options:
@@ -116,20 +121,25 @@ ROWS = [
 ]
 
 
-def compile_step(program: Path, row: Row, net: Net, x: Tensor, folder: Path) -> ptc.Model:
+def compile_step(program: Path, words: list[str], net: nn.Module, x: Tensor, folder: Path) -> ptc.Model:
+    """A step of `net`, whose arguments are like `x`, by the options `words`."""
     torch.export.save(torch.export.export(net, (x,)), folder / "model.pt2")
-    words = ["--train", "--loss", "mse", "--optimizer", row.optimizer]
-    if row.options:
-        words += ["--optimizer-options", ",".join(f"{k}={str(v).lower()}" for k, v in row.options.items())]
-    run_ptc(program, "compile", folder / "model.pt2", *words, "-o", folder / "step.so")
+    run_ptc(program, "compile", folder / "model.pt2", "--train", "--loss", "mse", *words, "-o", folder / "step.so")
     return ptc.load(folder / "step.so")
 
 
-def compare(what: str, got: Tensor, expected: Tensor) -> None:
+def compare(what: str, got: Tensor, expected: Tensor, tolerance: float | None = None) -> None:
+    """Differences are against the largest number of `expected`; where it is not finite, `got` is the same."""
     if got.shape != expected.shape or got.dtype != expected.dtype:
         raise Failed(f"{what}: {got.dtype}{list(got.shape)} instead of {expected.dtype}{list(expected.shape)}")
-    distance = (got - expected).abs().max() / expected.abs().max().clamp(min=1e-30)
-    if not distance <= TOLERANCES[expected.dtype]:
+    dtype = expected.dtype
+    if expected.is_complex():
+        got, expected = torch.view_as_real(got), torch.view_as_real(expected)
+    is_finite = expected.isfinite()
+    torch.testing.assert_close(got[~is_finite], expected[~is_finite], rtol=0, atol=0, equal_nan=True)
+    got, expected = got[is_finite].double(), expected[is_finite].double()
+    distance = (got - expected).abs().max() / expected.abs().max().clamp(min=1e-30) if got.numel() else 0.0
+    if not distance <= (TOLERANCES[dtype] if tolerance is None else tolerance):
         raise Failed(f"{what}: differs by {distance:.1e} of its largest number")
 
 
@@ -137,7 +147,7 @@ def check(program: Path, row: Row, folder: Path) -> None:
     torch.manual_seed(0)
     net = Net().to(row.dtype)
     batches = [(torch.randn(8, 6, dtype=row.dtype), torch.randn(8, 4, dtype=row.dtype)) for _ in range(STEPS)]
-    model = compile_step(program, row, net, batches[0][0], folder)
+    model = compile_step(program, row.words, net, batches[0][0], folder)
     optimizer = row.create(net.parameters())
     lr = optimizer.param_groups[0]["lr"]
     for index, (x, target) in enumerate(batches):

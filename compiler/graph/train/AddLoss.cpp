@@ -1,11 +1,14 @@
 #include "compiler/graph/train/AddLoss.h"
 
+#include "compiler/graph/train/AddEval.h"
+#include "compiler/graph/train/LossFile.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/core/SymbolicShape.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -41,6 +44,8 @@ public:
 private:
   LogicalResult markOutput(StringRef number);
   LogicalResult add(const Loss &loss);
+  void add(func::FuncOp loss);
+  void addResult(Value loss);
   FailureOr<RankedTensorType> findTargetType(const Loss &loss, Value output);
   bool isKnownBefore(AffineExpr size);
   unsigned findPlaceOfInput();
@@ -179,11 +184,38 @@ LogicalResult LossAdder::add(const Loss &loss) {
                       .set("self", output)
                       .set("target", Value(function.getArgument(place)))
                       .create(builder, NameLoc::get(lossName), {type});
-  auto roles = builder.getDictionaryAttr(
-      {builder.getNamedAttr("ptc.loss", builder.getUnitAttr()), builder.getNamedAttr("ptc.output", lossName)});
-  (void)function.insertResult(0, type, roles);
-  terminator->insertOperands(0, op->getResult(0));
+  addResult(op->getResult(0));
   return success();
+}
+
+/// What LossFile has put beside the model.
+void LossAdder::add(func::FuncOp loss) {
+  IRMapping mapping;
+  unsigned output = 0;
+  SmallVector<Value> answers = llvm::map_to_vector(outputs, [&](unsigned i) { return terminator->getOperand(i); });
+  for (BlockArgument argument : loss.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    bool isInput = loss.getArgAttr(i, "ptc.input") != nullptr;
+    if (isInput && output < answers.size()) {
+      mapping.map(argument, answers[output++]);
+      continue;
+    }
+    unsigned place = isInput && !loss.getArgAttr(i, "ptc.default") ? findPlaceOfInput() : function.getNumArguments();
+    (void)function.insertArgument(place, argument.getType(), loss.getArgAttrDict(i), argument.getLoc());
+    mapping.map(argument, function.getArgument(place));
+  }
+  for (Operation &op : loss.front().without_terminator())
+    builder.clone(op, mapping);
+  addResult(mapping.lookupOrDefault(loss.front().getTerminator()->getOperand(0)));
+  loss.erase();
+}
+
+/// In front of the others.
+void LossAdder::addResult(Value loss) {
+  auto roles = builder.getDictionaryAttr({builder.getNamedAttr("ptc.loss", builder.getUnitAttr()),
+                                          builder.getNamedAttr("ptc.output", builder.getStringAttr("loss"))});
+  (void)function.insertResult(0, loss.getType(), roles);
+  terminator->insertOperands(0, loss);
 }
 
 LogicalResult LossAdder::run() {
@@ -193,12 +225,14 @@ LogicalResult LossAdder::run() {
     if (function.getResultAttrOfType<StringAttr>(i, "ptc.output"))
       outputs.push_back(i);
   }
+  if (auto own = function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(kLossFunction); own && !isMarked) {
+    add(own);
+    return success();
+  }
   if (isMarked && name.empty())
     return success();
   if (isMarked)
     return function.emitError() << "the model says which of its results is the loss (leave --loss out)";
-  if (name.ends_with(".pt2"))
-    return function.emitError() << "--loss " << name << ": a loss in a file of its own is not supported yet";
   StringRef number = name;
   if (name.empty() || (number.consume_front("output:") && !number.empty()))
     return markOutput(number);
@@ -224,10 +258,10 @@ struct AddLossPass : PassWrapper<AddLossPass, OperationPass<ModuleOp>> {
   StringRef getDescription() const override { return "The loss of training as a result"; }
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<aten::AtenDialect>(); }
 
-  // Private functions are parts of others.
+  // Private functions are parts of others, and to evaluate is to train for nothing.
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isPrivate() && failed(LossAdder(function, loss.getValue()).run()))
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!function.isPrivate() && function.getName() != kEval && failed(LossAdder(function, loss.getValue()).run()))
         return signalPassFailure();
   }
 

@@ -37,6 +37,7 @@ struct BuildGradientsPass : PassWrapper<BuildGradientsPass, OperationPass<Module
     if (failed(found))
       return signalPassFailure();
     addResults(function, wanted, *found);
+    function->setAttr("ptc.entry", StringAttr::get(&getContext(), "gradients"));
   }
 
 private:
@@ -54,7 +55,8 @@ std::vector<Wanted> BuildGradientsPass::findWanted(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     bool isInput = function.getArgAttr(i, "ptc.input") != nullptr;
-    if (isInput && isDifferentiable(argument.getType()))
+    bool isFrozen = function.removeArgAttr(i, "ptc.frozen") != nullptr;
+    if (isInput && !isFrozen && isDifferentiable(argument.getType()))
       wanted.push_back({argument, "grad." + std::to_string(input)});
     else if (function.removeArgAttr(i, "ptc.trainable"))
       for (StringRef role : {"ptc.weight", "ptc.state"})
@@ -65,10 +67,64 @@ std::vector<Wanted> BuildGradientsPass::findWanted(func::FuncOp function) {
   return wanted;
 }
 
+namespace {
+/// Cotangents of outputs whose sizes data decide: those are not known yet when a call gives the cotangent. So it has
+/// sizes of its own, and is cut to the output's behind what decides them, or continued by zeros.
+class OpenSizes {
+public:
+  explicit OpenSizes(func::FuncOp function)
+      : module(function->getParentOfType<ModuleOp>()), builder(function.getBody().front().getTerminator()),
+        symbols(getSymbols(function)) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto symbol = function.getResultAttrOfType<IntegerAttr>(i, "ptc.defines"))
+        decided.push_back(symbol.getInt());
+  }
+
+  /// The type of the cotangent `name` of a value.
+  Type open(Value value, const std::string &name);
+  Value close(Value cotangent, Value value);
+
+private:
+  ModuleOp module;
+  OpBuilder builder;
+  SmallVector<Symbol> symbols;
+  SmallVector<unsigned> decided;
+};
+} // namespace
+
+Type OpenSizes::open(Value value, const std::string &name) {
+  Shape sizes = getShape(value), own = sizes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    AffineExpr size = sizes[i];
+    if (llvm::none_of(decided, [&](unsigned symbol) { return dependsOn(size, symbol, symbols); }))
+      continue;
+    int64_t most = getRange(size, symbols).max;
+    bool isBounded = most != std::numeric_limits<int64_t>::max();
+    own[i] = builder.getAffineSymbolExpr(symbols.size());
+    symbols.push_back({name + "." + std::to_string(i), 0, isBounded ? most : Symbol::kUnbounded, std::nullopt});
+  }
+  if (own == sizes)
+    return value.getType();
+  setSymbols(module, symbols);
+  return makeTensorType(own, elementOf(value));
+}
+
+Value OpenSizes::close(Value cotangent, Value value) {
+  prims::TermBuilder at{builder, cotangent.getLoc()};
+  prims::Term given(at, cotangent);
+  Shape low, high, from = given.shape(), to = getShape(value);
+  for (size_t i = 0; i < from.size(); ++i) {
+    low.push_back(given.size(0));
+    high.push_back(to[i] - from[i]);
+  }
+  return from == to ? cotangent : prims::pad(given, low, high, prims::Dims(from.size(), 0)).value();
+}
+
 /// An input for the cotangent of each output that depends on what is wanted.
 std::vector<Seed> BuildGradientsPass::addCotangents(func::FuncOp function, ArrayRef<Value> wanted) {
   std::vector<Seed> seeds;
   DenseSet<Value> dependent = findDependent(function, wanted);
+  OpenSizes sizes(function);
   auto end = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   int64_t output = 0;
   for (auto [i, value] : llvm::enumerate(end.getOperands())) {
@@ -80,9 +136,10 @@ std::vector<Seed> BuildGradientsPass::addCotangents(func::FuncOp function, Array
     unsigned place = function.getNumArguments();
     auto role = StringAttr::get(&getContext(), name);
     auto attrs = DictionaryAttr::get(&getContext(), NamedAttribute(StringAttr::get(&getContext(), "ptc.input"), role));
-    if (failed(function.insertArgument(place, value.getType(), attrs, NameLoc::get(role))))
+    Type type = sizes.open(value, name);
+    if (failed(function.insertArgument(place, type, attrs, NameLoc::get(role))))
       llvm_unreachable("a function takes one more argument");
-    seeds.push_back({value, function.getArgument(place)});
+    seeds.push_back({value, sizes.close(function.getArgument(place), value)});
   }
   return seeds;
 }

@@ -1,70 +1,20 @@
-//===- BuildStep.cpp ------------------------------------------------------===//
-//
-// Rows of optimizers see real tensors with dimensions. So the parts of a complex
-// parameter are updated one by one, as PyTorch does (torch.view_as_real); one
-// without dimensions is seen as one of a single element, or numbers of f64 would
-// be no weaker than it in promotion.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/graph/train/BuildStep.h"
 
+#include "compiler/graph/train/ApplyGradients.h"
 #include "compiler/graph/train/Differentiate.h"
-#include "compiler/graph/train/Optimizers.h"
 #include "compiler/support/Options.h"
-#include "compiler/weights/WeightStore.h"
 #include "dialects/prims/PrimsDialect.h"
-#include "dialects/prims/Structure.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-
-#include <cstring>
 
 using namespace mlir;
 
 namespace ptc {
 
-using decompose::B;
 using decompose::T;
-
-//===----------------------------------------------------------------------===//
-// First values
-//===----------------------------------------------------------------------===//
-
-/// One element; both parts of a complex number are `value`.
-static std::vector<char> encode(Type element, double value) {
-  if (auto complex = dyn_cast<ComplexType>(element)) {
-    std::vector<char> part = encode(complex.getElementType(), value), both = part;
-    both.insert(both.end(), part.begin(), part.end());
-    return both;
-  }
-  auto bytesOf = [](auto number) {
-    std::vector<char> bytes(sizeof(number));
-    std::memcpy(bytes.data(), &number, sizeof(number));
-    return bytes;
-  };
-  if (element.isInteger(64))
-    return bytesOf(int64_t(value));
-  return element.isF64() ? bytesOf(value) : bytesOf(float(value));
-}
-
-/// `value` in every element, made where the library is written: moments are as large as the model.
-static ByteSource repeat(RankedTensorType type, double value) {
-  std::vector<char> element = encode(type.getElementType(), value);
-  uint64_t unit = element.size();
-  return {type.getNumElements() * unit, unit, [element](uint64_t, MutableArrayRef<char> to) {
-            for (size_t at = 0; at < to.size(); at += element.size())
-              std::memcpy(to.data() + at, element.data(), element.size());
-          }};
-}
-
-//===----------------------------------------------------------------------===//
-// The step
-//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -72,75 +22,41 @@ namespace {
 struct Parameter {
   BlockArgument argument;
   StringAttr name;
+  const train::Settings *settings = nullptr;
+};
+
+/// One that the loss depends on, without the function that it is an argument of.
+struct Trained {
+  std::string name;
+  const train::Settings *settings;
+  RankedTensorType type;
 };
 
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp function, WeightStore &weights, const train::Settings &settings)
-      : function(function), end(function.front().getTerminator()), builder(end), weights(weights), settings(settings) {
-    scope.symbols = getSymbols(function);
-  }
+  StepBuilder(func::FuncOp function, WeightStore &weights, const train::Recipe &recipe)
+      : function(function), end(function.front().getTerminator()), recipe(recipe), step(function, weights) {}
 
-  LogicalResult run();
-
-  /// The state of this name before the step. Who asks first decides its type and first value.
-  Value state(const Twine &name, RankedTensorType type, double first);
-  /// What it is after the step; who says so first, says it for all.
-  void write(const Twine &name, Value value);
-  RankedTensorType scalar(Type element) { return RankedTensorType::get({}, element); }
+  /// Gradients update the parameters. Answers which.
+  FailureOr<std::vector<Trained>> build();
+  /// Gradients are added to states.
+  LogicalResult buildAccumulation();
 
 private:
   FailureOr<Value> findLoss();
   FailureOr<SmallVector<Parameter>> findParameters();
-  LogicalResult update(Parameter parameter, Value gradient, T step);
+  LogicalResult assignGroups(MutableArrayRef<Parameter> parameters);
+  FailureOr<SmallVector<Value>> differentiateLoss(Value loss, ArrayRef<Parameter> parameters);
+  FailureOr<SmallVector<train::Gradient>> findGradients(bool warns);
+
+  LogicalResult fail(llvm::Error error) {
+    return emitError(UnknownLoc::get(function.getContext())) << llvm::toString(std::move(error));
+  }
 
   func::FuncOp function;
   Operation *end;
-  OpBuilder builder;
-  WeightStore &weights;
-  const train::Settings &settings;
-  decompose::Scope scope;
-  llvm::StringMap<Value> states;
-  llvm::StringSet<> written;
-};
-
-/// What an optimizer's row sees of a parameter: all of it, or the real or imaginary part of a complex one.
-class PartUpdate : public train::Update {
-public:
-  enum class Part { Whole, Real, Imaginary };
-
-  PartUpdate(StepBuilder &step, B &b, const train::Settings &settings, Parameter parameter, Value gradient, T count,
-             Part part)
-      : Update(b, settings, see(b, parameter.argument, part), see(b, gradient, part), count), step(step),
-        parameter(parameter), part(part) {}
-
-  T number(StringRef name) override {
-    return b.operand(step.state("optimizer." + name, step.scalar(b.f64()), settings.number(name)));
-  }
-  T moment(StringRef name, double first) override {
-    auto type = cast<RankedTensorType>(parameter.argument.getType());
-    return see(b, step.state(stateOf(name), type, first), part);
-  }
-  void keep(StringRef name, T value) override { kept.push_back({stateOf(name), value}); }
-  T shared(StringRef name, double first) override {
-    return b.operand(step.state("optimizer." + name, step.scalar(b.f32()), first));
-  }
-  void keepShared(StringRef name, T value) override { step.write("optimizer." + name, value.tensor()); }
-
-  /// The states of the parameter after the step, in the order in which the row has said so.
-  llvm::SmallVector<std::pair<std::string, T>> kept;
-
-private:
-  static T see(B &b, Value tensor, Part part) {
-    T x = b.operand(tensor);
-    x = part == Part::Whole ? x : part == Part::Real ? b.real(x) : b.imag(x);
-    return x.rank() ? x : b.reshape(x, {b.size(1)});
-  }
-  std::string stateOf(StringRef name) { return ("optimizer/" + name + "/" + parameter.name.getValue()).str(); }
-
-  StepBuilder &step;
-  Parameter parameter;
-  Part part;
+  const train::Recipe &recipe;
+  train::StepFunction step;
 };
 
 struct BuildStepPass : PassWrapper<BuildStepPass, OperationPass<ModuleOp>> {
@@ -148,6 +64,13 @@ struct BuildStepPass : PassWrapper<BuildStepPass, OperationPass<ModuleOp>> {
   BuildStepPass(WeightStore &weights, const Training &training) : weights(weights) {
     optimizer = training.optimizer;
     options = training.optimizerOptions;
+    groups = training.groups;
+    clipNorm = training.clipGradNorm;
+    clipValue = training.clipGradValue;
+    ema = training.ema;
+    schedule = training.schedule;
+    lossScale = training.lossScale;
+    accumulate = training.accumulate;
   }
   BuildStepPass(const BuildStepPass &other) : PassWrapper(other), weights(other.weights) {}
   StringRef getArgument() const override { return "build-step"; }
@@ -158,45 +81,39 @@ struct BuildStepPass : PassWrapper<BuildStepPass, OperationPass<ModuleOp>> {
     auto function = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!function || function.isExternal())
       return;
-    llvm::Expected<train::Settings> settings = train::parseOptimizer(optimizer.getValue(), options.getValue());
-    if (!settings) {
-      emitError(UnknownLoc::get(&getContext())) << llvm::toString(settings.takeError());
+    Training training;
+    training.optimizer = optimizer;
+    training.optimizerOptions = options;
+    training.groups.assign(groups.begin(), groups.end());
+    training.clipGradNorm = clipNorm;
+    training.clipGradValue = clipValue;
+    training.ema = ema;
+    training.schedule = schedule;
+    training.lossScale = lossScale;
+    llvm::Expected<train::Recipe> recipe = train::parseRecipe(training);
+    if (!recipe) {
+      emitError(UnknownLoc::get(&getContext())) << llvm::toString(recipe.takeError());
       return signalPassFailure();
     }
-    if (failed(StepBuilder(function, weights, *settings).run()))
+    if (failed(build(function, *recipe)))
       signalPassFailure();
   }
+
+  LogicalResult build(func::FuncOp function, const train::Recipe &recipe);
 
   WeightStore &weights;
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::desc("a row of the table of optimizers")};
   Option<std::string> options{*this, "options", llvm::cl::desc("of the optimizer: lr=1e-3,weight_decay=0.01")};
+  ListOption<std::string> groups{*this, "groups", llvm::cl::desc("options of some parameters: REGEX: lr=1e-4")};
+  Option<std::string> clipNorm{*this, "clip-norm", llvm::cl::desc("what the gradients' norm is at most")};
+  Option<std::string> clipValue{*this, "clip-value", llvm::cl::desc("what a gradient's elements are at most")};
+  Option<std::string> ema{*this, "ema", llvm::cl::desc("how much of an average a step leaves")};
+  Option<std::string> schedule{*this, "schedule", llvm::cl::desc("of the learning rate: cosine:steps=1000")};
+  Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("dynamic, or a number")};
+  Option<bool> accumulate{*this, "accumulate", llvm::cl::desc("also entries that add up gradients, and apply them")};
 };
 
 } // namespace
-
-Value StepBuilder::state(const Twine &name, RankedTensorType type, double first) {
-  std::string key = name.str();
-  Value &place = states[key];
-  if (place)
-    return place;
-  weights.add(key, type, repeat(type, first));
-  unsigned index = function.getNumArguments();
-  auto role = builder.getDictionaryAttr(builder.getNamedAttr("ptc.state", builder.getStringAttr(key)));
-  if (failed(function.insertArgument(index, type, role, function.getLoc())))
-    llvm_unreachable("a function takes one more argument");
-  return place = function.getArgument(index);
-}
-
-void StepBuilder::write(const Twine &name, Value value) {
-  std::string key = name.str();
-  if (!written.insert(key).second)
-    return;
-  unsigned index = function.getNumResults();
-  auto role = builder.getDictionaryAttr(builder.getNamedAttr("ptc.writes_state", builder.getStringAttr(key)));
-  if (failed(function.insertResult(index, value.getType(), role)))
-    llvm_unreachable("a function gives one more result");
-  end->insertOperands(end->getNumOperands(), value);
-}
 
 FailureOr<Value> StepBuilder::findLoss() {
   Value loss;
@@ -207,24 +124,32 @@ FailureOr<Value> StepBuilder::findLoss() {
     if (loss || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
       return function.emitError() << "the loss is " << type << ", and not one float without dimensions";
     loss = end->getOperand(i);
-    function.removeResultAttr(i, builder.getStringAttr("ptc.loss"));
+    function.removeResultAttr(i, StringAttr::get(function.getContext(), "ptc.loss"));
   }
   if (!loss)
     return function.emitError() << "the model has no loss";
   return loss;
 }
 
-/// A function of control flow has a weight of its own for each that it reads (OutlineControlFlow), which no step
-/// updates.
-static LogicalResult checkBranches(ArrayRef<Parameter> parameters, func::FuncOp forward) {
+/// The states of the step are states of all entries, with what a step has left there. A function of control flow has
+/// weights of its own, which are what the library was made with.
+static LogicalResult shareStates(func::FuncOp step) {
   llvm::StringSet<> names;
-  for (const Parameter &parameter : parameters)
-    names.insert(parameter.name.getValue());
-  for (auto function : forward->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
-    for (unsigned i = 0; function != forward && i < function.getNumArguments(); ++i)
-      if (auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.weight"); name && names.contains(name.getValue()))
-        return function.emitError() << "parameter '" << name.getValue()
-                                    << "' is read inside control flow, where it cannot be trained";
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (auto state = step.getArgAttrOfType<StringAttr>(i, "ptc.state"))
+      names.insert(state.getValue());
+  for (auto function : step->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      function.removeArgAttr(i, "ptc.trainable");
+      auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.weight");
+      if (!name || !names.contains(name.getValue()))
+        continue;
+      if (function.isPrivate())
+        return function.emitError() << "'" << name.getValue()
+                                    << "', which steps change, is read inside control flow as if it did not change";
+      function.removeArgAttr(i, "ptc.weight");
+      function.setArgAttr(i, "ptc.state", name);
+    }
   return success();
 }
 
@@ -233,6 +158,7 @@ FailureOr<SmallVector<Parameter>> StepBuilder::findParameters() {
   SmallVector<Parameter> parameters;
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
+    function.removeArgAttr(i, "ptc.frozen");
     if (!function.removeArgAttr(i, "ptc.trainable"))
       continue;
     auto name = function.getArgAttrOfType<StringAttr>(i, "ptc.weight");
@@ -251,77 +177,147 @@ FailureOr<SmallVector<Parameter>> StepBuilder::findParameters() {
   }
   if (parameters.empty())
     return function.emitError() << "the model has no parameter to train";
-  if (failed(checkBranches(parameters, function)))
+  if (failed(assignGroups(parameters)))
     return failure();
   return parameters;
 }
 
-LogicalResult StepBuilder::update(Parameter parameter, Value gradient, T step) {
-  using Part = PartUpdate::Part;
-  B b(builder, end, scope);
-  bool isComplex = isa<ComplexType>(elementOf(parameter.argument));
-  SmallVector<T, 2> next;
-  SmallVector<SmallVector<std::pair<std::string, T>>, 2> kept;
-  auto parts = isComplex ? SmallVector<Part>{Part::Real, Part::Imaginary} : SmallVector<Part>{Part::Whole};
-  for (Part part : parts) {
-    PartUpdate u(*this, b, settings, parameter, gradient, step, part);
-    next.push_back(train::apply(u));
-    kept.push_back(std::move(u.kept));
-  }
-  if (b.hasFailed())
-    return emitError(UnknownLoc::get(builder.getContext())) << settings.optimizer->name << ": " << b.getHint();
-  auto join = [&](T first, T second) {
-    T x = isComplex ? b.complex(first, second) : first;
-    return b.reshape(x, getShape(parameter.argument)).tensor();
-  };
-  write(parameter.name.getValue(), join(next.front(), next.back()));
-  for (auto [first, second] : llvm::zip(kept.front(), kept.back()))
-    write(first.first, join(first.second, second.second));
-  unsigned index = parameter.argument.getArgNumber();
-  function.removeArgAttr(index, builder.getStringAttr("ptc.weight"));
-  function.setArgAttr(index, "ptc.state", parameter.name);
+LogicalResult StepBuilder::assignGroups(MutableArrayRef<Parameter> parameters) {
+  auto names = llvm::map_to_vector(parameters, [](const Parameter &parameter) { return parameter.name.getValue(); });
+  auto settings = train::assignGroups(recipe.settings, names);
+  if (!settings)
+    return fail(settings.takeError());
+  for (auto [parameter, chosen] : llvm::zip_equal(parameters, *settings))
+    parameter.settings = chosen;
   return success();
 }
 
-LogicalResult StepBuilder::run() {
+FailureOr<SmallVector<Value>> StepBuilder::differentiateLoss(Value loss, ArrayRef<Parameter> parameters) {
+  Type type = elementOf(loss);
+  T cotangent = recipe.lossScale ? train::scaleLoss(step, *recipe.lossScale, type) : step.b.full({}, 1.0, type);
+  auto wanted = llvm::map_to_vector(parameters, [](const Parameter &parameter) -> Value { return parameter.argument; });
+  return differentiate(function, {{loss, cotangent.tensor()}}, wanted);
+}
+
+/// Of the parameters that the loss depends on, which are states from here on.
+FailureOr<SmallVector<train::Gradient>> StepBuilder::findGradients(bool warns) {
   FailureOr<Value> loss = findLoss();
   if (failed(loss))
     return failure();
   FailureOr<SmallVector<Parameter>> parameters = findParameters();
   if (failed(parameters))
     return failure();
+  FailureOr<SmallVector<Value>> found = differentiateLoss(*loss, *parameters);
+  if (failed(found))
+    return failure();
+  SmallVector<train::Gradient> gradients;
+  for (auto [parameter, gradient] : llvm::zip_equal(*parameters, *found)) {
+    StringRef name = parameter.name.getValue();
+    if (!gradient && warns)
+      emitWarning(parameter.argument.getLoc())
+          << "the loss does not depend on parameter '" << name << "', which stays as it is";
+    if (!gradient)
+      continue;
+    step.makeState(parameter.argument, name);
+    gradients.push_back({name, parameter.settings, step.b.operand(parameter.argument), step.b.operand(gradient)});
+  }
+  if (gradients.empty())
+    return function.emitError() << "the loss depends on no parameter";
+  return gradients;
+}
 
-  auto type = cast<RankedTensorType>(loss->getType());
-  Value one = prims::FullOp::create(builder, loss->getLoc(), FloatAttr::get(type.getElementType(), 1.0),
-                                    makeSizesAttr({}, builder.getContext()));
-  SmallVector<Value> wanted;
-  for (const Parameter &parameter : *parameters)
-    wanted.push_back(parameter.argument);
-  FailureOr<SmallVector<Value>> gradients = differentiate(function, {{*loss, one}}, wanted);
+FailureOr<std::vector<Trained>> StepBuilder::build() {
+  FailureOr<SmallVector<train::Gradient>> gradients = findGradients(/*warns=*/true);
   if (failed(gradients))
     return failure();
+  if (llvm::Error error = train::applyGradients(step, recipe, *gradients))
+    return fail(std::move(error));
+  std::vector<Trained> trained;
+  for (const train::Gradient &gradient : *gradients)
+    trained.push_back(
+        {gradient.name.str(), gradient.settings, cast<RankedTensorType>(gradient.parameter.tensor().getType())});
+  return trained;
+}
 
-  // Kernels are named after what locations name.
-  end->setLoc(NameLoc::get(builder.getStringAttr(settings.optimizer->name), end->getLoc()));
-  B b(builder, end, scope);
-  T step = b.operand(state("optimizer.step", scalar(b.i64()), 0)) + 1;
-  bool isTrained = false;
-  for (auto [parameter, gradient] : llvm::zip(*parameters, *gradients)) {
-    if (!gradient)
-      emitWarning(parameter.argument.getLoc())
-          << "the loss does not depend on parameter '" << parameter.name.getValue() << "', which stays as it is";
-    else if (failed(update(parameter, gradient, step)))
-      return failure();
-    isTrained |= bool(gradient);
+//===----------------------------------------------------------------------===//
+// Accumulation
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kCount = "optimizer.accumulated";
+
+static std::string nameSum(StringRef parameter) { return ("gradient/" + parameter).str(); }
+
+LogicalResult StepBuilder::buildAccumulation() {
+  FailureOr<SmallVector<train::Gradient>> gradients = findGradients(/*warns=*/false);
+  if (failed(gradients))
+    return failure();
+  step.startPart("accumulate");
+  for (const train::Gradient &gradient : *gradients) {
+    auto type = cast<RankedTensorType>(gradient.parameter.tensor().getType());
+    step.write(nameSum(gradient.name), step.state(nameSum(gradient.name), type, 0) + gradient.gradient);
   }
-  if (!isTrained)
-    return function.emitError() << "the loss depends on no parameter";
-  write("optimizer.step", step.tensor());
+  step.write(kCount, step.number(kCount, step.b.i64(), 0) + 1);
   return success();
 }
 
-std::unique_ptr<Pass> createBuildStepPass(WeightStore &weights, const Training &training) {
-  return std::make_unique<BuildStepPass>(weights, training);
+/// A function without inputs that updates the parameters by the mean of what has been accumulated, and forgets that.
+static LogicalResult buildApplication(func::FuncOp function, WeightStore &weights, const train::Recipe &recipe,
+                                      ArrayRef<Trained> trained) {
+  train::StepFunction step(function, weights);
+  decompose::B &b = step.b;
+  T count = step.number(kCount, b.i64(), 0);
+  T calls = b.where(count == 0, b.full({}, 1, b.i64()), count);
+  SmallVector<train::Gradient> gradients;
+  for (const Trained &parameter : trained) {
+    unsigned place = function.getNumArguments();
+    if (failed(function.insertArgument(place, parameter.type, {}, function.getLoc())))
+      llvm_unreachable("a function takes one more argument");
+    step.makeState(function.getArgument(place), parameter.name);
+    T sum = step.state(nameSum(parameter.name), parameter.type, 0);
+    gradients.push_back({parameter.name, parameter.settings, b.operand(function.getArgument(place)), sum / calls});
+    // Also where the scaler leaves all else as it was: the next sum begins anew.
+    step.write(nameSum(parameter.name), b.full(sum.sizes(), 0, sum.dtype()));
+  }
+  step.write(kCount, b.full({}, 0, b.i64()));
+  if (llvm::Error error = train::applyGradients(step, recipe, gradients))
+    return emitError(UnknownLoc::get(function.getContext())) << llvm::toString(std::move(error));
+  return success();
+}
+
+static func::FuncOp createEmpty(OpBuilder &builder, Location loc, StringRef name) {
+  auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType({}, {}));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  func::ReturnOp::create(builder, loc);
+  return function;
+}
+
+LogicalResult BuildStepPass::build(func::FuncOp function, const train::Recipe &recipe) {
+  SmallVector<func::FuncOp> entries{function};
+  if (accumulate) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(getOperation().getBody());
+    auto sum = cast<func::FuncOp>(builder.clone(*function));
+    sum.setName("accumulate");
+    sum->removeAttr("ptc.entry");
+    entries.append({sum, createEmpty(builder, function.getLoc(), "apply")});
+  }
+  FailureOr<std::vector<Trained>> trained = StepBuilder(function, weights, recipe).build();
+  if (failed(trained))
+    return failure();
+  if (accumulate && (failed(StepBuilder(entries[1], weights, recipe).buildAccumulation()) ||
+                     failed(buildApplication(entries[2], weights, recipe, *trained))))
+    return failure();
+  for (func::FuncOp entry : entries)
+    entry->setAttr("ptc.commits", UnitAttr::get(&getContext()));
+  return shareStates(function);
+}
+
+std::unique_ptr<Pass> createBuildStepPass(WeightStore &weights, const Training &training, Amp amp) {
+  Training own = training;
+  if (amp == Amp::Fp16 && own.lossScale.empty())
+    own.lossScale = "dynamic";
+  return std::make_unique<BuildStepPass>(weights, own);
 }
 
 } // namespace ptc

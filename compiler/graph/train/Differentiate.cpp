@@ -1,7 +1,9 @@
 #include "compiler/graph/train/Differentiate.h"
 
+#include "compiler/graph/train/ControlGradient.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Cotangents.h"
+#include "dialects/prims/Elementwise.h"
 #include "dialects/prims/Structure.h"
 
 #include "mlir/IR/Builders.h"
@@ -24,6 +26,7 @@ public:
 
 private:
   LogicalResult differentiate(Operation &op);
+  LogicalResult differentiate(control::IfOp op, ArrayRef<Value> grads);
   void add(Value value, Value cotangent);
   Value getCotangent(Value value);
 
@@ -62,6 +65,8 @@ LogicalResult Differentiation::differentiate(Operation &op) {
     grads.push_back(active.contains(result) ? cotangents.lookup(result) : Value());
   if (llvm::none_of(grads, [](Value grad) { return bool(grad); }))
     return success();
+  if (auto branch = dyn_cast<control::IfOp>(op))
+    return differentiate(branch, grads);
   auto prim = dyn_cast<prims::PrimInterface>(op);
   if (!prim)
     return op.emitError() << "a derivative through " << op.getName() << " is not supported";
@@ -71,6 +76,22 @@ LogicalResult Differentiation::differentiate(Operation &op) {
   for (auto [i, operand] : llvm::enumerate(op.getOperands()))
     if (prims::Term cotangent = rule.of(i); cotangent && active.contains(operand))
       add(operand, cotangent.value());
+  return success();
+}
+
+LogicalResult Differentiation::differentiate(control::IfOp op, ArrayRef<Value> grads) {
+  SmallVector<Value> cast;
+  for (auto [result, grad] : llvm::zip(op->getResults(), grads))
+    cast.push_back(grad ? getCotangent(result) : Value());
+  SmallVector<unsigned> wanted;
+  for (auto [i, input] : llvm::enumerate(op.getInputs()))
+    if (active.contains(input))
+      wanted.push_back(i);
+  FailureOr<SmallVector<Value>> found = differentiateIf(builder, op, cast, wanted);
+  if (failed(found))
+    return failure();
+  for (auto [i, cotangent] : llvm::zip(wanted, *found))
+    add(op.getInputs()[i], cotangent);
   return success();
 }
 
@@ -96,6 +117,14 @@ static void eraseUnused(Operation *lastOfForward, Operation *end, ArrayRef<Value
   }
 }
 
+/// Derivatives index by what the forward pass has indexed by, and by places that it has computed.
+static void markInRange(Operation *lastOfForward, Operation *end) {
+  for (Operation *op = lastOfForward ? lastOfForward->getNextNode() : &end->getBlock()->front(); op != end;
+       op = op->getNextNode())
+    if (isa<prims::GatherOp, prims::ScatterOp>(op))
+      op->setAttr("in_range", UnitAttr::get(op->getContext()));
+}
+
 /// What only derivatives need to know has been read. Functions of control flow have it as well.
 static void eraseMarks(ModuleOp module) {
   module.walk([](Operation *op) {
@@ -116,12 +145,18 @@ FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRe
       return failure();
   SmallVector<Value> results = llvm::map_to_vector(wanted, [&](Value value) { return getCotangent(value); });
   eraseUnused(lastOfForward, end, results);
-  eraseMarks(end->getParentOfType<ModuleOp>());
+  markInRange(lastOfForward, end);
   return results;
 }
 
-FailureOr<SmallVector<Value>> differentiate(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
+FailureOr<SmallVector<Value>> differentiateNested(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
   return Differentiation(function, wanted).run(seeds, wanted);
+}
+
+FailureOr<SmallVector<Value>> differentiate(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
+  FailureOr<SmallVector<Value>> results = differentiateNested(function, seeds, wanted);
+  eraseMarks(function->getParentOfType<ModuleOp>());
+  return results;
 }
 
 } // namespace ptc

@@ -28,4 +28,9 @@ llvm::DenseSet<mlir::Value> findDependent(mlir::func::FuncOp function, llvm::Arr
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> differentiate(mlir::func::FuncOp function, llvm::ArrayRef<Seed> seeds,
                                                               llvm::ArrayRef<mlir::Value> wanted);
 
+/// The same of a function that @forward leads to, whose marks (what only derivatives need to know) stay: it is a part
+/// of a differentiation.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+differentiateNested(mlir::func::FuncOp function, llvm::ArrayRef<Seed> seeds, llvm::ArrayRef<mlir::Value> wanted);
+
 } // namespace ptc

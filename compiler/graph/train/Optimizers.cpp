@@ -1,20 +1,12 @@
 #include "compiler/graph/train/Optimizers.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-
-#include <cmath>
-
-using llvm::StringRef;
-
 namespace ptc::train {
 
 //===----------------------------------------------------------------------===//
 // What rows share
 //===----------------------------------------------------------------------===//
 
-/// torch.lerp, which chooses of two formulas by the weight as it is rounded to the tensors' type.
-static T lerp(B &b, T start, T end, T weight) {
+T lerp(B &b, T start, T end, T weight) {
   T w = b.to(weight, start.dtype()), isSmall = b.abs(w) < 0.5;
   T base = b.where(isSmall, start, end), factor = b.where(isSmall, w, w - 1.0);
   return base + factor * (end - start);
@@ -232,77 +224,6 @@ T apply(Update &u) {
   if (u.settings.isOn("maximize"))
     u.gradient = -u.gradient;
   return u.settings.optimizer->update(u);
-}
-
-//===----------------------------------------------------------------------===//
-// Options
-//===----------------------------------------------------------------------===//
-
-static llvm::Error fail(const llvm::Twine &message) { return llvm::createStringError(message); }
-
-static std::vector<StringRef> flagsOf(const Optimizer &optimizer) {
-  std::vector<StringRef> flags(optimizer.flags.begin(), optimizer.flags.end());
-  flags.push_back("maximize");
-  return flags;
-}
-
-static llvm::Error setNumber(Settings &settings, const Number &number, StringRef text) {
-  double value;
-  if (text.getAsDouble(value) || !std::isfinite(value) || value < 0 || value >= number.limit) {
-    std::string most = std::isfinite(number.limit) ? "to below " + llvm::utostr(uint64_t(number.limit)) : "on";
-    return fail("option '" + number.name + "' of " + settings.optimizer->name + " is '" + text +
-                "', and not a number from 0 " + most);
-  }
-  settings.values[number.name] = value;
-  return llvm::Error::success();
-}
-
-static llvm::Error setFlag(Settings &settings, StringRef flag, StringRef text) {
-  std::string value = text.lower();
-  if (!llvm::is_contained({"", "0", "1", "false", "true"}, StringRef(value)))
-    return fail("option '" + flag + "' of " + settings.optimizer->name + " is '" + text + "', and not true or false");
-  settings.values[flag] = value != "0" && value != "false";
-  return llvm::Error::success();
-}
-
-static llvm::Error setOption(Settings &settings, StringRef option, StringRef text) {
-  const Optimizer &optimizer = *settings.optimizer;
-  for (const Number &number : optimizer.numbers)
-    if (number.name == option)
-      return setNumber(settings, number, text);
-  std::vector<StringRef> names;
-  for (const Number &number : optimizer.numbers)
-    names.push_back(number.name);
-  for (StringRef flag : flagsOf(optimizer)) {
-    if (flag == option)
-      return setFlag(settings, flag, text);
-    names.push_back(flag);
-  }
-  return fail(optimizer.name + " has no option '" + option + "' (it has " + llvm::join(names, ", ") + ")");
-}
-
-llvm::Expected<Settings> parseOptimizer(StringRef name, StringRef options) {
-  Settings settings;
-  std::vector<StringRef> names;
-  for (const Optimizer &optimizer : optimizers()) {
-    names.push_back(optimizer.name);
-    if (name.equals_insensitive(optimizer.name))
-      settings.optimizer = &optimizer;
-  }
-  if (!settings.optimizer)
-    return fail("there is no optimizer '" + name + "' (there are " + llvm::join(names, ", ") + ")");
-  for (const Number &number : settings.optimizer->numbers)
-    settings.values[number.name] = number.value;
-  for (StringRef flag : flagsOf(*settings.optimizer))
-    settings.values[flag] = 0;
-  llvm::SmallVector<StringRef> given;
-  options.split(given, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef option : given) {
-    auto [key, text] = option.split('=');
-    if (llvm::Error error = setOption(settings, key.trim(), text.trim()))
-      return std::move(error);
-  }
-  return settings;
 }
 
 } // namespace ptc::train

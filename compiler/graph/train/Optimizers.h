@@ -15,13 +15,12 @@
 #pragma once
 
 #include "compiler/graph/decompose/Builder.h"
+#include "compiler/graph/train/OptionText.h"
+#include "compiler/graph/train/Settings.h"
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
-#include <limits>
 #include <vector>
 
 namespace ptc::train {
@@ -31,16 +30,9 @@ using decompose::T;
 
 class Update;
 
-/// An option that is a number: not negative, and below `limit`.
-struct Number {
-  llvm::StringLiteral name;
-  double value; ///< PyTorch's default
-  double limit = std::numeric_limits<double>::infinity();
-};
-
 struct Optimizer {
   llvm::StringLiteral name;
-  std::vector<Number> numbers;
+  std::vector<Number> numbers;            ///< with PyTorch's defaults
   std::vector<llvm::StringLiteral> flags; ///< without `maximize`, which all have; off unless given
   /// The parameter's next value; nothing where the builder says that the options contradict each other.
   T (*update)(Update &u);
@@ -48,18 +40,6 @@ struct Optimizer {
 
 /// In the order in which messages list them.
 llvm::ArrayRef<Optimizer> optimizers();
-
-/// An optimizer with the options that a user gave.
-struct Settings {
-  const Optimizer *optimizer = nullptr;
-  llvm::StringMap<double> values; ///< by option; a flag is 0 or 1
-
-  double number(llvm::StringRef option) const { return values.lookup(option); }
-  bool isOn(llvm::StringRef flag) const { return values.lookup(flag) != 0; }
-};
-
-/// `name` in any case, as "AdamW"; `options` as "lr=1e-3,amsgrad=true". An error lists what there is.
-llvm::Expected<Settings> parseOptimizer(llvm::StringRef name, llvm::StringRef options);
 
 /// One parameter in one step, as a row sees it. Its tensors are real, have dimensions and are of the parameter's type,
 /// f32 or f64; numbers are 0-d tensors of f64.
@@ -69,12 +49,12 @@ public:
       : b(b), settings(settings), weight(weight), gradient(gradient), step(step) {}
   virtual ~Update() = default;
 
-  /// What a hyperparameter is in this step.
+  /// What a hyperparameter is in this step; the learning rate with its schedule.
   virtual T number(llvm::StringRef name) = 0;
   /// What the parameter has kept under this name; before the first step, `first` in every element.
   virtual T moment(llvm::StringRef name, double first = 0) = 0;
   virtual void keep(llvm::StringRef name, T value) = 0;
-  /// The same for a number of f32 that all parameters share: what one keeps, all do.
+  /// The same for a number of f32 that all parameters of a group share: what one keeps, all do.
   virtual T shared(llvm::StringRef name, double first) = 0;
   virtual void keepShared(llvm::StringRef name, T value) = 0;
 
@@ -83,6 +63,9 @@ public:
   T weight, gradient;
   T step; ///< 1 in the first step; i64
 };
+
+/// torch.lerp, which chooses of two formulas by the weight as it is rounded to the tensors' type.
+T lerp(B &b, T start, T end, T weight);
 
 /// The parameter's next value, by the row that the settings name.
 T apply(Update &u);

@@ -1,5 +1,6 @@
 #include "compiler/graph/train/SetMode.h"
 
+#include "compiler/graph/train/AddEval.h"
 #include "compiler/support/FunctionPass.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/aten/AtenOp.h"
@@ -22,25 +23,31 @@ static StringRef findFlag(const aten::Schema &schema) {
   return "";
 }
 
-/// Decomposed batch norm in evaluation is an operator without such an argument; empty for any other. Without running
-/// statistics it normalises by the batch anyway.
-static StringRef findTrainingForm(const AtenOp &op) {
-  if (op.name() == "_native_batch_norm_legit_no_training.default")
+/// Batch norm with the operator, and not a flag, saying that it trains. Without running statistics it normalises by the
+/// batch anyway.
+static StringRef findOtherForm(const AtenOp &op, bool isTraining) {
+  if (isTraining && op.name() == "_native_batch_norm_legit_no_training.default")
     return "_native_batch_norm_legit.default";
-  if (op.name() == "_batch_norm_no_update.default" && !op.isNone("running_mean") && !op.isNone("running_var"))
+  if (isTraining && op.name() == "_batch_norm_no_update.default" && !op.isNone("running_mean") &&
+      !op.isNone("running_var"))
     return "_batch_norm_with_update.default";
+  if (!isTraining && op.name() == "_batch_norm_with_update.default")
+    return "_batch_norm_no_update.default";
   return "";
 }
 
-/// In evaluation batch norm saves nothing for its derivative, which tensors without elements stand for.
-static LogicalResult forgetSaved(Operation *op) {
+/// What batch norm saves for its derivative has elements in training alone: it is none of the results of the other
+/// mode. Results behind it are running statistics.
+static LogicalResult forgetSaved(Operation *op, bool isTraining) {
   for (OpResult result : llvm::drop_begin(op->getResults())) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
-    if (!type || !llvm::is_contained(type.getShape(), 0))
+    bool isRunning = result.getResultNumber() >= 3 && type && !llvm::is_contained(type.getShape(), 0);
+    if (!type || isRunning || (isTraining && !llvm::is_contained(type.getShape(), 0)))
       continue;
     if (!result.use_empty()) {
-      auto diagnostic = op->emitError() << "cannot turn " << op->getName() << " to training: what it saves is used, "
-                                        << "and has no elements in evaluation";
+      auto diagnostic = op->emitError() << "cannot turn " << op->getName() << " to "
+                                        << (isTraining ? "training" : "evaluation") << ": what it saves is used, and "
+                                        << "has no elements in evaluation";
       diagnostic.attachNote() << "export the model in training, or leave it as it is by --keep-mode";
       return failure();
     }
@@ -49,33 +56,72 @@ static LogicalResult forgetSaved(Operation *op) {
   return success();
 }
 
+static StringRef getName(func::FuncOp function, BlockArgument argument) {
+  for (StringRef role : {"ptc.weight", "ptc.state"})
+    if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), role))
+      return name.getValue();
+  return "";
+}
+
+/// Evaluation does not count batches: torch.nn's modules have the count, num_batches_tracked, beside the statistics,
+/// and an export in training adds to it.
+static void stopCounting(func::FuncOp function, Value runningMean) {
+  auto mean = dyn_cast<BlockArgument>(runningMean);
+  StringRef module = mean ? getName(function, mean) : "";
+  if (!module.consume_back("running_mean"))
+    return;
+  std::string name = (module + "num_batches_tracked").str();
+  Operation *end = function.front().getTerminator();
+  for (BlockArgument count : function.getArguments()) {
+    if (getName(function, count) != name)
+      continue;
+    for (Operation *user : llvm::make_early_inc_range(count.getUsers()))
+      if (user->getName().getStringRef() == "aten.add_.Tensor" ||
+          user->getName().getStringRef() == "aten.add_.Scalar") {
+        user->replaceAllUsesWith(ValueRange(count));
+        user->erase();
+      }
+    for (unsigned i = 0; i < end->getNumOperands(); ++i)
+      if (auto state = function.getResultAttrOfType<StringAttr>(i, "ptc.writes_state");
+          state && state.getValue() == name)
+        end->setOperand(i, count);
+  }
+}
+
 static LogicalResult setMode(func::FuncOp function) {
+  bool isTraining = function.getName() != kEval;
   SmallVector<Operation *> operations;
   function.walk([&](Operation *op) {
     if (AtenOp::isKnown(op))
       operations.push_back(op);
   });
   for (Operation *op : operations) {
-    StringRef form = findTrainingForm(AtenOp(op));
+    StringRef form = findOtherForm(AtenOp(op), isTraining);
     if (!form.empty()) {
       OpBuilder builder(op);
-      Operation *training = Call(form).copyArguments(AtenOp(op)).create(builder, op->getLoc(), op->getResultTypes());
-      op->replaceAllUsesWith(training);
+      Operation *other = Call(form).copyArguments(AtenOp(op)).create(builder, op->getLoc(), op->getResultTypes());
+      op->replaceAllUsesWith(other);
       op->erase();
-      op = training;
+      op = other;
     }
     const aten::Schema &schema = AtenOp(op).schema();
+    bool hasStatistics = schema.find("running_mean") != nullptr;
+    if (!isTraining && hasStatistics && AtenOp(op).isNone("running_mean"))
+      continue; // it knows no others than the batch's
     StringRef flag = findFlag(schema);
     if (!flag.empty())
-      op->setAttr(flag, BoolAttr::get(op->getContext(), true));
-    if ((!flag.empty() || !form.empty()) && schema.find("running_mean") && failed(forgetSaved(op)))
+      op->setAttr(flag, BoolAttr::get(op->getContext(), isTraining));
+    if ((!flag.empty() || !form.empty()) && hasStatistics && failed(forgetSaved(op, isTraining)))
       return failure();
+    if (!isTraining && hasStatistics)
+      stopCounting(function, AtenOp(op).tensor("running_mean"));
   }
   return success();
 }
 
 std::unique_ptr<Pass> createSetModePass() {
-  return makeFunctionPass<aten::AtenDialect>("set-mode", "Dropout and batch norm as they are in training", setMode);
+  return makeFunctionPass<aten::AtenDialect>(
+      "set-mode", "Dropout and batch norm as they are in training, or, of @eval, in evaluation", setMode);
 }
 
 } // namespace ptc

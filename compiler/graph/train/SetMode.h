@@ -4,7 +4,7 @@
 // After:  dropout drops, batch norm normalises by the batch and updates its
 //         running statistics, as behind module.train(). What evaluation has left
 //         out of the graph stays out: dropout inside scaled_dot_product_attention,
-//         the count of batches.
+//         the count of batches. Of @eval, if there is one: as behind module.eval().
 //
 // Runs before Functionalize, which makes states of the statistics.
 //

@@ -36,6 +36,37 @@ func.func @forward(%i: tensor<3xi64> {ptc.input = "i"}, %x: tensor<3xf32> {ptc.i
 
 // -----
 
+// A frozen input has neither, but counts.
+// CHECK-LABEL: func.func @forward
+// CHECK-SAME: (%[[X:.*]]: tensor<3xf32> {ptc.input = "x"}, %[[Y:.*]]: tensor<3xf32> {ptc.input = "y"}, %[[G:.*]]: tensor<3xf32> {ptc.input = "cotangent.1"})
+// CHECK-SAME: -> (tensor<3xf32> {ptc.output = "a"}, tensor<3xf32> {ptc.output = "b"}, tensor<3xf32> {ptc.output = "grad.1"})
+func.func @forward(%x: tensor<3xf32> {ptc.input = "x", ptc.frozen}, %y: tensor<3xf32> {ptc.input = "y"})
+    -> (tensor<3xf32> {ptc.output = "a"}, tensor<3xf32> {ptc.output = "b"}) {
+  %a = prims.exp %x : (tensor<3xf32>) -> tensor<3xf32>
+  %b = prims.mul %a, %y : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %a, %b : tensor<3xf32>, tensor<3xf32>
+}
+
+// -----
+
+// What an output's size is, data decide later: its cotangent has a size of its own until then.
+// CHECK-DAG: #[[M:.*]] = affine_map<()[s0, s1] -> (s1)>
+// CHECK-DAG: #[[REST:.*]] = affine_map<()[s0, s1] -> (s0 - s1)>
+// CHECK: ptc.symbols = [{max = 5 : i64, min = 0 : i64, name = "u0"}, {max = 5 : i64, min = 0 : i64, name = "cotangent.0.0"}]
+// CHECK-LABEL: func.func @forward
+// CHECK-SAME: %[[G:[^:]*]]: tensor<?xf32, #[[M]]> {ptc.input = "cotangent.0"}
+// CHECK: prims.pad %[[G]], {{.*}}high = #[[REST]]
+#n = affine_map<()[s0] -> (s0)>
+module attributes {ptc.symbols = [{max = 5 : i64, min = 0 : i64, name = "u0"}]} {
+  func.func @forward(%x: tensor<5xf32> {ptc.input = "x"}, %n: tensor<i64> {ptc.input = "n"})
+      -> (tensor<?xf32, #n> {ptc.output = "y"}, tensor<i64> {ptc.defines = 0 : i64, ptc.most = 5 : i64}) {
+    %y = prims.slice %x {starts = array<i64: 0>, limits = #n, strides = array<i64: 1>} : (tensor<5xf32>) -> tensor<?xf32, #n>
+    return %y, %n : tensor<?xf32, #n>, tensor<i64>
+  }
+}
+
+// -----
+
 // Nothing flows through stop_gradient; a derivative that was said stands for the one that follows; neither stays.
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: %[[X:.*]]: tensor<3xf32> {ptc.input = "x"}, %[[G:.*]]: tensor<3xf32> {ptc.input = "cotangent.0"}
@@ -98,15 +129,14 @@ func.func @forward(%x: tensor<3xf32> {ptc.input = "x"}) -> (tensor<3xf32> {ptc.o
 
 // -----
 
-func.func private @twice(%x: tensor<3xf32>) -> tensor<3xf32> {
-  %y = prims.add %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-  return %y : tensor<3xf32>
+func.func private @goes_on(%p: tensor<i1>, %x: tensor<3xf32>) -> tensor<i1> {
+  return %p : tensor<i1>
 }
-func.func private @same(%x: tensor<3xf32>) -> tensor<3xf32> {
-  return %x : tensor<3xf32>
+func.func private @same(%p: tensor<i1>, %x: tensor<3xf32>) -> (tensor<i1>, tensor<3xf32>) {
+  return %p, %x : tensor<i1>, tensor<3xf32>
 }
 func.func @forward(%p: tensor<i1> {ptc.input = "p"}, %x: tensor<3xf32> {ptc.input = "x"}) -> (tensor<3xf32> {ptc.output = "y"}) {
-  // expected-error @+1 {{a derivative through control.if is not supported}}
-  %y = control.if %p, @twice, @same(%x) : (tensor<i1>, tensor<3xf32>) -> tensor<3xf32>
+  // expected-error @+1 {{a derivative through control.while is not supported}}
+  %q, %y = control.while @goes_on, @same(%p, %x) : (tensor<i1>, tensor<3xf32>) -> (tensor<i1>, tensor<3xf32>)
   return %y : tensor<3xf32>
 }

@@ -57,10 +57,19 @@ func.func @forward(%w: tensor<f32> {ptc.state = "w", ptc.trainable})
 
 // -----
 
-// CHECK: parameter 'w' is read inside control flow, where it cannot be trained
+// CHECK: 'w', which steps change, is read inside control flow as if it did not change
 func.func private @branch(%w: tensor<f32> {ptc.weight = "w"}) -> tensor<f32> {
   return %w : tensor<f32>
 }
 func.func @forward(%w: tensor<f32> {ptc.weight = "w", ptc.trainable}) -> (tensor<f32> {ptc.output = "loss", ptc.loss}) {
   return %w : tensor<f32>
+}
+
+// -----
+
+// CHECK: the model has a weight 'optimizer.lr', as a state of the step is named
+func.func @forward(%w: tensor<f32> {ptc.weight = "w", ptc.trainable}, %lr: tensor<f32> {ptc.weight = "optimizer.lr"})
+    -> (tensor<f32> {ptc.output = "loss", ptc.loss}) {
+  %0 = prims.mul %w, %lr : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
 }

@@ -4,7 +4,6 @@
 // RUN: not ptc-opt %s --add-loss=loss=output:2 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not ptc-opt %s --add-loss=loss=output:-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not ptc-opt %s --add-loss=loss=mes 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: not ptc-opt %s --add-loss=loss=loss.pt2 2>&1 | FileCheck %s --check-prefix=FILE
 
 // NONE: error: output 0 is no loss, which is a floating number without dimensions
 // NONE: note: --loss names a loss or another output; its outputs are 0: 'y' f32[4], 1: 'n' i64[]
@@ -14,7 +13,6 @@
 // NEGATIVE: error: there is no output -1 to be the loss
 // UNKNOWN: error: there is no loss 'mes'
 // UNKNOWN: note: cross_entropy, nll, mse, l1, smooth_l1, bce_with_logits, kl_div, or output:K
-// FILE: error: --loss loss.pt2: a loss in a file of its own is not supported yet
 func.func @forward(%x: tensor<4xf32> {ptc.input = "x"}, %n: tensor<i64> {ptc.input = "n"})
     -> (tensor<4xf32> {ptc.output = "y"}, tensor<i64> {ptc.output = "n"}) {
   return %x, %n : tensor<4xf32>, tensor<i64>

@@ -1,0 +1,22 @@
+//===- ControlGradient.h - derivatives through control flow -----------------===//
+//
+// A branch's derivative computes what it needs of the branch again: nothing is kept
+// of a branch that may not have run.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/control/Control.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace ptc {
+
+/// A second `if` on the same predicate: each of its functions is the derivative of one of the first one's. `grads`: the
+/// cotangents of the results, or null; `wanted`: which inputs' cotangents are asked for, by place. Answers those.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>> differentiateIf(mlir::OpBuilder &builder, control::IfOp op,
+                                                                llvm::ArrayRef<mlir::Value> grads,
+                                                                llvm::ArrayRef<unsigned> wanted);
+
+} // namespace ptc
