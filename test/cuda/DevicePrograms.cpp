@@ -59,6 +59,7 @@ static const CopyEntry copies[] = {{Next, Total, 0}};
 Program makeGatherProgram() {
   Program program = {};
   program.tablesVersion = kTablesVersion;
+  program.entry = kOnlyEntry;
   program.valueCount = gathering::ValueCount;
   program.name = "gathering";
   program.compiler = "test";
