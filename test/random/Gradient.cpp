@@ -7,6 +7,7 @@
 #include "dialects/prims/reference/Evaluate.h"
 #include "test/random/Random.h"
 
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
 #include <cmath>
