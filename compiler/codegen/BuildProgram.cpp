@@ -279,10 +279,12 @@ static void shareStates(std::vector<host::ProgramSpec> &programs) {
 
 llvm::Expected<std::vector<host::ProgramSpec>> buildPrograms(ModuleOp module, const KernelCode &code,
                                                              const Target &target, llvm::StringRef name) {
+  SmallVector<func::FuncOp> entries{module.lookupSymbol<func::FuncOp>("forward")};
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isPrivate() && function != entries.front())
+      entries.push_back(function);
   std::vector<host::ProgramSpec> programs;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isPrivate())
-      continue;
+  for (func::FuncOp function : entries) {
     llvm::Expected<host::ProgramSpec> program = ProgramBuilder(function, code).build(target, name);
     if (!program)
       return program.takeError();

@@ -164,7 +164,9 @@ def lies_mlir():
         "results that differ in shape": fine.replace(f"return %0 : {tensor}", "return %x : tensor<4xf32>"),
         "no body": "func.func private @forward(tensor<4xf32>) -> tensor<4xf32>",
         "another function's name": fine.replace("@forward", "@backward"),
-        "two functions": fine.replace("func.func @forward", "func.func @other() { return }\nfunc.func @forward"),
+        "a function that nobody calls": fine.replace(
+            "func.func @forward", "func.func private @other() { return }\nfunc.func @forward"
+        ),
         "a call of itself": fine.replace("aten.sin.default %x", "func.call @forward(%x)"),
         "an operator that does not exist": fine.replace("aten.sin", "aten.mystery"),
         "an operator without operands": fine.replace("aten.sin.default %x : (" + tensor + ")", "aten.sin.default : ()"),
