@@ -112,7 +112,7 @@ def cases():
     yield Case("scan_dynamic", Function(lambda x: scan(step, torch.zeros(4), x, dim=0)), (r(6, 4),), [({0: rows},)],
                [(r(2, 4),), (r(300, 4),)])
     yield Case("scan_long", Function(lambda x: scan(step, torch.zeros(4), x, dim=0)), (r(5000, 4),))
-    yield Case("scan_reversed", Function(lambda x: scan(step, torch.zeros(4), x, dim=1, reverse=True)), (r(4, 900, 1).expand(4, 900, 4).contiguous(),))
+    yield Case("scan_reversed", Function(lambda x: scan(step, torch.zeros(4, 4), x, dim=1, reverse=True)), (r(4, 900, 1).expand(4, 900, 4).contiguous(),))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 #include "compiler/codegen/cpu/Object.h"
 
+#include "compiler/codegen/cpu/MaskedLoads.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -28,9 +30,13 @@ static void optimise(Module &module, TargetMachine &machine) {
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(SimplifyCFGPass());
   passes.addPass(DCEPass());
-  for (Function &function : module)
-    if (!function.isDeclaration())
-      passes.run(function, analyses.functions);
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    passes.run(function, analyses.functions);
+    auto &costs = analyses.functions.getResult<TargetIRAnalysis>(function);
+    splitMaskedLoads(function, costs.getRegisterBitWidth(TargetTransformInfo::RGK_FixedWidthVector).getFixedValue());
+  }
 }
 
 /// Before it returns, a function clears the upper halves of vector registers, even one that promised to keep all
