@@ -46,8 +46,8 @@ static std::optional<bool> knownLane(Value *mask, unsigned i, unsigned depth = k
   return std::nullopt;
 }
 
-/// Lanes `begin` to `begin` + `count` of a vector. Constants are cut apart here: code generation for the parts shall not
-/// find what it does not understand of the whole.
+/// Lanes `begin` to `begin` + `count` of a vector. Constants are cut apart here: code generation for the parts shall
+/// not find what it does not understand of the whole.
 static Value *lanesOf(IRBuilder<> &b, Value *vector, unsigned begin, unsigned count, unsigned depth = kDepth) {
   auto *binary = dyn_cast<BinaryOperator>(vector);
   if (binary && depth)

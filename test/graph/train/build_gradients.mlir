@@ -118,6 +118,18 @@ module attributes {ptc.symbols = [{name = "s0", min = 8 : i64, max = 64 : i64}]}
 
 // -----
 
+// The logarithm of 2 is not rounded to 16 bits; what is there exactly stays.
+// CHECK-LABEL: func.func @forward(%{{.*}}: tensor<3xbf16>
+// CHECK: prims.full {{.*}}value = 0.693147{{.*}} : f32
+// CHECK: prims.full {{.*}}value = 2.000000e+00 : bf16
+func.func @forward(%x: tensor<3xbf16> {ptc.input = "x"}) -> (tensor<3xbf16> {ptc.output = "y"}) {
+  %r = prims.sqrt %x : (tensor<3xbf16>) -> tensor<3xbf16>
+  %y = prims.exp2 %r : (tensor<3xbf16>) -> tensor<3xbf16>
+  return %y : tensor<3xbf16>
+}
+
+// -----
+
 func.func @forward(%x: tensor<3xf32> {ptc.input = "x"}) -> (tensor<3xf32> {ptc.output = "y"}) {
   %i = prims.bitcast %x {dtype = i32} : (tensor<3xf32>) -> tensor<3xi32>
   // A bit pattern is an integer, of which there is no derivative to ask for.
