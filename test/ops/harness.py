@@ -13,6 +13,7 @@ import safetensors.torch
 import torch
 from torch.utils._pytree import tree_leaves
 
+LONGEST = 600  # seconds for one process
 Make = Callable[[torch.Generator], torch.Tensor]
 
 
@@ -139,5 +140,8 @@ def compare(ptc: str, library: Path, program: Together, tensors: list[torch.Tens
 
 
 def call(command: list[str]) -> str | None:
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return f"ptc {command[1]} was not done after {LONGEST} s"
     return None if done.returncode == 0 else f"exit {done.returncode}: {done.stderr.strip()[:300]}"

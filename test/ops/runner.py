@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 
 import torch
 
@@ -37,11 +39,17 @@ ROWS: list[Row] = [
     *rows_libraries.ROWS,
 ]
 GROUP = 12  # rows compiled together; taken apart when one of them fails
+LONGEST = 1200  # seconds for one group
 
 
 def call_group(start: int) -> tuple[dict[str, str], Counter[str]]:
     torch.set_num_threads(1)
-    return run_group(start)
+    # A group that hangs says where, and ends the test.
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    try:
+        return run_group(start)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def run_all(description: str, rows: Sequence[Row], run: Callable[[str, Sequence[Row], Sequence[str]], tuple[dict[str, str], Counter[str]]]) -> int:
@@ -59,8 +67,9 @@ def run_all(description: str, rows: Sequence[Row], run: Callable[[str, Sequence[
     global run_group
     options = ["--march", args.march, "--target", args.target]
     run_group = lambda start: run(args.ptc, rows[start : start + GROUP], options)  # noqa: E731
-    with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
-        results = pool.map(call_group, range(0, len(rows), GROUP), chunksize=1)
+    # An executor and no multiprocessing.Pool, which waits for ever for a process that was killed.
+    with ProcessPoolExecutor(args.jobs, multiprocessing.get_context("fork")) as pool:
+        results = list(pool.map(call_group, range(0, len(rows), GROUP)))
     failures = {name: why for result, _ in results for name, why in result.items()}
     for name, why in sorted(failures.items()):
         print(f"FAIL {name}: {why}")

@@ -184,8 +184,9 @@ MATRICES: dict[str, Callable[[Tensor], Tensor | tuple[Tensor, ...]]] = {
     "cholesky": lambda x: torch.linalg.cholesky(x @ x.mH),
     "cholesky-upper": lambda x: torch.linalg.cholesky(x @ x.mH, upper=True),
     "cholesky-of-triangle": lambda x: torch.linalg.cholesky(x + 2 * torch.eye(3), upper=True),
-    "cholesky_inverse": lambda x: torch.cholesky_inverse(x),
-    "cholesky_inverse-upper": lambda x: torch.cholesky_inverse(x, upper=True),
+    # A factor's diagonal is real.
+    "cholesky_inverse": lambda x: torch.cholesky_inverse(x @ x.mH),
+    "cholesky_inverse-upper": lambda x: torch.cholesky_inverse(x @ x.mH, upper=True),
     "lu": lambda x: torch.linalg.lu(x)[1:],
     "lu-tall": lambda x: torch.linalg.lu(x[..., :2])[1:],
     "lu-wide": lambda x: torch.linalg.lu(x[..., :2, :])[1:],
@@ -225,7 +226,6 @@ PAIRS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cholesky_solve-upper": lambda a, x: torch.cholesky_solve(x, a, upper=True),
     "lu_solve": lambda a, x: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), x),
 }
-
 
 
 def matrix(dtype: torch.dtype) -> Tensor:

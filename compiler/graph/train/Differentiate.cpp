@@ -125,10 +125,16 @@ static void markInRange(Operation *lastOfForward, Operation *end) {
       op->setAttr("in_range", UnitAttr::get(op->getContext()));
 }
 
-/// What only derivatives need to know has been read. Functions of control flow have it as well.
-static void eraseMarks(ModuleOp module) {
+static bool isMark(Operation *op) { return isa_and_present<prims::StopGradientOp, prims::WithGradientOp>(op); }
+
+/// What only derivatives need to know has been read. Functions of control flow have it as well, and formulas of
+/// derivatives, so that one of the results may be a mark's.
+static void eraseMarks(ModuleOp module, MutableArrayRef<Value> results) {
+  for (Value &result : results)
+    while (result && isMark(result.getDefiningOp()))
+      result = result.getDefiningOp()->getOperand(0);
   module.walk([](Operation *op) {
-    if (isa<prims::StopGradientOp, prims::WithGradientOp>(op)) {
+    if (isMark(op)) {
       op->getResult(0).replaceAllUsesWith(op->getOperand(0));
       op->erase();
     }
@@ -155,7 +161,8 @@ FailureOr<SmallVector<Value>> differentiateNested(func::FuncOp function, ArrayRe
 
 FailureOr<SmallVector<Value>> differentiate(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
   FailureOr<SmallVector<Value>> results = differentiateNested(function, seeds, wanted);
-  eraseMarks(function->getParentOfType<ModuleOp>());
+  if (succeeded(results))
+    eraseMarks(function->getParentOfType<ModuleOp>(), *results);
   return results;
 }
 
