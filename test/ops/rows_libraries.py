@@ -28,6 +28,7 @@ def bytes_of(*shape: int, dtype: torch.dtype = torch.int8) -> Make:
     return ints(*shape, low=0 if dtype == torch.uint8 else -128, high=128, dtype=dtype)
 
 
+# Rows of these sizes alone: elements that become the number of an image, groups of channels or of columns.
 detection = [
     op("torchvision.nms", lambda a, s: V.nms(a, s, 0.5), boxes(60), x(60)),
     op("torchvision.nms.equal", lambda a, s: V.nms(a, s.to(torch.float32), 0.1), boxes(40, 6), ints(40, low=0, high=4)),
@@ -36,13 +37,13 @@ detection = [
     op("torchvision.nms.double", lambda a, s: V.nms(a, s, 0.3), boxes(30, dtype=torch.float64), x(30, dtype=torch.float64)),
     op("torchvision.nms.dynamic", lambda a, s: a[V.nms(a, s, 0.4)], boxes(50), x(50), dynamic=({0: N}, {0: N}), other=(boxes(7), x(7))),
     op("torchvision.batched_nms", lambda a, s, c: V.batched_nms(a, s, c, 0.4), boxes(50), x(50), ints(50, low=0, high=3)),
-    op("torchvision.roi_align", lambda a, r: V.roi_align(a, r, 4, 1.0, 2, True), x(2, 3, 18, 16), boxes(9, images=2)),
-    op("torchvision.roi_align.scaled", lambda a, r: V.roi_align(a, r, (3, 2), 0.25, 3, False), x(2, 3, 9, 8), boxes(9, 40, images=2)),
+    op("torchvision.roi_align", lambda a, r: V.roi_align(a, r, 4, 1.0, 2, True), x(2, 3, 18, 16), boxes(9, images=2), of_these_sizes=True),
+    op("torchvision.roi_align.scaled", lambda a, r: V.roi_align(a, r, (3, 2), 0.25, 3, False), x(2, 3, 9, 8), boxes(9, 40, images=2), of_these_sizes=True),
     op("torchvision.roi_align.dynamic", lambda a, r: V.roi_align(a, r, 2, 0.5, 1, True), x(2, 5, 9, 8), boxes(9, 12, images=2), dynamic=(None, {0: N}),
        other=(x(2, 5, 9, 8), boxes(23, 12, images=2))),
     op("torchvision.deform_conv2d", lambda a, o, w, m, b: V.deform_conv2d(a, o, w, b, stride=(2, 1), padding=(1, 2), dilation=(1, 2), mask=m),
-       x(2, 4, 9, 8), x(2, 36, 5, 8), x(6, 4, 3, 3), x(2, 18, 5, 8, low=0, high=1), x(6)),
-    op("torchvision.deform_conv2d.grouped", lambda a, o, w: V.deform_conv2d(a, o, w), x(2, 4, 6, 7), x(2, 12, 5, 5), x(6, 2, 2, 3)),
+       x(2, 4, 9, 8), x(2, 36, 5, 8), x(6, 4, 3, 3), x(2, 18, 5, 8, low=0, high=1), x(6), of_these_sizes=True),
+    op("torchvision.deform_conv2d.grouped", lambda a, o, w: V.deform_conv2d(a, o, w), x(2, 4, 6, 7), x(2, 12, 5, 5), x(6, 2, 2, 3), of_these_sizes=True),
 ]
 
 quantized = [
@@ -61,8 +62,8 @@ quantized = [
     op("quantize_per_token", lambda a, s, z: Q.quantize_per_token(a, s, z, *BYTE), x(4, 5, 8), x(4, 5, 1, low=0.01, high=0.05), ints(4, 5, 1)),
     op("dequantize_per_token", lambda a, s, z: Q.dequantize_per_token(a, s, z, *BYTE, torch.float32), bytes_of(4, 5, 8), x(4, 5, 1, low=0.01, high=0.05, dtype=torch.float64),
        ints(4, 5, 1)),
-    op("quantize_per_channel_group", lambda a, s, z: Q.quantize_per_channel_group(a, s, z, *BYTE, 16), x(6, 64), x(6, 4, low=0.01, high=0.05), ints(6, 4)),
-    op("dequantize_per_channel_group", lambda a, s, z: Q.dequantize_per_channel_group(a, s, z, *BYTE, 16, torch.float32), bytes_of(6, 64), x(6, 4, low=0.01, high=0.05), ints(6, 4)),
+    op("quantize_per_channel_group", lambda a, s, z: Q.quantize_per_channel_group(a, s, z, *BYTE, 16), x(6, 64), x(6, 4, low=0.01, high=0.05), ints(6, 4), of_these_sizes=True),
+    op("dequantize_per_channel_group", lambda a, s, z: Q.dequantize_per_channel_group(a, s, z, *BYTE, 16, torch.float32), bytes_of(6, 64), x(6, 4, low=0.01, high=0.05), ints(6, 4), of_these_sizes=True),
     op("fake_quantize_per_tensor", lambda a: torch.fake_quantize_per_tensor_affine(a, 0.017, 3, -100, 100), x(5, 40)),
     op("fake_quantize_per_tensor.tensor", lambda a, s, z: torch.fake_quantize_per_tensor_affine(a, s, z, -100, 100), x(5, 40), x(1, low=0.01, high=0.02),
        ints(1, dtype=torch.int32)),
