@@ -7,7 +7,9 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from ._errors import CompileError
 
@@ -37,30 +39,41 @@ def run(*arguments: str | os.PathLike[str]) -> str:
     return done.stdout
 
 
-def compile(
-    model: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    *,
-    weights: str | os.PathLike[str] | None = None,
-    march: str = "native",
-    target: str = "cpu",
-    gpu_arch: str | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    fallback: bool = False,
-    initializers: str = "overridable",
-) -> Path:
-    """Compiles a .pt2, .graph, .onnx or .mlir file to a library; the arguments are those of `ptc compile`. `target`:
-    "cpu" or "cuda", wherever the model was exported; `gpu_arch` as "sm_90a,sm_80", which is what None stands for.
+def compile(model: Any, output: str | os.PathLike[str], args: tuple | None = None, *, dynamic_shapes: Any = None,
+            **options: Any) -> Path:
+    """Compiles MODEL to the library OUTPUT, and answers its path.
 
-    Raises CompileError with ptc's message when the model cannot be compiled; then nothing is written.
+    MODEL is the path of a .pt2, .graph, .onnx or .mlir file, a torch.export.ExportedProgram, or a torch.nn.Module,
+    which torch.export.export(MODEL, ARGS, dynamic_shapes=DYNAMIC_SHAPES) exports first, in the mode it is in.
+    Options are those of `ptc compile`, with underscores: `march="x86-64-v3"`, `target="cuda"`, `fallback=True`,
+    `clip_grad_norm=1.0`; a list gives an option several times, None and False leave it out.
+
+    Raises CompileError with ptc's message, and where in the model's source, when the model or an option is refused;
+    then nothing is written.
     """
-    options: list[str | os.PathLike[str]] = ["--march", march, "--target", target, "--initializers", initializers]
-    for name, value in (("--weights", weights), ("--cache", cache), ("--gpu-arch", gpu_arch)):
-        if value is not None:
-            options += [name, value]
-    if fallback:
-        options.append("--fallback")
-    run("compile", model, "-o", output, *options)
+    arguments: list[str] = []
+    for name, value in options.items():
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if each is not None and each is not False:
+                arguments.append("--" + name.replace("_", "-"))
+                arguments += [] if each is True else [os.fspath(each) if isinstance(each, os.PathLike) else str(each)]
+    if isinstance(model, (str, os.PathLike)):
+        if args is not None or dynamic_shapes is not None:
+            raise TypeError("args and dynamic_shapes are for a module, which is exported; a file is exported already")
+        run("compile", model, "-o", output, *arguments)
+        return Path(output)
+    import torch
+
+    if isinstance(model, torch.nn.Module):
+        if args is None:
+            raise TypeError("a module is exported with example inputs: ptc.compile(module, output, (x,))")
+        model = torch.export.export(model, tuple(args), dynamic_shapes=dynamic_shapes)
+    elif not isinstance(model, torch.export.ExportedProgram):
+        raise TypeError(f"the model is a path, an ExportedProgram or a torch.nn.Module, not {type(model).__name__}")
+    with tempfile.TemporaryDirectory(prefix="ptc-") as folder:
+        file = Path(folder, "model.pt2")
+        torch.export.save(model, file)
+        run("compile", file, "-o", output, *arguments)
     return Path(output)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from . import _abi as abi
 
 
@@ -22,7 +24,14 @@ class OutOfRangeError(Error, IndexError):
 
 
 class CompileError(Error):
-    """What the program ptc refused. `status` is its exit status: 1 the model's fault, 2 the command line's, 3 ours."""
+    """What the program ptc refused. `status` is its exit status: 1 the model's fault, 2 the command line's, 3 ours.
+    `file`, `line` and `node` (of the graph) are the place in the model's source that the message begins with, or None.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        place = re.match(r"([^:\n]+):(\d+)(?:, node ([^:\s]+))?: ", message)
+        self.file, self.line, self.node = (place[1], int(place[2]), place[3]) if place else (None, None, None)
 
 
 _KINDS = {abi.MISMATCH: MismatchError, abi.INDEX_ERROR: OutOfRangeError}

@@ -1,0 +1,170 @@
+"""Training on a real GPU: gradients and 20 losses of SGD and AdamW, as the same step has them on the CPU.
+
+gpu_train.py PTC [NAME...], on a machine with a GPU and torch; the last line is `N passed, N failed`.
+
+PyTorch in float64 judges: what a library of the GPU answers may be three times as far from it as the CPU's library, or as
+PyTorch's own float32 with weights that are changed in their last digits, whichever is farther. Networks with ReLUs near zero move
+so much by themselves.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+os.environ["PTC_EXECUTABLE"] = str(Path(sys.argv[1]).resolve())
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
+import ptc  # noqa: E402
+
+Network = tuple[nn.Module, Tensor, int]  # of a module, its input and the number of classes
+STEPS = 20
+OPTIMIZERS = {
+    "sgd": ("lr=0.01,momentum=0.9", lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)),
+    "adamw": ("lr=1e-4", lambda p: torch.optim.AdamW(p, lr=1e-4)),
+}
+
+
+def digits() -> Network:
+    body = [nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1)]
+    body += [nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1024, 64), nn.ReLU()]
+    return nn.Sequential(*body, nn.Linear(64, 10)), torch.randn(64, 1, 8, 8), 10
+
+
+def mlp() -> Network:
+    layers = [nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
+    return nn.Sequential(*layers), torch.randn(64, 784), 10
+
+
+def resnet18() -> Network:
+    import torchvision
+
+    return torchvision.models.resnet18(weights=None), torch.randn(4, 3, 96, 96), 1000
+
+
+class Encoder(nn.Module):
+    """A small BERT: embeddings, layers of attention without dropout, a classifier of the first token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(1000, 256), nn.Embedding(64, 256)
+        layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, activation="gelu", batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
+        self.classifier = nn.Linear(256, 10)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.tokens(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
+        return self.classifier(self.layers(x)[:, 0])
+
+
+def bert() -> Network:
+    return Encoder(), torch.randint(0, 1000, (8, 64)), 10
+
+
+NETWORKS: dict[str, Callable[[], Network]] = {f.__name__: f for f in (digits, mlp, resnet18, bert)}
+
+
+def perturbed(module: nn.Module) -> nn.Module:
+    """A copy whose weights differ in their last digits."""
+    module = copy.deepcopy(module)
+    with torch.no_grad():
+        for p in module.parameters():
+            p.mul_(1 + 1e-7 * torch.randn_like(p))
+    return module
+
+
+def gradients_of(module: nn.Module, x: Tensor, target: Tensor, dtype: torch.dtype) -> list[np.ndarray]:
+    module = copy.deepcopy(module).to(dtype)
+    F.cross_entropy(module(x.to(dtype) if x.is_floating_point() else x), target).backward()
+    return [p.grad.double().numpy() for p in module.parameters()]
+
+
+def losses_of(module: nn.Module, x: Tensor, target: Tensor, dtype: torch.dtype, make: Callable) -> list[np.ndarray]:
+    module = copy.deepcopy(module).to(dtype)
+    optimizer, losses = make(module.parameters()), []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(module(x.to(dtype) if x.is_floating_point() else x), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(np.array([loss.item()]))
+    return losses
+
+
+def farthest(found: list[np.ndarray], exact: list[np.ndarray]) -> float:
+    """The largest error of an array to its own largest element, or to a thousandth of the largest of all (what is before
+    a batch norm has gradients of zero)."""
+    least = max(np.abs(b).max() for b in exact) / 1000
+    return max(float(np.abs(a - b).max() / max(np.abs(b).max(), least)) for a, b in zip(found, exact, strict=True))
+
+
+class Training:
+    """A network, exported once, and what its libraries answer."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        torch.manual_seed(0)
+        module, self.x, classes = NETWORKS[name]()
+        self.module, self.target, self.folder = module.train(), torch.randint(0, classes, (len(self.x),)), folder
+        self.names = [name for name, _ in module.named_parameters()]
+        torch.export.save(torch.export.export(self.module, (self.x,)), folder / "model.pt2")
+
+    def compile(self, target: str, **options: str) -> ptc.Model:
+        library, before = self.folder / f"{target}.so", time.perf_counter()
+        ptc.compile(self.folder / "model.pt2", library, target=target, train=True, loss="cross_entropy", **options)
+        self.seconds = time.perf_counter() - before
+        return ptc.load(library)
+
+    def gradients(self, target: str) -> list[np.ndarray]:
+        """By one step of SGD with a rate of one: what the parameters have lost."""
+        model = self.compile(target, optimizer="sgd", optimizer_options="lr=1")
+        before = {name: np.array(value, np.float64) for name, value in model.state_dict().items()}
+        model(self.x, self.target)
+        after = model.state_dict()
+        return [before[name] - np.array(after[name], np.float64) for name in self.names]
+
+    def losses(self, target: str, optimizer: str) -> list[np.ndarray]:
+        model = self.compile(target, optimizer=optimizer, optimizer_options=OPTIMIZERS[optimizer][0])
+        return [np.array(model(self.x, self.target)[0], np.float64).reshape(1) for _ in range(STEPS)]
+
+
+def check(what: str, ours: Callable[[str], list], torchs: Callable[[nn.Module, torch.dtype], list], training: Training) -> bool:
+    try:
+        exact = torchs(training.module, torch.float64)
+        allowed = max(farthest(ours("cpu"), exact), farthest(torchs(perturbed(training.module), torch.float32), exact))
+        found = farthest(ours("cuda"), exact)
+    except Exception:  # whatever is raised is the answer
+        print(f"FAIL {what}: {traceback.format_exc()}", flush=True)
+        return False
+    good = found <= max(3 * allowed, 1e-6)
+    print(f"{'ok  ' if good else 'FAIL'} {what}: {found:.1e} from float64, others {allowed:.1e}; compiled in {training.seconds:.1f} s",
+          flush=True)
+    return good
+
+
+def main() -> int:
+    results = []
+    for name in sys.argv[2:] or NETWORKS:
+        with tempfile.TemporaryDirectory() as folder:
+            training = Training(name, Path(folder))
+            x, target = training.x, training.target
+            results.append(check(f"gradients of {name}", training.gradients,
+                                 lambda m, dtype: gradients_of(m, x, target, dtype), training))
+            for optimizer, (_, make) in OPTIMIZERS.items():
+                results.append(check(f"{STEPS} losses of {name}, {optimizer}", lambda t: training.losses(t, optimizer),
+                                     lambda m, dtype: losses_of(m, x, target, dtype, make), training))
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
