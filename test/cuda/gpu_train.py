@@ -24,8 +24,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 os.environ["PTC_EXECUTABLE"] = str(Path(sys.argv[1]).resolve())
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tools" / folder) for folder in ("python", "gpu")]
 import ptc  # noqa: E402
+from models import Residual  # noqa: E402
 
 Network = tuple[nn.Module, Tensor, int]  # of a module, its input and the number of classes
 STEPS = 20
@@ -47,9 +48,10 @@ def mlp() -> Network:
 
 
 def resnet18() -> Network:
-    import torchvision
-
-    return torchvision.models.resnet18(weights=None), torch.randn(4, 3, 96, 96), 1000
+    stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    body = [layer for width in (64, 128, 256) for layer in (Residual(width), Residual(width, 2))]
+    head = [Residual(512), Residual(512), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)]
+    return nn.Sequential(*stem, *body, *head), torch.randn(4, 3, 96, 96), 1000
 
 
 class Encoder(nn.Module):
