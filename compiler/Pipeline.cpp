@@ -90,9 +90,8 @@ static constexpr Step kSteps[] = {
      [](const Options &o) { return isStep(o) && !o.train.keepMode; }},
     // One result is the loss.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &p) { return createAddLossPass(p.options.train.loss); }, isStep},
-    // Recurrent networks of many steps are scans; of loops there are no derivatives.
-    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createExpandRecurrentPass(); },
-     [](const Options &o) { return !o.train.isOn; }},
+    // Recurrent networks of many steps are scans.
+    {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createExpandRecurrentPass(); }},
     // Graphs that operators take are functions.
     {Stage::Aten, Scope::Model, kEvery, [](Pipe &) { return createOutlineControlFlowPass(); }},
     // No operation writes to its operands; views are values.

@@ -13,6 +13,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch._higher_order_ops.map import map as torch_map
+from torch._higher_order_ops.scan import scan
 from torch.nn import functional as F
 from torch.utils._pytree import tree_leaves
 
@@ -103,6 +105,24 @@ class Branches(nn.Module):
         return torch.cond(
             x.sum() > 0, lambda x: self.first(x).sin() * self.scale, lambda x: inner(self.second(x)) - self.scale, (x,)
         )
+
+
+class Recurrent(nn.Module):
+    """Two layers; every step and the last states count."""
+
+    def __init__(self, make: type[nn.Module]) -> None:
+        super().__init__()
+        self.body = make(3, 4, num_layers=2)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        y, state = self.body(x)
+        return y, *(state if isinstance(state, tuple) else (state,))
+
+
+def step(c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """What goes on, and what each step answers; a branch in a loop."""
+    y = (c * x).sin()
+    return torch.cond(y.sum() > 0, lambda c, x: c * 0.5 + x.tanh(), lambda c, x: c * 0.7 - x, (c, x)), y
 
 
 POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
@@ -265,6 +285,21 @@ ROWS = [
         [torch.randn(2, 3, 3) + 3 * torch.eye(3), torch.randn(2, 3, 2)],
         1e-4,
     ),
+    Row("scan", Function(lambda x, c: scan(step, c, x, dim=0)), [torch.randn(3000, 4), torch.randn(4)]),
+    Row(
+        "scan-in-reverse",
+        Function(lambda x: scan(step, x[:, 0] * 2, x, dim=1, reverse=True)[1]),
+        [torch.randn(4, 3000)[:, :, None].repeat(1, 1, 4)],
+        1e-4,
+    ),
+    Row(
+        "map",
+        Function(lambda x, y: torch_map(lambda row, y: (row * y).sin().sum(), x, y)),
+        [torch.randn(2500, 3), torch.randn(3)],
+        1e-4,
+    ),
+    Row("gru-of-many-steps", Recurrent(nn.GRU), [torch.randn(400, 2, 3)], 1e-4),
+    Row("lstm-of-many-steps", Recurrent(nn.LSTM), [torch.randn(300, 2, 3)], 1e-4),
     Row("first-branch", Branches(), [torch.rand(3, 4)]),
     Row("second-branch", Branches(), [-torch.rand(3, 4)]),
     Row("net", Net().eval(), [torch.randn(2, 3, 17, 15)], 2e-4),

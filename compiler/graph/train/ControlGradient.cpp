@@ -26,9 +26,8 @@ static func::FuncOp copyFunction(SymbolTable &table, FlatSymbolRefAttr name, Str
   return copy;
 }
 
-/// From the branch's inputs and the cotangents of results, those of the wanted inputs; zeros where none arrives.
-static FailureOr<FlatSymbolRefAttr> differentiateBranch(SymbolTable &table, FlatSymbolRefAttr name,
-                                                        ArrayRef<Value> grads, ArrayRef<unsigned> wanted) {
+FailureOr<func::FuncOp> differentiateFunction(SymbolTable &table, FlatSymbolRefAttr name, ArrayRef<Type> grads,
+                                              ArrayRef<unsigned> wanted) {
   func::FuncOp function = copyFunction(table, name, "_gradient");
   Operation *end = function.front().getTerminator();
   std::vector<Seed> seeds;
@@ -42,7 +41,7 @@ static FailureOr<FlatSymbolRefAttr> differentiateBranch(SymbolTable &table, Flat
     if (!grad)
       continue;
     unsigned place = function.getNumArguments();
-    if (failed(function.insertArgument(place, grad.getType(), {}, grad.getLoc())))
+    if (failed(function.insertArgument(place, grad, {}, result.getLoc())))
       llvm_unreachable("a function takes one more argument");
     seeds.push_back({result, function.getArgument(place)});
   }
@@ -58,11 +57,11 @@ static FailureOr<FlatSymbolRefAttr> differentiateBranch(SymbolTable &table, Flat
   end->setOperands(*found);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), end->getOperandTypes()));
   function.removeResAttrsAttr();
-  return FlatSymbolRefAttr::get(function.getSymNameAttr());
+  return function;
 }
 
-FailureOr<SmallVector<Value>> differentiateIf(OpBuilder &builder, control::IfOp op, ArrayRef<Value> grads,
-                                              ArrayRef<unsigned> wanted) {
+FailureOr<SmallVector<Value>> differentiateControlFlow(OpBuilder &builder, control::IfOp op, ArrayRef<Value> grads,
+                                                       ArrayRef<unsigned> wanted) {
   SymbolTable table(op->getParentOfType<ModuleOp>());
   SmallVector<Value> inputs(op.getInputs());
   SmallVector<Type> types;
@@ -71,11 +70,14 @@ FailureOr<SmallVector<Value>> differentiateIf(OpBuilder &builder, control::IfOp 
   for (Value grad : grads)
     if (grad)
       inputs.push_back(grad);
-  FailureOr<FlatSymbolRefAttr> onTrue = differentiateBranch(table, op.getOnTrueAttr(), grads, wanted);
-  FailureOr<FlatSymbolRefAttr> onFalse = differentiateBranch(table, op.getOnFalseAttr(), grads, wanted);
+  auto seeded = llvm::map_to_vector(grads, [](Value grad) { return grad ? grad.getType() : Type(); });
+  FailureOr<func::FuncOp> onTrue = differentiateFunction(table, op.getOnTrueAttr(), seeded, wanted);
+  FailureOr<func::FuncOp> onFalse = differentiateFunction(table, op.getOnFalseAttr(), seeded, wanted);
   if (failed(onTrue) || failed(onFalse))
     return failure();
-  auto gradient = control::IfOp::create(builder, op.getLoc(), types, op.getPredicate(), inputs, *onTrue, *onFalse);
+  auto gradient = control::IfOp::create(builder, op.getLoc(), types, op.getPredicate(), inputs,
+                                        FlatSymbolRefAttr::get(onTrue->getSymNameAttr()),
+                                        FlatSymbolRefAttr::get(onFalse->getSymNameAttr()));
   return SmallVector<Value>(gradient->getResults());
 }
 

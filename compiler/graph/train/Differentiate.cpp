@@ -1,6 +1,7 @@
 #include "compiler/graph/train/Differentiate.h"
 
 #include "compiler/graph/train/ControlGradient.h"
+#include "compiler/graph/train/LoopGradient.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Cotangents.h"
 #include "dialects/prims/Elementwise.h"
@@ -26,7 +27,7 @@ public:
 
 private:
   LogicalResult differentiate(Operation &op);
-  LogicalResult differentiate(control::IfOp op, ArrayRef<Value> grads);
+  template <class ControlOp> LogicalResult differentiateControl(ControlOp op, ArrayRef<Value> grads);
   void add(Value value, Value cotangent);
   Value getCotangent(Value value);
 
@@ -34,6 +35,7 @@ private:
   OpBuilder builder;
   DenseSet<Value> active;
   DenseMap<Value, Value> cotangents;
+  SmallVector<Operation *> replaced; ///< Loops whose place others have taken.
 };
 
 } // namespace
@@ -66,7 +68,9 @@ LogicalResult Differentiation::differentiate(Operation &op) {
   if (llvm::none_of(grads, [](Value grad) { return bool(grad); }))
     return success();
   if (auto branch = dyn_cast<control::IfOp>(op))
-    return differentiate(branch, grads);
+    return differentiateControl(branch, grads);
+  if (auto loop = dyn_cast<control::WhileOp>(op))
+    return differentiateControl(loop, grads);
   auto prim = dyn_cast<prims::PrimInterface>(op);
   if (!prim)
     return op.emitError() << "a derivative through " << op.getName() << " is not supported";
@@ -79,7 +83,7 @@ LogicalResult Differentiation::differentiate(Operation &op) {
   return success();
 }
 
-LogicalResult Differentiation::differentiate(control::IfOp op, ArrayRef<Value> grads) {
+template <class ControlOp> LogicalResult Differentiation::differentiateControl(ControlOp op, ArrayRef<Value> grads) {
   SmallVector<Value> cast;
   for (auto [result, grad] : llvm::zip(op->getResults(), grads))
     cast.push_back(grad ? getCotangent(result) : Value());
@@ -87,11 +91,13 @@ LogicalResult Differentiation::differentiate(control::IfOp op, ArrayRef<Value> g
   for (auto [i, input] : llvm::enumerate(op.getInputs()))
     if (active.contains(input))
       wanted.push_back(i);
-  FailureOr<SmallVector<Value>> found = differentiateIf(builder, op, cast, wanted);
+  FailureOr<SmallVector<Value>> found = differentiateControlFlow(builder, op, cast, wanted);
   if (failed(found))
     return failure();
   for (auto [i, cotangent] : llvm::zip(wanted, *found))
     add(op.getInputs()[i], cotangent);
+  if (std::is_same_v<ControlOp, control::WhileOp>)
+    replaced.push_back(op);
   return success();
 }
 
@@ -146,12 +152,16 @@ FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRe
   for (const Seed &seed : seeds)
     if (active.contains(seed.value))
       add(seed.value, seed.cotangent);
-  for (Operation *op = lastOfForward; op; op = op->getPrevNode())
+  for (Operation *op = lastOfForward, *previous; op; op = previous) {
+    previous = op->getPrevNode();
     if (failed(differentiate(*op)))
       return failure();
+  }
   SmallVector<Value> results = llvm::map_to_vector(wanted, [&](Value value) { return getCotangent(value); });
   eraseUnused(lastOfForward, end, results);
   markInRange(lastOfForward, end);
+  for (Operation *op : replaced)
+    op->erase();
   return results;
 }
 

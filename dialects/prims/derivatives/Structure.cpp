@@ -153,9 +153,11 @@ Term ScatterRule::isLast() {
 }
 
 void ScatterRule::assignment() {
-  Term none = updates.full(0);
+  // Elements are read first, so that a loop can write over them.
+  Term none = updates.full(0), ofUpdates = atUpdates(g);
+  bool isOne = getConstant(ptc::product(indices.front().shape(), x.context())) == 1;
+  c.add(1, isOne ? ofUpdates : select(isLast(), ofUpdates, none));
   c.add(0, scatter(g, none, indices, dims, "set"));
-  c.add(1, select(isLast(), atUpdates(g), none));
 }
 
 /// The product of the others: y over the factor where no factor is 0, and where one is, of those that are not.

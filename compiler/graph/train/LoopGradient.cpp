@@ -1,0 +1,280 @@
+#include "compiler/graph/train/LoopGradient.h"
+
+#include "compiler/graph/train/ControlGradient.h"
+#include "dialects/core/SymbolicShape.h"
+#include "dialects/prims/Elementwise.h"
+#include "dialects/prims/Structure.h"
+#include "dialects/prims/Term.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using ptc::prims::Dims;
+using ptc::prims::Term;
+using ptc::prims::TermBuilder;
+
+namespace ptc {
+namespace {
+
+/// Inputs are numbered as the operation has them: first those that go from step to step, `carried` of them.
+class LoopGradient {
+public:
+  LoopGradient(OpBuilder &builder, control::WhileOp op)
+      : builder(builder), op(op), table(op->getParentOfType<ModuleOp>()),
+        condition(table.lookup<func::FuncOp>(op.getCondition())), body(table.lookup<func::FuncOp>(op.getBody())),
+        carried(op->getNumResults()) {}
+
+  FailureOr<SmallVector<Value>> run(ArrayRef<Value> grads, ArrayRef<unsigned> wanted);
+
+private:
+  bool findCount();
+  void eraseDead(func::FuncOp function);
+  void keepValues();
+  SmallVector<Value> walkBack(ArrayRef<Value> grads, ArrayRef<unsigned> wanted);
+  func::FuncOp createFunction(StringRef name, TypeRange inputs, TypeRange results);
+  void writeBackwardStep(func::FuncOp step, ArrayRef<unsigned> wanted);
+
+  Type typeOf(unsigned input) { return op.getInputs()[input].getType(); }
+  /// The values that an input has in all steps.
+  Type stackedType(unsigned input) {
+    Shape sizes = getShape(typeOf(input));
+    sizes.insert(sizes.begin(), length);
+    return makeTensorType(sizes, elementOf(op.getInputs()[input]));
+  }
+
+  OpBuilder &builder;
+  control::WhileOp op; ///< The loop that keeps values, behind keepValues.
+  SymbolTable table;
+  func::FuncOp condition, body;
+  unsigned carried, counter = 0;
+  AffineExpr length;
+  func::FuncOp gradient;         ///< Of a step: from its inputs and cotangents, those of `through` and of other inputs.
+  SmallVector<unsigned> through; ///< Carried values that cotangents go through.
+  SmallVector<unsigned> kept;    ///< Carried values that the derivative of a step reads.
+  SmallVector<Value> stacks;     ///< What the loop has kept of them.
+};
+
+/// The arguments that are the operation's inputs: the others are weights of the function itself.
+SmallVector<BlockArgument> inputsOf(func::FuncOp function) {
+  SmallVector<BlockArgument> inputs;
+  for (BlockArgument argument : function.getArguments())
+    if (!function.getArgAttr(argument.getArgNumber(), "ptc.weight"))
+      inputs.push_back(argument);
+  return inputs;
+}
+
+std::optional<int64_t> getInteger(Value value) {
+  auto full = value.getDefiningOp<prims::FullOp>();
+  auto number = full ? dyn_cast<IntegerAttr>(full.getValue()) : IntegerAttr();
+  return number ? std::optional(number.getInt()) : std::nullopt;
+}
+
+Value addTo(TermBuilder &at, Value sum, Value more) {
+  // A row's cotangent is added where the row lies.
+  auto scatter = more.getDefiningOp<prims::ScatterOp>();
+  auto zeros = scatter && scatter.getCombine() == "sum" ? scatter.getX().getDefiningOp<prims::FullOp>() : nullptr;
+  auto zero = zeros ? dyn_cast<FloatAttr>(zeros.getValue()) : FloatAttr();
+  if (!zero || !zero.getValue().isZero() || !more.use_empty())
+    return (Term(at, sum) + Term(at, more)).value();
+  scatter.getXMutable().assign(sum);
+  return more;
+}
+
+} // namespace
+
+/// Whether the condition is `counter < length`, where the counter begins at 0 and each step adds 1.
+bool LoopGradient::findCount() {
+  auto less = condition.front().getTerminator()->getOperand(0).getDefiningOp<prims::LtOp>();
+  if (!less)
+    return false;
+  auto placeOf = [](func::FuncOp function, Value value) -> unsigned {
+    SmallVector<BlockArgument> inputs = inputsOf(function);
+    return llvm::find(inputs, value) - inputs.begin();
+  };
+  counter = placeOf(condition, less->getOperand(0));
+  unsigned limit = placeOf(condition, less->getOperand(1)), inputs = op.getInputs().size();
+  if (counter >= carried || limit < carried || limit >= inputs || getInteger(op.getInputs()[counter]) != 0)
+    return false;
+  auto next = body.front().getTerminator()->getOperand(counter).getDefiningOp<prims::AddOp>();
+  if (!next || placeOf(body, next->getOperand(0)) != counter || getInteger(next->getOperand(1)) != 1)
+    return false;
+  Value steps = op.getInputs()[limit];
+  if (auto number = getInteger(steps))
+    length = getAffineConstantExpr(std::max<int64_t>(*number, 0), op.getContext());
+  else if (auto size = steps.getDefiningOp<prims::SizeOp>())
+    length = getSizeFromAttr(size.getSize());
+  return bool(length);
+}
+
+void LoopGradient::eraseDead(func::FuncOp function) {
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (isOpTriviallyDead(&inner))
+      inner.erase();
+}
+
+/// Puts a loop in the place of `op` that also answers `stacks`.
+void LoopGradient::keepValues() {
+  OpBuilder b(op);
+  TermBuilder at{b, op.getLoc()};
+  SmallVector<Value> inputs(op.getInputs().take_front(carried));
+  SmallVector<Type> types(op->getResultTypes());
+  for (auto [i, input] : llvm::enumerate(kept)) {
+    unsigned place = carried + i;
+    Type type = stackedType(input);
+    auto number = StringAttr::get(op.getContext(), std::to_string(place));
+    auto role = [&](StringRef name) { return b.getDictionaryAttr(b.getNamedAttr(name, number)); };
+    inputs.push_back(Term(at, op.getInputs()[input]).full(0, getShape(type)).value());
+    types.push_back(type);
+    if (failed(condition.insertArgument(place, type, {}, op.getLoc())) ||
+        failed(body.insertArgument(place, type, role("ptc.carried"), op.getLoc())) ||
+        failed(body.insertResult(place, type, role("ptc.carries"))))
+      llvm_unreachable("a function takes one more argument");
+    Operation *end = body.front().getTerminator();
+    OpBuilder inside(end);
+    TermBuilder atEnd{inside, op.getLoc()};
+    Term step = reshape(Term(atEnd, body.getArgument(counter)), {b.getAffineConstantExpr(1)});
+    Shape row = getShape(type);
+    row[0] = b.getAffineConstantExpr(1);
+    Term rows = scatter(Term(atEnd, body.getArgument(place)), reshape(Term(atEnd, body.getArgument(input)), row), step,
+                        Dims{0}, "set");
+    rows.value().getDefiningOp()->setAttr("in_range", b.getUnitAttr());
+    end->insertOperands(place, rows.value());
+  }
+  llvm::append_range(inputs, op.getInputs().drop_front(carried));
+  auto loop = control::WhileOp::create(b, op.getLoc(), types, inputs, op.getConditionAttr(), op.getBodyAttr());
+  op->replaceAllUsesWith(loop->getResults().take_front(carried));
+  llvm::append_range(stacks, loop->getResults().drop_front(carried));
+  op = loop;
+}
+
+func::FuncOp LoopGradient::createFunction(StringRef name, TypeRange inputs, TypeRange results) {
+  auto function = func::FuncOp::create(op.getLoc(), name, builder.getFunctionType(inputs, results));
+  function.setPrivate();
+  function.addEntryBlock();
+  table.insert(function); // makes the name unique
+  return function;
+}
+
+/// Takes the step, the cotangents, the sums of cotangents so far; the stacks; the inputs that do not change; weights.
+void LoopGradient::writeBackwardStep(func::FuncOp step, ArrayRef<unsigned> others) {
+  OpBuilder b = OpBuilder::atBlockEnd(&step.front());
+  TermBuilder at{b, op.getLoc()};
+  Shape one{b.getAffineConstantExpr(1)};
+  ArrayRef<BlockArgument> arguments(step.getArguments());
+  Term now(at, arguments[0]), place = reshape(now, one);
+  auto cotangents = arguments.slice(1, through.size()), sums = arguments.slice(1 + through.size(), others.size()),
+       rows = arguments.slice(1 + through.size() + others.size(), kept.size());
+  ArrayRef<BlockArgument> fixed = arguments.drop_front(1 + through.size() + others.size() + kept.size());
+
+  IRMapping map;
+  SmallVector<BlockArgument> inputs = inputsOf(gradient);
+  unsigned count = inputs.size() - through.size(); // its cotangents come last
+  map.map(inputs[counter], now.value());
+  for (auto [input, stack] : llvm::zip(kept, rows)) {
+    Term row = gather(Term(at, stack), place, Dims{0});
+    row.value().getDefiningOp()->setAttr("in_range", b.getUnitAttr());
+    map.map(inputs[input], reshape(row, getShape(inputs[input])).value());
+  }
+  for (unsigned i = carried; i < count; ++i)
+    map.map(inputs[i], fixed[i - carried]);
+  for (auto [argument, cotangent] : llvm::zip(ArrayRef(inputs).drop_front(count), cotangents))
+    map.map(argument, cotangent);
+  fixed = fixed.drop_front(count - carried);
+  for (BlockArgument argument : gradient.getArguments())
+    if (Attribute name = gradient.getArgAttr(argument.getArgNumber(), "ptc.weight")) {
+      step.setArgAttr(fixed.front().getArgNumber(), "ptc.weight", name);
+      map.map(argument, fixed.front());
+      fixed = fixed.drop_front();
+    }
+  for (Operation &inner : gradient.front().without_terminator())
+    b.clone(inner, map);
+
+  auto found = llvm::map_to_vector(gradient.front().getTerminator()->getOperands(),
+                                   [&](Value value) { return map.lookup(value); });
+  SmallVector<Value> results{(now - 1.0).value()};
+  llvm::append_range(results, ArrayRef(found).take_front(through.size()));
+  for (auto [sum, more] : llvm::zip(sums, ArrayRef(found).drop_front(through.size())))
+    results.push_back(addTo(at, sum, more));
+  func::ReturnOp::create(b, op.getLoc(), results);
+}
+
+SmallVector<Value> LoopGradient::walkBack(ArrayRef<Value> grads, ArrayRef<unsigned> others) {
+  TermBuilder at{builder, op.getLoc()};
+  Value counted = op.getInputs()[counter];
+  auto steps = prims::SizeOp::create(builder, op.getLoc(), makeSizeAttr(length));
+  SmallVector<Value> inputs{(prims::convert(Term(at, steps), elementOf(counted)) - 1.0).value()};
+  for (unsigned i : through)
+    inputs.push_back(grads[i] ? grads[i] : Term(at, op->getResult(i)).full(0).value());
+  for (unsigned i : others)
+    inputs.push_back(Term(at, op.getInputs()[i + kept.size()]).full(0).value());
+  SmallVector<Type> results = llvm::map_to_vector(inputs, [](Value value) { return value.getType(); });
+  llvm::append_range(inputs, stacks);
+  llvm::append_range(inputs, op.getInputs().drop_front(carried + kept.size()));
+  SmallVector<Type> types = llvm::map_to_vector(inputs, [](Value value) { return value.getType(); });
+
+  func::FuncOp test = createFunction("while_condition_gradient", types, RankedTensorType::get({}, builder.getI1Type()));
+  OpBuilder b = OpBuilder::atBlockEnd(&test.front());
+  TermBuilder inTest{b, op.getLoc()};
+  func::ReturnOp::create(b, op.getLoc(), (Term(inTest, test.getArgument(0)) >= 0.0).value());
+
+  for (BlockArgument argument : gradient.getArguments())
+    if (gradient.getArgAttr(argument.getArgNumber(), "ptc.weight"))
+      types.push_back(argument.getType());
+  func::FuncOp step = createFunction("while_body_gradient", types, results);
+  for (unsigned i = 0; i < results.size(); ++i) {
+    auto number = builder.getStringAttr(std::to_string(i));
+    step.setArgAttr(i, "ptc.carried", number);
+    step.setResultAttr(i, "ptc.carries", number);
+  }
+  writeBackwardStep(step, others);
+  eraseDead(step);
+  auto loop =
+      control::WhileOp::create(builder, op.getLoc(), results, inputs, FlatSymbolRefAttr::get(test.getSymNameAttr()),
+                               FlatSymbolRefAttr::get(step.getSymNameAttr()));
+  return SmallVector<Value>(loop->getResults().drop_front());
+}
+
+FailureOr<SmallVector<Value>> LoopGradient::run(ArrayRef<Value> grads, ArrayRef<unsigned> wanted) {
+  if (!findCount())
+    return op.emitError() << "a derivative through a loop is not supported where sizes do not say how many steps it "
+                             "takes";
+  SmallVector<Type> seeded;
+  for (OpResult result : op->getResults()) {
+    bool isThrough = prims::isField(elementOf(result));
+    seeded.push_back(isThrough ? result.getType() : Type());
+    if (isThrough)
+      through.push_back(result.getResultNumber());
+  }
+  SmallVector<unsigned> others = llvm::filter_to_vector(wanted, [&](unsigned i) { return i >= carried; });
+  SmallVector<unsigned> all(through);
+  llvm::append_range(all, others);
+  FailureOr<func::FuncOp> made = differentiateFunction(table, op.getBodyAttr(), seeded, all);
+  if (failed(made))
+    return failure();
+  gradient = *made;
+  eraseDead(gradient);
+  SmallVector<BlockArgument> inputs = inputsOf(gradient);
+  for (unsigned i = 0; i < carried; ++i)
+    if (i != counter && !inputs[i].use_empty())
+      kept.push_back(i);
+  keepValues();
+  SmallVector<Value> found = walkBack(grads, others);
+  gradient.erase();
+
+  SmallVector<Value> results;
+  for (unsigned i : wanted) {
+    auto *place = llvm::find(all, i);
+    results.push_back(found[place - all.begin()]);
+  }
+  return results;
+}
+
+FailureOr<SmallVector<Value>> differentiateControlFlow(OpBuilder &builder, control::WhileOp op, ArrayRef<Value> grads,
+                                                       ArrayRef<unsigned> wanted) {
+  return LoopGradient(builder, op).run(grads, wanted);
+}
+
+} // namespace ptc
