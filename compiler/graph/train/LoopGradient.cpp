@@ -2,6 +2,7 @@
 
 #include "compiler/graph/train/ControlGradient.h"
 #include "dialects/core/SymbolicShape.h"
+#include "dialects/prims/Compute.h"
 #include "dialects/prims/Elementwise.h"
 #include "dialects/prims/Structure.h"
 #include "dialects/prims/Term.h"
@@ -19,6 +20,14 @@ using ptc::prims::TermBuilder;
 namespace ptc {
 namespace {
 
+constexpr StringLiteral kProduct = "ptc.product";
+
+/// A value of a step that the derivative of the step reads: what the step began with, or a product, which takes longer
+/// to compute again than to read.
+struct Kept {
+  Value inBody, inGradient;
+};
+
 /// Inputs are numbered as the operation has them: first those that go from step to step, `carried` of them.
 class LoopGradient {
 public:
@@ -31,18 +40,17 @@ public:
 
 private:
   bool findCount();
-  void eraseDead(func::FuncOp function);
+  LogicalResult differentiateStep(ArrayRef<unsigned> wanted);
   void keepValues();
   SmallVector<Value> walkBack(ArrayRef<Value> grads, ArrayRef<unsigned> wanted);
   func::FuncOp createFunction(StringRef name, TypeRange inputs, TypeRange results);
   void writeBackwardStep(func::FuncOp step, ArrayRef<unsigned> wanted);
 
-  Type typeOf(unsigned input) { return op.getInputs()[input].getType(); }
-  /// The values that an input has in all steps.
-  Type stackedType(unsigned input) {
-    Shape sizes = getShape(typeOf(input));
+  /// The values of all steps together.
+  Type stackedType(Value value) const {
+    Shape sizes = getShape(value);
     sizes.insert(sizes.begin(), length);
-    return makeTensorType(sizes, elementOf(op.getInputs()[input]));
+    return makeTensorType(sizes, elementOf(value));
   }
 
   OpBuilder &builder;
@@ -53,8 +61,8 @@ private:
   AffineExpr length;
   func::FuncOp gradient;         ///< Of a step: from its inputs and cotangents, those of `through` and of other inputs.
   SmallVector<unsigned> through; ///< Carried values that cotangents go through.
-  SmallVector<unsigned> kept;    ///< Carried values that the derivative of a step reads.
-  SmallVector<Value> stacks;     ///< What the loop has kept of them.
+  SmallVector<Kept> kept;
+  SmallVector<Value> stacks; ///< What the loop has kept.
 };
 
 /// The arguments that are the operation's inputs: the others are weights of the function itself.
@@ -109,7 +117,7 @@ bool LoopGradient::findCount() {
   return bool(length);
 }
 
-void LoopGradient::eraseDead(func::FuncOp function) {
+static void eraseDead(func::FuncOp function) {
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isOpTriviallyDead(&inner))
       inner.erase();
@@ -121,12 +129,12 @@ void LoopGradient::keepValues() {
   TermBuilder at{b, op.getLoc()};
   SmallVector<Value> inputs(op.getInputs().take_front(carried));
   SmallVector<Type> types(op->getResultTypes());
-  for (auto [i, input] : llvm::enumerate(kept)) {
+  for (auto [i, value] : llvm::enumerate(kept)) {
     unsigned place = carried + i;
-    Type type = stackedType(input);
+    Type type = stackedType(value.inBody);
     auto number = StringAttr::get(op.getContext(), std::to_string(place));
     auto role = [&](StringRef name) { return b.getDictionaryAttr(b.getNamedAttr(name, number)); };
-    inputs.push_back(Term(at, op.getInputs()[input]).full(0, getShape(type)).value());
+    inputs.push_back(Term(at, inputs[counter]).full(0, getShape(type), elementOf(value.inBody)).value());
     types.push_back(type);
     if (failed(condition.insertArgument(place, type, {}, op.getLoc())) ||
         failed(body.insertArgument(place, type, role("ptc.carried"), op.getLoc())) ||
@@ -138,8 +146,8 @@ void LoopGradient::keepValues() {
     Term step = reshape(Term(atEnd, body.getArgument(counter)), {b.getAffineConstantExpr(1)});
     Shape row = getShape(type);
     row[0] = b.getAffineConstantExpr(1);
-    Term rows = scatter(Term(atEnd, body.getArgument(place)), reshape(Term(atEnd, body.getArgument(input)), row), step,
-                        Dims{0}, "set");
+    Term rows =
+        scatter(Term(atEnd, body.getArgument(place)), reshape(Term(atEnd, value.inBody), row), step, Dims{0}, "set");
     rows.value().getDefiningOp()->setAttr("in_range", b.getUnitAttr());
     end->insertOperands(place, rows.value());
   }
@@ -173,10 +181,10 @@ void LoopGradient::writeBackwardStep(func::FuncOp step, ArrayRef<unsigned> other
   SmallVector<BlockArgument> inputs = inputsOf(gradient);
   unsigned count = inputs.size() - through.size(); // its cotangents come last
   map.map(inputs[counter], now.value());
-  for (auto [input, stack] : llvm::zip(kept, rows)) {
+  for (auto [value, stack] : llvm::zip(kept, rows)) {
     Term row = gather(Term(at, stack), place, Dims{0});
     row.value().getDefiningOp()->setAttr("in_range", b.getUnitAttr());
-    map.map(inputs[input], reshape(row, getShape(inputs[input])).value());
+    map.map(value.inGradient, reshape(row, getShape(value.inGradient)).value());
   }
   for (unsigned i = carried; i < count; ++i)
     map.map(inputs[i], fixed[i - carried]);
@@ -190,7 +198,8 @@ void LoopGradient::writeBackwardStep(func::FuncOp step, ArrayRef<unsigned> other
       fixed = fixed.drop_front();
     }
   for (Operation &inner : gradient.front().without_terminator())
-    b.clone(inner, map);
+    if (inner.getNumResults() != 1 || !map.contains(inner.getResult(0)))
+      b.clone(inner, map);
 
   auto found = llvm::map_to_vector(gradient.front().getTerminator()->getOperands(),
                                    [&](Value value) { return map.lookup(value); });
@@ -237,29 +246,51 @@ SmallVector<Value> LoopGradient::walkBack(ArrayRef<Value> grads, ArrayRef<unsign
   return SmallVector<Value>(loop->getResults().drop_front());
 }
 
-FailureOr<SmallVector<Value>> LoopGradient::run(ArrayRef<Value> grads, ArrayRef<unsigned> wanted) {
-  if (!findCount())
-    return op.emitError() << "a derivative through a loop is not supported where sizes do not say how many steps it "
-                             "takes";
+/// Makes `gradient`, and finds what it reads.
+LogicalResult LoopGradient::differentiateStep(ArrayRef<unsigned> wanted) {
   SmallVector<Type> seeded;
-  for (OpResult result : op->getResults()) {
-    bool isThrough = prims::isField(elementOf(result));
-    seeded.push_back(isThrough ? result.getType() : Type());
-    if (isThrough)
-      through.push_back(result.getResultNumber());
-  }
-  SmallVector<unsigned> others = llvm::filter_to_vector(wanted, [&](unsigned i) { return i >= carried; });
-  SmallVector<unsigned> all(through);
-  llvm::append_range(all, others);
-  FailureOr<func::FuncOp> made = differentiateFunction(table, op.getBodyAttr(), seeded, all);
+  for (OpResult result : op->getResults())
+    seeded.push_back(prims::isField(elementOf(result)) ? result.getType() : Type());
+  // Numbers tell which operation of the copy is which.
+  SmallVector<Operation *> products;
+  for (Operation &inner : body.front())
+    if (isa<prims::ContractOp, prims::ConvolutionOp>(inner)) {
+      inner.setAttr(kProduct, builder.getI64IntegerAttr(products.size()));
+      products.push_back(&inner);
+    }
+  FailureOr<func::FuncOp> made = differentiateFunction(table, op.getBodyAttr(), seeded, wanted);
+  for (Operation *product : products)
+    product->removeAttr(kProduct);
   if (failed(made))
     return failure();
   gradient = *made;
   eraseDead(gradient);
-  SmallVector<BlockArgument> inputs = inputsOf(gradient);
+  for (Operation &inner : gradient.front())
+    if (auto number = dyn_cast_or_null<IntegerAttr>(inner.removeAttr(kProduct)))
+      kept.push_back({products[number.getInt()]->getResult(0), inner.getResult(0)});
+  // What only products read is not kept: they are not computed again.
+  SmallVector<BlockArgument> inputs = inputsOf(gradient), ofBody = inputsOf(body);
+  auto isProduct = [&](OpOperand &use) {
+    return llvm::any_of(kept, [&](const Kept &value) { return value.inGradient.getDefiningOp() == use.getOwner(); });
+  };
   for (unsigned i = 0; i < carried; ++i)
-    if (i != counter && !inputs[i].use_empty())
-      kept.push_back(i);
+    if (i != counter && !llvm::all_of(inputs[i].getUses(), isProduct))
+      kept.push_back({ofBody[i], inputs[i]});
+  return success();
+}
+
+FailureOr<SmallVector<Value>> LoopGradient::run(ArrayRef<Value> grads, ArrayRef<unsigned> wanted) {
+  if (!findCount())
+    return op.emitError() << "a derivative through a loop is not supported where sizes do not say how many steps it "
+                             "takes";
+  for (OpResult result : op->getResults())
+    if (prims::isField(elementOf(result)))
+      through.push_back(result.getResultNumber());
+  SmallVector<unsigned> others = llvm::filter_to_vector(wanted, [&](unsigned i) { return i >= carried; });
+  SmallVector<unsigned> all(through);
+  llvm::append_range(all, others);
+  if (failed(differentiateStep(all)))
+    return failure();
   keepValues();
   SmallVector<Value> found = walkBack(grads, others);
   gradient.erase();
