@@ -30,6 +30,7 @@
 #include "compiler/schedule/Fuse.h"
 #include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Limits.h"
+#include "compiler/schedule/OrderKernels.h"
 #include "compiler/schedule/PlanMemory.h"
 #include "compiler/schedule/ToLoop.h"
 #include "compiler/support/OutputFile.h"
@@ -77,6 +78,7 @@ constexpr std::optional<Device> kEvery;
 
 static bool isOptimized(const Options &options) { return options.opt > 0; }
 
+static bool isTraining(const Options &options) { return options.train.isOn; }
 /// Whether the library is a step of an optimizer; or the gradients of what it was given cotangents of.
 static bool isStep(const Options &options) { return options.train.isOn && !options.train.optimizer.empty(); }
 static bool isGradients(const Options &options) { return options.train.isOn && options.train.optimizer.empty(); }
@@ -153,6 +155,8 @@ static constexpr Step kSteps[] = {
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFoldScalesPass(); }, isOptimized},
     // A pointwise convolution and the grouped one that alone reads it are one kernel (row bands).
     {Stage::Loop, Scope::Target, Device::Cpu, [](Pipe &) { return cpu::createFuseConvolutionsPass(); }, isOptimized},
+    // Of a step and of gradients, kernels run where they need least memory.
+    {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createOrderKernelsPass(); }, isTraining},
     // Of a step, what may fail comes before what changes states.
     {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createCommitStatesPass(); }, isStep},
     // Results take the memory of operands that nobody needs afterwards.
