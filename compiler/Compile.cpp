@@ -1,6 +1,8 @@
 #include "compiler/Compile.h"
 
 #include "compiler/Backend.h"
+#include "compiler/MemoryPlan.h"
+#include "compiler/ReadModel.h"
 #include "compiler/SourcePaths.h"
 #include "compiler/Targets.h"
 #include "compiler/TuningSession.h"
@@ -25,26 +27,6 @@
 using namespace mlir;
 
 namespace ptc {
-
-static llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &context, Times &times) {
-  Times::Span span(times, "import");
-  setActivity("the import");
-  auto model = importModel(options.model,
-                           {options.weights, findResultTypes, options.graph, options.constantInitializers,
-                            options.train.isOn, options.train.freeze},
-                           context);
-  if (!model)
-    return model;
-  llvm::for_each(model->warnings, [](const std::string &warning) { printWarning(warning); });
-  if (options.train.isOn && isLossFile(options.train.loss)) {
-    auto loss = importModel(options.train.loss, {"", findResultTypes}, context);
-    if (!loss)
-      return loss.takeError();
-    if (llvm::Error error = takeLoss(*model->module, model->weights, *loss->module, std::move(loss->weights)))
-      return std::move(error);
-  }
-  return model;
-}
 
 /// Of the library: what the options, the files that they name and the target decide. Empty for other outputs. Every
 /// option is named here: a new one has to say whether it makes another library. `inputs` are the model's files as they
@@ -99,8 +81,9 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
                                     needsPtxas, int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
   texts.push_back(choices);
   const auto &[isTraining, loss, optimizer, optimizerOptions, freeze, keepMode, groups, clipGradNorm, clipGradValue,
-               ema, schedule, lossScale, accumulate] = train;
-  std::string training = fmt::format("{} {} {} {} {}", isTraining, keepMode, accumulate, freeze.size(), groups.size());
+               ema, schedule, lossScale, accumulate, memoryBudget, memoryLimit] = train;
+  std::string training = fmt::format("{} {} {} {} {} {} {}", isTraining, keepMode, accumulate, freeze.size(),
+                                     groups.size(), memoryBudget.value_or(-1), memoryLimit);
   texts.insert(texts.end(),
                {training, loss, optimizer, optimizerOptions, clipGradNorm, clipGradValue, ema, schedule, lossScale});
   texts.insert(texts.end(), freeze.begin(), freeze.end());
@@ -157,6 +140,7 @@ LogicalResult Compilation::compile(const Targets &targets) {
   llvm::Expected<ImportedModel> model = readModel(options, context, times);
   if (!model)
     return check(model.takeError());
+  llvm::for_each(model->warnings, [](const std::string &warning) { printWarning(warning); });
   ModuleOp module = *model->module;
   std::optional<TuningSession> session;
   if (options.mode == Mode::MaxAutotune || !options.tuningFile.empty()) {
@@ -166,10 +150,16 @@ LogicalResult Compilation::compile(const Targets &targets) {
   }
   Pipeline pipeline(model->weights, options, times);
   std::vector<Variant> variants;
-  if (failed(options.emit < Stage::Loop
-                 ? pipeline.lowerModel(module, options.emit)
-                 : lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants)))
+  auto plan = [&] {
+    return planMemory(model->weights, module, *targets.front(), options, times, pipeline, /*isForReport=*/false);
+  };
+  if (options.emit < Stage::Loop) {
+    if (failed(pipeline.lowerModel(module, options.emit)) || (options.emit == Stage::Prims && failed(plan())))
+      return failure();
+  } else if (failed(lowerForTargets(pipeline, module, targets, plan, session ? &*session : nullptr, diagnostics,
+                                    variants))) {
     return failure();
+  }
   if (session && options.emit >= Stage::Loop)
     if (std::string warning = session->warnOfMisfits(); !warning.empty())
       printWarning(warning);

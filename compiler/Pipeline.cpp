@@ -25,6 +25,7 @@
 #include "compiler/graph/train/AddLoss.h"
 #include "compiler/graph/train/BuildGradients.h"
 #include "compiler/graph/train/BuildStep.h"
+#include "compiler/graph/train/Rematerialise.h"
 #include "compiler/graph/train/SetMode.h"
 #include "compiler/schedule/CommitStates.h"
 #include "compiler/schedule/Fuse.h"
@@ -60,7 +61,8 @@ struct Pipe {
   WeightStore &weights;
   const Options &options;
   schedule::Limits limits;
-  const Target *target; ///< in Scope::Target
+  const Target *target;               ///< in Scope::Target
+  std::optional<double> memoryBudget; ///< in Scope::Memory
 
   const cpu::Target &cpu() const { return static_cast<const cpu::Target &>(*target); }
 };
@@ -136,6 +138,8 @@ static constexpr Step kSteps[] = {
     // Weights of linear layers are int8.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createQuantizePass(p.weights, p.options.quantization); },
      [](const Options &o) { return o.quantization != Quantization::None; }},
+    // Values of the forward pass are computed again in the backward pass, as far as the memory's budget has it.
+    {Stage::Prims, Scope::Memory, kEvery, [](Pipe &p) { return createRematerialisePass(p.memoryBudget); }, isTraining},
 
     // Every operation is a loop over a domain with a scalar body; views are maps.
     {Stage::Loop, Scope::Device, kEvery, [](Pipe &p) { return createToLoopPass(p.weights, p.limits); }},
@@ -172,7 +176,8 @@ void registerPasses(PassesEnvironment &environment) {
   for (const Step &step : kSteps)
     registerPass([&step, &environment] {
       const Target &target = *environment.target;
-      Pipe pipe{environment.weights, environment.options, schedule::getLimits(target.device), &target};
+      Pipe pipe{environment.weights, environment.options, schedule::getLimits(target.device), &target,
+                environment.options.train.memoryBudget};
       return step.create(pipe);
     });
 }
@@ -192,12 +197,12 @@ static LogicalResult saveIr(ModuleOp module, Stage stage, const Options &options
 }
 
 LogicalResult Pipeline::run(ModuleOp module, Stage stage, Scope scope, std::optional<Device> device,
-                            const Target *target) {
+                            const Target *target, std::optional<double> memoryBudget) {
   Times::Span span(times, ("stage " + getName(stage)).str() + (target ? ", for the target" : ""));
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
-  Pipe pipe{weights, options, schedule::getLimits(options.device), target};
+  Pipe pipe{weights, options, schedule::getLimits(options.device), target, memoryBudget};
   for (const Step &step : kSteps)
     if (step.stage == stage && step.scope == scope && (!step.device || step.device == device) &&
         (!step.isWanted || step.isWanted(options)))
@@ -211,6 +216,11 @@ LogicalResult Pipeline::lowerModel(ModuleOp module, Stage to) {
         failed(saveIr(module, stage, options)))
       return failure();
   return success();
+}
+
+LogicalResult Pipeline::rematerialise(ModuleOp module, std::optional<double> budget) {
+  return failure(failed(run(module, Stage::Prims, Scope::Memory, std::nullopt, nullptr, budget)) ||
+                 failed(saveIr(module, Stage::Prims, options)));
 }
 
 LogicalResult Pipeline::lowerForDevice(ModuleOp module, Device device) {

@@ -13,6 +13,7 @@
 #include "llvm/Support/LogicalResult.h"
 
 #include <memory>
+#include <optional>
 
 namespace mlir {
 class DialectRegistry;
@@ -37,7 +38,7 @@ struct PassesEnvironment {
 void registerPasses(PassesEnvironment &environment);
 
 /// What a step of the pipeline may know.
-enum class Scope { Model, Device, Target };
+enum class Scope { Model, Memory, Device, Target };
 
 /// The passes of one compilation. Between the stages it is verified that only what may be there is there. Why a
 /// function failed is in the context's diagnostics. With options.saveTemps the IR at the end of each stage before
@@ -49,6 +50,9 @@ public:
 
   /// Takes a module, of whatever stage it is, to the end of stage `to`: Prims at most.
   llvm::LogicalResult lowerModel(mlir::ModuleOp module, Stage to = Stage::Prims);
+  /// What the backward pass of a step reads is saved or computed again, as the budget has it
+  /// (graph/train/Rematerialise.h).
+  llvm::LogicalResult rematerialise(mlir::ModuleOp module, std::optional<double> budget);
   /// From there to kernels of stage Loop, as they are for all targets of a device.
   llvm::LogicalResult lowerForDevice(mlir::ModuleOp module, Device device);
   /// From there to the end of stage Loop.
@@ -56,7 +60,7 @@ public:
 
 private:
   llvm::LogicalResult run(mlir::ModuleOp module, Stage stage, Scope scope, std::optional<Device> device,
-                          const Target *target);
+                          const Target *target, std::optional<double> memoryBudget = std::nullopt);
 
   WeightStore &weights;
   const Options &options;

@@ -7,9 +7,11 @@ using namespace mlir;
 
 namespace ptc {
 
-LogicalResult lowerForTargets(Pipeline &pipeline, ModuleOp module, const Targets &targets, TuningSession *session,
+LogicalResult lowerForTargets(Pipeline &pipeline, ModuleOp module, const Targets &targets,
+                              llvm::function_ref<LogicalResult()> planMemory, TuningSession *session,
                               Diagnostics &diagnostics, std::vector<Variant> &variants) {
-  if (failed(pipeline.lowerModel(module)) || failed(pipeline.lowerForDevice(module, targets.front()->device)))
+  if (failed(pipeline.lowerModel(module)) || failed(planMemory()) ||
+      failed(pipeline.lowerForDevice(module, targets.front()->device)))
     return failure();
   for (const auto &target : targets) {
     auto isAlike = [&](const Variant &other) { return !session && other.target->loopKey == target->loopKey; };

@@ -78,6 +78,28 @@ static json::Value toJson(const Report::Quantized &weight) {
                       {"sqnr_db", decibels(weight.error)}};
 }
 
+static json::Array toJson(ArrayRef<Report::ForwardValue> values, bool isRepeated) {
+  json::Array array;
+  for (const Report::ForwardValue &value : values) {
+    json::Object object{{"op", value.op},         {"type", value.type},   {"node", value.node},
+                        {"source", value.source}, {"bytes", value.bytes}, {"estimated_ns", value.nanoseconds}};
+    if (isRepeated)
+      object["because"] = value.because;
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+static json::Value toJson(const Report::TrainingMemory &memory) {
+  json::Array plans;
+  for (auto [budget, peak] : memory.plans)
+    plans.push_back(json::Object{{"budget", budget}, {"peak_bytes", peak}});
+  return json::Object{{"budget", memory.budget ? json::Value(*memory.budget) : json::Value(nullptr)},
+                      {"plans", std::move(plans)},
+                      {"saved", toJson(memory.saved, /*isRepeated=*/false)},
+                      {"repeated", toJson(memory.repeated, /*isRepeated=*/true)}};
+}
+
 json::Value toJson(const Report &report) {
   json::Object ops, lowered;
   for (const auto &[name, count] : report.ops)
@@ -102,7 +124,7 @@ json::Value toJson(const Report &report) {
       object["code"] = machine.code;
     machines.push_back(std::move(object));
   }
-  return json::Object{{"model", report.model},
+  json::Object object{{"model", report.model},
                       {"graphs", report.graphs},
                       {"breaks", static_cast<int64_t>(report.breaks.size())},
                       {"break_reasons", std::move(breaks)},
@@ -123,6 +145,9 @@ json::Value toJson(const Report &report) {
                       {"machines", std::move(machines)},
                       {"stored_bytes", report.storedBytes},
                       {"fallbacks", std::move(fallbacks)}};
+  if (report.training)
+    object["training"] = toJson(*report.training);
+  return object;
 }
 
 void printHeading(StringRef text, raw_ostream &out) {
@@ -189,6 +214,29 @@ static void printQuantized(const Report &report, raw_ostream &out) {
           decibels(weight.error), describeNode(weight.node));
 }
 
+static void printValues(StringRef title, ArrayRef<Report::ForwardValue> values, bool isRepeated, raw_ostream &out) {
+  int64_t bytes = 0, nanoseconds = 0;
+  for (const Report::ForwardValue &value : values)
+    bytes += value.bytes, nanoseconds += value.nanoseconds;
+  print(out, "  {}: {}, {}{}\n", title, describeCount(values.size(), "value"), describeBytes({bytes, ""}),
+        isRepeated ? fmt::format(", about {:.2f} ms", double(nanoseconds) * 1e-6) : "");
+  for (const Report::ForwardValue &value : values)
+    print(out, "    {}{} {}: {}{}{}\n", value.source.empty() ? "" : value.source + ": ", value.op, value.type,
+          describeBytes({value.bytes, ""}), isRepeated ? ", because " + value.because : "", describeNode(value.node));
+}
+
+static void printTraining(const Report::TrainingMemory &memory, raw_ostream &out) {
+  printHeading("\nmemory of the step: ", out);
+  out << (memory.budget ? fmt::format("budget {}", *memory.budget) : "all that the backward pass reads is saved")
+      << '\n';
+  for (auto [budget, peak] : memory.plans)
+    print(out, "  with --memory-budget {}: {}\n", budget, describeBytes({peak, ""}));
+  if (!memory.budget)
+    return;
+  printValues("saved", memory.saved, /*isRepeated=*/false, out);
+  printValues("computed again", memory.repeated, /*isRepeated=*/true, out);
+}
+
 static void printGrids(ArrayRef<Report::Grid> grids, raw_ostream &out) {
   for (const Report::Grid &grid : grids) {
     print(out, "      {} {} {} of {} threads", &grid == grids.begin() ? "grid of" : "then", grid.blocks.value,
@@ -253,6 +301,8 @@ void print(const Report &report, raw_ostream &out) {
     printFallbacks(report, out);
   if (!report.quantized.empty())
     printQuantized(report, out);
+  if (report.training)
+    printTraining(*report.training, out);
   printKernels(report, out);
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/explain/Report.h"
 
+#include "compiler/MemoryPlan.h"
+#include "compiler/ReadModel.h"
 #include "compiler/Targets.h"
 #include "compiler/TuningSession.h"
 #include "compiler/codegen/BuildProgram.h"
@@ -20,6 +22,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -202,17 +205,6 @@ static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_
             entry.writes.push_back(name.str());
 }
 
-/// The entries' programs as they would be linked, without generating their code.
-static llvm::Expected<std::vector<host::ProgramSpec>> buildWithoutCode(const Variant &variant, llvm::StringRef model) {
-  KernelCode noCode;
-  ModuleOp module = variant.module;
-  AffineExpr one = getAffineConstantExpr(1, module.getContext());
-  module.walk([&](loop::KernelOp kernel) {
-    noCode.kernels[kernel] = {kernel.getName().str(), one, getAffineConstantExpr(0, module.getContext()), {}};
-  });
-  return buildPrograms(module, noCode, *variant.target, model);
-}
-
 /// What a GPU's driver finds; nothing for a CPU, which has machine code always.
 static std::string describeCode(const Target &target) {
   if (target.device != Device::Cuda)
@@ -224,7 +216,8 @@ static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &re
   std::vector<host::ProgramSpec> programs;
   bool isChosen = false;
   for (const Variant &variant : variants) {
-    llvm::Expected<std::vector<host::ProgramSpec>> entries = buildWithoutCode(variant, report.model);
+    llvm::Expected<std::vector<host::ProgramSpec>> entries =
+        buildWithoutCode(variant.module, *variant.target, report.model);
     if (!entries)
       return entries.takeError();
     bool isFirst = !isChosen && variant.target->runsHere();
@@ -238,7 +231,8 @@ static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &re
 }
 
 static llvm::Error describeKernels(const Variant &variant, Report &report) {
-  llvm::Expected<std::vector<host::ProgramSpec>> entries = buildWithoutCode(variant, report.model);
+  llvm::Expected<std::vector<host::ProgramSpec>> entries =
+      buildWithoutCode(variant.module, *variant.target, report.model);
   if (!entries)
     return entries.takeError();
   const host::ProgramSpec *program = &entries->front();
@@ -303,6 +297,40 @@ static void describeQuantization(ModuleOp module, Report &report) {
   }
 }
 
+static std::vector<Report::ForwardValue> describeValues(func::FuncOp forward, llvm::StringRef attribute) {
+  std::vector<Report::ForwardValue> values;
+  auto records = forward->getAttrOfType<ArrayAttr>(attribute);
+  for (Attribute one : records ? records.getValue() : ArrayRef<Attribute>()) {
+    auto record = llvm::cast<DictionaryAttr>(one);
+    Place place = Place::of(record.getAs<LocationAttr>("loc"));
+    auto number = [&](llvm::StringRef name) { return record.getAs<IntegerAttr>(name).getInt(); };
+    values.push_back({record.getAs<StringAttr>("op").str(),
+                      describeType(record.getAs<TypeAttr>("type").getValue(), getSymbols(forward)), place.node,
+                      place.source, number("bytes"), number("nanoseconds"),
+                      record.getAs<BoolAttr>("cheap").getValue() ? "it is cheap" : "the budget asks for it"});
+  }
+  return values;
+}
+
+/// What a step saves for its backward pass (MemoryPlan.h, graph/train/Rematerialise.h).
+static void describeTraining(ModuleOp module, Report &report) {
+  auto plans = module->getAttrOfType<ArrayAttr>("ptc.memory_plans");
+  if (!plans)
+    return;
+  Report::TrainingMemory &memory = report.training.emplace();
+  if (auto budget = module->getAttrOfType<FloatAttr>("ptc.memory_budget"))
+    memory.budget = budget.getValueAsDouble();
+  for (Attribute one : plans) {
+    auto plan = llvm::cast<DictionaryAttr>(one);
+    if (auto budget = plan.getAs<FloatAttr>("budget"))
+      memory.plans.emplace_back(budget.getValueAsDouble(), plan.getAs<IntegerAttr>("peak").getInt());
+  }
+  llvm::sort(memory.plans, std::greater<>());
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  memory.saved = describeValues(forward, "ptc.saved");
+  memory.repeated = describeValues(forward, "ptc.repeated");
+}
+
 /// As the tuning file has it, whose warning the report gets.
 static llvm::LogicalResult lowerAsTuned(Pipeline &pipeline, ModuleOp module, WeightStore &weights,
                                         const Targets &targets, const Options &options, Times &times,
@@ -313,8 +341,11 @@ static llvm::LogicalResult lowerAsTuned(Pipeline &pipeline, ModuleOp module, Wei
     if (llvm::Error error = session->open())
       return diagnostics.report(std::move(error)), failure();
   }
+  auto plan = [&] {
+    return planMemory(weights, module, *targets.front(), options, times, pipeline, /*isForReport=*/true);
+  };
   LogicalResult result =
-      lowerForTargets(pipeline, module, targets, session ? &*session : nullptr, diagnostics, variants);
+      lowerForTargets(pipeline, module, targets, plan, session ? &*session : nullptr, diagnostics, variants);
   if (session && succeeded(result))
     if (std::string warning = session->warnOfMisfits(); !warning.empty())
       report.warnings.push_back(warning);
@@ -336,12 +367,14 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
     return diagnostics.report(targets.takeError());
   Times times;
   Pipeline pipeline(weights, options, times);
-  if (failed(pipeline.lowerModel(module, Stage::Aten)))
+  // A copy: what makes a step of the model can be done once.
+  OwningOpRef<ModuleOp> functional = module.clone();
+  if (failed(pipeline.lowerModel(*functional, Stage::Aten)))
     return;
-  describeMutations(module.lookupSymbol<func::FuncOp>("forward"), report);
-  countLowered(module, report);
+  describeMutations(functional->lookupSymbol<func::FuncOp>("forward"), report);
+  countLowered(*functional, report);
   if (!options.fallback)
-    module.walk([&](Operation *op) {
+    functional->walk([&](Operation *op) {
       if (aten::AtenOp::isAten(op) && !isSupported(op->getName().stripDialect()))
         addUnsupported(op, report);
     });
@@ -353,6 +386,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   describeFallbacks(variants.front().module, report);
   describeRandomState(variants.front().module.lookupSymbol<func::FuncOp>("forward"), report);
   describeQuantization(module, report);
+  describeTraining(module, report);
   if (llvm::Error error = describeKernels(variants.front(), report))
     return diagnostics.report(std::move(error));
   if (llvm::Error error = describeMachines(variants, report))
@@ -377,8 +411,8 @@ Report explainImported(ImportedModel model, const Options &options, MLIRContext 
 }
 
 llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
-  llvm::Expected<ImportedModel> model = importModel(
-      options.model, {options.weights, findResultTypes, options.graph, options.constantInitializers}, context);
+  Times times;
+  llvm::Expected<ImportedModel> model = readModel(options, context, times);
   if (!model)
     return model.takeError();
   return explainImported(std::move(*model), options, context);

@@ -13,7 +13,9 @@
 #include "llvm/Support/JSON.h"
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace llvm {
@@ -79,6 +81,19 @@ struct Report {
     double error; ///< of the weight: relative, root of the mean square
   };
 
+  /// A value of the forward pass that the backward pass needs.
+  struct ForwardValue {
+    std::string op, type, node, source;
+    int64_t bytes, nanoseconds; ///< of memory, and what computing it again takes, roughly
+    std::string because;        ///< of one that is computed again
+  };
+  /// Of a step of training, or of gradients.
+  struct TrainingMemory {
+    std::optional<double> budget;                  ///< nothing: all that the backward pass reads is saved
+    std::vector<std::pair<double, int64_t>> plans; ///< budgets, and planned bytes of intermediate tensors
+    std::vector<ForwardValue> saved, repeated;
+  };
+
   struct Machine {
     std::string name;
     int64_t weightBytes; ///< as its kernels read them
@@ -103,6 +118,7 @@ struct Report {
   std::vector<Buffer> buffers;
   unsigned vectorBytes = 0; ///< of a register of the first machine
   std::vector<Quantized> quantized;
+  std::optional<TrainingMemory> training;
   Quantity peakBytes;            ///< of the arena
   std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once

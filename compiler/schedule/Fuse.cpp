@@ -5,6 +5,7 @@
 #include "compiler/schedule/Groups.h"
 #include "compiler/schedule/Inline.h"
 #include "compiler/schedule/SplitReductions.h"
+#include "dialects/control/Control.h"
 #include "dialects/loop/Loop.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,14 @@
 using namespace mlir;
 
 namespace ptc::schedule {
+
+/// Who reads by way of them has been put into another kernel.
+static void eraseBarriers(Block &block) {
+  for (auto barrier : llvm::make_early_inc_range(block.getOps<control::FusionBarrierOp>())) {
+    barrier.getResult().replaceAllUsesWith(barrier.getX());
+    barrier.erase();
+  }
+}
 
 static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Limits &limits, unsigned &number) {
   inlineProducers(block, symbols, InlineMode::Views, limits);
@@ -25,7 +34,9 @@ static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Lim
     if (limits.splitsReductions)
       splitReductions(block, symbols, limits);
   }
-  createKernels(block, groupMembers(block, symbols, isPlain, limits), number);
+  std::vector<Group> groups = groupMembers(block, symbols, isPlain, limits);
+  eraseBarriers(block);
+  createKernels(block, groups, number);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "compiler/schedule/HoistSizes.h"
 #include "compiler/schedule/Work.h"
+#include "dialects/control/Control.h"
 #include "dialects/core/TensorBytes.h"
 #include "dialects/loop/Bodies.h"
 
@@ -19,7 +20,9 @@ namespace ptc::schedule {
 
 using namespace loop;
 
-bool isControl(Operation *op) { return op->getName().getDialectNamespace() == "control"; }
+bool isControl(Operation *op) {
+  return op->getName().getDialectNamespace() == "control" && !isa<control::FusionBarrierOp>(op);
+}
 
 namespace {
 class Grouper {
@@ -149,7 +152,10 @@ void Grouper::place(Operation *op) {
         sources.insert(operand);
   });
   for (Value source : sources) {
-    if (Operation *producer = source.getDefiningOp()) {
+    if (auto barrier = source.getDefiningOp<control::FusionBarrierOp>()) {
+      if (Operation *producer = barrier.getX().getDefiningOp())
+        earliest = std::max(earliest, groupOf[producer] + 1);
+    } else if (Operation *producer = source.getDefiningOp()) {
       earliest = std::max(earliest, groupOf[producer]);
       candidates.push_back(groupOf[producer]);
     }

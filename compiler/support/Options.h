@@ -47,6 +47,10 @@ struct Training {
   std::string schedule;            ///< Of the learning rate, as given: "cosine:steps=1000"; empty: it stays.
   std::string lossScale;           ///< A number, or dynamic; empty: dynamic with Amp::Fp16, else none.
   bool accumulate = false;         ///< Also entries that add up gradients, and update by their mean.
+  /// From 0 to 1: what the backward pass finds saved; nothing: all that it reads.
+  std::optional<double> memoryBudget;
+  /// Bytes that a call's intermediate tensors take at most; 0: as many as it needs.
+  int64_t memoryLimit = 0;
 };
 
 struct Options {

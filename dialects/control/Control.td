@@ -4,13 +4,14 @@
 // `while` call functions of the module, which are at the same stage as the
 // function that they stand in. An argument of such a function with `ptc.weight`
 // is that weight; the others are the operation's inputs, in order. `external`
-// calls what is not in the module at all.
+// calls what is not in the module at all. `fusion_barrier` says what does not run together.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PTC_CONTROL
 #define PTC_CONTROL
 
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -70,6 +71,17 @@ def ExternalOp : Op<ControlDialect, "external"> {
       return getSignature().value_or(::mlir::FunctionType::get(getContext(), getOperandTypes(), getResultTypes()));
     }
   }];
+}
+
+def FusionBarrierOp : Op<ControlDialect, "fusion_barrier", [Pure, SameOperandsAndResultType]> {
+  let summary = "x, for readers that are in no kernel with x's maker, nor with its other readers for x's sake";
+  let description = [{
+    What is computed again reads by way of one what is kept (compiler/graph/train/Rematerialise.h), or Fuse would join
+    it with what was computed first. Fuse erases it.
+  }];
+  let arguments = (ins Tensor:$x);
+  let results = (outs Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 #endif // PTC_CONTROL

@@ -242,6 +242,21 @@ void addTraining(CLI::App &command, Training &train) {
       .add_flag("--keep-mode", train.keepMode,
                 "Leave dropout and batch norm as they were exported, instead of turning them to training")
       ->needs(optimizer);
+  command
+      .add_option("--memory-budget", train.memoryBudget,
+                  "How much of what the backward pass reads is kept for it: 1, all but what is cheap to compute again; "
+                  "less, this part of that at most; without it nothing is computed again")
+      ->type_name("0..1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->needs(on);
+  command
+      .add_option("--memory-limit", train.memoryLimit,
+                  "How much memory the step's intermediate tensors take at most, such as 512MiB: as much is computed "
+                  "again as it needs")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::PositiveNumber)
+      ->needs(on);
   addTreatment(command, train, optimizer);
 }
 
@@ -392,6 +407,7 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   addModelOptions(command, options.compile);
   addFallback(command, options.compile);
   addGraph(command, options.compile);
+  addTraining(command, options.compile.train);
   CLI::Option *json = command.add_flag("--json", options.json, "One JSON object on stdout");
   CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")
                           ->type_name("FILE")

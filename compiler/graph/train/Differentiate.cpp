@@ -165,6 +165,10 @@ FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRe
   return results;
 }
 
+void markForward(func::FuncOp function) {
+  function->setAttr("ptc.forward", Builder(function.getContext()).getI64IntegerAttr(function.getNumResults()));
+}
+
 FailureOr<SmallVector<Value>> differentiateNested(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
   return Differentiation(function, wanted).run(seeds, wanted);
 }

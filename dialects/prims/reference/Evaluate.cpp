@@ -1,5 +1,5 @@
-#include "dialects/control/Control.h"
 #include "dialects/prims/reference/Evaluate.h"
+#include "dialects/control/Control.h"
 
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/PrimsDialect.h"
@@ -191,13 +191,15 @@ static llvm::Error setArguments(func::FuncOp function, ArrayRef<Tensor> inputs, 
   return llvm::Error::success();
 }
 
-/// The results of an operation that calls functions.
+/// The results of an operation that calls functions, or only says what runs together.
 static llvm::Expected<std::vector<Tensor>> evaluateControl(Operation *op, ArrayRef<const Tensor *> operands,
                                                            WeightReader readWeight, ArrayRef<int64_t> symbols,
                                                            EvaluateOptions options) {
   std::vector<Tensor> inputs;
   for (const Tensor *operand : operands)
     inputs.push_back(*operand);
+  if (isa<control::FusionBarrierOp>(op))
+    return inputs;
   auto call = [&](FlatSymbolRefAttr name) {
     return evaluate(control::getFunction(op, name), inputs, readWeight, symbols, options);
   };
@@ -257,9 +259,9 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, ArrayRef<Ten
     }
     if (auto external = llvm::dyn_cast<control::ExternalOp>(op))
       return makeError("'" + external.getCallee() + "' is a function of the caller's, which the reference has not");
-    bool isControl = llvm::isa<control::IfOp, control::WhileOp>(op);
-    auto results = isControl ? evaluateControl(&op, operands, readWeight, symbols, options)
-                             : evaluate(&op, operands, symbols);
+    bool isControl = llvm::isa<control::IfOp, control::WhileOp, control::FusionBarrierOp>(op);
+    auto results =
+        isControl ? evaluateControl(&op, operands, readWeight, symbols, options) : evaluate(&op, operands, symbols);
     if (!results)
       return results.takeError();
     for (Value operand : op.getOperands())

@@ -7,7 +7,7 @@
 // CHECK-SAME: {ptc.state = "w"}, %[[SUM:[^:]*]]: tensor<4xf32> {ptc.state = "gradient/w"},
 // CHECK-SAME: %[[COUNT:[^:]*]]: tensor<i64> {ptc.state = "optimizer.accumulated"})
 // CHECK-SAME: -> (tensor<f32> {ptc.output = "loss"}, tensor<4xf32> {ptc.writes_state = "gradient/w"},
-// CHECK-SAME: tensor<i64> {ptc.writes_state = "optimizer.accumulated"}) attributes {ptc.commits}
+// CHECK-SAME: tensor<i64> {ptc.writes_state = "optimizer.accumulated"}) attributes {ptc.commits, ptc.forward = 1 : i64}
 // CHECK: prims.add %[[SUM]]
 // CHECK-LABEL: func.func @apply
 // CHECK-SAME: {ptc.state = "w"}

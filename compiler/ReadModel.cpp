@@ -1,0 +1,33 @@
+#include "compiler/ReadModel.h"
+
+#include "compiler/graph/Decompose.h"
+#include "compiler/graph/train/LossFile.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/Times.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+using namespace mlir;
+
+namespace ptc {
+
+llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &context, Times &times) {
+  Times::Span span(times, "import");
+  setActivity("the import");
+  auto model = importModel(options.model,
+                           {options.weights, findResultTypes, options.graph, options.constantInitializers,
+                            options.train.isOn, options.train.freeze},
+                           context);
+  if (!model)
+    return model;
+  if (options.train.isOn && isLossFile(options.train.loss)) {
+    auto loss = importModel(options.train.loss, {"", findResultTypes}, context);
+    if (!loss)
+      return loss.takeError();
+    if (llvm::Error error = takeLoss(*model->module, model->weights, *loss->module, std::move(loss->weights)))
+      return std::move(error);
+  }
+  return model;
+}
+
+} // namespace ptc
