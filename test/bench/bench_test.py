@@ -14,6 +14,9 @@ from pathlib import Path
 import torch
 
 bench, ptc, peak = (str(Path(argument).resolve()) for argument in sys.argv[1:])
+sys.path.insert(0, str(Path(bench).parent))
+import training  # noqa: E402
+
 passed = failed = 0
 
 
@@ -65,6 +68,21 @@ with tempfile.TemporaryDirectory() as folder:
         check(f"{condition}: in order", all(0 < times["median_ms"] <= times["p90_ms"] for times in measured.values()))
     done = run(f"{folder}/tiny.pt2", "--against", "eager", "--conditions")
     check("and have a table", "| tiny | ptc" in done.stdout and "| geometric mean |" in done.stdout)
+
+    peers = ["ptc", "eager", "torch.compile(ptc)"]
+    done = run("--train", "mlp", "--against", ",".join(peers[1:]), "--json")
+    print(done.stderr, end="")
+    check("steps of training are measured", done.returncode == 0 and "| mlp |" in done.stderr)
+    steps = json.loads(done.stdout)["mlp"] if done.returncode == 0 else {}
+    check("of all contenders, whose losses are eager's", list(steps) == peers)
+    check("each with numbers", all(min(found.values()) > 0 for found in steps.values()))
+    check("and what a step must hold in memory", all(found["peak_mb"] > 12 * 0.67 for found in steps.values()))
+    table = training.table({"mlp": {name: {"median_ms": ms, "seconds": 1.0, "peak_mb": 8 * ms}
+                                    for name, ms in zip(training.CONTENDERS, (2, 4, 6, 3), strict=True)}})
+    check("ratios are of the better peer, of inductor, and of memory", table.splitlines()[2].endswith("| 2.00 | 2.00 | 0.50 |"))
+    check("and have means", table.splitlines()[3].endswith("| **2.00** | **2.00** | **0.50** |"))
+    check("what is no network of training is an error", run("--train", "resnet50").returncode == 2)
+
     overhead = [sys.executable, Path(bench).with_name("overhead.py"), "--rounds", "2", "--json"]
     environment |= {"PTC_EXECUTABLE": ptc, "PTC_CACHE_DIR": folder}
     calls = json.loads(subprocess.run(overhead, capture_output=True, text=True, env=environment, check=True).stdout)

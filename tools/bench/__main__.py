@@ -24,6 +24,8 @@ import models  # noqa: E402
 import plain  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
+import training  # noqa: E402
+import training_models  # noqa: E402
 from contest import Contest  # noqa: E402
 from worker import CONTENDERS  # noqa: E402
 
@@ -81,10 +83,11 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tools/bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("networks", nargs="*", default=models.STANDARD, metavar="NETWORK",
-                        help="of torchvision, timm or transformers, or a .pt2 (default: %(default)s)")
+    parser.add_argument("networks", nargs="*", metavar="NETWORK",
+                        help=f"of torchvision, timm or transformers, or a .pt2 (default: {', '.join(models.STANDARD)})")
     parser.add_argument(
-        "--against", default=",".join(CONTENDERS[1:]), help="contenders besides ptc (default: %(default)s)"
+        "--against", help=f"contenders besides ptc (default: all of {', '.join(CONTENDERS[1:])}; "
+        f"with --train of {', '.join(training.CONTENDERS[1:])})"
     )
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--batch", type=int, default=1)
@@ -101,13 +104,21 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--pause", type=float, default=20, metavar="MS", help="between calls, in that condition (default: %(default)s)"
     )
+    parser.add_argument("--train", action="store_true", help="instead: steps of training, of "
+                        f"{', '.join(training_models.NETWORKS)}")
     parser.add_argument("--json", action="store_true", help="the results as JSON on stdout instead of tables")
     parser.add_argument("--ptc", default=str(ROOT / "bazel-bin/tools/ptc/ptc"))
     parser.add_argument("--peak", help="the program that measures the machine (default: the one that Bazel built)")
     options = parser.parse_args()
-    unknown = set(options.against.split(",")) - set(CONTENDERS) - {""}
+    options.contenders = training.CONTENDERS if options.train else CONTENDERS
+    options.networks = options.networks or list(training_models.NETWORKS if options.train else models.STANDARD)
+    if options.against is None:
+        options.against = ",".join(options.contenders[1:])
+    unknown = sorted(set(options.against.split(",")) - set(options.contenders) - {""})
     if unknown:
-        parser.error(f"--against: unknown: {', '.join(sorted(unknown))} (there are {', '.join(CONTENDERS[1:])})")
+        parser.error(f"--against: unknown: {', '.join(unknown)} (there are {', '.join(options.contenders[1:])})")
+    if options.train and (wrong := set(options.networks) - set(training_models.NETWORKS)):
+        parser.error(f"--train: unknown: {', '.join(sorted(wrong))} (there are {', '.join(training_models.NETWORKS)})")
     if not 0 < options.threads <= len(os.sched_getaffinity(0)):
         parser.error(f"--threads: there are {len(os.sched_getaffinity(0))} processors")
     return options
@@ -126,8 +137,12 @@ def earlier(options: argparse.Namespace, results: dict) -> tuple[dict, dict]:
 
 def main() -> None:
     options = parse()
-    contenders = ["ptc", *(name for name in CONTENDERS[1:] if name in options.against.split(","))]
+    contenders = ["ptc", *(name for name in options.contenders[1:] if name in options.against.split(","))]
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])  # all that runs here, too
+    if options.train:
+        measured = {network: training.measure(network, contenders, options) for network in options.networks}
+        print(json.dumps(measured, indent=1) if options.json else training.table(measured))
+        return
     if options.conditions:
         measured = {
             models.title(network): conditions.measure(network, contenders, options) for network in options.networks

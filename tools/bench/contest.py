@@ -25,7 +25,7 @@ class Worker:
         sizes = [str(threads), str(options.batch), str(options.image), str(options.tokens)]
         command = [
             sys.executable,
-            Path(__file__).with_name("worker.py"),
+            Path(__file__).with_name("training_worker.py" if options.train else "worker.py"),
             self.contender,
             network,
             folder,
@@ -82,7 +82,7 @@ class Contest:
         self.ready: dict[str, dict] = {}
         try:
             # Eager goes first even if nobody asked for it: the others are compared with its results.
-            for name in sorted({*contenders, "eager"}, key=lambda name: name != "eager"):
+            for name in dict.fromkeys(["eager", *contenders]):
                 self.start(name)
         except BaseException:
             self.__exit__()

@@ -133,6 +133,7 @@ bazel build //:ptc //tools/bench:peak
 python tools/bench --write docs                     # standard networks, against all that is installed
 python tools/bench resnet50 timm/resnet18 my.pt2 --against eager,onnxruntime --threads 4 --write docs
 python tools/bench --conditions my.pt2              # quiet, one core taken, 20 ms between calls
+python tools/bench --train                          # steps of training instead
 ```
 
 A network is a name of torchvision, timm or transformers (a class, with its default configuration) or a `.pt2` that was exported with
@@ -143,6 +144,13 @@ measured again keep their numbers as long as the machine and the settings are th
 `--conditions` prints another table: each contender's median and 90th percentile on a machine that is otherwise idle, beside a process
 that computes all the time, and with a pause before each call, as a service has them; and those of ptc on one thread, which
 more threads should never be slower than.
+
+`--train` measures steps of AdamW: the digits and an MLP of 64 rows, ResNet-18 of 8 images, GPT-2 of 1 x 128 tokens, BERT (4 layers of 512)
+of 8 x 128 (`tools/bench/training_models.py`). `ptc compile --train` stands beside eager, inductor and `torch.compile(backend="ptc")`, whose
+optimizer is PyTorch's fused one; who has other losses than eager in five steps is no contender. A cell has the median of a step's time, the seconds
+that compiling took, and memory: of PyTorch the most that a step held beyond what the process had before it loaded the network, of ptc
+states, working memory, the batch and results. The last columns say how far the better of eager and inductor is behind ptc, how far inductor is
+behind `torch.compile(backend="ptc")`, and what part of eager's memory ptc needs.
 """)
     return "".join(parts)
 
