@@ -65,30 +65,22 @@ private:
   SmallVector<Value> stacks; ///< What the loop has kept.
 };
 
-/// The arguments that are the operation's inputs: the others are weights of the function itself.
-SmallVector<BlockArgument> inputsOf(func::FuncOp function) {
-  SmallVector<BlockArgument> inputs;
-  for (BlockArgument argument : function.getArguments())
-    if (!function.getArgAttr(argument.getArgNumber(), "ptc.weight"))
-      inputs.push_back(argument);
-  return inputs;
-}
-
 std::optional<int64_t> getInteger(Value value) {
   auto full = value.getDefiningOp<prims::FullOp>();
   auto number = full ? dyn_cast<IntegerAttr>(full.getValue()) : IntegerAttr();
   return number ? std::optional(number.getInt()) : std::nullopt;
 }
 
+/// A row's cotangent is added where the row lies. `more` stays as it is: it may be the cotangent of other inputs too.
 Value addTo(TermBuilder &at, Value sum, Value more) {
-  // A row's cotangent is added where the row lies.
   auto scatter = more.getDefiningOp<prims::ScatterOp>();
   auto zeros = scatter && scatter.getCombine() == "sum" ? scatter.getX().getDefiningOp<prims::FullOp>() : nullptr;
   auto zero = zeros ? dyn_cast<FloatAttr>(zeros.getValue()) : FloatAttr();
-  if (!zero || !zero.getValue().isZero() || !more.use_empty())
+  if (!zero || !zero.getValue().isZero())
     return (Term(at, sum) + Term(at, more)).value();
-  scatter.getXMutable().assign(sum);
-  return more;
+  auto added = cast<prims::ScatterOp>(at.builder.clone(*scatter));
+  added.getXMutable().assign(sum);
+  return added.getResult();
 }
 
 } // namespace
@@ -99,7 +91,7 @@ bool LoopGradient::findCount() {
   if (!less)
     return false;
   auto placeOf = [](func::FuncOp function, Value value) -> unsigned {
-    SmallVector<BlockArgument> inputs = inputsOf(function);
+    SmallVector<BlockArgument> inputs = control::getInputArguments(function);
     return llvm::find(inputs, value) - inputs.begin();
   };
   counter = placeOf(condition, less->getOperand(0));
@@ -178,7 +170,7 @@ void LoopGradient::writeBackwardStep(func::FuncOp step, ArrayRef<unsigned> other
   ArrayRef<BlockArgument> fixed = arguments.drop_front(1 + through.size() + others.size() + kept.size());
 
   IRMapping map;
-  SmallVector<BlockArgument> inputs = inputsOf(gradient);
+  SmallVector<BlockArgument> inputs = control::getInputArguments(gradient);
   unsigned count = inputs.size() - through.size(); // its cotangents come last
   map.map(inputs[counter], now.value());
   for (auto [value, stack] : llvm::zip(kept, rows)) {
@@ -269,7 +261,7 @@ LogicalResult LoopGradient::differentiateStep(ArrayRef<unsigned> wanted) {
     if (auto number = dyn_cast_or_null<IntegerAttr>(inner.removeAttr(kProduct)))
       kept.push_back({products[number.getInt()]->getResult(0), inner.getResult(0)});
   // What only products read is not kept: they are not computed again.
-  SmallVector<BlockArgument> inputs = inputsOf(gradient), ofBody = inputsOf(body);
+  SmallVector<BlockArgument> inputs = control::getInputArguments(gradient), ofBody = control::getInputArguments(body);
   auto isProduct = [&](OpOperand &use) {
     return llvm::any_of(kept, [&](const Kept &value) { return value.inGradient.getDefiningOp() == use.getOwner(); });
   };

@@ -1,7 +1,7 @@
 // A loop that counts to a size is walked back: it keeps what each step began with, as far as the derivative of a step reads
 // it (%h, and not the rows %all), and a second loop takes the rows from the last to the first. The cotangent of a row of %x
 // is added where the row lies.
-// RUN: ptc-opt %s --build-gradients | FileCheck %s
+// RUN: ptc-opt %s --split-input-file --build-gradients | FileCheck %s
 
 // CHECK-LABEL: func.func private @goes_on(%{{.*}}: tensor<i64>, %{{.*}}: tensor<3xf32>, %{{.*}}: tensor<5x3xf32>, %{{.*}}: tensor<5x3xf32>
 // CHECK-LABEL: func.func private @step(
@@ -45,4 +45,32 @@ func.func @forward(%x: tensor<5x3xf32> {ptc.input = "x"}, %w: tensor<3xf32> {ptc
   %n = prims.full {sizes = array<i64>, value = 5 : i64} : () -> tensor<i64>
   %r:3 = control.while @goes_on, @step(%zero, %h, %all, %n, %x, %w) : (tensor<i64>, tensor<3xf32>, tensor<5x3xf32>, tensor<i64>, tensor<5x3xf32>, tensor<3xf32>) -> (tensor<i64>, tensor<3xf32>, tensor<5x3xf32>)
   return %r#1, %r#2 : tensor<3xf32>, tensor<5x3xf32>
+}
+
+// -----
+
+// Two tensors whose sum a step reads a row of: the row's cotangent is one for both, and each has a sum of its own.
+// CHECK-LABEL: func.func private @while_body_gradient
+// CHECK-SAME: %[[OFX:[a-z0-9]+]]: tensor<5x3xf32> {ptc.carried = "2"}, %[[OFY:[a-z0-9]+]]: tensor<5x3xf32> {ptc.carried = "3"}
+// CHECK: prims.scatter %[[OFX]], %[[ROW:[a-z0-9]+]], %{{.*}} {combine = "sum"
+// CHECK-NEXT: prims.scatter %[[OFY]], %[[ROW]], %{{.*}} {combine = "sum"
+func.func private @goes_on(%i: tensor<i64>, %h: tensor<3xf32>, %n: tensor<i64>, %x: tensor<5x3xf32>, %y: tensor<5x3xf32>) -> tensor<i1> {
+  %0 = prims.lt %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+func.func private @step(%i: tensor<i64> {ptc.carried = "0"}, %h: tensor<3xf32> {ptc.carried = "1"}, %n: tensor<i64>, %x: tensor<5x3xf32>, %y: tensor<5x3xf32>) -> (tensor<i64> {ptc.carries = "0"}, tensor<3xf32> {ptc.carries = "1"}) {
+  %one = prims.full {sizes = array<i64>, value = 1 : i64} : () -> tensor<i64>
+  %next = prims.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %at = prims.reshape %i {sizes = array<i64: 1>} : (tensor<i64>) -> tensor<1xi64>
+  %both = prims.add %x, %y : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+  %row = prims.gather %both, %at {dims = array<i64: 0>} : (tensor<5x3xf32>, tensor<1xi64>) -> tensor<1x3xf32>
+  %now = prims.reshape %row {sizes = array<i64: 3>} : (tensor<1x3xf32>) -> tensor<3xf32>
+  %new = prims.mul %h, %now : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %next, %new : tensor<i64>, tensor<3xf32>
+}
+func.func @forward(%h: tensor<3xf32> {ptc.input = "h"}, %x: tensor<5x3xf32> {ptc.input = "x"}, %y: tensor<5x3xf32> {ptc.input = "y"}) -> (tensor<3xf32> {ptc.output = "z"}) {
+  %zero = prims.full {sizes = array<i64>, value = 0 : i64} : () -> tensor<i64>
+  %n = prims.full {sizes = array<i64>, value = 5 : i64} : () -> tensor<i64>
+  %r:2 = control.while @goes_on, @step(%zero, %h, %n, %x, %y) : (tensor<i64>, tensor<3xf32>, tensor<i64>, tensor<5x3xf32>, tensor<5x3xf32>) -> (tensor<i64>, tensor<3xf32>)
+  return %r#1 : tensor<3xf32>
 }
