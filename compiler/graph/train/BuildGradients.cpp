@@ -32,7 +32,6 @@ struct BuildGradientsPass : PassWrapper<BuildGradientsPass, OperationPass<Module
       return;
     std::vector<Wanted> wanted = findWanted(function);
     SmallVector<Value> values = llvm::map_to_vector(wanted, [](const Wanted &w) { return w.value; });
-    markForward(function);
     std::vector<Seed> seeds = addCotangents(function, values);
     FailureOr<SmallVector<Value>> found = differentiate(function, seeds, values);
     if (failed(found))

@@ -207,7 +207,6 @@ FailureOr<SmallVector<train::Gradient>> StepBuilder::findGradients(bool warns) {
   FailureOr<SmallVector<Parameter>> parameters = findParameters();
   if (failed(parameters))
     return failure();
-  markForward(function);
   FailureOr<SmallVector<Value>> found = differentiateLoss(*loss, *parameters);
   if (failed(found))
     return failure();

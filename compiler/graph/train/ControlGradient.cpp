@@ -31,12 +31,8 @@ FailureOr<func::FuncOp> differentiateFunction(SymbolTable &table, FlatSymbolRefA
   func::FuncOp function = copyFunction(table, name, "_gradient");
   Operation *end = function.front().getTerminator();
   std::vector<Seed> seeds;
-  SmallVector<Value> inputs, values;
-  for (BlockArgument argument : function.getArguments())
-    if (!function.getArgAttr(argument.getArgNumber(), "ptc.weight"))
-      inputs.push_back(argument);
-  for (unsigned i : wanted)
-    values.push_back(inputs[i]);
+  SmallVector<BlockArgument> inputs = control::getInputArguments(function);
+  auto values = llvm::map_to_vector(wanted, [&](unsigned i) -> Value { return inputs[i]; });
   for (auto [result, grad] : llvm::zip(end->getOperands(), grads)) {
     if (!grad)
       continue;

@@ -165,15 +165,12 @@ FailureOr<SmallVector<Value>> Differentiation::run(ArrayRef<Seed> seeds, ArrayRe
   return results;
 }
 
-void markForward(func::FuncOp function) {
-  function->setAttr("ptc.forward", Builder(function.getContext()).getI64IntegerAttr(function.getNumResults()));
-}
-
 FailureOr<SmallVector<Value>> differentiateNested(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
   return Differentiation(function, wanted).run(seeds, wanted);
 }
 
 FailureOr<SmallVector<Value>> differentiate(func::FuncOp function, ArrayRef<Seed> seeds, ArrayRef<Value> wanted) {
+  function->setAttr("ptc.forward", Builder(function.getContext()).getI64IntegerAttr(function.getNumResults()));
   FailureOr<SmallVector<Value>> results = differentiateNested(function, seeds, wanted);
   if (succeeded(results))
     eraseMarks(function->getParentOfType<ModuleOp>(), *results);

@@ -23,11 +23,9 @@ struct Seed {
 /// through; with `wanted` themselves.
 llvm::DenseSet<mlir::Value> findDependent(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> wanted);
 
-/// Gives the function the attribute `ptc.forward`, how many results it has: what they need is the forward pass.
-void markForward(mlir::func::FuncOp function);
-
 /// Appends to the function, before its return, what computes the cotangents of `wanted`: floating or complex values.
-/// Null for those that no derivative reaches. Fails, with a diagnostic at it, where an operation has no derivative.
+/// Null for those that no derivative reaches. The function's attribute `ptc.forward` is how many results it has here:
+/// what they need is the forward pass. Fails, with a diagnostic at it, where an operation has no derivative.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> differentiate(mlir::func::FuncOp function, llvm::ArrayRef<Seed> seeds,
                                                               llvm::ArrayRef<mlir::Value> wanted);
 
