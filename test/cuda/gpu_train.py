@@ -24,11 +24,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 os.environ["PTC_EXECUTABLE"] = str(Path(sys.argv[1]).resolve())
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tools" / folder) for folder in ("python", "gpu")]
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tools" / folder) for folder in ("python", "gpu", "bench")]
 import ptc  # noqa: E402
+import training_models  # noqa: E402
 from models import Residual  # noqa: E402
+from training_models import Network  # noqa: E402
 
-Network = tuple[nn.Module, Tensor, int]  # of a module, its input and the number of classes
 STEPS = 20
 OPTIMIZERS = {
     "sgd": ("lr=0.01,momentum=0.9", lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)),
@@ -36,22 +37,11 @@ OPTIMIZERS = {
 }
 
 
-def digits() -> Network:
-    body = [nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1)]
-    body += [nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1024, 64), nn.ReLU()]
-    return nn.Sequential(*body, nn.Linear(64, 10)), torch.randn(64, 1, 8, 8), 10
-
-
-def mlp() -> Network:
-    layers = [nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
-    return nn.Sequential(*layers), torch.randn(64, 784), 10
-
-
 def resnet18() -> Network:
     stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     body = [layer for width in (64, 128, 256) for layer in (Residual(width), Residual(width, 2))]
     head = [Residual(512), Residual(512), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)]
-    return nn.Sequential(*stem, *body, *head), torch.randn(4, 3, 96, 96), 1000
+    return nn.Sequential(*stem, *body, *head), (torch.randn(4, 3, 96, 96),), torch.randint(0, 1000, (4,))
 
 
 class Encoder(nn.Module):
@@ -70,10 +60,12 @@ class Encoder(nn.Module):
 
 
 def bert() -> Network:
-    return Encoder(), torch.randint(0, 1000, (8, 64)), 10
+    return Encoder(), (torch.randint(0, 1000, (8, 64)),), torch.randint(0, 10, (8,))
 
 
-NETWORKS: dict[str, Callable[[], Network]] = {f.__name__: f for f in (digits, mlp, resnet18, bert)}
+NETWORKS: dict[str, Callable[[], Network]] = {
+    f.__name__: f for f in (training_models.digits, training_models.mlp, resnet18, bert)
+}
 
 
 def perturbed(module: nn.Module) -> nn.Module:
@@ -115,8 +107,8 @@ class Training:
 
     def __init__(self, name: str, folder: Path) -> None:
         torch.manual_seed(0)
-        module, self.x, classes = NETWORKS[name]()
-        self.module, self.target, self.folder = module.train(), torch.randint(0, classes, (len(self.x),)), folder
+        module, (self.x,), self.target = NETWORKS[name]()
+        self.module, self.folder = module.train(), folder
         self.names = [name for name, _ in module.named_parameters()]
         torch.export.save(torch.export.export(self.module, (self.x,)), folder / "model.pt2")
 
