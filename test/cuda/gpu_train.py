@@ -2,9 +2,10 @@
 
 gpu_train.py PTC [NAME...], on a machine with a GPU and torch; the last line is `N passed, N failed`.
 
-PyTorch in float64 judges: what a library of the GPU answers may be three times as far from it as the CPU's library, or as
-PyTorch's own float32 with weights that are changed in their last digits, whichever is farther. Networks with ReLUs near zero move
-so much by themselves.
+PyTorch in float64 judges: what a library of the GPU answers may be three times as far from it as the CPU's library, or
+as PyTorch's own float32 with weights that are changed in their last digits, whichever is farther. In resnet18 a ReLU near
+zero, or a tie of max pooling, sends a gradient another way, in PyTorch as in ours, so that its verdict is luck at times;
+smooth_resnet18 is the same network without kinks, and tells an error from luck.
 """
 
 from __future__ import annotations
@@ -44,6 +45,24 @@ def resnet18() -> Network:
     return nn.Sequential(*stem, *body, *head), (torch.randn(4, 3, 96, 96),), torch.randint(0, 1000, (4,))
 
 
+class SmoothResidual(Residual):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.silu(self.second(self.first(x)) + self.skip(x))
+
+
+def smooth_resnet18() -> Network:
+    """Without kinks, so that rounding cannot send a gradient another way, and errors of ours show."""
+    module, inputs, target = resnet18()
+    for i, layer in enumerate(module):
+        if isinstance(layer, Residual):
+            layer.__class__, layer.first[2] = SmoothResidual, nn.SiLU()
+        elif isinstance(layer, nn.ReLU):
+            module[i] = nn.SiLU()
+        elif isinstance(layer, nn.MaxPool2d):
+            module[i] = nn.AvgPool2d(3, 2, 1)
+    return module, inputs, target
+
+
 class Encoder(nn.Module):
     """A small BERT: embeddings, layers of attention without dropout, a classifier of the first token."""
 
@@ -64,7 +83,7 @@ def bert() -> Network:
 
 
 NETWORKS: dict[str, Callable[[], Network]] = {
-    f.__name__: f for f in (training_models.digits, training_models.mlp, resnet18, bert)
+    f.__name__: f for f in (training_models.digits, training_models.mlp, resnet18, smooth_resnet18, bert)
 }
 
 
