@@ -1,11 +1,11 @@
 #include "compiler/graph/ChooseLayout.h"
 
+#include "compiler/support/FunctionPass.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Prims.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -92,10 +92,7 @@ void ChooseLayoutPass::runOnOperation() {
       if (sinkTransposes(b, &op))
         op.erase();
     }
-    IRRewriter rewriter(&getContext());
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-      if (isOpTriviallyDead(&op))
-        rewriter.eraseOp(&op);
+    eraseDead(function);
   }
 }
 

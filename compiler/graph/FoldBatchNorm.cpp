@@ -210,9 +210,7 @@ void Folding::run() {
         done = mergeShifts(add);
       changed |= done;
     }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDead(function);
     constants = ConstantValues();
   }
 }

@@ -200,9 +200,7 @@ void Folder::replace(Value value) {
 }
 
 void Folder::dropUnusedWeights() {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseDead(function);
   // Functions of control operations have weights of their own.
   auto isReadElsewhere = [&](llvm::StringRef key) {
     auto functions = function->getParentOfType<ModuleOp>().getOps<func::FuncOp>();

@@ -250,9 +250,7 @@ void Merging::run() {
     if (element && element.getWidth() >= 32 && !isPart(op))
       merge(op);
   }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseDead(function);
 }
 
 std::unique_ptr<Pass> createMergeBranchesPass() {

@@ -3,7 +3,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <functional>
 #include <utility>
@@ -41,6 +43,13 @@ template <typename... Dialects>
 std::unique_ptr<mlir::Pass> makeFunctionPass(llvm::StringLiteral name, llvm::StringLiteral description,
                                              typename FunctionPass<Dialects...>::Run treat) {
   return std::make_unique<FunctionPass<Dialects...>>(name, description, std::move(treat));
+}
+
+/// Erases what nobody reads and what has no effect, of a function of one block.
+inline void eraseDead(mlir::func::FuncOp function) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (mlir::isOpTriviallyDead(&op))
+      op.erase();
 }
 
 } // namespace ptc

@@ -1,6 +1,7 @@
 #include "compiler/graph/train/LoopGradient.h"
 
 #include "compiler/graph/train/ControlGradient.h"
+#include "compiler/support/FunctionPass.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/prims/Compute.h"
 #include "dialects/prims/Elementwise.h"
@@ -107,12 +108,6 @@ bool LoopGradient::findCount() {
   else if (auto size = steps.getDefiningOp<prims::SizeOp>())
     length = getSizeFromAttr(size.getSize());
   return bool(length);
-}
-
-static void eraseDead(func::FuncOp function) {
-  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (isOpTriviallyDead(&inner))
-      inner.erase();
 }
 
 /// Puts a loop in the place of `op` that also answers `stacks`.
