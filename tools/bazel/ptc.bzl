@@ -105,3 +105,21 @@ def ptc_python_test(name, script, args = [], data = [], **kwargs):
         data = [script] + [other for other in data if other != script],
         **kwargs
     )
+
+def ptc_package_test(name, script, args = [], data = [], **kwargs):
+    """Runs a script of Python's that needs torch and the package `ptc`, with ptc, the package's file and `args`."""
+    ptc_python_test(
+        name = name,
+        script = script,
+        args = [
+            "$(rootpath //tools/ptc)",
+            "$(rootpath //tools/python/ptc:__init__.py)",
+        ] + args,
+        data = data + [
+            "//tools/ptc",
+            "//tools/python/ptc",
+            "//tools/python/ptc:__init__.py",
+        ],
+        tags = ["torch"],
+        **kwargs
+    )
