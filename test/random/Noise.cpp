@@ -287,7 +287,11 @@ void Disturbance::attention() {
   auto [q, k, v, grad, logsumexp, delta] = most;
   double factor = op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
   double scores = q * k * operands[0]->shape.back() * factor;
-  double weights = operands[2]->element.isBF16() && !isGradient ? 0x1p-17 : 0; // in two terms of 8 bits
+  double weights = 0;
+  if (isForGpu) // weights of tensor cores are rounded to the values' 16 bits
+    weights = operands[2]->element.isBF16() ? 0x1p-9 : operands[2]->element.isF16() ? 0x1p-12 : 0;
+  else if (operands[2]->element.isBF16() && !isGradient) // in two terms of 8 bits
+    weights = 0x1p-17;
   double error = (epsilon() * (8 + scores) + weights) * v;
   if (isLogSumExp)
     error = epsilon() * (8 + scores);

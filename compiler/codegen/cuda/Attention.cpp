@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cuda/BlockReduce.h"
 #include "compiler/codegen/cuda/ThreadCode.h"
+#include "compiler/codegen/cuda/ThreadScores.h"
 #include "compiler/codegen/kernel/BodyEmitter.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
@@ -40,67 +41,24 @@ namespace {
 class AttentionEmitter {
 public:
   AttentionEmitter(GpuFrame &frame, loop::AttentionOp op)
-      : f(frame), b(frame.b), op(op), type(kernel::valueType(b.getContext(), getScoreType(op))) {}
+      : f(frame), b(frame.b), op(op), type(kernel::valueType(b.getContext(), getScoreType(op))),
+        scores(frame, op, type, getSizeFromAttr(op.getHeadSize())) {}
   void emit();
 
 private:
-  Value *emitScore(Value *key);
-  Value *addMask(Value *score, Value *key);
-  Value *exponential(Value *x);
+  void storeLogSumExp(Value *most, Value *sum);
   Value *weightAt(Value *key) { return kernel::emitAddress(b, type, weights, key); }
   Running reduce(StringRef kind, function_ref<Value *(Value *)> valueOf);
-  /// (b..., h div group, key, feature)
-  SmallVector<Value *> placeOf(Value *key, Value *feature);
 
   GpuFrame &f;
   Ir &b;
   loop::AttentionOp op;
   Type *type; ///< of scores and sums
+  ThreadScores scores;
   SmallVector<Value *> row;
   Value *thread, *keys, *weights;
 };
 } // namespace
-
-SmallVector<Value *> AttentionEmitter::placeOf(Value *key, Value *feature) {
-  SmallVector<Value *> place(ArrayRef(row).drop_back());
-  if (op.getGroup() > 1)
-    place.back() = b.CreateUDiv(place.back(), b.getInt64(op.getGroup()));
-  place.append({key, feature});
-  return place;
-}
-
-Value *AttentionEmitter::addMask(Value *score, Value *key) {
-  Value *none = ConstantFP::getInfinity(type, /*Negative=*/true);
-  if (op.getCausal())
-    score = b.CreateSelect(b.CreateICmpSLE(key, row.back()), score, none);
-  if (!op.getMask())
-    return score;
-  SmallVector<Value *> place(row);
-  place.push_back(key);
-  Value *mask = readAt(f, op.getMask(), *op.getMaskMap(), place);
-  if (mask->getType()->isIntegerTy(1))
-    return b.CreateSelect(mask, score, none);
-  return b.CreateFAdd(score, widen(b, mask, type));
-}
-
-Value *AttentionEmitter::emitScore(Value *key) {
-  Value *features = emitSize(f, getSizeFromAttr(op.getHeadSize()));
-  Value *dot = forEach(b, b.getInt64(0), features, 1, {Constant::getNullValue(type)},
-                       [&](Value *feature, ArrayRef<Value *> sum) -> Carried {
-                         SmallVector<Value *> query(row);
-                         query.push_back(feature);
-                         Value *q = widen(b, readAt(f, op.getQ(), op.getQMap(), query), type);
-                         Value *k = widen(b, readAt(f, op.getK(), op.getKMap(), placeOf(key, feature)), type);
-                         return {multiplyAdd(b, q, k, sum.front())};
-                       })
-                   .front();
-  Value *scale = ConstantFP::get(type, op.getScale().convertToDouble());
-  return addMask(b.CreateFMul(dot, scale), key);
-}
-
-Value *AttentionEmitter::exponential(Value *x) {
-  return type->isFloatTy() ? kernel::emitFlushedExp(b, x) : kernel::emitElementary(b, "math.exp", {x});
-}
 
 /// Over the keys, which the block's threads take in turns.
 Running AttentionEmitter::reduce(StringRef kind, function_ref<Value *(Value *)> valueOf) {
@@ -113,13 +71,26 @@ Running AttentionEmitter::reduce(StringRef kind, function_ref<Value *(Value *)> 
   return reduceBlock(f, combiner, Running{mine}).front();
 }
 
+/// Of rows with nothing seen +inf, so that their weights are found to be 0.
+void AttentionEmitter::storeLogSumExp(Value *most, Value *sum) {
+  mlir::Value rows = op.getResults().back();
+  if (!op.getWithLogsumexp() || !f.pointers.contains(rows))
+    return;
+  kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt64(0)), [&] {
+    Value *found = b.CreateFAdd(most, kernel::emitElementary(b, "math.log", {sum}));
+    Value *isEmpty = b.CreateFCmpOEQ(sum, Constant::getNullValue(type));
+    found = b.CreateSelect(isEmpty, ConstantFP::getInfinity(type), found);
+    b.CreateStore(found, kernel::emitAddress(b, type, f.pointers.lookup(rows), f.gpu.blockIndex(b)));
+  });
+}
+
 void AttentionEmitter::emit() {
   row = kernel::delinearize(f, f.gpu.blockIndex(b), getRows(op));
   thread = f.gpu.threadIndex(b);
   keys = emitSize(f, getSizeFromAttr(op.getKeySize()));
   weights = kernel::emitAddress(b, type, f.workspace, b.CreateMul(f.gpu.blockIndex(b), keys));
   Value *most = reduce("max", [&](Value *key) {
-                  Value *score = emitScore(key);
+                  Value *score = scores.at(row, key);
                   b.CreateStore(score, weightAt(key));
                   return score;
                 }).value;
@@ -128,10 +99,11 @@ void AttentionEmitter::emit() {
     most = b.CreateSelect(isNone, Constant::getNullValue(type), most);
   }
   Value *sum = reduce("sum", [&](Value *key) {
-                 Value *weight = exponential(b.CreateFSub(b.CreateLoad(type, weightAt(key)), most));
+                 Value *weight = scores.exponential(b.CreateFSub(b.CreateLoad(type, weightAt(key)), most));
                  b.CreateStore(weight, weightAt(key));
                  return weight;
                }).value;
+  storeLogSumExp(most, sum);
   Value *isEmpty =
       op.getEmptyIsNan() ? b.CreateICmpEQ(keys, b.getInt64(0)) : b.CreateFCmpOEQ(sum, Constant::getNullValue(type));
   Value *divisor = b.CreateSelect(isEmpty, ConstantFP::get(type, 1), sum);
@@ -140,7 +112,8 @@ void AttentionEmitter::emit() {
   forEach(b, thread, features, kAttentionThreads, [&](Value *feature) {
     Value *total = forEach(b, b.getInt64(0), keys, 1, {Constant::getNullValue(type)},
                            [&](Value *key, ArrayRef<Value *> carried) -> Carried {
-                             Value *v = widen(b, readAt(f, op.getV(), op.getVMap(), placeOf(key, feature)), type);
+                             Value *v =
+                                 widen(b, readAt(f, op.getV(), op.getVMap(), scores.placeOf(row, key, feature)), type);
                              return {multiplyAdd(b, b.CreateLoad(type, weightAt(key)), v, carried.front())};
                            })
                        .front();

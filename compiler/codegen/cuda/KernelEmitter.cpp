@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/KernelEmitter.h"
 
 #include "compiler/codegen/cuda/Attention.h"
+#include "compiler/codegen/cuda/AttentionGradient.h"
 #include "compiler/codegen/cuda/ColumnNest.h"
 #include "compiler/codegen/cuda/DecodeAttention.h"
 #include "compiler/codegen/cuda/Describe.h"
@@ -36,6 +37,16 @@ static std::optional<KernelPlan> planProduct(mlir::Operation *op, const Target &
   return skinny ? std::move(skinny) : planTiledProduct(shared, target);
 }
 
+static std::optional<KernelPlan> planAttentionOnTensorCores(loop::AttentionOp op, const Target &target) {
+  if (op.getWithLogsumexp())
+    return std::nullopt;
+  if (std::optional<KernelPlan> decode = planDecodeAttention(op))
+    return decode;
+  if (std::optional<KernelPlan> mapped = planMappedAttention(op, target))
+    return mapped;
+  return planFlashAttention(op);
+}
+
 static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation *op, const Target &target) {
   KernelPlan plan;
   if (isa<loop::ContractOp, loop::ConvolutionOp>(op))
@@ -47,19 +58,18 @@ static Expected<KernelPlan> planTemplate(loop::KernelOp kernel, mlir::Operation 
     plan.algorithm = {"product, a thread a result", "there are no tiles for its types or places"};
     return plan;
   }
-  if (auto attention = dyn_cast<loop::AttentionOp>(op); attention && !attention.getWithLogsumexp()) {
-    if (std::optional<KernelPlan> decode = planDecodeAttention(attention))
-      return std::move(*decode);
-    if (std::optional<KernelPlan> mapped = planMappedAttention(attention, target))
-      return std::move(*mapped);
-    if (std::optional<KernelPlan> flash = planFlashAttention(attention))
-      return std::move(*flash);
+  if (auto attention = dyn_cast<loop::AttentionOp>(op)) {
+    if (std::optional<KernelPlan> tiles = planAttentionOnTensorCores(attention, target))
+      return std::move(*tiles);
     plan.grids.push_back({countAttentionBlocks(attention), kAttentionThreads,
                           [attention](GpuFrame &frame) { emitAttention(frame, attention); }});
     plan.workspaceBytes = getAttentionWorkspace(attention);
-    plan.algorithm = {"attention, a block a query", "tensor cores have 16-bit heads of up to 256 features"};
+    plan.algorithm = {"attention, a block a query",
+                      "tensor cores have 16-bit heads of up to 256 features, without log-sum-exp"};
     return plan;
   }
+  if (auto gradient = dyn_cast<loop::AttentionGradientOp>(op))
+    return planAttentionGradient(gradient);
   return createStringError("kernel " + kernel.getName() + ": no CUDA code for " + op->getName().getStringRef());
 }
 

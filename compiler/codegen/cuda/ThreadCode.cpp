@@ -39,7 +39,7 @@ void emitEpilogue(GpuFrame &f, mlir::Operation *op, ArrayRef<Value *> indices, V
   SmallVector<Lanes> arguments = asLanes(indices);
   arguments.push_back({sum, nullptr});
   SmallVector<Lanes> values = body.emit(op->getRegion(0), arguments);
-  for (auto [result, value] : zip_equal(op->getResults(), values))
+  for (auto [result, value] : zip_equal(loop::getYieldedResults(op), values))
     if (f.pointers.contains(result))
       body.store(result, asLanes(indices), value);
 }
