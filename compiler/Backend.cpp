@@ -1,5 +1,6 @@
 #include "compiler/Backend.h"
 
+#include "compiler/LibraryInfo.h"
 #include "compiler/codegen/BuildProgram.h"
 #include "compiler/codegen/cpu/Object.h"
 #include "compiler/codegen/host/Host.h"
@@ -123,9 +124,9 @@ static Expected<KernelCode> emitKernels(const Variant &variant, Stage stage, con
 
 namespace {
 struct Emitted {
-  std::vector<File> files; ///< the kernels' and after them the host's
+  std::vector<File> files;                 ///< the kernels' and after them the host's
   std::vector<host::ProgramSpec> programs; ///< of each variant all entries
-  std::vector<std::string> warnings; ///< of machine code that is missing
+  std::vector<std::string> warnings;       ///< of machine code that is missing
 };
 } // namespace
 
@@ -154,11 +155,12 @@ static Error addMachineCode(ArrayRef<std::unique_ptr<Assembly>> assemblies, cons
   return Error::success();
 }
 
-static Error addTables(Stage stage, Times &times, Emitted &emitted) {
+static Error addTables(Stage stage, const Options &options, Times &times, Emitted &emitted) {
   Times::Span span(times, "tables");
   setActivity("the emission of tables");
   LLVMContext context;
-  Expected<std::unique_ptr<Module>> host = host::emitHost(emitted.programs, context);
+  Expected<std::unique_ptr<Module>> host =
+      host::emitHost(emitted.programs, describeLibrary(emitted.programs, options), context);
   if (!host)
     return host.takeError();
   std::unique_ptr<TargetMachine> machine = cpu::createTargetMachine(cpu::getBaseline());
@@ -193,7 +195,7 @@ static Expected<Emitted> emitFiles(ArrayRef<Variant> variants, const Options &op
     return std::move(error);
   // The text of a GPU's kernels is an input of tools that know nothing of tables.
   if (!emitted.programs.empty())
-    if (Error error = addTables(stage, times, emitted))
+    if (Error error = addTables(stage, options, times, emitted))
       return std::move(error);
   return emitted;
 }

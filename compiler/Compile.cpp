@@ -35,7 +35,7 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, constantInitializers, opt,
                mode, tuningFile, tuningInputs, emit, graph, progress, time, fallback, amp, quantization, fp32Precision,
-               winograd, verifyEach, saveTemps, name, sourcePaths, dumpDir, train] = options;
+               winograd, verifyEach, saveTemps, name, compiler, sourcePaths, dumpDir, train] = options;
   // `targets` are what device, march, gpuArch, ptxas and fp32Precision mean here. The others decide where things go,
   // and what is said and checked on the way.
   (void)device, (void)march, (void)gpuArch, (void)ptxas, (void)output, (void)cache, (void)progress, (void)time;
@@ -79,7 +79,7 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
   std::string choices = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", opt, int(mode), fallback, int(amp),
                                     int(quantization), winograd, constantInitializers, graph ? int64_t(*graph) : -1,
                                     needsPtxas, int(sourcePaths), name, sourcePaths == SourcePaths::Full ? model : "");
-  texts.push_back(choices);
+  texts.insert(texts.end(), {choices, compiler});
   const auto &[isTraining, loss, optimizer, optimizerOptions, freeze, keepMode, groups, clipGradNorm, clipGradValue,
                ema, schedule, lossScale, accumulate, memoryBudget, memoryLimit] = train;
   std::string training = fmt::format("{} {} {} {} {} {} {}", isTraining, keepMode, accumulate, freeze.size(),

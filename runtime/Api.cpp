@@ -11,6 +11,7 @@
 #include "runtime/Call.h"
 #include "runtime/Cpu.h"
 #include "runtime/Loader.h"
+#include "runtime/Note.h"
 #include "runtime/OpenMP.h"
 #include "runtime/Placement.h"
 #include "runtime/Seal.h"
@@ -60,6 +61,11 @@ const ptc_tensor *ptc_entry_optional_inputs(int32_t entry, int32_t *count) {
     *count = found ? found->optionalCount : 0;
   return found && found->optionalCount ? found->optional : nullptr;
 }
+
+/// Tables that are made by hand have none.
+extern "C" __attribute__((visibility("hidden"), weak)) const char ptc_note[];
+
+const char *ptc_info(void) { return ptc_note ? ptc_note + kNoteTextOffset : ""; }
 
 const ptc_external *ptc_get_externals(int32_t *count) { return describeExternals(ptc_programs, count); }
 
@@ -375,6 +381,7 @@ const ptc_api *ptc_get_api(uint32_t abi_version) {
                               ptc_state_find,
                               ptc_state_view,
                               ptc_checkpoint_save,
-                              ptc_checkpoint_load};
+                              ptc_checkpoint_load,
+                              ptc_info};
   return abi_version == PTC_ABI_VERSION ? &api : nullptr;
 }

@@ -81,6 +81,7 @@ struct Options {
   bool verifyEach = false;    ///< Verify the IR after every pass, not only at the ends of stages.
   bool saveTemps = false;     ///< Keep what every stage made beside the output.
   std::string name = "model"; ///< That the library gives itself.
+  std::string compiler = "ptc"; ///< By what name and version it calls what made it.
   SourcePaths sourcePaths = SourcePaths::Relative;
   std::string dumpDir; ///< The IR after every pass, numbered; empty: none.
   Training train;

@@ -54,7 +54,7 @@ static SmallVector<char, 0> emitObject(Module &module) {
 
 static SmallVector<char, 0> emitHostObject(const Model &model) {
   LLVMContext context;
-  auto module = emitHost(model.programs(), context);
+  auto module = emitHost(model.programs(), R"({"name":"test"})", context);
   if (!module)
     check(module.takeError());
   return emitObject(**module);

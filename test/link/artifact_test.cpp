@@ -229,7 +229,7 @@ TEST_CASE("specifications that contradict themselves are refused") {
   Models models;
   llvm::LLVMContext context;
   auto errorOf = [&](const Model &model) {
-    return llvm::toString(ptc::host::emitHost(model.spec, context).takeError());
+    return llvm::toString(ptc::host::emitHost(model.spec, /*info=*/"", context).takeError());
   };
   Model unbound = models.affine();
   unbound.spec.inputs[0].type = unbound.spec.outputs[0].type =

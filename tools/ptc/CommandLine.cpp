@@ -252,6 +252,15 @@ void addOps(CLI::App &app, OpsOptions &options, std::function<int()> &action) {
   command.callback([&] { action = [&options] { return ops(options); }; });
 }
 
+void addInfo(CLI::App &app, InfoOptions &options, std::function<int()> &action) {
+  CLI::App &command =
+      *app.add_subcommand("info", "Tell what a compiled model takes, answers and has, without running it");
+  command.add_option("LIBRARY", options.library, "A library that ptc compile wrote")->required()->type_name("FILE");
+  command.add_flag("--json", options.json, "JSON on stdout");
+  command.footer("Examples:\n  ptc info model.so\n  ptc info model.so --json");
+  command.callback([&] { action = [&options] { return info(options); }; });
+}
+
 void addDoctor(CLI::App &app, DoctorOptions &options, std::function<int()> &action) {
   CLI::App &command =
       *app.add_subcommand("doctor", "Check what ptc uses of this machine: ISA, threads, GPU, cache, Python");
@@ -376,11 +385,13 @@ int runCommandLine(int argc, char **argv) {
   app.fallthrough(); // --color may stand behind the command as well
 
   Options compileOptions;
+  compileOptions.compiler = fmt::format("ptc {}", kVersion);
   std::string emit, shell;
   bool fullgraph = true;
   RunOptions runOptions;
   BenchOptions benchOptions;
   ExplainOptions explainOptions;
+  InfoOptions infoOptions;
   OpsOptions opsOptions;
   CaptureOptions captureOptions;
   DoctorOptions doctorOptions;
@@ -389,6 +400,7 @@ int runCommandLine(int argc, char **argv) {
   addRun(app, runOptions, action);
   addBench(app, benchOptions, action);
   addExplain(app, explainOptions, action);
+  addInfo(app, infoOptions, action);
   addOps(app, opsOptions, action);
   addCapture(app, captureOptions, action);
   addDoctor(app, doctorOptions, action);

@@ -60,6 +60,11 @@ struct OpsOptions {
   bool json = false;
 };
 
+struct InfoOptions {
+  std::string library;
+  bool json = false;
+};
+
 /// Each answers the exit status, having printed its error.
 int compile(const Options &options);
 /// A library of each graph of a capture; those that do not compile are named in warnings.
@@ -68,6 +73,7 @@ int run(const RunOptions &options);
 int bench(const BenchOptions &options);
 int explain(const ExplainOptions &options);
 int ops(const OpsOptions &options);
+int info(const InfoOptions &options);
 int doctor(const DoctorOptions &options);
 /// Does not come back where there is a Python: the process becomes it.
 int capture(const CaptureOptions &options);

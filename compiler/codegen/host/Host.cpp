@@ -6,6 +6,7 @@
 #include "dialects/core/TensorBytes.h"
 #include "runtime/ArenaPlanner.h"
 #include "runtime/CpuFeatures.h"
+#include "runtime/Note.h"
 #include "runtime/Program.h"
 
 #include "llvm/IR/Function.h"
@@ -408,13 +409,29 @@ static Constant *makeWeightsSymbol(const WeightLayout &layout, llvm::Module &mod
   return weights;
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpec> programs,
+/// A note as ELF has it, in a segment that is loaded.
+static void makeNote(llvm::StringRef info, llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  Constants c(module);
+  auto text = [&](llvm::StringRef content) { return llvm::ConstantDataArray::getString(context, content); };
+  Constant *note =
+      llvm::ConstantStruct::getAnon(context, {c.i32(sizeof(runtime::kNoteOwner)), c.i32(info.size() + 1),
+                                              c.i32(runtime::kNoteType), text(runtime::kNoteOwner), text(info)});
+  auto *global = new llvm::GlobalVariable(module, note->getType(), true, llvm::GlobalValue::ExternalLinkage, note,
+                                          runtime::kNoteSymbol);
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  global->setSection(runtime::kNoteSection);
+  global->setAlignment(llvm::Align(4));
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpec> programs, llvm::StringRef info,
                                                        llvm::LLVMContext &context) {
   auto module = std::make_unique<llvm::Module>("host", context);
   module->setTargetTriple(llvm::Triple("x86_64-unknown-linux-gnu"));
   module->setDataLayout("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
   WeightLayout layout = layoutWeights(programs);
   Constant *weights = makeWeightsSymbol(layout, *module);
+  makeNote(info, *module);
   Constants c(*module);
   size_t entryCount = countEntries(programs);
   std::vector<Constant *> records;

@@ -40,8 +40,8 @@ ArenaPlan planArena(const ProgramSpec &spec, llvm::ArrayRef<int64_t> symbols);
 
 /// `ptc_programs` of runtime/Program.h with all that it points to: one model for several machines, the most capable
 /// first, and of each machine all entries, always in one order. Fails when a symbol's value follows from no input, or
-/// when a spec contradicts itself.
-llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpec> programs,
+/// when a spec contradicts itself. `info` is the text of the library's note (runtime/Note.h).
+llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpec> programs, llvm::StringRef info,
                                                        llvm::LLVMContext &context);
 
 } // namespace ptc::host

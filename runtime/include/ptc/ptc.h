@@ -189,6 +189,7 @@ typedef struct ptc_api {
   ptc_status (*state_view)(ptc_context *context, int32_t state, DLTensor *live);
   ptc_status (*checkpoint_save)(ptc_context *context, const char *path);
   ptc_status (*checkpoint_load)(ptc_context *context, const char *path, uint32_t flags);
+  const char *(*info)(void);
 } ptc_api;
 
 /** The table, or null when the library does not speak this version. */
@@ -196,6 +197,10 @@ PTC_EXPORT const ptc_api *ptc_get_api(uint32_t abi_version);
 
 PTC_EXPORT uint32_t ptc_abi_version(void);
 PTC_EXPORT const ptc_signature *ptc_get_signature(void);
+
+/** What the library says of itself, as JSON: entries, machines, guards, weights, memory, how it was compiled. `ptc info`
+ * prints the same without opening the library; docs/deploy.md lists the members. */
+PTC_EXPORT const char *ptc_info(void);
 
 /** Inputs that a call may give, by their place behind the signature's; `count` gets how many. One that it leaves out,
  * by fewer inputs or by a null pointer, has the value that the model's file gives. Null when there is none. */

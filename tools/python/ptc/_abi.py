@@ -187,6 +187,7 @@ class Api(ctypes.Structure):
         ("state_view", _function(c_void_p, c_int32, c_void_p)),
         ("checkpoint_save", _function(c_void_p, c_char_p)),
         ("checkpoint_load", _function(c_void_p, c_char_p, c_uint32)),
+        ("info", _function(result=c_char_p)),
     ]
 
 

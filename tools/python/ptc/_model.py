@@ -202,6 +202,11 @@ class Model:
         return f"ptc.Model({self.name}: ({inputs}) -> ({outputs}))"
 
     @property
+    def info(self) -> dict[str, Any]:
+        """What the library says of itself, as `ptc info` prints it; empty in libraries of earlier versions."""
+        return json.loads(self._api.info()) if self._has("info") else {}
+
+    @property
     def entries(self) -> list[str]:
         """What the library can be called for: "step" and "eval", or only "forward"."""
         if not self._has("entry_name"):
