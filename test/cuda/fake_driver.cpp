@@ -53,17 +53,19 @@ struct CUstream_st {
 namespace {
 constexpr CUresult kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218, kLaunchFailed = 719;
 constexpr CUresult kNoError = 1000; ///< from here on the driver knows none
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096, kAllocationAlignment = 256;
 constexpr int kMostGpus = 2, kSharedWithoutAsking = 48 << 10, kMultiprocessors = 2;
 
 thread_local std::vector<CUcontext> contexts;
+
+char *firstPage(char *data) { return data - reinterpret_cast<uintptr_t>(data) % kPage; }
 
 /// One lock for all: the fake is not fast.
 struct Fake {
   std::recursive_mutex mutex;
   int gpus = 1, major = 9, minor = 0, version = 13000, hasPools = 1;
   CUctx_st primary[kMostGpus] = {{0, 0}, {1, 0}};
-  std::map<char *, size_t> deviceMemory; ///< whole pages
+  std::map<char *, size_t> deviceMemory; ///< each ends where a page does that nobody may touch
   std::map<void *, size_t> pinned;
   std::set<CUstream> streams;
   CUstream_st defaultStream = {true, {}, CUDA_SUCCESS};
@@ -75,7 +77,7 @@ struct Fake {
 
   void protect(int protection) {
     for (auto [data, size] : deviceMemory)
-      mprotect(data, size, protection);
+      mprotect(firstPage(data), data + size - firstPage(data), protection);
   }
 } fake;
 
@@ -166,14 +168,17 @@ CUresult allocate(CUdeviceptr *address, size_t bytes) {
   if (bytes == 0)
     return kInvalidValue;
   std::lock_guard lock(::fake.mutex);
-  size_t size = (bytes + kPage - 1) / kPage * kPage;
-  void *data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
+  size_t size = (bytes + kAllocationAlignment - 1) / kAllocationAlignment * kAllocationAlignment;
+  size_t pages = (size + kPage - 1) / kPage * kPage;
+  void *first = mmap(nullptr, pages + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (first == MAP_FAILED)
     return CUDA_ERROR_OUT_OF_MEMORY;
+  mprotect(first, pages, PROT_READ | PROT_WRITE);
+  char *data = static_cast<char *>(first) + pages - size;
   memset(data, 0xff, size);
   if (::fake.opened == 0)
-    mprotect(data, size, PROT_NONE);
-  ::fake.deviceMemory[static_cast<char *>(data)] = size;
+    mprotect(first, pages, PROT_NONE);
+  ::fake.deviceMemory[data] = size;
   races::watch(data, size);
   ++::fake.allAllocations;
   *address = reinterpret_cast<CUdeviceptr>(data);
@@ -186,7 +191,8 @@ CUresult release(CUdeviceptr address) {
   if (found == ::fake.deviceMemory.end())
     return kInvalidValue;
   races::unwatch(found->first);
-  munmap(found->first, found->second);
+  char *first = firstPage(found->first);
+  munmap(first, found->first + found->second + kPage - first);
   ::fake.deviceMemory.erase(found);
   return CUDA_SUCCESS;
 }

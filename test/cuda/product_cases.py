@@ -42,6 +42,7 @@ def cases():
     yield product("whole tiles", 128, 128, 64)
     yield product("large tiles", 300, 264, 40)
     yield product("many tiles, in turns", 8530, 248, 16, module=right)
+    yield product("many tiles, in turns, half of the last one", 8512, 248, 16, module=right)
     yield product("rhs by columns", 100, 72, 96, module=right)
     yield product("lhs by columns", 104, 72, 96, bfloat, module=left)
     yield product("odd sizes", 77, 51, 45)

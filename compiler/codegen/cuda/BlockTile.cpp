@@ -159,7 +159,7 @@ static void finishPiece(BlockTile &tile, ArrayRef<Fragment> fragments, unsigned 
     Value *row = b.CreateAdd(firstRow, b.CreateZExt(inRow, b.getInt64Ty()));
     Value *column = b.CreateAdd(firstColumn, b.CreateZExt(inColumn, b.getInt64Ty()));
     Value *isThere = b.getTrue();
-    if (!product.m.isMultipleOf(shape.rows))
+    if (tile.hasRowTail())
       isThere = b.CreateICmpSLT(row, tile.m);
     if (!product.n.isMultipleOf(shape.columns))
       isThere = b.CreateAnd(b.CreateICmpSLT(column, tile.n), isThere);

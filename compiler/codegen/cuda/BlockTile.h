@@ -62,7 +62,10 @@ struct BlockTile {
   llvm::Value *begin = nullptr, *end = nullptr;                    ///< i64, a multiple of shape.depth, where it ends
   llvm::Value *memory = nullptr;                                   ///< the block's shared memory (address space 3)
   llvm::Value *thread = nullptr, *warp = nullptr, *lane = nullptr; ///< i32
+  unsigned blockRows = 0; ///< rows of the block's tile where this is a piece of it; else 0
 
+  /// Whether there are rows beyond the product's last one.
+  bool hasRowTail() const { return !product.m.isMultipleOf(blockRows ? blockRows : shape.rows); }
   Ir &ir() const { return f.b; }
   /// Where the warp's part begins: i32.
   llvm::Value *warpRow() const;

@@ -164,6 +164,7 @@ void MappedProduct::finish(BlockTile &tile, ArrayRef<Value *> sums) {
   piece.thread = tile.thread;
   piece.warp = b.CreateURem(warp, b.getInt32(kGroupWarps));
   piece.lane = tile.lane;
+  piece.blockRows = shape.rows;
   Value *ofGroup = b.CreateMul(group, b.getInt32(kGroupWarps * resultShape.stagedBytes()));
   piece.memory = atByte(b, tile.memory, b.CreateAdd(ofGroup, b.getInt32(shape.stagedBegin())));
   unsigned each = shape.columns / 2;
