@@ -56,6 +56,13 @@ class CompileTest(unittest.TestCase):
         ptc.compile(self.net, self.library, (self.x,), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
         self.expect_answers(torch.randn(9, 4))
 
+    def test_info(self) -> None:
+        ptc.compile(self.net, self.library, (self.x,), amp="bf16", name="small")
+        info = ptc.load(self.library).info
+        (entry,) = info["entries"]
+        self.assertEqual((info["name"], info["options"]), ("small", {"amp": "bf16"}))
+        self.assertEqual(entry["inputs"], [{"name": "x", "dtype": "float32", "shape": [5, 4]}])
+
     def test_exported_program(self) -> None:
         ptc.compile(torch.export.export(self.net, (self.x,)), self.library, march="x86-64-v3", source_paths="none")
         self.expect_answers(self.x)
