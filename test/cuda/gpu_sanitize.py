@@ -1,9 +1,9 @@
-"""compute-sanitizer's memcheck, racecheck, initcheck and synccheck of five models on a real GPU.
+"""compute-sanitizer's memcheck, racecheck, initcheck and synccheck of six models on a real GPU.
 
 python test/cuda/gpu_sanitize.py PTC [--tools memcheck,racecheck] [NAME…]   # a line for each run, the totals
 
 PTC is a program that runs there (bazel build --config=release); compute-sanitizer is CUDA's toolkit's. NAMEs are cases
-of test/models/nets.py and emulated_cases.py.
+of test/models/nets.py, emulated_cases.py and product_cases.py.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "models")]
 
 import emulated_cases
 import nets
+import product_cases
 from emulate import export
 
-MODELS = ["conv_net", "transformer", "attention, causal", "topk, long rows", "index_add"]
+MODELS = ["conv_net", "transformer", "attention, causal", "topk, long rows", "index_add",
+          "many tiles, in turns, half of the last one"]  # fmt: skip
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:errors?|hazards?)")
 
@@ -46,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     chosen, clean, bad = set(options.names or MODELS), 0, 0
     with tempfile.TemporaryDirectory() as name:
-        for case in [*nets.cases(), *emulated_cases.cases()]:
+        for case in [*nets.cases(), *emulated_cases.cases(), *product_cases.cases()]:
             if case.name not in chosen:
                 continue
             chosen.discard(case.name)
