@@ -106,16 +106,25 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, MaybeLocation locatio
   return success();
 }
 
+static size_t count(const std::optional<Shape> &sizes) { return sizes ? sizes->size() : 0; }
+
+/// Several attributes have an element for each dimension.
+static LogicalResult checkCounts(MaybeLocation location, StringRef op, size_t rank,
+                                 ArrayRef<std::pair<StringRef, size_t>> attributes) {
+  for (auto [what, size] : attributes)
+    if (failed(checkCount(location, op, what, size, rank)))
+      return failure();
+  return success();
+}
+
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Adaptor a, InferredTypes &types) {
   Shape shape = getShape(a.getX()), result;
   auto starts = getSizesFromAttr(a.getStarts()), limits = getSizesFromAttr(a.getLimits());
   ArrayRef<int64_t> strides = a.getStrides();
-  size_t rank = shape.size();
-  if (failed(checkCount(location, getOperationName(), "starts", starts ? starts->size() : 0, rank)) ||
-      failed(checkCount(location, getOperationName(), "limits", limits ? limits->size() : 0, rank)) ||
-      failed(checkCount(location, getOperationName(), "strides", strides.size(), rank)))
+  if (failed(checkCounts(location, getOperationName(), shape.size(),
+                         {{"starts", count(starts)}, {"limits", count(limits)}, {"strides", strides.size()}})))
     return failure();
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = 0; i < shape.size(); ++i) {
     auto start = getConstant((*starts)[i]), limit = getConstant((*limits)[i]), size = getConstant(shape[i]);
     if (strides[i] < 1 || start.value_or(0) < 0 || (start && limit && *start > *limit) ||
         (limit && size && *limit > *size))
@@ -132,15 +141,13 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, MaybeLocation location, Ada
   Shape shape = getShape(a.getX()), result;
   auto low = getSizesFromAttr(a.getLow()), high = getSizesFromAttr(a.getHigh());
   ArrayRef<int64_t> interior = a.getInterior();
-  size_t rank = shape.size();
-  if (failed(checkCount(location, getOperationName(), "low", low ? low->size() : 0, rank)) ||
-      failed(checkCount(location, getOperationName(), "high", high ? high->size() : 0, rank)) ||
-      failed(checkCount(location, getOperationName(), "interior", interior.size(), rank)))
+  if (failed(checkCounts(location, getOperationName(), shape.size(),
+                         {{"low", count(low)}, {"high", count(high)}, {"interior", interior.size()}})))
     return failure();
   if (!getShape(a.getValue()).empty() || elementOf(a.getValue()) != elementOf(a.getX()))
     return emitOptionalError(location, getOperationName(), ": ", a.getValue().getType(), " is no element of ",
                              a.getX().getType());
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = 0; i < shape.size(); ++i) {
     AffineExpr size = shape[i];
     if (interior[i] && getConstant(size) != 0)
       size = size + (size - 1) * interior[i];

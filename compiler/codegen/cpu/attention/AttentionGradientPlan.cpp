@@ -50,15 +50,9 @@ llvm::Expected<AttentionGradientPlan> planAttentionGradient(loop::AttentionGradi
   plan.featureCount = *features;
   plan.valueCount = *values;
 
-  auto access = [&](Value tensor, AffineMap map, loop::StridedAccess &result) {
-    auto found = loop::getStridedAccess(map, getShape(tensor));
-    if (found)
-      result = *found;
-    return found.has_value();
-  };
-  if (!access(op.getQ(), op.getQMap(), plan.q) || !access(op.getK(), op.getKMap(), plan.k) ||
-      !access(op.getV(), op.getVMap(), plan.v) || !access(op.getGrad(), op.getGradMap(), plan.grad) ||
-      (op.getMask() && !access(op.getMask(), *op.getMaskMap(), plan.mask)))
+  if (!findAccess(op.getQ(), op.getQMap(), plan.q) || !findAccess(op.getK(), op.getKMap(), plan.k) ||
+      !findAccess(op.getV(), op.getVMap(), plan.v) || !findAccess(op.getGrad(), op.getGradMap(), plan.grad) ||
+      (op.getMask() && !findAccess(op.getMask(), *op.getMaskMap(), plan.mask)))
     return llvm::createStringError("an operand of loop.attention_gradient is not strided");
 
   bool isNarrow = plan.element.isBF16() || plan.element.isF16();

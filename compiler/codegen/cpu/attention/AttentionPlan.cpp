@@ -51,6 +51,13 @@ static int64_t chooseQueryBlock(loop::AttentionOp op, const AttentionPlan &plan,
   return std::clamp<int64_t>(block, 1, std::max<int64_t>(*queries, 1));
 }
 
+bool findAccess(Value tensor, AffineMap map, loop::StridedAccess &access) {
+  auto found = loop::getStridedAccess(map, getShape(tensor));
+  if (found)
+    access = *found;
+  return found.has_value();
+}
+
 llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &target) {
   MLIRContext *context = op.getContext();
   AttentionPlan plan(op.getQ(), groupOf(target, elementOf(op.getQ())), target);
@@ -66,14 +73,9 @@ llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &
   plan.featureCount = *features;
   plan.valueFeatureCount = *valueFeatures;
 
-  auto access = [&](Value tensor, AffineMap map, loop::StridedAccess &result) {
-    auto found = loop::getStridedAccess(map, getShape(tensor));
-    if (found)
-      result = *found;
-    return found.has_value();
-  };
-  if (!access(op.getQ(), op.getQMap(), plan.q) || !access(op.getK(), op.getKMap(), plan.k) ||
-      !access(op.getV(), op.getVMap(), plan.v) || (op.getMask() && !access(op.getMask(), *op.getMaskMap(), plan.mask)))
+  if (!findAccess(op.getQ(), op.getQMap(), plan.q) || !findAccess(op.getK(), op.getKMap(), plan.k) ||
+      !findAccess(op.getV(), op.getVMap(), plan.v) ||
+      (op.getMask() && !findAccess(op.getMask(), *op.getMaskMap(), plan.mask)))
     return llvm::createStringError("an operand of loop.attention is not strided");
 
   plan.valueTile = chooseFeatureTile(plan.valueFeatureCount, plan.width, target);

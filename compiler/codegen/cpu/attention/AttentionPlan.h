@@ -32,6 +32,9 @@ struct FeatureTile {
 };
 FeatureTile chooseFeatureTile(int64_t features, unsigned width, const Target &target);
 
+/// False where the places of an operand are not strided.
+bool findAccess(mlir::Value tensor, mlir::AffineMap map, loop::StridedAccess &access);
+
 struct AttentionPlan : AttentionTiles {
   using AttentionTiles::AttentionTiles;
 
