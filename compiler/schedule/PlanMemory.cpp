@@ -13,12 +13,16 @@ using namespace mlir;
 
 namespace ptc {
 
-/// Whether map(indices) is the first `count` arguments of the member's body.
+/// Whether map(indices) is the first `count` arguments of the member's body. (Of a dimension of one there is one place,
+/// which maps call 0.)
 static bool isIdentity(loop::ReadOp read, Operation *member, unsigned count) {
   AffineMap map = read.getMap();
   if (map.getNumResults() < count)
     return false;
+  Shape sizes = getShape(read.getTensor());
   for (unsigned i = 0; i < count; ++i) {
+    if (getConstant(sizes[i]) == 1 && getConstant(map.getResult(i)) == 0)
+      continue;
     auto dim = llvm::dyn_cast<AffineDimExpr>(map.getResult(i));
     auto index = dim ? llvm::dyn_cast<BlockArgument>(read.getIndices()[dim.getPosition()]) : BlockArgument();
     if (!index || index.getArgNumber() != i || index.getOwner()->getParentOp() != member)

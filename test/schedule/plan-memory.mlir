@@ -1,10 +1,29 @@
 // RUN: ptc-opt %s -plan-memory | FileCheck %s
 
 #id = affine_map<(n, h, w, c) -> (n, h, w, c)>
+#only = affine_map<(n, h, w, c) -> (0, h, w, c)>
 #rows = affine_map<(n, h, w, c, k) -> (n, h, w, k)>
 #any = affine_map<(n, h, w, c, k) -> (0, 0, 0)>
 
 module {
+// A dimension of one has one place, whatever a map calls it.
+// CHECK-LABEL: @one_place
+// CHECK: loop.kernel "update"
+// CHECK: in_place = array<i64: 0>
+func.func @one_place(%x: tensor<1x9x9x16xf32> {ptc.state = "x"}) -> (tensor<1x9x9x16xf32> {ptc.writes_state = "x"}) {
+  %0 = loop.kernel "update" outer 4 (%x) {
+  ^bb0(%a: tensor<1x9x9x16xf32>):
+    %m = loop.map {
+    ^bb0(%n: index, %h: index, %w: index, %c: index):
+      %v = loop.read %a[#only](%n, %h, %w, %c) : tensor<1x9x9x16xf32> -> f32
+      %s = arith.addf %v, %v : f32
+      loop.yield %s : f32
+    } : tensor<1x9x9x16xf32>
+    loop.yield %m : tensor<1x9x9x16xf32>
+  } : (tensor<1x9x9x16xf32>) -> tensor<1x9x9x16xf32>
+  return %0 : tensor<1x9x9x16xf32>
+}
+
 // CHECK-LABEL: @pointwise
 // CHECK: loop.kernel "first"
 // CHECK: loop.kernel "second"
