@@ -1,5 +1,6 @@
-// A step of training in a steady state: from the second call on nothing is allocated, no state is copied, and each
-// stays where it is. The functions below stand before the C library's, for the library that is called too.
+// A step of training in a steady state: from the second call on nothing is allocated, no weight or moment is copied,
+// and each state stays where it is. The functions below stand before the C library's, for the library that is called
+// too.
 #include <ptc/ptc.h>
 
 #include <catch2/catch.hpp>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
-/// Copies of fewer bytes are of shapes and the like; the smallest state that is worth one has more.
+/// Of fewer bytes are copies of shapes, and of running statistics, which are known before a step may change states.
 static constexpr size_t kCopyBytes = 256;
 static bool isCounting;
 static int allocations, copies;
@@ -137,7 +138,7 @@ private:
 };
 } // namespace
 
-TEST_CASE("the second step allocates nothing and copies no state") {
+TEST_CASE("the second step allocates nothing and copies no weight") {
   for (int32_t threads : {1, 2}) {
     INFO(threads << " threads");
     Steps steps(threads);
