@@ -22,11 +22,11 @@ namespace ptc::link {
 static constexpr StringLiteral kVersionScript = R"({
   global: ptc_abi_version; ptc_get_api; ptc_get_signature; ptc_info; ptc_status_string; ptc_context_create;
     ptc_context_destroy; ptc_last_error; ptc_call; ptc_call_new; ptc_output_shape; ptc_state_get; ptc_state_set;
-    ptc_state_reset; ptc_set_threads; ptc_get_threading; ptc_get_memory; ptc_trim; ptc_profile_start; ptc_profile_stop;
-    ptc_set_seed; ptc_get_machine; ptc_get_externals; ptc_get_optional_inputs; ptc_set_function; ptc_set_waiting; ptc_get_activity;
-    ptc_context_create_with; ptc_context_create_on; ptc_get_device; ptc_set_stream; ptc_get_stream; ptc_synchronize;
-    ptc_set_output_device; ptc_to_device; ptc_shared_workers;
-    ptc_state_find; ptc_state_view; ptc_checkpoint_save; ptc_checkpoint_load;
+    ptc_state_reset; ptc_set_threads; ptc_get_threading; ptc_get_memory; ptc_trim; ptc_profile_start;
+    ptc_profile_stop; ptc_set_seed; ptc_get_machine; ptc_get_externals; ptc_get_optional_inputs; ptc_set_function;
+    ptc_set_waiting; ptc_get_activity; ptc_context_create_with; ptc_context_create_on; ptc_get_device; ptc_set_stream;
+    ptc_get_stream; ptc_synchronize; ptc_set_output_device; ptc_to_device; ptc_shared_workers; ptc_state_find;
+    ptc_state_view; ptc_checkpoint_save; ptc_checkpoint_load;
   local: *;
 };
 )";

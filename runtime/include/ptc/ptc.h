@@ -198,8 +198,8 @@ PTC_EXPORT const ptc_api *ptc_get_api(uint32_t abi_version);
 PTC_EXPORT uint32_t ptc_abi_version(void);
 PTC_EXPORT const ptc_signature *ptc_get_signature(void);
 
-/** What the library says of itself, as JSON: entries, machines, guards, weights, memory, how it was compiled. `ptc info`
- * prints the same without opening the library; docs/deploy.md lists the members. */
+/** What the library says of itself, as JSON: entries, machines, guards, weights, memory, how it was compiled. `ptc
+ * info` prints the same without opening the library; docs/deploy.md lists the members. */
 PTC_EXPORT const char *ptc_info(void);
 
 /** Inputs that a call may give, by their place behind the signature's; `count` gets how many. One that it leaves out,
