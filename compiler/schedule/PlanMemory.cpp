@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/CommitStates.h"
 #include "compiler/support/FunctionPass.h"
+#include "dialects/loop/Bodies.h"
 #include "dialects/loop/Loop.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,22 +14,10 @@ using namespace mlir;
 
 namespace ptc {
 
-/// Whether map(indices) is the first `count` arguments of the member's body. (Of a dimension of one there is one place,
-/// which maps call 0.)
-static bool isIdentity(loop::ReadOp read, Operation *member, unsigned count) {
-  AffineMap map = read.getMap();
-  if (map.getNumResults() < count)
-    return false;
-  Shape sizes = getShape(read.getTensor());
-  for (unsigned i = 0; i < count; ++i) {
-    if (getConstant(sizes[i]) == 1 && getConstant(map.getResult(i)) == 0)
-      continue;
-    auto dim = llvm::dyn_cast<AffineDimExpr>(map.getResult(i));
-    auto index = dim ? llvm::dyn_cast<BlockArgument>(read.getIndices()[dim.getPosition()]) : BlockArgument();
-    if (!index || index.getArgNumber() != i || index.getOwner()->getParentOp() != member)
-      return false;
-  }
-  return true;
+/// Whether map(indices) begins with the first `count` arguments of the body.
+static bool beginsWithIndices(loop::ReadOp read, unsigned count) {
+  return read.getMap().getNumResults() >= count &&
+         llvm::all_of(llvm::seq(count), [&](unsigned i) { return loop::isAtOwnIndex(read, i); });
 }
 
 static bool sameSize(Type a, Type b) {
@@ -65,7 +54,7 @@ static bool readsBeforeWrites(loop::KernelOp kernel, BlockArgument operand, Valu
     bool isWriter = member == writer;
     bool isInLoop = isWriter || loop::getDomain(member) == loop::getDomain(writer);
     if (!read || (!isWriter && !member->isBeforeInBlock(writer)) || llvm::isa<loop::ScatterOp>(writer) ||
-        !isIdentity(read, member, isInLoop ? rank : std::min<unsigned>(rank, kernel.getOuter())))
+        !beginsWithIndices(read, isInLoop ? rank : std::min<unsigned>(rank, kernel.getOuter())))
       return false;
   }
   return true;

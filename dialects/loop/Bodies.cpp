@@ -244,20 +244,19 @@ void tidyMember(Operation *member, ArrayRef<Symbol> symbols) {
     tidyBody(region, domain, symbols);
 }
 
+bool isAtOwnIndex(ReadOp read, unsigned dimension) {
+  AffineExpr place = read.getMap().getResult(dimension);
+  if (getConstant(getShape(read.getTensor())[dimension]) == 1 && getConstant(place) == 0)
+    return true;
+  auto dim = llvm::dyn_cast<AffineDimExpr>(place);
+  auto index = dim ? llvm::dyn_cast<BlockArgument>(read.getIndices()[dim.getPosition()]) : BlockArgument();
+  return index && index.getOwner() == read->getBlock() && index.getArgNumber() == dimension;
+}
+
 bool isIdentityRead(ReadOp read, unsigned rank) {
-  Shape sizes = getShape(read.getTensor());
-  if (read.getWhere() || sizes.size() != rank || read.getIndices().size() < rank)
+  if (read.getWhere() || getShape(read.getTensor()).size() != rank || read.getIndices().size() < rank)
     return false;
-  for (unsigned i = 0; i < rank; ++i) {
-    AffineExpr place = read.getMap().getResult(i);
-    if (getConstant(sizes[i]) == 1 && getConstant(place) == 0)
-      continue;
-    auto dim = llvm::dyn_cast<AffineDimExpr>(place);
-    auto argument = dim ? llvm::dyn_cast<BlockArgument>(read.getIndices()[dim.getPosition()]) : BlockArgument();
-    if (!argument || argument.getOwner() != read->getBlock() || argument.getArgNumber() != i)
-      return false;
-  }
-  return true;
+  return llvm::all_of(llvm::seq(rank), [&](unsigned i) { return isAtOwnIndex(read, i); });
 }
 
 } // namespace ptc::loop

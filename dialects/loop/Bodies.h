@@ -20,7 +20,11 @@ void tidyMember(mlir::Operation *member, llvm::ArrayRef<Symbol> symbols);
 /// After tidying: the number of index arguments of the block.
 unsigned countIndices(mlir::Block &block);
 
-/// Whether the read is of the element at the block's first `rank` indices (places of size 1 do not count).
+/// Whether the read's place along a dimension of its tensor is the block's index of that number. Along a dimension of
+/// size 1 there is one place, which maps call 0.
+bool isAtOwnIndex(ReadOp read, unsigned dimension);
+
+/// Whether the read is of the element at the block's first `rank` indices.
 bool isIdentityRead(ReadOp read, unsigned rank);
 
 } // namespace ptc::loop
