@@ -71,28 +71,29 @@ MATRICES = {
 }
 
 
-# wgmma is inline assembly: its columns, element type, and whether each operand is transposed.
+# wgmma is inline assembly: its columns, types of sums and elements, and whether each operand is transposed.
 PRODUCT = re.compile(
-    r'asm sideeffect "[^"]*wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ '
-    r'[^"]*, 1, 1, (\d), (\d); }", "[^"]*"'
+    r'asm sideeffect "[^"]*wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k\d+\.([fs]32)\.(\w+)\.(\w+) '
+    r'[^"]*, p(?:, 1, 1)?(?:, (\d), (\d))?; }", "[^"]*"'
 )
+ELEMENTS = ["f16", "bf16", "tf32", "s8", "u8"]  # Product::Element of emulator_block.h
 OF_REGISTERS = re.compile(
     r'asm sideeffect "wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(\w+)\.\w+ '
     r'[^"]*}, \$\d+, 1, 1, 1, (\d);", "[^"]*"'
 )
 WAIT = re.compile(
-    r'({ (?:float(?:, )?)+ }) asm sideeffect "wgmma\.wait_group\.sync\.aligned (\d+);", "[^"]*"\(([^)]*)\)'
+    r'({ (?:(?:float|i32)(?:, )?)+ }) asm sideeffect "wgmma\.wait_group\.sync\.aligned (\d+);", "[^"]*"\(([^)]*)\)'
 )
 
 
-def define_on_sums(name: str, count: int, operands: list[str], call: str) -> str:
+def define_on_sums(name: str, count: int, operands: list[str], call: str, element: str = "float") -> str:
     """A function that changes `count` sums, and has other operands behind them (%x0, ...)."""
-    given = ", ".join([f"float %s{i}" for i in range(count)] + [f"{one} %x{i}" for i, one in enumerate(operands)])
-    sums = "{ " + ", ".join(["float"] * count) + " }"
+    given = ", ".join([f"{element} %s{i}" for i in range(count)] + [f"{one} %x{i}" for i, one in enumerate(operands)])
+    sums = "{ " + ", ".join([element] * count) + " }"
     lines = [f"%sums = alloca {sums}"]
     for i in range(count):
-        lines.append(f"%a{i} = getelementptr float, ptr %sums, i64 {i}")
-        lines.append(f"store float %s{i}, ptr %a{i}")
+        lines.append(f"%a{i} = getelementptr {element}, ptr %sums, i64 {i}")
+        lines.append(f"store {element} %s{i}, ptr %a{i}")
     lines += [call, f"%answer = load {sums}, ptr %sums", f"ret {sums} %answer"]
     body = "\n  ".join(lines)
     return f"\ndefine internal {sums} @{name}({given}) {{\n  {body}\n}}\n"
@@ -103,12 +104,13 @@ def add_warpgroups(ir: str) -> str:
     definitions = {}
 
     def start(found: re.Match) -> str:
-        columns, element, left, right = found.groups()
-        name = f"fake_start_{columns}_{element}_{left}_{right}"
-        flags = f"i32 {int(element == 'bf16')}, i32 {left}, i32 {right}"
+        columns, total, left_type, right_type, left, right = found.groups(default="0")
+        name = f"fake_start_{columns}_{left_type}_{right_type}_{left}_{right}"
+        flags = f"i32 {ELEMENTS.index(left_type)}, i32 {ELEMENTS.index(right_type)}, i32 {left}, i32 {right}"
         call = f"call void @fake_start_product(ptr %sums, i32 {columns}, i64 %x0, i64 %x1, i32 %x2, {flags}, "
         call += "ptr @fake_dynamic_shared)"
-        definitions[name] = define_on_sums(name, int(columns) // 2, ["i64", "i64", "i32"], call)
+        sum_type = "i32" if total == "s32" else "float"
+        definitions[name] = define_on_sums(name, int(columns) // 2, ["i64", "i64", "i32"], call, sum_type)
         return f"@{name}"
 
     def start_of_registers(found: re.Match) -> str:
@@ -118,21 +120,23 @@ def add_warpgroups(ir: str) -> str:
             ["%in = alloca [4 x i32]"]
             + [f"%p{i} = getelementptr i32, ptr %in, i64 {i}\n  store i32 %x{i}, ptr %p{i}" for i in range(4)]
             + [f"call void @fake_start_product_of_registers(ptr %sums, i32 {columns}, ptr %in, i64 %x4, "
-               f"i32 {int(element == 'bf16')}, i32 {right}, ptr @fake_dynamic_shared)"]
+               f"i32 {ELEMENTS.index(element)}, i32 {right}, ptr @fake_dynamic_shared)"]
         )  # fmt: skip
         definitions[name] = define_on_sums(name, int(columns) // 2, ["i32"] * 4 + ["i64"], call)
         return f"@{name}"
 
     def wait(found: re.Match) -> str:
-        count, operands = found[1].count("float"), found[3].count("i32 ")
-        name = f"fake_wait_{count}_{found[2]}_{operands}"
+        element = "i32" if "i32" in found[1] else "float"
+        count = found[1].count(element)
+        operands = len(found[3].split(", ")) - count
+        name = f"fake_wait_{element}_{count}_{found[2]}_{operands}"
         call = f"call void @fake_wait_for_products(ptr %sums, i32 {count}, i32 {found[2]})"
-        definitions[name] = define_on_sums(name, count, ["i32"] * operands, call)
+        definitions[name] = define_on_sums(name, count, ["i32"] * operands, call, element)
         return f"{found[1]} @{name}({found[3]})"
 
     ir = WAIT.sub(wait, OF_REGISTERS.sub(start_of_registers, PRODUCT.sub(start, ir)))
     if definitions:
-        ir += "declare void @fake_start_product(ptr, i32, i64, i64, i32, i32, i32, i32, ptr)\n"
+        ir += "declare void @fake_start_product(ptr, i32, i64, i64, i32, i32, i32, i32, i32, ptr)\n"
         ir += "declare void @fake_start_product_of_registers(ptr, i32, ptr, i64, i32, i32, ptr)\n"
         ir += "declare void @fake_wait_for_products(ptr, i32, i32)\n"
     return ir + "".join(definitions.values())

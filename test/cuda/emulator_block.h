@@ -33,10 +33,13 @@ union Given {
 
 /// A product of a warpgroup that is on its way.
 struct Product {
+  enum Element { Half, Bfloat, Tf32, Signed, Unsigned };
   const char *memory; ///< the block's dynamic shared memory
   uint64_t lhs, rhs;  ///< descriptors
   int columns;
-  bool isMore, isBfloat, transposesLhs, transposesRhs;
+  bool isMore;
+  Element ofLhs, ofRhs;
+  bool transposesLhs, transposesRhs;
   uint32_t sums; ///< their number in the thread's `Fiber::sums`
   bool hasRegisters = false;
   float rows[2][16] = {}; ///< the thread's rows of a left operand in registers

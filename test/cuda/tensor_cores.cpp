@@ -27,31 +27,52 @@ float toFloat(uint16_t bits, bool isBfloat) {
 /// An element of a matrix in shared memory, as its descriptor says: address, distances between blocks of 64 rows and
 /// between eight lines, in units of 16 bytes; lines of 128 bytes, whose units are exchanged by the address' bits 7
 /// to 9.
-const char *findElement(const char *memory, uint64_t descriptor, bool isTransposed, int row, int depth) {
+const char *findElement(const char *memory, uint64_t descriptor, int bytes, bool isTransposed, int row, int depth) {
   constexpr uint64_t kSpan = 1 << 18; // that an address in a descriptor tells apart
   uint64_t begin = (descriptor & 0x3fff) << 4, block = (descriptor >> 16 & 0x3fff) << 4;
   uint64_t lines = (descriptor >> 32 & 0x3fff) << 4, place = begin;
   place += isTransposed ? row / 64 * block + depth / 8 * lines + depth % 8 * 128 + row % 64 * 2
-                        : row / 8 * lines + row % 8 * 128 + depth * 2;
+                        : row / 8 * lines + row % 8 * 128 + depth * bytes;
   uint64_t offset = (place - reinterpret_cast<uintptr_t>(memory)) % kSpan;
   return memory + (offset ^ (offset >> 7 & 7) << 4);
 }
 
+int bytesOf(Product::Element element) { return element == Product::Tf32 ? 4 : element < Product::Tf32 ? 2 : 1; }
+
 const char *findLhs(const Product &product, int row, int k) {
-  return findElement(product.memory, product.lhs, product.transposesLhs, row, k);
+  return findElement(product.memory, product.lhs, bytesOf(product.ofLhs), product.transposesLhs, row, k);
 }
 const char *findRhs(const Product &product, int column, int k) {
-  return findElement(product.memory, product.rhs, product.transposesRhs, column, k);
+  return findElement(product.memory, product.rhs, bytesOf(product.ofRhs), product.transposesRhs, column, k);
+}
+
+/// What tensor cores read there: of floats 10 bits of fraction.
+double readElement(const char *at, Product::Element element) {
+  if (element == Product::Signed)
+    return static_cast<signed char>(*at);
+  if (element == Product::Unsigned)
+    return static_cast<unsigned char>(*at);
+  if (element == Product::Tf32) {
+    uint32_t bits;
+    memcpy(&bits, at, sizeof(bits));
+    bits &= ~0x1fffu;
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  uint16_t bits;
+  memcpy(&bits, at, sizeof(bits));
+  return toFloat(bits, element == Product::Bfloat);
 }
 
 /// A unit of 16 bytes of an operand: of the left one 128, of the right one twice the number of columns.
 const char *findUnit(const Product &product, bool isLhs, int unit) {
-  int across = isLhs ? 8 : product.columns / 8;
+  int across = isLhs ? 8 : product.columns / 8, each = 16 / bytesOf(product.ofLhs);
   if (isLhs)
     return product.transposesLhs ? findLhs(product, unit % across * 8, unit / across)
-                                 : findLhs(product, unit / 2, unit % 2 * 8);
+                                 : findLhs(product, unit / 2, unit % 2 * each);
   return product.transposesRhs ? findRhs(product, unit % across * 8, unit / across)
-                               : findRhs(product, unit / 2, unit % 2 * 8);
+                               : findRhs(product, unit / 2, unit % 2 * each);
 }
 
 } // namespace
@@ -73,27 +94,34 @@ void readUnit(const char *at) {
     block.fail("a product reads a box that is on its way");
 }
 
-/// The thread's part of a product. What it reads is told of by units of 16 bytes, each by one thread of the group.
-void multiply(const Product &product, float *sums) {
-  int thread = block.current % 128, lane = thread % kWarp;
-  auto lhs = [&](int row, int k) { return findLhs(product, row, k); };
-  auto rhs = [&](int row, int k) { return findRhs(product, row, k); };
-  auto read = [&](const char *at) {
-    uint16_t bits;
-    memcpy(&bits, at, sizeof(bits));
-    return toFloat(bits, product.isBfloat);
+/// The thread's part of a product, whose sums are `Sum`s in the place of floats. What it reads is told of by units of
+/// 16 bytes, each by one thread of the group.
+template <typename Sum> void multiplyAs(const Product &product, float *sums) {
+  int thread = block.current % 128, lane = thread % kWarp, depth = 32 / bytesOf(product.ofLhs);
+  auto lhs = [&](int row, int k) -> double {
+    return product.hasRegisters ? product.rows[row / 8 % 2][k] : readElement(findLhs(product, row, k), product.ofLhs);
   };
+  auto rhs = [&](int column, int k) { return readElement(findRhs(product, column, k), product.ofRhs); };
   if (!product.hasRegisters)
     readUnit(findUnit(product, true, thread)); // of 64 rows, two units each
   for (int unit = thread; unit < product.columns * 2; unit += 128)
     readUnit(findUnit(product, false, unit));
   for (int i = 0; i < product.columns / 2; ++i) {
     int row = thread / kWarp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-    float sum = product.isMore ? sums[i] : 0;
-    for (int k = 0; k < 16; ++k)
-      sum += (product.hasRegisters ? product.rows[i % 4 / 2][k] : read(lhs(row, k))) * read(rhs(column, k));
-    sums[i] = sum;
+    Sum sum = 0;
+    if (product.isMore)
+      memcpy(&sum, sums + i, sizeof(sum));
+    for (int k = 0; k < depth; ++k)
+      sum += static_cast<Sum>(lhs(row, k) * rhs(column, k));
+    memcpy(sums + i, &sum, sizeof(sum));
   }
+}
+
+void multiply(const Product &product, float *sums) {
+  if (product.ofLhs >= Product::Signed)
+    multiplyAs<int32_t>(product, sums);
+  else
+    multiplyAs<float>(product, sums);
 }
 } // namespace
 
@@ -228,15 +256,19 @@ void fake_fence_for_products() {}
 void fake_begin_products() {}
 void fake_commit_products() { block.fiber().products.emplace_back(); }
 
-void fake_start_product(float *sums, int columns, uint64_t lhs, uint64_t rhs, int isMore, int isBfloat,
+/// Elements by their numbers in Product::Element.
+void fake_start_product(float *sums, int columns, uint64_t lhs, uint64_t rhs, int isMore, int ofLhs, int ofRhs,
                         int transposesLhs, int transposesRhs, const char *memory) {
-  start({memory, lhs, rhs, columns, isMore != 0, isBfloat != 0, transposesLhs != 0, transposesRhs != 0, 0}, sums);
+  start({memory, lhs, rhs, columns, isMore != 0, static_cast<Product::Element>(ofLhs),
+         static_cast<Product::Element>(ofRhs), transposesLhs != 0, transposesRhs != 0, 0},
+        sums);
 }
 
 /// The left operand is what the lanes of each warp have of 16 x 16.
-void fake_start_product_of_registers(float *sums, int columns, const uint32_t *registers, uint64_t rhs, int isBfloat,
+void fake_start_product_of_registers(float *sums, int columns, const uint32_t *registers, uint64_t rhs, int element,
                                      int transposesRhs, const char *memory) {
-  Product product{memory, 0, rhs, columns, true, isBfloat != 0, false, transposesRhs != 0, 0};
+  auto type = static_cast<Product::Element>(element);
+  Product product{memory, 0, rhs, columns, true, type, type, false, transposesRhs != 0, 0};
   product.hasRegisters = true;
   Given mine;
   memcpy(mine.words, registers, 4 * sizeof(uint32_t));
@@ -245,7 +277,7 @@ void fake_start_product_of_registers(float *sums, int columns, const uint32_t *r
   for (int half = 0; half < 2; ++half)
     for (int k = 0; k < 16; ++k) {
       uint32_t word = all[lane / 4 * 4 + k % 8 / 2].words[half + k / 8 * 2];
-      product.rows[half][k] = toFloat(static_cast<uint16_t>(word >> k % 2 * 16), product.isBfloat);
+      product.rows[half][k] = toFloat(static_cast<uint16_t>(word >> k % 2 * 16), type == Product::Bfloat);
     }
   start(product, sums);
 }

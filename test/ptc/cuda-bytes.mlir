@@ -1,5 +1,6 @@
 // Products of bytes whose depth is side by side are tensor cores', whatever their signs; others are fma's.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
+// RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a && FileCheck %s --check-prefix=SM90 < %t90.ptx
 
 // CHECK: .visible .entry
 // CHECK: cp.async.cg.shared.global
@@ -9,6 +10,14 @@
 // CHECK: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
 // CHECK: .visible .entry
 // CHECK-NOT: mma.sync
+
+// SM90: .visible .entry
+// SM90: cp.async.bulk.tensor.2d
+// SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.s32.u8.s8 {{.*}}, p;
+// SM90: .visible .entry
+// SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.s32.s8.s8 {{.*}}, p;
+// SM90: .visible .entry
+// SM90-NOT: mma
 #lhs = affine_map<(d0, d1, d2) -> (d0, d2)>
 #deep = affine_map<(d0, d1, d2) -> (d1, d2)>
 #rows = affine_map<(d0, d1, d2) -> (d2, d1)>

@@ -1,7 +1,7 @@
 // Products of float64 are tensor cores'; those of float32 are where --fp32-precision says that they may be rounded to
 // tf32, and a library of the one is not found in a cache for the other. On a CPU there is no tf32.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 --fp32-precision tf32 && FileCheck %s < %t.ptx
-// RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a --fp32-precision tf32 && FileCheck %s < %t90.ptx
+// RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a --fp32-precision tf32 && FileCheck %s --check-prefix=SM90 < %t90.ptx
 // RUN: ptc compile %s -o %t.ieee.ptx --target cuda --emit ptx --fp32-precision ieee && FileCheck %s --check-prefix=IEEE < %t.ieee.ptx
 // RUN: ptc explain %s --target cuda --ptxas none --fp32-precision tf32 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: ptc compile %s -o %t.tf32.so --target cuda --ptxas none --cache %t.cache --fp32-precision tf32
@@ -26,12 +26,20 @@
 // CHECK: ld.shared.b64
 // CHECK: mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
 
+// Where both depths are side by side, the copy engine brings floats to wgmma as they are.
+// SM90: .visible .entry ptc_kernel_contract
+// SM90: cp.async.bulk.tensor.2d
+// SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k8.f32.tf32.tf32 {{.*}}, p, 1, 1;
+// SM90: .visible .entry ptc_kernel_convolution
+// SM90: cvt.rna.tf32.f32
+// SM90: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+
 // IEEE-NOT: tf32
 // IEEE: fma.rn.f32
 // IEEE: mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
 // IEEE-NOT: tf32
 
-// EXPLAIN: product by mma.sync in tf32, tiles of {{[0-9]+}}x{{[0-9]+}}x16
+// EXPLAIN: product by wgmma and the copy engine in tf32, tiles of {{[0-9]+}}x{{[0-9]+}}x32
 // EXPLAIN: product by mma.sync in tf32
 // EXPLAIN: product by mma.sync, tiles of
 

@@ -95,19 +95,22 @@ public:
   /// wgmma.fence.sync.aligned: before the first of several products.
   virtual void beginProducts(Ir &b) = 0;
 
-  /// An operand of wgmma: where it lies in shared memory (a descriptor, i64), and whether its depth is side by side.
+  /// An operand of wgmma: where it lies in shared memory (a descriptor, i64), whether its depth is side by side, and
+  /// whether its elements are integers without sign.
   struct SharedMatrix {
     llvm::Value *descriptor;
-    bool isDeep;
+    bool isDeep, isUnsigned = false;
   };
-  /// wgmma.mma_async.sync.aligned.m64nNk16.f32, N twice the number of sums: the product of 64 x 16 by 16 x N elements
-  /// of half or bfloat becomes a warpgroup's sums, or is added to them where `isMore` (i32) is not 0, while the threads
-  /// work on. Warp w of the group has rows 16 w to 16 w + 15, as multiplyMatrices lays them out.
+  /// wgmma.mma_async.sync.aligned.m64nN, N twice the number of sums: the product of 64 rows by N columns, 32 bytes
+  /// deep, becomes a warpgroup's sums, or is added to them where `isMore` (i32) is not 0, while the threads work on.
+  /// Elements are half or bfloat, or, with the depth side by side, float, of which the last 13 bits are not read
+  /// (tf32), with sums of float; or bytes, with sums of i32. Warp w of the group has rows 16 w to 16 w + 15, as
+  /// multiplyMatrices lays them out.
   virtual void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,
                             llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) = 0;
 
-  /// The same with the left operand in registers, of which a thread has 4 i32 as multiplyMatrices takes them; the
-  /// product is added to the sums.
+  /// The same of half or bfloat with the left operand in registers, of which a thread has 4 i32 as multiplyMatrices
+  /// takes them; the product is added to the sums.
   virtual void startProduct(Ir &b, llvm::Type *element, llvm::ArrayRef<llvm::Value *> lhs, SharedMatrix rhs,
                             llvm::MutableArrayRef<llvm::Value *> sums) = 0;
 

@@ -1,6 +1,7 @@
 //===- MappedProduct.cpp - products by wgmma and the copy engine ----------===//
 //
-// For 16-bit floats on sm_90a, where the copy engine can read both operands. A warp tells it which tiles to bring, and
+// On sm_90a, where the copy engine can read both operands: of 16-bit floats, and with the depth side by side of bytes
+// and of floats, whose last 13 bits tensor cores do not read (tf32). A warp tells it which tiles to bring, and
 // warpgroups multiply 64 rows each by all columns of the block's tile, or all rows of a tile of their own. Barriers of
 // the ring are all that is between them: while the sums of a tile go through the epilogue, the ring is filled with
 // operands of the next one, and another warpgroup, whose tile that is, multiplies them.
@@ -24,7 +25,7 @@ namespace ptc::cuda {
 
 namespace {
 /// Of one instruction, and of a warpgroup.
-constexpr unsigned kDepth = 16, kRows = TileShape::kGroupRows;
+constexpr unsigned kDepthBytes = 32, kRows = TileShape::kGroupRows;
 /// Groups of products that are on their way when a step begins to wait for its tiles.
 constexpr unsigned kInFlight = 1;
 /// Of a thread, where warpgroups take turns: of one that tells the copy engine, of one that multiplies.
@@ -41,6 +42,8 @@ private:
   void produce();
   void consume();
   Values multiplyTile(BlockTile &tile, CopyPipeline::Place &place, WarpgroupTurns &turns);
+  GpuBuilder::SharedMatrix describe(const BlockTile &tile, const Matrix &matrix, Value *stage, Value *row,
+                                    unsigned depth);
   void multiply(const BlockTile &tile, Value *stage, Value *isMore, MutableArrayRef<Value *> sums);
   void release(Value *stage, Value *isUsed);
   CopyPipeline::Place skip(CopyPipeline::Place place, Value *number);
@@ -93,18 +96,25 @@ void MappedProduct::produce() {
   kernel::emitLoop(b, gpu.blockIndex(b), countAll(), gpu.blockCount(b), {first.stage, first.parity}, produceTile);
 }
 
+/// From a row (i32) on.
+GpuBuilder::SharedMatrix MappedProduct::describe(const BlockTile &tile, const Matrix &matrix, Value *stage, Value *row,
+                                                 unsigned depth) {
+  bool isLhs = &matrix == product.lhs.get();
+  unsigned rows = isLhs ? shape.rows : shape.columns, offset = isLhs ? 0 : OperandTile::bytes(shape, shape.rows);
+  GpuBuilder::SharedMatrix described =
+      OperandTile::describe(tile, matrix.isDeep, rows, offset, stage, row, depth);
+  described.isUnsigned = matrix.isUnsigned;
+  return described;
+}
+
 void MappedProduct::multiply(const BlockTile &tile, Value *stage, Value *isMore, MutableArrayRef<Value *> sums) {
-  unsigned rhs = OperandTile::bytes(shape, shape.rows);
   unsigned each = shape.columns / 2; // sums of a thread
   gpu.beginProducts(b);
-  for (unsigned depth = 0; depth < shape.depth; depth += kDepth)
+  for (unsigned depth = 0; depth < shape.depth; depth += kDepthBytes / shape.operandBytes)
     for (unsigned first = 0; first < groupRows(); first += kRows)
-      gpu.startProduct(
-          b, element,
-          OperandTile::describe(tile, product.lhs->isDeep, shape.rows, 0, stage, b.CreateAdd(row, b.getInt32(first)),
-                                depth),
-          OperandTile::describe(tile, product.rhs->isDeep, shape.columns, rhs, stage, b.getInt32(0), depth),
-          sums.slice(first / kRows * each, each), depth ? b.getInt32(1) : isMore);
+      gpu.startProduct(b, element, describe(tile, *product.lhs, stage, b.CreateAdd(row, b.getInt32(first)), depth),
+                       describe(tile, *product.rhs, stage, b.getInt32(0), depth),
+                       sums.slice(first / kRows * each, each), depth ? b.getInt32(1) : isMore);
   gpu.commitProducts(b);
 }
 
@@ -118,7 +128,7 @@ void MappedProduct::release(Value *stage, Value *isUsed) {
 Values MappedProduct::multiplyTile(BlockTile &tile, CopyPipeline::Place &place, WarpgroupTurns &turns) {
   enum { Stage, Parity, IsMore, Used, FirstSum };
   Values carried = {place.stage, place.parity, b.getInt32(0), b.getInt32(0)};
-  carried.append(groupRows() / kRows * shape.columns / 2, ConstantFP::get(b.getFloatTy(), 0));
+  carried.append(groupRows() / kRows * shape.columns / 2, Constant::getNullValue(product.sumType(b)));
   carried = kernel::emitLoop(b, tile.begin, tile.end, b.getInt64(shape.depth), carried,
                              [&](Value *, ArrayRef<Value *> before) {
                                Values next(before);

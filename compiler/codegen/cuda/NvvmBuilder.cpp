@@ -193,8 +193,9 @@ void NvvmBuilder::commitProducts(Ir &b) { b.CreateIntrinsic(Intrinsic::nvvm_wgmm
 /// tied to. What reads the sums cannot move above it.
 static void emitOnSums(Ir &b, const Twine &text, MutableArrayRef<Value *> sums, ArrayRef<Value *> others) {
   std::string constraints;
+  Type *sum = sums.front()->getType();
   for (unsigned i = 0; i < sums.size(); ++i)
-    constraints += "=f,";
+    constraints += sum->isFloatTy() ? "=f," : "=r,";
   for (unsigned i = 0; i < sums.size(); ++i)
     constraints += std::to_string(i) + ",";
   for (Value *other : others)
@@ -204,7 +205,7 @@ static void emitOnSums(Ir &b, const Twine &text, MutableArrayRef<Value *> sums, 
   SmallVector<Type *> types;
   for (Value *operand : operands)
     types.push_back(operand->getType());
-  auto *result = StructType::get(b.getContext(), SmallVector<Type *>(sums.size(), b.getFloatTy()));
+  auto *result = StructType::get(b.getContext(), SmallVector<Type *>(sums.size(), sum));
   auto *type = FunctionType::get(result, types, /*isVarArg=*/false);
   InlineAsm *instruction = InlineAsm::get(type, text.str(), constraints + "~{memory}", /*hasSideEffects=*/true);
   CallInst *call = b.CreateCall(instruction, operands);
@@ -222,16 +223,26 @@ static std::string nameRegisters(unsigned first, unsigned count) {
   return names;
 }
 
-static const char *nameElement(Type *element) { return element->isHalfTy() ? "f16" : "bf16"; }
+static const char *nameElement(Type *element, bool isUnsigned = false) {
+  return element->isIntegerTy()  ? isUnsigned ? "u8" : "s8"
+         : element->isFloatTy()  ? "tf32"
+         : element->isBFloatTy() ? "bf16"
+                                 : "f16";
+}
 
 void NvvmBuilder::startProduct(Ir &b, Type *element, SharedMatrix lhs, SharedMatrix rhs, MutableArrayRef<Value *> sums,
                                Value *isMore) {
-  unsigned count = sums.size();
-  std::string text = formatv(
-      "{{ .reg .pred p; setp.ne.b32 p, ${0}, 0; wgmma.mma_async.sync.aligned.m64n{1}k16.f32.{2}.{2} {{{3}}, ${4}, "
-      "${5}, p, 1, 1, {6}, {7}; }",
-      2 * count + 2, 2 * count, nameElement(element), nameRegisters(0, count), 2 * count, 2 * count + 1,
-      int(!lhs.isDeep), int(!rhs.isDeep));
+  constexpr unsigned kDepthBytes = 32;
+  unsigned count = sums.size(), bytes = element->getScalarSizeInBits() / 8;
+  std::string signs = element->isIntegerTy() ? "" : ", 1, 1"; // of operands
+  if (bytes == 2)
+    signs += formatv(", {0}, {1}", int(!lhs.isDeep), int(!rhs.isDeep)); // others have the depth side by side
+  std::string text =
+      formatv("{{ .reg .pred p; setp.ne.b32 p, ${0}, 0; wgmma.mma_async.sync.aligned.m64n{1}k{2}.{3}.{4}.{5} {{{6}}, "
+              "${7}, ${8}, p{9}; }",
+              2 * count + 2, 2 * count, kDepthBytes / bytes, element->isIntegerTy() ? "s32" : "f32",
+              nameElement(element, lhs.isUnsigned), nameElement(element, rhs.isUnsigned), nameRegisters(0, count),
+              2 * count, 2 * count + 1, signs);
   emitOnSums(b, text, sums, {lhs.descriptor, rhs.descriptor, isMore});
 }
 

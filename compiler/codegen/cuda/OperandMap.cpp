@@ -1,13 +1,16 @@
 #include "compiler/codegen/cuda/OperandMap.h"
 
 #include "compiler/codegen/cuda/OperandTile.h"
+#include "dialects/core/TensorBytes.h"
 
 using namespace llvm;
 
 namespace ptc::cuda {
 
-/// Of elements, and of a line of shared memory.
-constexpr unsigned kElementBytes = 2, kLineElements = 64;
+/// Of what a map counts, and of a line of shared memory in such units.
+constexpr unsigned kUnitBytes = 2, kLineUnits = 64;
+
+static unsigned bytesOf(const Matrix &matrix) { return getElementBytes(elementOf(matrix.tensor)); }
 
 /// Of batches whose dimensions do not move the operand there is no dimension in the map.
 static bool isMapped(mlir::AffineExpr batchStride) { return getConstant(batchStride) != 0; }
@@ -16,13 +19,15 @@ bool canMapOperand(const Product &product, const Matrix &matrix) {
   if (!matrix.strides || !isa<mlir::BlockArgument>(matrix.tensor))
     return false;
   const Matrix::Strides &strides = *matrix.strides;
+  unsigned bytes = bytesOf(matrix);
+  bool isOfUnits = bytes == kUnitBytes || (matrix.isDeep && (product.k * bytes).isMultipleOf(kUnitBytes));
   SmallVector<int64_t> least;
   for (const Symbol &symbol : getSymbols(product.op))
     least.push_back(std::max<int64_t>(1, symbol.min));
-  auto isWhole = [](mlir::AffineExpr elements) { return elements.isMultipleOf(kVectorBytes / kElementBytes); };
+  auto isWhole = [&](mlir::AffineExpr elements) { return elements.isMultipleOf(kVectorBytes / bytes); };
   auto isStride = [&](mlir::AffineExpr stride) { return isWhole(stride) && evaluate(stride, least) > 0; };
   SmallVector<mlir::AffineExpr> batches(make_filter_range(strides.batch, isMapped));
-  return getConstant(matrix.isDeep ? strides.depth : strides.row) == 1 &&
+  return isOfUnits && getConstant(matrix.isDeep ? strides.depth : strides.row) == 1 &&
          isStride(matrix.isDeep ? strides.row : strides.depth) && isWhole(strides.offset) &&
          all_of(batches, isStride) && batches.size() + 2 <= kMostMapDims;
 }
@@ -34,10 +39,11 @@ bool canMapOperands(const Product &product) {
 TensorMap mapOperand(const Product &product, const Matrix &matrix, mlir::AffineExpr count, int64_t rows,
                      int64_t depth) {
   const Matrix::Strides &strides = *matrix.strides;
-  auto toBytes = [](mlir::AffineExpr elements) { return elements * kElementBytes; };
+  unsigned bytes = bytesOf(matrix);
+  auto toBytes = [&](mlir::AffineExpr elements) { return elements * bytes; };
   TensorMap map{cast<mlir::BlockArgument>(matrix.tensor).getArgNumber(), toBytes(strides.offset), {}, {}, {}};
-  map.sizes = {product.k, count};
-  map.box = {kLineElements, rows};
+  map.sizes = {(product.k * bytes).floorDiv(kUnitBytes), count};
+  map.box = {kLineUnits, rows};
   map.strides = {toBytes(matrix.isDeep ? strides.row : strides.depth)};
   if (!matrix.isDeep) {
     std::swap(map.sizes[0], map.sizes[1]);
@@ -57,22 +63,25 @@ SmallVector<TensorMap, 2> mapOperands(const Product &product, const TileShape &s
           mapOperand(product, *product.rhs, product.n, shape.columns, shape.depth)};
 }
 
-/// With the depth side by side a box has all rows by 64 of the depth, else 64 rows by all of it.
+/// With the depth side by side a box has all rows by 128 bytes of the depth, else 64 rows by all of it.
 void copyMapped(const BlockTile &tile, const Matrix &matrix, Value *map, unsigned rows, Value *firstRow, Value *depth,
                 Value *to, Value *barrier) {
   Ir &b = tile.ir();
   Value *row = b.CreateTrunc(firstRow, b.getInt32Ty());
-  SmallVector<Value *> coordinates = {depth, row};
+  unsigned bytes = bytesOf(matrix);
+  Value *column = bytes < kUnitBytes ? b.CreateLShr(depth, 1) : b.CreateMul(depth, b.getInt32(bytes / kUnitBytes));
+  SmallVector<Value *> coordinates = {column, row};
   if (!matrix.isDeep)
     std::swap(coordinates[0], coordinates[1]);
   for (auto [index, stride] : zip_equal(tile.batch, matrix.strides->batch))
     if (isMapped(stride))
       coordinates.push_back(b.CreateTrunc(index, b.getInt32Ty()));
-  unsigned across = matrix.isDeep ? tile.shape.depth : rows, lines = matrix.isDeep ? rows : tile.shape.depth;
+  unsigned across = (matrix.isDeep ? tile.shape.depth : rows) * bytes / kUnitBytes;
+  unsigned lines = matrix.isDeep ? rows : tile.shape.depth;
   Value *first = coordinates[0];
-  for (unsigned box = 0; box < across / kLineElements; ++box) {
-    coordinates[0] = b.CreateAdd(first, b.getInt32(box * kLineElements));
-    Value *place = atByte(b, to, b.getInt32(box * lines * kLineElements * kElementBytes));
+  for (unsigned box = 0; box < across / kLineUnits; ++box) {
+    coordinates[0] = b.CreateAdd(first, b.getInt32(box * kLineUnits));
+    Value *place = atByte(b, to, b.getInt32(box * lines * kLineUnits * kUnitBytes));
     tile.f.gpu.copyBox(b, place, map, coordinates, barrier);
   }
 }

@@ -148,13 +148,12 @@ SmallVector<Value *, 4> OperandTile::load(Value *stage, Value *row, unsigned dep
 /// Address, distance between blocks of rows, and between eight lines, all in units of 16 bytes; swizzle of 128 bytes.
 GpuBuilder::SharedMatrix OperandTile::describe(const BlockTile &tile, bool isDeep, unsigned rows, unsigned offset,
                                                Value *stage, Value *row, unsigned depth) {
-  constexpr unsigned kLineElements = 64;
   Ir &b = tile.ir();
   unsigned blockBytes = tile.shape.depth * kLineBytes;
   Value *begin =
       isDeep ? b.CreateMul(row, b.getInt32(kLineBytes)) : b.CreateMul(b.CreateLShr(row, 6), b.getInt32(blockBytes));
-  unsigned inside = isDeep ? depth / kLineElements * rows * kLineBytes + depth % kLineElements * tile.shape.operandBytes
-                           : depth * kLineBytes;
+  unsigned inLine = depth * tile.shape.operandBytes;
+  unsigned inside = isDeep ? inLine / kLineBytes * rows * kLineBytes + inLine % kLineBytes : depth * kLineBytes;
   inside += offset;
   Value *address = atByte(b, tile.memory, b.CreateAdd(b.CreateAdd(stage, begin), b.getInt32(inside)));
   Value *number = b.CreatePtrToInt(address, b.getInt64Ty());

@@ -17,8 +17,8 @@ struct Candidate {
   double rate;
 };
 
-// Of mma.sync for 16-bit floats, where warps of 64 x 64 read the least of shared memory for each product. Of larger and
-// smaller elements there are as many bytes of the depth.
+// For 16-bit floats; of larger and smaller elements a tile has as many bytes of the depth. Of mma.sync, where warps of
+// 64 x 64 read the least of shared memory for each product.
 constexpr Candidate kMma[] = {{128, 128, 32, 64, 64, 4, 2, 0, 1100},
                               {128, 64, 32, 64, 32, 4, 2, 0, 900},
                               {64, 128, 32, 32, 64, 4, 2, 0, 900},
@@ -133,14 +133,15 @@ bool isOfHalves(const Product &product) {
 }
 
 static TileShape::Unit chooseUnit(const Product &product, const Target &target) {
-  if (isOfHalves(product)) {
-    bool hasWgmma = target.major == 9 && target.isExact;
+  bool hasWgmma = target.major == 9 && target.isExact;
+  if (isOfHalves(product))
     return !hasWgmma ? TileShape::Mma : canMapOperands(product) ? TileShape::MappedWgmma : TileShape::Wgmma;
-  }
   mlir::Type lhs = elementOf(product.lhs->tensor), rhs = elementOf(product.rhs->tensor);
   bool isTf32 = target.hasTf32 && lhs.isF32() && rhs.isF32();
   // Bytes are read from shared memory by fours along the depth.
   bool areBytes = lhs.isInteger(8) && rhs.isInteger(8) && product.lhs->isDeep && product.rhs->isDeep;
+  if (hasWgmma && (isTf32 || areBytes) && canMapOperands(product))
+    return TileShape::MappedWgmma;
   return (lhs.isF64() && rhs.isF64()) || isTf32 || areBytes ? TileShape::Mma : TileShape::Fma;
 }
 
@@ -149,13 +150,11 @@ static SmallVector<Candidate> getTiles(TileShape::Unit unit, unsigned operandByt
   auto list = [](ArrayRef<Candidate> tiles) { return SmallVector<Candidate>(tiles); };
   if (unit == TileShape::Wgmma)
     return list(kWgmma);
-  if (unit == TileShape::MappedWgmma)
-    return list(kMapped);
   if (unit == TileShape::Fma)
     return list(isImage ? ArrayRef(kFmaImages) : ArrayRef(kFma));
   if (operandBytes == 8)
     return list(kMma8);
-  SmallVector<Candidate> tiles = list(kMma);
+  SmallVector<Candidate> tiles = list(unit == TileShape::MappedWgmma ? ArrayRef(kMapped) : ArrayRef(kMma));
   for (Candidate &tile : tiles) {
     tile.depth = tile.depth * 2 / operandBytes;
     tile.rate = tile.rate * 2 / operandBytes;

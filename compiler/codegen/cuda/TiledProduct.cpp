@@ -52,14 +52,13 @@ KernelPlan planTiledProduct(std::shared_ptr<const Product> product, const Target
   plan.grids.push_back(std::move(grid));
   if (config.parts > 1)
     addPartialSums(plan, product, config.parts, shape.sumBytes);
-  bool isTf32 = shape.unit == TileShape::Mma && elementOf(product->lhs->tensor).isF32();
-  plan.algorithm.name = formatv("product by {0}, tiles of {1}x{2}x{3}",
-                                isTf32                           ? "mma.sync in tf32"
-                                : shape.isMapped()               ? "wgmma and the copy engine"
+  bool isTf32 = shape.unit != TileShape::Fma && elementOf(product->lhs->tensor).isF32();
+  plan.algorithm.name = formatv("product by {0}{1}, tiles of {2}x{3}x{4}",
+                                shape.isMapped()                 ? "wgmma and the copy engine"
                                 : shape.unit == TileShape::Wgmma ? "wgmma"
                                 : shape.unit == TileShape::Mma   ? "mma.sync"
                                                                  : "fma",
-                                shape.rows, shape.columns, shape.depth);
+                                isTf32 ? " in tf32" : "", shape.rows, shape.columns, shape.depth);
   if (config.parts > 1)
     plan.algorithm.because = formatv("depth cut into {0}: tiles alone do not fill a GPU", config.parts);
   return plan;
