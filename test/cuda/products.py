@@ -1,6 +1,6 @@
 """Products of compiled models on a GPU beside PyTorch's (cuBLAS), in results and in time.
 
-python test/cuda/products.py PTC [--quick] [--seconds S]
+python test/cuda/products.py PTC [--quick] [--types NAME,...] [--seconds S]
 
 PTC is a program that runs there (bazel build --config=release).
 
@@ -220,6 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("ptc", type=Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--types", default="", metavar="NAME,...", help="of operands, as the lines show them")
     parser.add_argument("--seconds", type=float, default=0.2, help="of measuring, for each time")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -227,6 +228,8 @@ def main() -> None:
     print(torch.cuda.get_device_name(), "torch", torch.__version__, flush=True)
     rows = []
     for case, is_timed in cases(options.quick):
+        if options.types and case.type_name() not in options.types.split(","):
+            continue
         row = try_case(options.ptc.resolve(), case, options.seconds if is_timed else 0)
         show(row, case)
         rows.append(row)
