@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/pack/PackWeights.h"
 #include "compiler/codegen/cpu/pack/SplitLongProducts.h"
 #include "compiler/graph/Autocast.h"
+#include "compiler/graph/CausalMasks.h"
 #include "compiler/graph/ChooseLayout.h"
 #include "compiler/graph/Decompose.h"
 #include "compiler/graph/ExpandRecurrent.h"
@@ -133,6 +134,8 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
     // Again: transposes that cancelled each other have left operations that simplify.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
+    // Attention whose mask is known to be a triangle is causal.
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createCausalMasksPass(p.weights); }, isOptimized},
     // Operations on weights alone are evaluated: their results are weights.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
     // Weights of linear layers are int8.
