@@ -145,7 +145,7 @@ bool Inliner::isWorthIt(loop::MapOp producer, Operation *consumer) {
     return true;
   bool mayJoinEpilogue = readsTemplate(producer);
   if (blowUp > 1.01)
-    return work <= 2 && !mayJoinEpilogue && countFullReads(producer, symbols) <= 1;
+    return work <= limits.repeatedWork && !mayJoinEpilogue && countFullReads(producer, symbols) <= 1;
   return work <= limits.cheapWork && !mayJoinEpilogue && countFullReads(producer, symbols) <= 1 && readers.size() <= 4;
 }
 

@@ -22,6 +22,7 @@ struct Limits {
   int64_t inlinedOps = 320; ///< a body that grows beyond this compiles slowly and runs out of registers
   int64_t viewOps = 32;     ///< a view with more operations than this, as a concatenation of many, is written once
   int64_t cheapWork = 4;    ///< work that is cheaper to repeat than a round trip through memory
+  int64_t repeatedWork = 2; ///< the same where a reader repeats it for several of its points
 
   // Work, in the time of one addition of vectors
   int64_t division = 4;         ///< and square roots, of floats
@@ -53,10 +54,12 @@ struct Limits {
 };
 
 /// Of a device. A GPU has a block for each result of a reduction of rows, and hundreds of blocks are to run at once; a
-/// part costs another launch, and its results another pass through memory.
+/// part costs another launch, and its results another pass through memory. Arithmetic waits for memory there, and what
+/// a kernel keeps for a later stage costs a barrier.
 inline Limits getLimits(Device device) {
   Limits limits;
   if (device == Device::Cuda) {
+    limits.repeatedWork = 16;
     limits.enoughResults = 512;
     limits.leastLength = 1 << 16;
     limits.parts = 1024;

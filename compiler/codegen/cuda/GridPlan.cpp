@@ -90,20 +90,39 @@ unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loo
   return size && width > 0 && *size % width == 0 ? width : 1;
 }
 
+/// The dimensions of a stage that a block's threads share: points, or what is reduced over at the only one.
+static SmallVector<unsigned> getSharedDims(const GridPlan &plan, const Stage &stage) {
+  SmallVector<unsigned> points, reduced;
+  for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
+    if (!plan.isOuter(dim))
+      (dim < stage.resultRank ? points : reduced).push_back(dim);
+  return points.empty() ? reduced : points;
+}
+
 static void chooseWidths(GridPlan &plan) {
   const Stage &first = plan.stages.front();
   if (plan.isFlat && plan.stages.size() == 1 && !plan.loops.empty() && !first.isReduction)
     plan.width = chooseWidth(plan, first, plan.loops.back());
   for (const Stage &stage : plan.stages) {
-    SmallVector<unsigned> points, reduced;
-    for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
-      if (!plan.isOuter(dim))
-        (dim < stage.resultRank ? points : reduced).push_back(dim);
-    // Threads share points, or what is reduced over at the only one.
-    ArrayRef<unsigned> shared = points.empty() ? reduced : points;
-    bool isShared = !plan.isFlat && !shared.empty() && (points.empty() || !stage.isReduction);
+    SmallVector<unsigned> shared = getSharedDims(plan, stage);
+    bool isShared = !plan.isFlat && !shared.empty() && (shared.back() >= stage.resultRank || !stage.isReduction);
     plan.widths.push_back(isShared ? chooseWidth(plan, stage, {shared.back(), stage.domain[shared.back()]}) : 1);
   }
+}
+
+/// Whole warps, as many as have something to do in the largest stage of a row.
+static unsigned chooseThreads(const GridPlan &plan) {
+  int64_t most = 1;
+  for (auto [stage, width] : zip_equal(plan.stages, plan.widths)) {
+    mlir::AffineExpr points = getAffineConstantExpr(1, plan.context());
+    for (unsigned dim : getSharedDims(plan, stage))
+      points = points * stage.domain[dim];
+    auto count = getConstant(points);
+    if (!count)
+      return kThreads;
+    most = std::max<int64_t>(most, divideCeil(*count, width));
+  }
+  return alignTo(std::min<int64_t>(most, kThreads), kWarp);
 }
 
 /// What a thread does alone must be little, or each thread's own work: a scan, or a reduction along columns.
@@ -147,11 +166,9 @@ GridPlan planGrid(loop::KernelOp kernel) {
   placeLocals(plan);
   plan.isFlat = isFlat(plan);
   chooseWidths(plan);
-  plan.threads = kThreads;
+  plan.threads = plan.isFlat ? kThreads : plan.outer.empty() ? kMostThreads : chooseThreads(plan);
   if (plan.isFlat)
     plan.blocks = product(plan.loopSizes(), kernel.getContext()).ceilDiv(kThreads);
-  else if (plan.outer.empty())
-    plan.threads = kMostThreads;
   return plan;
 }
 
