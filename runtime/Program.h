@@ -83,12 +83,14 @@ struct BufferEntry {
   int32_t inPlaceOf;
 };
 
-/// Boxes of a tensor of 16-bit elements that a GPU's copy engine brings to shared memory (CUtensorMap), with lines of
-/// 128 bytes whose units of 16 are exchanged. Dimensions begin with that whose elements lie side by side.
+/// Boxes of a tensor that a GPU's copy engine brings to shared memory (CUtensorMap), with lines of 128 bytes whose
+/// units of 16 are exchanged. Dimensions begin with that whose elements lie side by side: pairs of bytes, or floats,
+/// which it rounds to tf32.
 constexpr int32_t kMostMapDims = 5, kMostMaps = 4;
 struct TensorMapEntry {
   int32_t argument; ///< of the launch: whose memory it is
-  ValueId offset;   ///< bytes to the first element
+  int32_t isTf32;
+  ValueId offset; ///< bytes to the first element
   int32_t rank;
   const ValueId *sizes;
   const ValueId *strides; ///< bytes; of all dimensions but the first

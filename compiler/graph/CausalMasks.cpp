@@ -169,6 +169,14 @@ std::optional<Visible> MaskReader::readMask(Value mask) {
     bool isKept = visible && (visible->kind != Visible::Triangle || (keeps(1) && keeps(2)));
     return isKept ? visible : std::nullopt;
   }
+  if (auto reshape = llvm::dyn_cast_or_null<ReshapeOp>(op)) { // as one that puts dimensions of one before them
+    auto visible = readMask(reshape.getX());
+    Shape from = getShape(reshape.getX()), to = getShape(mask);
+    bool isKept =
+        visible && (visible->kind != Visible::Triangle ||
+                    (from.size() >= 2 && to.size() >= 2 && ShapeRef(from).take_back(2) == ShapeRef(to).take_back(2)));
+    return isKept ? visible : std::nullopt;
+  }
   if (auto both = llvm::dyn_cast_or_null<AndOp>(op)) {
     auto lhs = readMask(both.getLhs()), rhs = lhs ? readMask(both.getRhs()) : std::nullopt;
     if (!lhs || !rhs)

@@ -34,10 +34,11 @@ ptc_status encodeMaps(const CudaDevice &device, const GridLaunch &grid, CUtensor
     }
     for (int32_t d = 0; d + 1 < map.rank; ++d)
       strides[d] = std::max<int64_t>(kMapAlignment, grid.values[map.strides[d]]); // of nothing, too
-    CUresult result = driver.cuTensorMapEncodeTiled(
-        &maps[i], CU_TENSOR_MAP_DATA_TYPE_UINT16, map.rank, reinterpret_cast<void *>(address), sizes, strides, box,
-        steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    auto type = map.isTf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    CUresult result =
+        driver.cuTensorMapEncodeTiled(&maps[i], type, map.rank, reinterpret_cast<void *>(address), sizes, strides, box,
+                                      steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     char what[128];
     snprintf(what, sizeof(what), "describing a tensor of '%.64s' to the copy engine", launch.name);
     if (ptc_status status = driver.check(result, what, error))

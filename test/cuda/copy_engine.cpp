@@ -4,13 +4,13 @@
 
 namespace ptc::test {
 
-constexpr size_t kElement = 2, kLine = 128;
+constexpr size_t kLine = 128;
 
 size_t FakeTensorMap::bytes() const {
   size_t elements = 1;
   for (uint32_t d = 0; d < rank; ++d)
     elements *= box[d];
-  return elements * kElement;
+  return elements * elementBytes();
 }
 
 void CopyEngine::beginBlock() {
@@ -81,10 +81,16 @@ std::string CopyEngine::copy(char *to, const void *barrier, const FakeTensorMap 
   return "";
 }
 
+/// To the nearest of 10 bits of fraction, ties to even.
+static uint32_t roundToTf32(uint32_t bits) {
+  bool isFinite = (bits & 0x7f800000) != 0x7f800000;
+  return (isFinite ? bits + 0xfff + (bits >> 13 & 1) : bits) & ~0x1fffu;
+}
+
 /// What of the box lies outside of the tensor is zeros.
 void CopyEngine::land(const Copy &copy) {
   const FakeTensorMap &map = copy.map;
-  size_t lines = map.bytes() / kLine;
+  size_t lines = map.bytes() / kLine, bytes = map.elementBytes();
   for (size_t line = 0; line < lines; ++line) {
     size_t rest = line;
     const char *from = map.data;
@@ -95,12 +101,14 @@ void CopyEngine::land(const Copy &copy) {
       isInside &= index >= 0 && index < static_cast<int64_t>(map.sizes[d]);
       from += index * static_cast<int64_t>(map.strides[d - 1]);
     }
-    for (size_t i = 0; i < kLine / kElement; ++i) {
+    for (size_t i = 0; i < kLine / bytes; ++i) {
       int64_t index = copy.coordinates[0] + static_cast<int64_t>(i);
-      uint16_t element = 0;
+      uint32_t element = 0;
       if (isInside && index >= 0 && index < static_cast<int64_t>(map.sizes[0]))
-        memcpy(&element, from + index * static_cast<int64_t>(kElement), kElement);
-      memcpy(copy.to + line * kLine + ((i * kElement) ^ (line % 8) << 4), &element, kElement);
+        memcpy(&element, from + index * static_cast<int64_t>(bytes), bytes);
+      if (map.isTf32)
+        element = roundToTf32(element);
+      memcpy(copy.to + line * kLine + ((i * bytes) ^ (line % 8) << 4), &element, bytes);
     }
   }
 }

@@ -9,15 +9,17 @@
 
 namespace ptc::test {
 
-/// What the fake driver writes in place of CUtensorMap: of 16-bit elements, in lines of 128 bytes of shared memory
-/// whose units of 16 are exchanged.
+/// What the fake driver writes in place of CUtensorMap: of 16-bit elements, or floats that become tf32, in lines of 128
+/// bytes of shared memory whose units of 16 are exchanged.
 struct FakeTensorMap {
   static constexpr uint32_t kMark = 0x70616d74;
   uint32_t mark, rank;
   const char *data;
   uint64_t sizes[5], strides[4];
   uint16_t box[5];
+  bool isTf32;
 
+  size_t elementBytes() const { return isTf32 ? 4 : 2; }
   size_t bytes() const;
 };
 

@@ -16,13 +16,14 @@ extern "C" CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType
                                            CUtensorMapFloatOOBfill fill) {
   BEGIN(cuTensorMapEncodeTiled)
   constexpr uint32_t kMostDims = 5, kMostInBox = 256;
-  constexpr uint64_t kElement = 2, kLine = 128, kMostSize = uint64_t(1) << 32, kMostStride = uint64_t(1) << 40;
+  constexpr uint64_t kLine = 128, kMostSize = uint64_t(1) << 32, kMostStride = uint64_t(1) << 40;
+  bool isTf32 = type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
   if (reinterpret_cast<uintptr_t>(map) % alignof(CUtensorMap) != 0 || reinterpret_cast<uintptr_t>(data) % 16 != 0 ||
-      type != CU_TENSOR_MAP_DATA_TYPE_UINT16 || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
+      (type != CU_TENSOR_MAP_DATA_TYPE_UINT16 && !isTf32) || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
       swizzle != CU_TENSOR_MAP_SWIZZLE_128B || fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || rank < 1 ||
-      rank > kMostDims || box[0] * kElement != kLine)
+      rank > kMostDims || box[0] * (isTf32 ? 4 : 2) != kLine)
     return kInvalidValue;
-  FakeTensorMap made = {FakeTensorMap::kMark, rank, static_cast<const char *>(data), {}, {}, {}};
+  FakeTensorMap made = {FakeTensorMap::kMark, rank, static_cast<const char *>(data), {}, {}, {}, isTf32};
   for (uint32_t d = 0; d < rank; ++d) {
     if (sizes[d] < 1 || sizes[d] > kMostSize || box[d] < 1 || box[d] > kMostInBox || steps[d] != 1)
       return kInvalidValue;

@@ -46,7 +46,6 @@ const char *findRhs(const Product &product, int column, int k) {
   return findElement(product.memory, product.rhs, bytesOf(product.ofRhs), product.transposesRhs, column, k);
 }
 
-/// What tensor cores read there: of floats 10 bits of fraction.
 double readElement(const char *at, Product::Element element) {
   if (element == Product::Signed)
     return static_cast<signed char>(*at);
@@ -55,7 +54,8 @@ double readElement(const char *at, Product::Element element) {
   if (element == Product::Tf32) {
     uint32_t bits;
     memcpy(&bits, at, sizeof(bits));
-    bits &= ~0x1fffu;
+    if (bits & 0x1fff)
+      block.fail("a float that is not of tf32 is multiplied");
     float value;
     memcpy(&value, &bits, sizeof(value));
     return value;

@@ -7,10 +7,14 @@ using namespace llvm;
 
 namespace ptc::cuda {
 
-/// Of what a map counts, and of a line of shared memory in such units.
-constexpr unsigned kUnitBytes = 2, kLineUnits = 64;
+/// Of shared memory.
+constexpr unsigned kLineBytes = 128;
+/// What a map counts, but for floats.
+constexpr unsigned kPairBytes = 2;
 
 static unsigned bytesOf(const Matrix &matrix) { return getElementBytes(elementOf(matrix.tensor)); }
+
+static unsigned unitOf(const Matrix &matrix) { return std::max(kPairBytes, bytesOf(matrix)); }
 
 /// Of batches whose dimensions do not move the operand there is no dimension in the map.
 static bool isMapped(mlir::AffineExpr batchStride) { return getConstant(batchStride) != 0; }
@@ -20,7 +24,7 @@ bool canMapOperand(const Product &product, const Matrix &matrix) {
     return false;
   const Matrix::Strides &strides = *matrix.strides;
   unsigned bytes = bytesOf(matrix);
-  bool isOfUnits = bytes == kUnitBytes || (matrix.isDeep && (product.k * bytes).isMultipleOf(kUnitBytes));
+  bool isOfUnits = bytes == kPairBytes || (matrix.isDeep && (product.k * bytes).isMultipleOf(kPairBytes));
   SmallVector<int64_t> least;
   for (const Symbol &symbol : getSymbols(product.op))
     least.push_back(std::max<int64_t>(1, symbol.min));
@@ -39,11 +43,16 @@ bool canMapOperands(const Product &product) {
 TensorMap mapOperand(const Product &product, const Matrix &matrix, mlir::AffineExpr count, int64_t rows,
                      int64_t depth) {
   const Matrix::Strides &strides = *matrix.strides;
-  unsigned bytes = bytesOf(matrix);
+  unsigned bytes = bytesOf(matrix), unit = unitOf(matrix);
   auto toBytes = [&](mlir::AffineExpr elements) { return elements * bytes; };
-  TensorMap map{cast<mlir::BlockArgument>(matrix.tensor).getArgNumber(), toBytes(strides.offset), {}, {}, {}};
-  map.sizes = {(product.k * bytes).floorDiv(kUnitBytes), count};
-  map.box = {kLineUnits, rows};
+  TensorMap map{cast<mlir::BlockArgument>(matrix.tensor).getArgNumber(),
+                elementOf(matrix.tensor).isF32(),
+                toBytes(strides.offset),
+                {},
+                {},
+                {}};
+  map.sizes = {(product.k * bytes).floorDiv(unit), count};
+  map.box = {kLineBytes / unit, rows};
   map.strides = {toBytes(matrix.isDeep ? strides.row : strides.depth)};
   if (!matrix.isDeep) {
     std::swap(map.sizes[0], map.sizes[1]);
@@ -68,20 +77,19 @@ void copyMapped(const BlockTile &tile, const Matrix &matrix, Value *map, unsigne
                 Value *to, Value *barrier) {
   Ir &b = tile.ir();
   Value *row = b.CreateTrunc(firstRow, b.getInt32Ty());
-  unsigned bytes = bytesOf(matrix);
-  Value *column = bytes < kUnitBytes ? b.CreateLShr(depth, 1) : b.CreateMul(depth, b.getInt32(bytes / kUnitBytes));
-  SmallVector<Value *> coordinates = {column, row};
+  unsigned bytes = bytesOf(matrix), unit = unitOf(matrix);
+  SmallVector<Value *> coordinates = {bytes < unit ? b.CreateLShr(depth, 1) : depth, row};
   if (!matrix.isDeep)
     std::swap(coordinates[0], coordinates[1]);
   for (auto [index, stride] : zip_equal(tile.batch, matrix.strides->batch))
     if (isMapped(stride))
       coordinates.push_back(b.CreateTrunc(index, b.getInt32Ty()));
-  unsigned across = (matrix.isDeep ? tile.shape.depth : rows) * bytes / kUnitBytes;
+  unsigned across = (matrix.isDeep ? tile.shape.depth : rows) * bytes; // in bytes
   unsigned lines = matrix.isDeep ? rows : tile.shape.depth;
   Value *first = coordinates[0];
-  for (unsigned box = 0; box < across / kLineUnits; ++box) {
-    coordinates[0] = b.CreateAdd(first, b.getInt32(box * kLineUnits));
-    Value *place = atByte(b, to, b.getInt32(box * lines * kLineUnits * kUnitBytes));
+  for (unsigned box = 0; box < across / kLineBytes; ++box) {
+    coordinates[0] = b.CreateAdd(first, b.getInt32(box * kLineBytes / unit));
+    Value *place = atByte(b, to, b.getInt32(box * lines * kLineBytes));
     tile.f.gpu.copyBox(b, place, map, coordinates, barrier);
   }
 }

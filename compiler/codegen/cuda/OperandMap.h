@@ -10,7 +10,7 @@ namespace ptc::cuda {
 
 /// Whether the copy engine can bring an operand, or both, of a product by wgmma, whose elements have 1, 2 or 4 bytes:
 /// rows and depth have one stride each, of which one is 1, but for 16-bit elements that of the depth; all others, and
-/// where the first element lies, are multiples of 16 bytes. A map counts by pairs of bytes, and so must the depth.
+/// where the first element lies, are multiples of 16 bytes. Bytes are counted in pairs, and so must the depth be.
 bool canMapOperand(const Product &product, const Matrix &matrix);
 bool canMapOperands(const Product &product);
 

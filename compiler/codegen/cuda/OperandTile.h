@@ -26,9 +26,9 @@ public:
   /// Of elements of 8 bytes two of 8 rows by 32 bytes.
   llvm::SmallVector<llvm::Value *, 4> load(llvm::Value *stage, llvm::Value *row, unsigned depth, bool rowsFirst);
 
-  /// For wgmma: 64 or more rows from `row` (a multiple of 64) on, by 32 bytes of the depth. The tile has `rows` rows. Of
-  /// a depth of more than 128 bytes, where it is side by side, each 128 are such a tile, one behind the other. Elements
-  /// of other than 16 bits have the depth side by side.
+  /// For wgmma: 64 or more rows from `row` (a multiple of 64) on, by 32 bytes of the depth. The tile has `rows` rows.
+  /// Of a depth of more than 128 bytes, where it is side by side, each 128 are such a tile, one behind the other.
+  /// Elements of other than 16 bits have the depth side by side.
   GpuBuilder::SharedMatrix describe(llvm::Value *stage, llvm::Value *row, unsigned depth) {
     return describe(tile, isDeep, rows, offset, stage, row, depth);
   }

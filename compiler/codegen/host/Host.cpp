@@ -260,7 +260,7 @@ Constant *TableWriter::tensorMap(const TensorMap &map) {
   Constant *sizes = table(map.sizes, "sizes", toValue), *strides = table(map.strides, "strides", toValue);
   Constant *box = table(map.box, "box", [&](int64_t size) { return c.i32(size); });
   return c.record<runtime::TensorMapEntry>(
-      {c.i32(map.argument), value(map.offset), c.i32(map.sizes.size()), sizes, strides, box});
+      {c.i32(map.argument), c.i32(map.isTf32), value(map.offset), c.i32(map.sizes.size()), sizes, strides, box});
 }
 
 Constant *TableWriter::launch(const LaunchSpec &launch) {

@@ -27,6 +27,23 @@ func.func @positions(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x4xf32>, %v: tenso
 
 // -----
 
+// Of a length that calls decide.
+// CHECK-LABEL: @open
+// CHECK: prims.attention %arg0, %arg1, %arg2 {causal = true
+module attributes {ptc.symbols = [{name = "s", min = 2 : i64, max = 64 : i64}]} {
+func.func @open(%q: tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>, %k: tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>, %v: tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>) -> tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>> {
+  %i = prims.iota {dim = 0 : i64, dtype = i64, sizes = affine_map<()[s0] -> (s0)>} : () -> tensor<?xi64, affine_map<()[s0] -> (s0)>>
+  %rows = prims.broadcast_in_dim %i {dims = array<i64: 0>, sizes = affine_map<()[s0] -> (s0, s0)>} : (tensor<?xi64, affine_map<()[s0] -> (s0)>>) -> tensor<?x?xi64, affine_map<()[s0] -> (s0, s0)>>
+  %columns = prims.broadcast_in_dim %i {dims = array<i64: 1>, sizes = affine_map<()[s0] -> (s0, s0)>} : (tensor<?xi64, affine_map<()[s0] -> (s0)>>) -> tensor<?x?xi64, affine_map<()[s0] -> (s0, s0)>>
+  %le = prims.le %columns, %rows : (tensor<?x?xi64, affine_map<()[s0] -> (s0, s0)>>, tensor<?x?xi64, affine_map<()[s0] -> (s0, s0)>>) -> tensor<?x?xi1, affine_map<()[s0] -> (s0, s0)>>
+  %mask = prims.reshape %le {sizes = affine_map<()[s0] -> (1, s0, s0)>} : (tensor<?x?xi1, affine_map<()[s0] -> (s0, s0)>>) -> tensor<1x?x?xi1, affine_map<()[s0] -> (1, s0, s0)>>
+  %0 = prims.attention %q, %k, %v, %mask {causal = false, scale = 1.0 : f64} : (tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>, tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>, tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>, tensor<1x?x?xi1, affine_map<()[s0] -> (1, s0, s0)>>) -> tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>
+  return %0 : tensor<1x?x4xf32, affine_map<()[s0] -> (1, s0, 4)>>
+}
+}
+
+// -----
+
 // Key j < i + 1; and a mask that hides nothing.
 // CHECK-LABEL: @others
 // CHECK: prims.attention %arg0, %arg1, %arg2 {causal = true
