@@ -103,6 +103,9 @@ def cases():
     for name, m, n, k in (("whole tiles", 128, 128, 128), ("large tiles", 260, 300, 96), ("odd sizes", 77, 51, 45),
                           ("pairs", 70, 66, 38), ("fours", 40, 72, 68), ("cut depth", 40, 24, 2100)):  # fmt: skip
         yield Case(f"bytes, {name}", linear, (byte(m, k, dtype=torch.uint8), byte(n, k)))
+        yield Case(f"bytes with signs, {name}", linear, (byte(m, k), byte(n, k)))
+    unsigned = (byte(260, 96, dtype=torch.uint8), byte(300, 96, dtype=torch.uint8))
+    yield Case("bytes without signs, large tiles", linear, unsigned)
     by_rows = Function(lambda x, w: x.int() @ w.int())
     yield Case("bytes, fma, rhs by rows", by_rows, (byte(70, 64, dtype=torch.uint8), byte(64, 48)))
 

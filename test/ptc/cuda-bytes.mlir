@@ -11,10 +11,12 @@
 // CHECK: .visible .entry
 // CHECK-NOT: mma.sync
 
+// Drivers of CUDA 12.0 know wgmma of bytes of one sign alone.
+// SM90: .version 8.0
+// SM90: .visible .entry
+// SM90: mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32
 // SM90: .visible .entry
 // SM90: cp.async.bulk.tensor.2d
-// SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.s32.u8.s8 {{.*}}, p;
-// SM90: .visible .entry
 // SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.s32.s8.s8 {{.*}}, p;
 // SM90: .visible .entry
 // SM90-NOT: mma

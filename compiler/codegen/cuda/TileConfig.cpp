@@ -140,7 +140,9 @@ static TileShape::Unit chooseUnit(const Product &product, const Target &target) 
   bool isTf32 = target.hasTf32 && lhs.isF32() && rhs.isF32();
   // Bytes are read from shared memory by fours along the depth.
   bool areBytes = lhs.isInteger(8) && rhs.isInteger(8) && product.lhs->isDeep && product.rhs->isDeep;
-  if (hasWgmma && (isTf32 || areBytes) && canMapOperands(product))
+  // Of bytes of which one has a sign and one has none, wgmma is of PTX 8.4, and ours is that of CUDA 12.0.
+  bool isMixed = product.lhs->isUnsigned != product.rhs->isUnsigned;
+  if (hasWgmma && (isTf32 || (areBytes && !isMixed)) && canMapOperands(product))
     return TileShape::MappedWgmma;
   return (lhs.isF64() && rhs.isF64()) || isTf32 || areBytes ? TileShape::Mma : TileShape::Fma;
 }
