@@ -26,13 +26,18 @@
 // CHECK: ld.shared.b64
 // CHECK: mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
 
-// Where both depths are side by side, the copy engine brings floats to wgmma as they are.
+// Where both depths are side by side, the copy engine rounds floats on their way to wgmma.
 // SM90: .visible .entry ptc_kernel_contract
 // SM90: cp.async.bulk.tensor.2d
 // SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k8.f32.tf32.tf32 {{.*}}, p, 1, 1;
+// SM90: st.global{{.*}}v4.b32
 // SM90: .visible .entry ptc_kernel_convolution
+// SM90: ld.shared.b32
 // SM90: cvt.rna.tf32.f32
 // SM90: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+// SM90: .visible .entry ptc_kernel_contract
+// SM90: ld.shared.b64
+// SM90: mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
 
 // IEEE-NOT: tf32
 // IEEE: fma.rn.f32

@@ -104,8 +104,7 @@ public:
   /// wgmma.mma_async.sync.aligned.m64nN, N twice the number of sums: the product of 64 rows by N columns, 32 bytes
   /// deep, becomes a warpgroup's sums, or is added to them where `isMore` (i32) is not 0, while the threads work on.
   /// Elements are half or bfloat, or, with the depth side by side, float as roundToTf32 makes it, with sums of float;
-  /// or bytes, with sums of i32. Warp w of the group has rows 16 w to 16 w + 15, as
-  /// multiplyMatrices lays them out.
+  /// or bytes, with sums of i32. Warp w of the group has rows 16 w to 16 w + 15, as multiplyMatrices lays them out.
   virtual void startProduct(Ir &b, llvm::Type *element, SharedMatrix lhs, SharedMatrix rhs,
                             llvm::MutableArrayRef<llvm::Value *> sums, llvm::Value *isMore) = 0;
 

@@ -1,10 +1,10 @@
 //===- MappedProduct.cpp - products by wgmma and the copy engine ----------===//
 //
 // On sm_90a, where the copy engine can read both operands: of 16-bit floats, and with the depth side by side of bytes
-// and of floats, which the copy engine rounds to tf32. A warp tells it which tiles to bring, and
-// warpgroups multiply 64 rows each by all columns of the block's tile, or all rows of a tile of their own. Barriers of
-// the ring are all that is between them: while the sums of a tile go through the epilogue, the ring is filled with
-// operands of the next one, and another warpgroup, whose tile that is, multiplies them.
+// and of floats, which the copy engine rounds to tf32. A warp tells it which tiles to bring, and warpgroups multiply 64
+// rows each by all columns of the block's tile, or all rows of a tile of their own. Barriers of the ring are all that
+// is between them: while the sums of a tile go through the epilogue, the ring is filled with operands of the next one,
+// and another warpgroup, whose tile that is, multiplies them.
 //
 //===----------------------------------------------------------------------===//
 
