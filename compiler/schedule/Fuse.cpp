@@ -4,6 +4,7 @@
 #include "compiler/schedule/GatheredContractions.h"
 #include "compiler/schedule/Groups.h"
 #include "compiler/schedule/Inline.h"
+#include "compiler/schedule/OperandViews.h"
 #include "compiler/schedule/SplitReductions.h"
 #include "dialects/control/Control.h"
 #include "dialects/loop/Loop.h"
@@ -26,6 +27,8 @@ static void eraseBarriers(Block &block) {
 
 static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Limits &limits, unsigned &number) {
   inlineProducers(block, symbols, InlineMode::Views, limits);
+  if (limits.exchangesHeads)
+    exchangeHeads(block, symbols);
   foldOperandViews(block, symbols);
   if (!isPlain) {
     reduceGatheredContractions(block, symbols);

@@ -21,8 +21,4 @@ enum class InlineMode { Views, Values };
 
 void inlineProducers(mlir::Block &block, llvm::ArrayRef<Symbol> symbols, InlineMode mode, const Limits &limits);
 
-/// Lets templates read through views: transposes, broadcasts, slices and
-/// reshapes become part of their operands' index maps where those stay linear.
-void foldOperandViews(mlir::Block &block, llvm::ArrayRef<Symbol> symbols);
-
 } // namespace ptc::schedule

@@ -18,6 +18,9 @@ struct Limits {
   int64_t fewChannels = 4; ///< pixels of so many channels or fewer are read one number at a time, from planes; 0: never
   bool multipliesBytes = true; ///< products of 8-bit integers are templates; else reductions of 32-bit products
 
+  // OperandViews
+  bool exchangesHeads = false; ///< attention may store queries before heads
+
   // Inline
   int64_t inlinedOps = 320; ///< a body that grows beyond this compiles slowly and runs out of registers
   int64_t viewOps = 32;     ///< a view with more operations than this, as a concatenation of many, is written once
@@ -59,6 +62,7 @@ struct Limits {
 inline Limits getLimits(Device device) {
   Limits limits;
   if (device == Device::Cuda) {
+    limits.exchangesHeads = true;
     limits.repeatedWork = 16;
     limits.enoughResults = 512;
     limits.leastLength = 1 << 16;

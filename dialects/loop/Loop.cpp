@@ -89,6 +89,13 @@ Shape getDomain(Operation *member) {
   return domain;
 }
 
+Shape getHeadsFirst(AttentionOp op) {
+  Shape shape = getShape(op.getResult(0));
+  if (op.getQueriesFirst())
+    std::swap(shape[shape.size() - 3], shape[shape.size() - 2]);
+  return shape;
+}
+
 Region *getResultRegion(Operation *member) {
   if (auto reduce = llvm::dyn_cast<ReduceOp>(member))
     return reduce.getFinish().empty() ? nullptr : &reduce.getFinish();

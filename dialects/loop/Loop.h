@@ -42,6 +42,9 @@ bool isTemplate(mlir::Operation *op);
 /// shape, then what a reduction or a contraction sums over.
 Shape getDomain(mlir::Operation *member);
 
+/// (b..., h, i, e) of attention, in whichever order its results have h and i.
+Shape getHeadsFirst(AttentionOp op);
+
 /// Whether the convolution is grouped, each group with as many outputs as inputs, a power of two (1: depthwise):
 /// vectors along the channels of x, w and the result then hold the same groups. Where groups are narrower than a
 /// vector, PackWeights packs w as the weights of one group. (Of other groups, each is a convolution by itself.)

@@ -228,8 +228,9 @@ def ConvolutionOp : Template<"convolution"> {
 def AttentionOp : Template<"attention"> {
   let summary = "acc[b..., h, i, e] of softmax(scale * q k^T + mask) v, never writing the scores";
   let description = [{
-    The domain is (b..., h, i, e): the result's shape. The maps give the places in the tensors: q_map of
-    (b..., h, i, e), k_map and v_map of (b..., h div group, j, e), mask_map of (b..., h, i, j).
+    The domain is the result's shape: (b..., h, i, e), or, with `queries_first`, (b..., i, h, e). The maps give the
+    places in the tensors: q_map of (b..., h, i, e), k_map and v_map of (b..., h div group, j, e), mask_map of
+    (b..., h, i, j). Log-sum-exps are [b..., h, i].
     key_size: number of keys j; head_size: features e of q and k; group: query heads per key head.
     empty_is_nan as in prims.attention. `with_logsumexp`: its second result is one more, behind those that the epilogue
     yields.
@@ -237,7 +238,7 @@ def AttentionOp : Template<"attention"> {
   let arguments = (ins Tensor:$q, Tensor:$k, Tensor:$v, Optional<Tensor>:$mask, AffineMapAttr:$q_map,
       AffineMapAttr:$k_map, AffineMapAttr:$v_map, OptionalAttr<AffineMapAttr>:$mask_map, F64Attr:$scale,
       BoolAttr:$causal, SizeAttr:$key_size, SizeAttr:$head_size, I64Attr:$group, UnitAttr:$empty_is_nan,
-      UnitAttr:$with_logsumexp);
+      UnitAttr:$with_logsumexp, UnitAttr:$queries_first);
   let assemblyFormat = [{
     $q `[` $q_map `]` `,` $k `[` $k_map `]` `,` $v `[` $v_map `]` (`mask` $mask^ `[` $mask_map `]` `:` type($mask))?
     $epilogue attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($results)

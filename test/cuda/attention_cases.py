@@ -61,6 +61,26 @@ def few_cases(inputs):
     yield Case("few queries, dynamic batch", attention(), inputs(1, 600, 64), [({0: batch}, {0: batch}, {0: batch})])
 
 
+def projected_cases(inputs):
+    """Results that are stored with queries before heads, as a projection reads them."""
+
+    def project(q, k, v, w, *mask):
+        heads = sdpa(q, k, v, *mask, enable_gqa=True)
+        return heads.transpose(1, 2).flatten(2) @ w
+
+    def weight(size, dtype=torch.float16):
+        return torch.randn(size, 40, dtype=dtype) / size**0.5
+
+    mask = torch.rand(2, 1, 45, 70) > 0.3
+    yield Case("projected", Function(project), (*inputs(130, 70, 64, heads=3), weight(192)))
+    yield Case("projected, groups, mask", Function(project),
+               (*inputs(45, 70, 32, heads=4, key_heads=2), weight(128), mask))  # fmt: skip
+    yield Case("projected, few queries, groups", Function(project),
+               (*inputs(3, 411, 64, heads=8, key_heads=2), weight(512)))  # fmt: skip
+    full = torch.float32
+    yield Case("projected, float32", Function(project), (*inputs(21, 30, 24, full, heads=3), weight(72, full)))
+
+
 def across_inputs(tensors):
     """Keys and values with neighbours along the keys."""
     q, k, v = tensors
@@ -108,5 +128,6 @@ def cases():
     length = Dim("length", min=2, max=1000)
     yield from wide_cases(inputs)
     yield from few_cases(inputs)
+    yield from projected_cases(inputs)
     yield Case("attention, dynamic", attention(), inputs(30, 30, 64), [({2: length}, {2: length}, {2: length})],
                [inputs(170, 170, 64)])  # fmt: skip

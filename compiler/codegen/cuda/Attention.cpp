@@ -21,7 +21,7 @@ using kernel::Running;
 
 /// (b..., h, i): all of the domain but the features.
 static Shape getRows(loop::AttentionOp op) {
-  Shape domain = getShape(op->getResult(0));
+  Shape domain = loop::getHeadsFirst(op);
   domain.pop_back();
   return domain;
 }
@@ -118,6 +118,8 @@ void AttentionEmitter::emit() {
                            })
                        .front();
     SmallVector<Value *> result(row);
+    if (op.getQueriesFirst())
+      std::swap(result[result.size() - 2], result.back());
     result.push_back(feature);
     emitEpilogue(f, op, result, b.CreateFDiv(total, divisor));
   });

@@ -368,7 +368,7 @@ std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op, boo
   bool hasGroups = joinsGroups && group > 1;
   AttentionProducts result{Product(op), Product(op), hasGroups ? 1 : group};
   Product &scores = result.scores, &values = result.values;
-  Shape domain = getShape(op->getResult(0));
+  Shape domain = loop::getHeadsFirst(op);
   unsigned batchRank = domain.size() - 2;
   mlir::AffineExpr queries = domain[batchRank], keys = getSizeFromAttr(op.getKeySize());
   mlir::AffineExpr head = getSizeFromAttr(op.getHeadSize());
@@ -388,18 +388,20 @@ std::optional<AttentionProducts> makeAttentionProducts(loop::AttentionOp op, boo
   Shape dims;
   for (unsigned i = 0; i < batch.size() + rows.size() + 1; ++i)
     dims.push_back(getAffineDimExpr(i, context));
-  Shape toResult = dims;
+  Shape toQuery = dims;
   if (hasGroups) {
-    toResult.erase(toResult.begin() + batchRank);
-    toResult[batchRank - 1] = dims[batchRank - 1] * group + dims[batchRank];
+    toQuery.erase(toQuery.begin() + batchRank);
+    toQuery[batchRank - 1] = dims[batchRank - 1] * group + dims[batchRank];
   }
-  scores.toResult = values.toResult = toResult;
+  scores.toResult = values.toResult = toQuery;
+  if (op.getQueriesFirst())
+    std::swap(values.toResult[batchRank - 1], values.toResult[batchRank]);
   countMatrices(scores);
   countMatrices(values);
   auto place = [&](mlir::Value tensor, mlir::AffineMap map, ShapeRef indices) {
     return loop::linearize(map, getShape(tensor)).replaceDims(indices);
   };
-  scores.lhs = makeMatrix(op.getQ(), place(op.getQ(), op.getQMap(), toResult), batch, rows, {head});
+  scores.lhs = makeMatrix(op.getQ(), place(op.getQ(), op.getQMap(), toQuery), batch, rows, {head});
   Shape ofKeys(ShapeRef(dims).take_front(batchRank + 2)), ofValues = ofKeys;
   std::swap(ofValues[batchRank], ofValues[batchRank + 1]); // columns are features, the depth is keys
   scores.rhs = makeMatrix(op.getK(), place(op.getK(), op.getKMap(), ofKeys), batch, {keys}, {head});

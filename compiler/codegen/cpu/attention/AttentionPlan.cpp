@@ -59,6 +59,8 @@ bool findAccess(Value tensor, AffineMap map, loop::StridedAccess &access) {
 }
 
 llvm::Expected<AttentionPlan> planAttention(loop::AttentionOp op, const Target &target) {
+  if (op.getQueriesFirst())
+    return llvm::createStringError("attention that stores queries before heads");
   MLIRContext *context = op.getContext();
   AttentionPlan plan(op.getQ(), groupOf(target, elementOf(op.getQ())), target);
   Shape domain = getShape(op.getResult(0));
