@@ -88,15 +88,18 @@ bool Inliner::inlineInto(Operation *consumer, Block &body) {
   return changed;
 }
 
+/// Whether the map moves elements or makes numbers, and at most widens floats: its results are nowhere smaller than
+/// what it reads.
 static bool isView(loop::MapOp map, const Limits &limits) {
   Block &body = map.getBody().front();
-  return isMove(body) && countOps(map) <= limits.viewOps;
+  int64_t widenings = llvm::range_size(body.getOps<arith::ExtFOp>());
+  return getWork(body, limits) == widenings && countOps(map) <= limits.viewOps;
 }
 
 bool Inliner::wants(loop::MapOp producer, Operation *consumer) {
   if (countOps(producer) + countOps(consumer) > limits.inlinedOps)
     return false;
-  // What only moves or makes numbers is worth less than the memory that it would take.
+  // A view is worth less than the memory that it would take.
   if (isView(producer, limits))
     return true;
   return mode == InlineMode::Values && isWorthIt(producer, consumer);
