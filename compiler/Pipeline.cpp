@@ -16,6 +16,7 @@
 #include "compiler/graph/Functionalize.h"
 #include "compiler/graph/LowerComplex.h"
 #include "compiler/graph/LowerFloat8.h"
+#include "compiler/graph/LowerPatchConvolution.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
 #include "compiler/graph/MergeBranches.h"
 #include "compiler/graph/OutlineControlFlow.h"
@@ -132,6 +133,9 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createChooseLayoutPass(); }},
     // No convolution multiplies zeros between its input's elements.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
+    // A GPU's convolutions that read no pixel twice are products.
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerPatchConvolutionPass(); },
+     [](const Options &o) { return isOptimized(o) && o.device == Device::Cuda; }},
     // Again: transposes that cancelled each other have left operations that simplify.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // Attention whose mask is known to be a triangle is causal.
