@@ -128,6 +128,7 @@ struct DeviceEntry {
   int32_t type;            ///< as in DLDevice: kDLCUDA
   int32_t major, minor;    ///< least compute capability
   int32_t isExact;         ///< no other one will do ("sm_90a")
+  int32_t startsEarly;     ///< kernels wait for those before them by themselves: they may be started while those end
   const char *image;       ///< PTX, with a zero behind it
   const char *machineCode; ///< the same functions as a cubin, for this `major` and later minors; null: none
   const char *assembler;   ///< that made the cubin: "ptxas 13.0.88"; empty: none

@@ -41,6 +41,12 @@ static ptc_status openDriver(Driver &driver, Error &error) {
   driver.hasPools &= driver.name != nullptr;
   PTC_DRIVER_POOL_FUNCTIONS(PTC_FIND_POOL)
 #undef PTC_FIND_POOL
+  driver.hasAttributes = true;
+#define PTC_FIND_ATTRIBUTE(symbol, name, parameters)                                                                   \
+  driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \
+  driver.hasAttributes &= driver.name != nullptr;
+  PTC_DRIVER_ATTRIBUTE_FUNCTIONS(PTC_FIND_ATTRIBUTE)
+#undef PTC_FIND_ATTRIBUTE
   driver.hasMaps = true;
 #define PTC_FIND_MAP(symbol, name, parameters)                                                                         \
   driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \

@@ -77,6 +77,20 @@ inline void *const CU_LAUNCH_PARAM_END = nullptr;
 inline void *const CU_LAUNCH_PARAM_BUFFER_POINTER = reinterpret_cast<void *>(1);
 inline void *const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
 
+/// What a launch asks for.
+enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+struct alignas(8) CUlaunchAttribute {
+  CUlaunchAttributeID id;
+  alignas(8) int value;
+  unsigned char reserved[60];
+};
+struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute *attrs;
+  unsigned numAttrs;
+};
+
 /// F(name in the library, name without its version, parameters).
 #define PTC_DRIVER_FUNCTIONS(F)                                                                                        \
   F(cuInit, cuInit, (unsigned))                                                                                        \
@@ -126,6 +140,10 @@ inline void *const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
   F(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                 \
   F(cuMemFreeAsync, cuMemFreeAsync, (CUdeviceptr, CUstream))
 
+/// Of drivers for CUDA 11.8 and later, as all for GPUs of compute capability 9.0 are.
+#define PTC_DRIVER_ATTRIBUTE_FUNCTIONS(F)                                                                              \
+  F(cuLaunchKernelEx, cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))
+
 /// Of drivers for CUDA 12.0 and later.
 #define PTC_DRIVER_MAP_FUNCTIONS(F)                                                                                    \
   F(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                    \
@@ -137,9 +155,10 @@ struct Driver {
 #define PTC_DECLARE(symbol, name, parameters) CUresult(*name) parameters;
   PTC_DRIVER_FUNCTIONS(PTC_DECLARE)
   PTC_DRIVER_POOL_FUNCTIONS(PTC_DECLARE)
+  PTC_DRIVER_ATTRIBUTE_FUNCTIONS(PTC_DECLARE)
   PTC_DRIVER_MAP_FUNCTIONS(PTC_DECLARE)
 #undef PTC_DECLARE
-  bool hasPools, hasMaps; ///< all of their functions are there
+  bool hasPools, hasAttributes, hasMaps; ///< all of their functions are there
 
   /// Opens the driver, unless that is done. It stays open as long as the process: it does not bear being closed.
   static ptc_status load(const Driver *&driver, Error &error);

@@ -6,7 +6,7 @@ namespace ptc::test {
 
 using namespace runtime;
 
-DeviceEntry deviceEntry = {kDLCUDA, 8, 0, 0, "no PTX"};
+DeviceEntry deviceEntry = {kDLCUDA, 8, 0, 0, 0, "no PTX"};
 
 namespace {
 constexpr char kNoText[] = "";

@@ -518,4 +518,14 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned gridY, un
   return enqueue(stream,
                  [=, kept = maps]() -> CUresult { return runGrid(*function, parameters, blocks, threads, shared); });
 }
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **places, void **extra) {
+  BEGIN(cuLaunchKernelEx)
+  const CUlaunchAttribute &attribute = config->attrs[0];
+  if (config->numAttrs != 1 || attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+      attribute.value != 1)
+    return kInvalidValue;
+  return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                        config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, places, extra);
+}
 }

@@ -80,6 +80,21 @@ TEST_CASE("tensors of the host are read before a call returns") {
   CHECK(second.isRight());
 }
 
+TEST_CASE("kernels that wait for those before them may be started while those end") {
+  static int early;
+  for (int32_t startsEarly : {0, 1}) {
+    deviceEntry.startsEarly = startsEarly;
+    early = 0;
+    Driver::get().fake_on("cuLaunchKernelEx", [](void *) { ++early; }, nullptr);
+    Context context;
+    RowsOnGpu rows(12);
+    CHECK(rows.call(context) == PTC_OK);
+    CHECK(rows.isRight());
+    CHECK(early == startsEarly);
+  }
+  deviceEntry.startsEarly = 0;
+}
+
 TEST_CASE("an output on the host makes a call wait") {
   Context context;
   CallersStream stream;

@@ -40,7 +40,7 @@ static Expected<SmallVector<char, 0>> writeTogether(ArrayRef<Unit> units, ArrayR
   NvvmBuilder gpu;
   for (auto [unit, plan] : zip_equal(units, plans))
     emitKernel(module, gpu, unit.kernel, plan, unit.symbol);
-  return writeImage(module, *machine, form);
+  return writeImage(module, *machine, target, form);
 }
 
 Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
@@ -73,7 +73,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
         NvvmBuilder gpu;
         emitKernel(module, gpu, units[i].kernel, plans[i], units[i].symbol);
       },
-      [&](Module &module, TargetMachine &machine) { return writeImage(module, machine, form); }};
+      [&](Module &module, TargetMachine &machine) { return writeImage(module, machine, *this, form); }};
   if (Error failed = kernel::compileUnits(units, compiler, cache, show, code))
     return failed;
   code.image = joinImages(code.files);

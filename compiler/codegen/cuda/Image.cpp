@@ -4,7 +4,10 @@
 #include "compiler/codegen/cuda/MaskedLoads.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -31,7 +34,30 @@ static void nameAfterKernel(Module &module) {
       value.setName(kernel->getName() + "_" + value.getName());
 }
 
-Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine, CodeForm form) {
+/// Kernels let those behind them be started, and wait for those before them (programmatic dependent launch of CUDA).
+/// Tensors' addresses come out of the wait: what LLVM takes for invariant is not read before it.
+static void waitForKernelsBefore(Module &module) {
+  LLVMContext &context = module.getContext();
+  auto *global = PointerType::get(context, NVPTXAS::ADDRESS_SPACE_GLOBAL);
+  auto *nothing = FunctionType::get(Type::getVoidTy(context), false), *same = FunctionType::get(global, global, false);
+  for (Function &function : make_filter_range(module, isKernel)) {
+    BasicBlock &entry = function.getEntryBlock();
+    IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
+    b.CreateCall(InlineAsm::get(nothing, "griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;", "~{memory}",
+                                /*hasSideEffects=*/true));
+    for (Argument &argument : function.args()) {
+      if (!argument.getType()->isPointerTy() || argument.hasByValAttr())
+        continue;
+      Value *before = b.CreateAddrSpaceCast(&argument, global);
+      Value *behind = b.CreateCall(InlineAsm::get(same, "", "=l,0", /*hasSideEffects=*/true), before);
+      argument.replaceUsesWithIf(b.CreateAddrSpaceCast(behind, argument.getType()),
+                                 [&](Use &use) { return use.getUser() != before; });
+    }
+  }
+}
+
+Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine, const Target &target,
+                                          CodeForm form) {
   kernel::verifyKernels(module);
   linkDeviceLibrary(module);
   optimise(module, machine);
@@ -39,6 +65,8 @@ Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
       return createStringError("no CUDA code for the function '" + function.getName() + "'");
   nameAfterKernel(module);
+  if (target.startsEarly())
+    waitForKernelsBefore(module);
   return kernel::writeModule(module, machine, form == CodeForm::Llvm ? CodeForm::Llvm : CodeForm::Assembly);
 }
 

@@ -100,7 +100,7 @@ void Target::require(host::ProgramSpec &spec) const {
   constexpr int32_t kDLCUDA = 2; // of DLPack
   spec.target = "cuda";
   spec.machine = name;
-  spec.device = {kDLCUDA, major, minor, isExact, {}, {}, {}};
+  spec.device = {kDLCUDA, major, minor, isExact, startsEarly(), {}, {}, {}};
 }
 
 } // namespace ptc::cuda

@@ -24,6 +24,8 @@ struct Target : ptc::Target {
   std::string ptxas;    ///< the assembler's file; empty: none
 
   void useTf32();
+  /// Whether kernels begin while those before them end, and wait for what those have written (griddepcontrol of PTX).
+  bool startsEarly() const { return major >= 9; }
 
   llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,
                                          ShowKernel show) const override;

@@ -144,7 +144,7 @@ struct GuardSpec {
 /// The GPU that kernels are for (runtime::DeviceEntry).
 struct DeviceSpec {
   int32_t type, major, minor;
-  bool isExact;
+  bool isExact, startsEarly;
   std::string image;       ///< PTX
   std::string machineCode; ///< a cubin; empty: none
   std::string assembler;   ///< that made it: "ptxas 13.0.88"
