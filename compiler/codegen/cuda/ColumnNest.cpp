@@ -84,7 +84,7 @@ void ColumnEmitter::emit() {
   const kernel::Loop &last = plan.loops.back();
   // Threads past the end add up the last results in vain, so that all come to the barriers.
   Value *size = emitSize(f, last.size), *most = b.CreateSub(size, b.getInt64(width));
-  dims[last.dim] = kernel::LaneBuilder(b, width).consecutive(b.CreateBinaryIntrinsic(Intrinsic::smin, first, most));
+  dims[last.dim] = kernel::LaneBuilder(b, width).aligned(b.CreateBinaryIntrinsic(Intrinsic::smin, first, most));
   Carried all = combineGroups(reduceRows());
   Value *isFirst = b.CreateICmpEQ(group, b.getInt64(0));
   kernel::emitIf(b, b.CreateAnd(isFirst, b.CreateICmpSLT(first, size)), [&] { finish(all); });

@@ -10,7 +10,7 @@ namespace ptc::cuda {
 constexpr unsigned kVectorBytes = 16;
 
 struct GpuFrame : kernel::KernelFrame {
-  GpuFrame(Ir &b, GpuBuilder &gpu) : KernelFrame(b), gpu(gpu) {}
+  GpuFrame(Ir &b, GpuBuilder &gpu) : KernelFrame(b), gpu(gpu) { alignment = kVectorBytes; }
 
   GpuBuilder &gpu;
   llvm::Value *workspace = nullptr;         ///< memory of the launch, if the plan has any

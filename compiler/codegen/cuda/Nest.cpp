@@ -90,7 +90,7 @@ void NestEmitter::emitPoints(Value *point) {
   const Stage &stage = plan.stages.front();
   Value *first = b.CreateMul(dims[dim].value, b.getInt64(plan.width));
   width = plan.width;
-  dims[dim] = kernel::LaneBuilder(b, width).consecutive(first);
+  dims[dim] = kernel::LaneBuilder(b, width).aligned(first);
   emitStage(stage, 1);
 }
 
@@ -254,7 +254,7 @@ Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
 void NestEmitter::takeTogether(unsigned dim, unsigned vector) {
   width = vector;
   if (vector > 1)
-    dims[dim] = kernel::LaneBuilder(b, vector).consecutive(b.CreateMul(dims[dim].value, b.getInt64(vector)));
+    dims[dim] = kernel::LaneBuilder(b, vector).aligned(b.CreateMul(dims[dim].value, b.getInt64(vector)));
 }
 
 //===----------------------------------------------------------------------===//

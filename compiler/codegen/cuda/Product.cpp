@@ -284,7 +284,7 @@ void Product::finish(GpuFrame &frame, ArrayRef<Value *> batch, Value *row, Value
   for (Value *place : places)
     dims.push_back({place, nullptr});
   if (!columns.empty())
-    dims.back() = body.lanes.consecutive(dims.back().value);
+    dims.back() = body.lanes.aligned(dims.back().value);
   SmallVector<Lanes> indices;
   for (mlir::AffineExpr index : toResult)
     indices.push_back(body.lanes.affine(index, dims, frame.symbols));

@@ -62,7 +62,7 @@ struct Product {
   loop::KernelOp kernel() const { return op->getParentOfType<loop::KernelOp>(); }
   /// The dimensions' indices of a row, column or batch.
   static llvm::SmallVector<llvm::Value *> split(GpuFrame &frame, llvm::Value *index, ShapeRef dims);
-  /// What the epilogue makes of sums of `lanes.width` neighbouring columns is stored.
+  /// What the epilogue makes of sums of so many neighbouring columns, from a multiple of that number on, is stored.
   void finish(GpuFrame &frame, llvm::ArrayRef<llvm::Value *> batch, llvm::Value *row, llvm::Value *column,
               llvm::Value *sums) const;
   /// The type of sums.

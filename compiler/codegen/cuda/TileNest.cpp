@@ -54,7 +54,7 @@ private:
   void storeVector(Value *row, Value *vector, const DenseMap<mlir::Value, Lanes> &values);
   Value *clamped(Value *index, const Loop &loop, unsigned side, unsigned count);
   Value *addressIn(const SharedTile &tile, Value *row, Value *alongRead, Value *vector);
-  void setLanes(const Loop &loop, Value *first) { dims[loop.dim] = LaneBuilder(b, width).consecutive(first); }
+  void setLanes(const Loop &loop, Value *first) { dims[loop.dim] = LaneBuilder(b, width).aligned(first); }
   Type *vectorOf(Type *scalar) const { return width == 1 ? scalar : FixedVectorType::get(scalar, width); }
 
   GpuFrame &f;

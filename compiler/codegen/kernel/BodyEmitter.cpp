@@ -28,7 +28,7 @@ Memory BodyEmitter::memoryOf(mlir::Value tensor) {
   Type *element = memoryType(lanes.b.getContext(), tensor.getType());
   if (element->isHalfTy() || element->isBFloatTy())
     element = lanes.b.getInt16Ty();
-  return {element, base, frame.alias.lookup(tensor)};
+  return {element, base, frame.alias.lookup(tensor), frame.layouts.contains(tensor) ? 1 : frame.alignment};
 }
 
 /// Quotients and remainders that cancel, as a view of merged dimensions has them, would hide that the place is linear.

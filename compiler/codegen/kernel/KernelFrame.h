@@ -25,6 +25,8 @@ struct KernelFrame {
   Ir &b;
   /// Base pointer of each tensor that the kernel reads or writes.
   llvm::DenseMap<mlir::Value, llvm::Value *> pointers;
+  /// Bytes: all tensors that are row-major begin at multiples of them.
+  unsigned alignment = 1;
   /// Value (i64) of each symbol of the module.
   llvm::SmallVector<llvm::Value *> symbols;
   /// Where a failed index check is noted.

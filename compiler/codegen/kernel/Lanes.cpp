@@ -35,29 +35,37 @@ Lanes LaneBuilder::consecutive(Value *first) const {
   return {first, width == 1 ? nullptr : static_cast<Value *>(b.getInt64(1))};
 }
 
+Lanes LaneBuilder::aligned(Value *first) const {
+  Lanes lanes = consecutive(first);
+  lanes.zeros = Log2_32(width);
+  return lanes;
+}
+
 //===----------------------------------------------------------------------===//
 // Index arithmetic
 //===----------------------------------------------------------------------===//
 
 /// A stride of zero is no stride.
-static Lanes linear(Value *value, Value *stride) {
+static Lanes linear(Value *value, Value *stride, unsigned zeros) {
   if (auto *constant = dyn_cast_or_null<ConstantInt>(stride); constant && constant->isZero())
     stride = nullptr;
-  return {value, stride};
+  return {value, stride, zeros};
 }
+
+static Lanes number(Ir &b, int64_t value) { return {b.getInt64(value), nullptr, unsigned(countr_zero(uint64_t(value)))}; }
 
 Lanes LaneBuilder::add(const Lanes &x, const Lanes &y) const {
   if (x.isVector() || y.isVector())
     return {b.CreateAdd(vector(x), vector(y))};
   Value *stride = !x.stride ? y.stride : !y.stride ? x.stride : b.CreateAdd(x.stride, y.stride);
-  return linear(b.CreateAdd(x.value, y.value), stride);
+  return linear(b.CreateAdd(x.value, y.value), stride, std::min(x.zeros, y.zeros));
 }
 
 Lanes LaneBuilder::sub(const Lanes &x, const Lanes &y) const {
   if (x.isVector() || y.isVector())
     return {b.CreateSub(vector(x), vector(y))};
   Value *stride = !y.stride ? x.stride : !x.stride ? b.CreateNeg(y.stride) : b.CreateSub(x.stride, y.stride);
-  return linear(b.CreateSub(x.value, y.value), stride);
+  return linear(b.CreateSub(x.value, y.value), stride, std::min(x.zeros, y.zeros));
 }
 
 Lanes LaneBuilder::mul(const Lanes &x, const Lanes &y) const {
@@ -65,7 +73,7 @@ Lanes LaneBuilder::mul(const Lanes &x, const Lanes &y) const {
     return {b.CreateMul(vector(x), vector(y))};
   const Lanes &factor = x.stride ? y : x, &index = x.stride ? x : y;
   Value *stride = index.stride ? b.CreateMul(index.stride, factor.value) : nullptr;
-  return linear(b.CreateMul(x.value, y.value), stride);
+  return linear(b.CreateMul(x.value, y.value), stride, x.zeros + y.zeros);
 }
 
 /// Quotient and remainder of base + l * stride by a constant: the division of
@@ -115,7 +123,7 @@ Lanes LaneBuilder::mod(const Lanes &x, const Lanes &y) const {
 Lanes LaneBuilder::affine(mlir::AffineExpr expr, ArrayRef<Lanes> dims, ArrayRef<Value *> symbols) const {
   using mlir::AffineExprKind;
   if (auto constant = dyn_cast<mlir::AffineConstantExpr>(expr))
-    return {b.getInt64(constant.getValue())};
+    return number(b, constant.getValue());
   if (auto dim = dyn_cast<mlir::AffineDimExpr>(expr))
     return dims[dim.getPosition()];
   if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expr))
@@ -151,6 +159,13 @@ static Value *address(Ir &b, const Memory &memory, Value *place) {
 
 static Align alignment(const Memory &memory) { return Align(divideCeil(memory.element->getScalarSizeInBits(), 8)); }
 
+/// Of several elements from `place` on.
+static Align alignment(const Memory &memory, const Lanes &place) {
+  Align one = alignment(memory);
+  constexpr unsigned kMostZeros = 6;
+  return std::max(one, std::min(Align(memory.alignment), Align(one.value() << std::min(place.zeros, kMostZeros))));
+}
+
 static Instruction *annotate(Value *access, const Memory &memory) {
   auto *instruction = cast<Instruction>(access);
   instruction->setAAMetadata(memory.alias);
@@ -171,7 +186,7 @@ Lanes LaneBuilder::loadLanes(const Memory &memory, const Lanes &place, Value *ac
   if (stride == 1) {
     Value *from = address(b, memory, place.value);
     if (!active)
-      return {annotate(b.CreateAlignedLoad(vectorType, from, align), memory)};
+      return {annotate(b.CreateAlignedLoad(vectorType, from, alignment(memory, place)), memory)};
     if (!otherwise)
       otherwise = Constant::getNullValue(vectorType);
     return {annotate(b.CreateMaskedLoad(vectorType, from, align, active, otherwise), memory)};
@@ -249,8 +264,8 @@ void LaneBuilder::store(const Memory &memory, const Lanes &place, const Lanes &v
       annotate(b.CreateMaskedStore(lanes, to, align, mask), memory);
       return;
     }
-    if (memory.streaming)
-      align = Align(std::min<uint64_t>(kStreamingAlignment, width * align.value()));
+    align = memory.streaming ? Align(std::min<uint64_t>(kStreamingAlignment, width * align.value()))
+                             : alignment(memory, place);
     Instruction *store = annotate(b.CreateAlignedStore(lanes, to, align), memory);
     if (memory.streaming)
       store->setMetadata(LLVMContext::MD_nontemporal,

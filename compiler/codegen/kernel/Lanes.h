@@ -21,6 +21,7 @@ using Ir = llvm::IRBuilder<>;
 struct Lanes {
   llvm::Value *value = nullptr;
   llvm::Value *stride = nullptr;
+  unsigned zeros = 0; ///< of the first lane's number, so many low bits are known to be zero
 
   bool isVector() const { return value->getType()->isVectorTy(); }
   bool isUniform() const { return !stride && !isVector(); }
@@ -33,6 +34,7 @@ struct Memory {
   llvm::Type *element;
   llvm::Value *base;
   llvm::AAMDNodes alias;
+  unsigned alignment = 1; ///< bytes: the base is at a multiple of them
   bool streaming = false; ///< stores bypass the caches
 };
 
@@ -47,6 +49,8 @@ public:
   llvm::Value *vector(const Lanes &lanes) const;
   /// first, first + 1, first + 2, ...
   Lanes consecutive(llvm::Value *first) const;
+  /// The same from a multiple of the width on, which is a power of two.
+  Lanes aligned(llvm::Value *first) const;
 
   Lanes add(const Lanes &x, const Lanes &y) const;
   Lanes sub(const Lanes &x, const Lanes &y) const;
