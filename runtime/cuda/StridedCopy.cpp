@@ -74,7 +74,10 @@ private:
 
 static ptc_status launchCopy(CudaDevice &device, Stream *stream, char *packed, char *tensor, bool reads,
                              const Plan &plan, Error &error) {
-  int64_t blocks = (plan.count + kThreads - 1) / kThreads;
+  constexpr int64_t kLine = 16; // bytes
+  int64_t each = kLine / plan.unit;
+  bool lines = plan.sizes[0] % each == 0 && reinterpret_cast<uintptr_t>(packed) % kLine == 0;
+  int64_t threads = lines ? plan.count / each : plan.count, blocks = (threads + kThreads - 1) / kThreads;
   if (blocks > kMostBlocks)
     return error.set(PTC_UNSUPPORTED, "copying a strided tensor takes %lld blocks, more than a GPU can start",
                      static_cast<long long>(blocks));
@@ -87,10 +90,11 @@ static ptc_status launchCopy(CudaDevice &device, Stream *stream, char *packed, c
     error = failure;
     return error.status;
   }
-  int64_t parameters[5 + 2 * kMostDims] = {reinterpret_cast<intptr_t>(packed), reinterpret_cast<intptr_t>(tensor),
-                                           reads, plan.count, plan.rank};
-  std::copy_n(plan.sizes, plan.rank, parameters + 5);
-  std::copy_n(plan.strides, plan.rank, parameters + 5 + kMostDims);
+  constexpr int32_t kFirst = 6;
+  int64_t parameters[kFirst + 2 * kMostDims] = {reinterpret_cast<intptr_t>(packed), reinterpret_cast<intptr_t>(tensor),
+                                                reads, lines, threads, plan.rank};
+  std::copy_n(plan.sizes, plan.rank, parameters + kFirst);
+  std::copy_n(plan.strides, plan.rank, parameters + kFirst + kMostDims);
   size_t bytes = sizeof(parameters);
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                    CU_LAUNCH_PARAM_END};

@@ -1,7 +1,8 @@
-// Kernels that copy between row-major memory and a tensor of any strides, one for each size of what a thread moves.
-// Parameters: the row-major memory, the tensor's first element, whether to read the tensor or to write it, how much
-// there is to move, the number of dimensions, and the sizes and strides of each, the innermost first; all of them count
-// what a thread moves.
+// Kernels that copy between row-major memory and a tensor of any strides, one for each size of what is moved at a time.
+// Parameters: the row-major memory, the tensor's first element, whether to read the tensor or to write it, whether each
+// thread moves a line, which is 16 bytes of the row-major memory and of one run of the innermost dimension, how many
+// threads there are, the number of dimensions, and the sizes and strides of each, the innermost first; these count what
+// is moved at a time.
 //
 // The runtime has them as PTX, which the driver of any GPU assembles. Who compiles them for another machine says what
 // KERNEL, block_index, thread_index and block_size are there.
@@ -32,22 +33,37 @@ typedef struct {
   }
 
 #define COPY(BYTES, ELEMENT)                                                                                           \
+  enum { kLine##BYTES = 16 / BYTES };                                                                                  \
+  typedef struct {                                                                                                     \
+    _Alignas(16) ELEMENT elements[kLine##BYTES];                                                                       \
+  } line##BYTES;                                                                                                       \
   KERNEL(ptc_strided_copy_##BYTES)                                                                                     \
-  (ELEMENT * packed, ELEMENT * tensor, int64_t reads, int64_t count, int64_t rank, int64_t size0, int64_t size1,       \
-   int64_t size2, int64_t size3, int64_t size4, int64_t size5, int64_t size6, int64_t size7, int64_t stride0,          \
-   int64_t stride1, int64_t stride2, int64_t stride3, int64_t stride4, int64_t stride5, int64_t stride6,               \
-   int64_t stride7) {                                                                                                  \
-    int64_t i = (int64_t)block_index() * block_size() + thread_index(), at = 0;                                        \
+  (ELEMENT * packed, ELEMENT * tensor, int64_t reads, int64_t lines, int64_t count, int64_t rank, int64_t size0,       \
+   int64_t size1, int64_t size2, int64_t size3, int64_t size4, int64_t size5, int64_t size6, int64_t size7,            \
+   int64_t stride0, int64_t stride1, int64_t stride2, int64_t stride3, int64_t stride4, int64_t stride5,               \
+   int64_t stride6, int64_t stride7) {                                                                                 \
+    int64_t i = (int64_t)block_index() * block_size() + thread_index(), at = 0, each = lines ? kLine##BYTES : 1;       \
     if (i >= count)                                                                                                    \
       return;                                                                                                          \
-    if (count <= UINT32_MAX)                                                                                           \
+    i *= each;                                                                                                         \
+    if (count * each <= UINT32_MAX)                                                                                    \
       PLACE(uint32_t)                                                                                                  \
     else                                                                                                               \
       PLACE(uint64_t)                                                                                                  \
-    if (reads)                                                                                                         \
+    if (lines && reads) {                                                                                              \
+      line##BYTES line;                                                                                                \
+      for (int k = 0; k < kLine##BYTES; ++k)                                                                           \
+        line.elements[k] = tensor[at + k * stride0];                                                                   \
+      *(line##BYTES *)(packed + i) = line;                                                                             \
+    } else if (lines) {                                                                                                \
+      line##BYTES line = *(line##BYTES *)(packed + i);                                                                 \
+      for (int k = 0; k < kLine##BYTES; ++k)                                                                           \
+        tensor[at + k * stride0] = line.elements[k];                                                                   \
+    } else if (reads) {                                                                                                \
       packed[i] = tensor[at];                                                                                          \
-    else                                                                                                               \
+    } else {                                                                                                           \
       tensor[at] = packed[i];                                                                                          \
+    }                                                                                                                  \
   }
 
 COPY(1, uint8_t)
