@@ -19,6 +19,7 @@
 #include "compiler/graph/LowerPatchConvolution.h"
 #include "compiler/graph/LowerTransposedConvolution.h"
 #include "compiler/graph/MergeBranches.h"
+#include "compiler/graph/MergeProducts.h"
 #include "compiler/graph/OutlineControlFlow.h"
 #include "compiler/graph/Patterns.h"
 #include "compiler/graph/Quantize.h"
@@ -140,6 +141,9 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // Attention whose mask is known to be a triangle is causal.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createCausalMasksPass(p.weights); }, isOptimized},
+    // On a GPU a tensor is multiplied by several weights at once.
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createMergeProductsPass(); },
+     [](const Options &o) { return isOptimized(o) && o.device == Device::Cuda; }},
     // Operations on weights alone are evaluated: their results are weights.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
     // Weights of linear layers are int8.
