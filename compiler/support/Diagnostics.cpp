@@ -1,6 +1,7 @@
 #include "compiler/support/Diagnostics.h"
 
 #include "compiler/support/Format.h"
+#include "compiler/support/Printed.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
@@ -151,15 +152,22 @@ llvm::raw_ostream &PrintableStream::resetColor() {
 static bool hasColouredErrors = false;
 void setColouredErrors(bool isColoured) { hasColouredErrors = isColoured; }
 
-static void printLine(llvm::StringRef kind, llvm::raw_ostream::Colors color, llvm::StringRef message) {
+static Printed printed;
+const Printed &getPrinted() { return printed; }
+
+static void printLine(llvm::StringRef kind, llvm::raw_ostream::Colors color, llvm::StringRef message,
+                      std::vector<std::string> &lines) {
   std::string line = toPrintable(message.rtrim());
+  lines.push_back(line);
   llvm::errs().enable_colors(hasColouredErrors);
   llvm::errs() << "ptc: ";
   llvm::errs().changeColor(color, /*Bold=*/true) << kind << ':';
   llvm::errs().resetColor() << ' ' << line << '\n';
 }
 
-void printError(llvm::StringRef message) { printLine("error", llvm::raw_ostream::RED, message); }
-void printWarning(llvm::StringRef message) { printLine("warning", llvm::raw_ostream::YELLOW, message); }
+void printError(llvm::StringRef message) { printLine("error", llvm::raw_ostream::RED, message, printed.errors); }
+void printWarning(llvm::StringRef message) {
+  printLine("warning", llvm::raw_ostream::YELLOW, message, printed.warnings);
+}
 
 } // namespace ptc

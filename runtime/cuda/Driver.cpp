@@ -2,6 +2,8 @@
 #include "runtime/Loader.h"
 #include "runtime/Once.h"
 
+#include <utility>
+
 namespace ptc::runtime::cuda {
 
 namespace {
@@ -35,24 +37,17 @@ static ptc_status openDriver(Driver &driver, Error &error) {
     dlclose(library);
     return error.set(PTC_UNSUPPORTED, "the model needs a newer NVIDIA driver: libcuda.so.1 has no %s", missing);
   }
-  driver.hasPools = true;
-#define PTC_FIND_POOL(symbol, name, parameters)                                                                        \
+  bool isThere = true;
+#define PTC_FIND_SOME(symbol, name, parameters)                                                                        \
   driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \
-  driver.hasPools &= driver.name != nullptr;
-  PTC_DRIVER_POOL_FUNCTIONS(PTC_FIND_POOL)
-#undef PTC_FIND_POOL
-  driver.hasAttributes = true;
-#define PTC_FIND_ATTRIBUTE(symbol, name, parameters)                                                                   \
-  driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \
-  driver.hasAttributes &= driver.name != nullptr;
-  PTC_DRIVER_ATTRIBUTE_FUNCTIONS(PTC_FIND_ATTRIBUTE)
-#undef PTC_FIND_ATTRIBUTE
-  driver.hasMaps = true;
-#define PTC_FIND_MAP(symbol, name, parameters)                                                                         \
-  driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(library, #symbol));                                     \
-  driver.hasMaps &= driver.name != nullptr;
-  PTC_DRIVER_MAP_FUNCTIONS(PTC_FIND_MAP)
-#undef PTC_FIND_MAP
+  isThere &= driver.name != nullptr;
+  PTC_DRIVER_POOL_FUNCTIONS(PTC_FIND_SOME)
+  driver.hasPools = std::exchange(isThere, true);
+  PTC_DRIVER_ATTRIBUTE_FUNCTIONS(PTC_FIND_SOME)
+  driver.hasAttributes = std::exchange(isThere, true);
+  PTC_DRIVER_MAP_FUNCTIONS(PTC_FIND_SOME)
+  driver.hasMaps = isThere;
+#undef PTC_FIND_SOME
   CUresult result = driver.cuInit(0);
   if (result == CUDA_SUCCESS)
     return PTC_OK;

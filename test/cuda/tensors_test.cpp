@@ -192,6 +192,10 @@ TEST_CASE("strided tensors on the GPU are copied like those on the host") {
       {32, {4, 8}, {12, 1}, 16}, // rows of 16 bytes
       {32, {4, 8}, {11, 1}, 0},
       {32, {5, 3}, {1, 5}, 3},
+      {8, {3, 32}, {1, 3}, 3}, // whole lines of 16 bytes of the row-major memory
+      {16, {2, 3, 16}, {48, 1, 3}, 2},
+      {32, {5, 8}, {1, 5}, 4},
+      {64, {3, 4}, {1, 3}, 8},
       {64, {9}, {-1}, 64},
       {32, {4, 6}, {0, 1}, 0},
       {16, {1, 1}, {7, 9}, 2},

@@ -4,6 +4,7 @@
 #include "tools/ptc/CommandText.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/CompileOptions.h"
+#include "tools/ptc/CompileReport.h"
 #include "tools/ptc/FindPtxas.h"
 #include "tools/ptc/Version.h"
 
@@ -39,7 +40,8 @@ void resolvePtxas(Options &options) {
   options.ptxas = isAuto && options.device == Device::Cuda ? findPtxas() : "";
 }
 
-void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::function<int()> &action) {
+void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgraph, std::string &report,
+                std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
   addModelOptions(command, options);
   command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
@@ -73,6 +75,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   command.add_option("--cache", options.cache, "A folder where what is compiled is kept for later compilations")
       ->type_name("DIR");
   command.add_flag("-v,--time", options.time, "Print where the time went");
+  command.add_option("--json", report, "Write what came of it here: outputs, hash, machines, seconds, warnings, errors")
+      ->type_name("FILE");
   command.footer("Examples:\n"
                  "  ptc compile model.pt2 -o model.so\n"
                  "  ptc compile model.onnx -o model.so --march x86-64-v3,x86-64-v4\n"
@@ -93,7 +97,14 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       throw CLI::ExcludesError("--fallback", "--fullgraph");
     if (options.train.isOn && !fullgraph)
       throw CLI::ExcludesError("--train", "--no-fullgraph");
-    action = [&options, &fullgraph] { return fullgraph ? compile(options) : compileGraphs(options); };
+    action = [&] {
+      CompileReport timed(report);
+      if (!timed.isApart(options))
+        return int(kUsage);
+      std::vector<std::string> written;
+      int status = fullgraph ? compile(options, written) : compileGraphs(options, written);
+      return timed.finish(options.model, written, status);
+    };
   });
 }
 
@@ -386,7 +397,7 @@ int runCommandLine(int argc, char **argv) {
 
   Options compileOptions;
   compileOptions.compiler = fmt::format("ptc {}", kVersion);
-  std::string emit, shell;
+  std::string emit, report, shell;
   bool fullgraph = true;
   RunOptions runOptions;
   BenchOptions benchOptions;
@@ -396,7 +407,7 @@ int runCommandLine(int argc, char **argv) {
   CaptureOptions captureOptions;
   DoctorOptions doctorOptions;
   std::function<int()> action;
-  addCompile(app, compileOptions, emit, fullgraph, action);
+  addCompile(app, compileOptions, emit, fullgraph, report, action);
   addRun(app, runOptions, action);
   addBench(app, benchOptions, action);
   addExplain(app, explainOptions, action);

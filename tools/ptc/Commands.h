@@ -65,10 +65,10 @@ struct InfoOptions {
   bool json = false;
 };
 
-/// Each answers the exit status, having printed its error.
-int compile(const Options &options);
+/// Each answers the exit status, having printed its error. Files that a compilation has written are added to `written`.
+int compile(const Options &options, std::vector<std::string> &written);
 /// A library of each graph of a capture; those that do not compile are named in warnings.
-int compileGraphs(const Options &options);
+int compileGraphs(const Options &options, std::vector<std::string> &written);
 int run(const RunOptions &options);
 int bench(const BenchOptions &options);
 int explain(const ExplainOptions &options);

@@ -14,7 +14,7 @@
 
 namespace ptc {
 
-int compile(const Options &options) {
+int compile(const Options &options, std::vector<std::string> &written) {
   if (!areApart(options))
     return kUsage;
   mlir::DialectRegistry registry;
@@ -22,9 +22,10 @@ int compile(const Options &options) {
   // A model is one function: MLIR's threads would have nothing to do.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(&context);
-  if (llvm::succeeded(compileModel(options, context, diagnostics, createMeasurer(options.tuningInputs))))
-    return kDone;
-  return diagnostics.printFirst();
+  if (llvm::failed(compileModel(options, context, diagnostics, createMeasurer(options.tuningInputs))))
+    return diagnostics.printFirst();
+  written.push_back(options.output);
+  return kDone;
 }
 
 /// model.so of graph 2 is model-graph2.so.
@@ -33,14 +34,14 @@ static std::string outputOfGraph(llvm::StringRef output, unsigned graph) {
   return fmt::format("{}-graph{}{}", output.drop_back(extension.size()), graph, extension);
 }
 
-int compileGraphs(const Options &options) {
+int compileGraphs(const Options &options, std::vector<std::string> &written) {
   llvm::Expected<std::optional<CaptureFile>> file = openCapture(options.model);
   if (!file) {
     printError(llvm::toString(file.takeError()));
     return kModelAtFault;
   }
   if (!*file || options.graph)
-    return compile(options);
+    return compile(options, written);
   unsigned count = (*file)->capture.graphs.size(), done = 0;
   for (unsigned i = 0; i < count; ++i) {
     Options one = options;
@@ -54,6 +55,7 @@ int compileGraphs(const Options &options) {
     Diagnostics diagnostics(&context);
     if (llvm::succeeded(compileModel(one, context, diagnostics, createMeasurer(one.tuningInputs)))) {
       ++done;
+      written.push_back(one.output);
       continue;
     }
     if (diagnostics.isDefect())

@@ -1,4 +1,6 @@
 // What a library says of itself, read from its file: nothing of it runs, and its weights are not read.
+#include "tools/ptc/Info.h"
+
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Format.h"
 #include "compiler/support/InputFile.h"
@@ -40,8 +42,7 @@ static Expected<StringRef> findNote(const Elf &file) {
   return createStringError("it does not say what it is: a library of an earlier version, or of something else");
 }
 
-/// The note's members, with the file's size and hash.
-static Expected<json::Object> readInfo(StringRef content) {
+Expected<json::Object> readLibraryInfo(StringRef content) {
   if (!content.starts_with(ELF::ElfMagic))
     return createStringError("no shared library (expected one that ptc compile wrote)");
   Expected<Elf> file = Elf::create(content);
@@ -158,7 +159,7 @@ int info(const InfoOptions &options) {
     printError(toString(buffer.takeError()));
     return kModelAtFault;
   }
-  Expected<json::Object> found = readInfo((*buffer)->getBuffer());
+  Expected<json::Object> found = readLibraryInfo((*buffer)->getBuffer());
   if (!found) {
     printError(options.library + ": " + toString(found.takeError()));
     return kModelAtFault;
