@@ -9,6 +9,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <map>
+#include <vector>
+
 using namespace mlir;
 using namespace ptc::prims;
 
@@ -34,10 +37,12 @@ public:
 
 private:
   std::optional<Branch> getBranch(ContractOp product);
+  Value join(OpBuilder &b, Location loc, ArrayRef<Value> parts, int64_t dim);
   void merge(ArrayRef<Branch> branches);
 
   func::FuncOp function;
   ConstantValues constants;
+  std::map<std::vector<const void *>, Value> joined; ///< by parts
 };
 
 } // namespace
@@ -84,6 +89,17 @@ static bool canMerge(Branch a, Branch b) {
          bool(a.bias) == bool(b.bias) && bool(a.round) == bool(b.round) && a.dtype() == b.dtype();
 }
 
+/// Layers that share weights share them side by side, too.
+Value Merging::join(OpBuilder &b, Location loc, ArrayRef<Value> parts, int64_t dim) {
+  std::vector<const void *> key;
+  for (Value part : parts)
+    key.push_back(part.getAsOpaquePointer());
+  Value &found = joined[key];
+  if (!found)
+    found = ConcatenateOp::create(b, loc, parts, dim);
+  return found;
+}
+
 void Merging::merge(ArrayRef<Branch> branches) {
   Branch first = branches.front();
   OpBuilder b(first.product);
@@ -97,13 +113,13 @@ void Merging::merge(ArrayRef<Branch> branches) {
   }
   Location loc = FusedLoc::get(context, locations);
   ContractOp one = first.product;
-  Value weight = ConcatenateOp::create(b, loc, weights, 1 - one.getRhsContract().front());
+  Value weight = join(b, loc, weights, 1 - one.getRhsContract().front());
   Value result = ContractOp::create(b, loc, one.getLhs(), weight, one.getLhsBatch(), one.getRhsBatch(),
                                     one.getLhsContract(), one.getRhsContract());
   Shape sizes = getShape(result);
   int64_t last = sizes.size() - 1;
   if (first.bias) {
-    Value bias = ConcatenateOp::create(b, loc, biases, 0);
+    Value bias = join(b, loc, biases, 0);
     bias = BroadcastInDimOp::create(b, loc, bias, makeSizesAttr(sizes, context), ArrayRef<int64_t>(last));
     result = AddOp::create(b, loc, result, bias);
   }

@@ -16,7 +16,7 @@ static Model makeModel(Models &models) {
   REQUIRE(image);
   model.spec.target = "cuda";
   model.spec.machine = "sm_80";
-  model.spec.device = {kDLCUDA, 8, 0, false, (*image)->getBuffer().str()};
+  model.spec.device = {kDLCUDA, 8, 0, false, false, (*image)->getBuffer().str()};
   for (auto &launch : model.spec.launches) {
     launch.grids = {{launch.kernel, launch.tasks, 8, 0}};
     launch.kernel.clear();

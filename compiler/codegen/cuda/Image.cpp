@@ -65,9 +65,11 @@ Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
       return createStringError("no CUDA code for the function '" + function.getName() + "'");
   nameAfterKernel(module);
+  if (form == CodeForm::Llvm)
+    return kernel::writeModule(module, machine, form);
   if (target.startsEarly())
     waitForKernelsBefore(module);
-  return kernel::writeModule(module, machine, form == CodeForm::Llvm ? CodeForm::Llvm : CodeForm::Assembly);
+  return kernel::writeModule(module, machine, CodeForm::Assembly);
 }
 
 /// Version, machine and size of addresses, which each module begins with.

@@ -45,3 +45,22 @@ func.func @others(%x: tensor<5x3xf32>, %g: tensor<3x4xf32> {ptc.weight = "g"}, %
   %4 = prims.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
   return %2, %4 : tensor<5x4xf32>, tensor<4x5xf32>
 }
+
+// Layers that share weights share them side by side.
+// CHECK-LABEL: @shared
+// CHECK: %[[W:.*]] = prims.concatenate %arg1, %arg2
+// CHECK-NOT: prims.concatenate
+// CHECK: %[[P:.*]] = prims.contract %arg0, %[[W]]
+// CHECK: prims.contract %{{.*}}, %[[W]]
+func.func @shared(%x: tensor<5x3xf32>, %q: tensor<3x4xf32> {ptc.weight = "q"}, %k: tensor<3x4xf32> {ptc.weight = "k"}) -> (tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>) {
+  %y = prims.neg %x : (tensor<5x3xf32>) -> tensor<5x3xf32>
+  %0 = prims.contract %x, %q {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<5x3xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+  %1 = prims.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %2 = prims.contract %x, %k {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<5x3xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+  %3 = prims.transpose %2 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %4 = prims.contract %y, %q {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<5x3xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+  %5 = prims.transpose %4 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %6 = prims.contract %y, %k {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<5x3xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+  %7 = prims.transpose %6 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  return %1, %3, %5, %7 : tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>
+}
