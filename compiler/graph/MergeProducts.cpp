@@ -42,7 +42,7 @@ private:
 
   func::FuncOp function;
   ConstantValues constants;
-  std::map<std::vector<const void *>, Value> joined; ///< by parts
+  std::map<std::pair<int64_t, std::vector<const void *>>, Value> joined; ///< by dimension and parts
 };
 
 } // namespace
@@ -91,10 +91,10 @@ static bool canMerge(Branch a, Branch b) {
 
 /// Layers that share weights share them side by side, too.
 Value Merging::join(OpBuilder &b, Location loc, ArrayRef<Value> parts, int64_t dim) {
-  std::vector<const void *> key;
+  std::vector<const void *> pointers;
   for (Value part : parts)
-    key.push_back(part.getAsOpaquePointer());
-  Value &found = joined[key];
+    pointers.push_back(part.getAsOpaquePointer());
+  Value &found = joined[{dim, pointers}];
   if (!found)
     found = ConcatenateOp::create(b, loc, parts, dim);
   return found;
