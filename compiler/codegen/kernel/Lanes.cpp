@@ -52,7 +52,9 @@ static Lanes linear(Value *value, Value *stride, unsigned zeros) {
   return {value, stride, zeros};
 }
 
-static Lanes number(Ir &b, int64_t value) { return {b.getInt64(value), nullptr, unsigned(countr_zero(uint64_t(value)))}; }
+static Lanes number(Ir &b, int64_t value) {
+  return {b.getInt64(value), nullptr, unsigned(countr_zero(uint64_t(value)))};
+}
 
 Lanes LaneBuilder::add(const Lanes &x, const Lanes &y) const {
   if (x.isVector() || y.isVector())
