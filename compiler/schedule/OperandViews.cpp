@@ -16,8 +16,8 @@ static loop::ReadOp onlyRead(Value value) {
     return {};
   Block &body = map.getBody().front();
   auto read = body.getTerminator()->getOperand(0).getDefiningOp<loop::ReadOp>();
-  bool plain = read && read->getBlock() == &body && !read.getWhere() &&
-               read.getIndices().size() == body.getNumArguments();
+  bool plain =
+      read && read->getBlock() == &body && !read.getWhere() && read.getIndices().size() == body.getNumArguments();
   return plain && elementType(read.getTensor()) == elementType(value) ? read : loop::ReadOp();
 }
 
@@ -246,8 +246,8 @@ static void storeQueriesFirst(loop::AttentionOp op) {
       read.setMapAttr(AffineMapAttr::get(exchangeHeads(read.getMap())));
     for (MappedOperand mapped : mappedOperands(reader))
       if (mapped.operand == &use)
-        reader->setAttr(mapped.map, AffineMapAttr::get(exchangeHeads(
-                                        reader->getAttrOfType<AffineMapAttr>(mapped.map).getValue())));
+        reader->setAttr(mapped.map,
+                        AffineMapAttr::get(exchangeHeads(reader->getAttrOfType<AffineMapAttr>(mapped.map).getValue())));
   }
   result.setType(makeTensorType(exchangeHeads(getShape(result)), elementType(result)));
   op.setQueriesFirst(true);

@@ -111,14 +111,21 @@ ptc_status launch(Device &device, Stream *stream, const GridLaunch &grid, Error 
                    &bytes, CU_LAUNCH_PARAM_END};
   CUfunction function = cuda.functionsOfGrids[cuda.firstGrids[grid.program->launchesBefore + grid.launch] + grid.grid];
   CUlaunchAttribute startsEarly = {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 1, {}};
-  CUlaunchConfig config = {static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(entry.threads), 1, 1,
-                           static_cast<unsigned>(entry.sharedBytes), handleOf(stream), &startsEarly, 1};
+  CUlaunchConfig config = {static_cast<unsigned>(blocks),
+                           1,
+                           1,
+                           static_cast<unsigned>(entry.threads),
+                           1,
+                           1,
+                           static_cast<unsigned>(entry.sharedBytes),
+                           handleOf(stream),
+                           &startsEarly,
+                           1};
   void **places = entry.mapCount > 0 ? grid.places : nullptr, **piece = entry.mapCount > 0 ? nullptr : extra;
   bool mayStartEarly = cuda.program->device->startsEarly && cuda.driver->hasAttributes;
-  CUresult result =
-      mayStartEarly ? cuda.driver->cuLaunchKernelEx(&config, function, places, piece)
-                    : cuda.driver->cuLaunchKernel(function, config.gridDimX, 1, 1, config.blockDimX, 1, 1,
-                                                  config.sharedMemBytes, config.hStream, places, piece);
+  CUresult result = mayStartEarly ? cuda.driver->cuLaunchKernelEx(&config, function, places, piece)
+                                  : cuda.driver->cuLaunchKernel(function, config.gridDimX, 1, 1, config.blockDimX, 1, 1,
+                                                                config.sharedMemBytes, config.hStream, places, piece);
   return result == CUDA_SUCCESS ? PTC_OK : cuda.driver->check(result, launch.name, error);
 }
 

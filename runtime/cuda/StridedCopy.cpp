@@ -91,8 +91,8 @@ static ptc_status launchCopy(CudaDevice &device, Stream *stream, char *packed, c
     return error.status;
   }
   constexpr int32_t kFirst = 6;
-  int64_t parameters[kFirst + 2 * kMostDims] = {reinterpret_cast<intptr_t>(packed), reinterpret_cast<intptr_t>(tensor),
-                                                reads, lines, threads, plan.rank};
+  int64_t parameters[kFirst + 2 * kMostDims] = {
+      reinterpret_cast<intptr_t>(packed), reinterpret_cast<intptr_t>(tensor), reads, lines, threads, plan.rank};
   std::copy_n(plan.sizes, plan.rank, parameters + kFirst);
   std::copy_n(plan.strides, plan.rank, parameters + kFirst + kMostDims);
   size_t bytes = sizeof(parameters);

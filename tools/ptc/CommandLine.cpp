@@ -75,7 +75,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   command.add_option("--cache", options.cache, "A folder where what is compiled is kept for later compilations")
       ->type_name("DIR");
   command.add_flag("-v,--time", options.time, "Print where the time went");
-  command.add_option("--json", report, "Write what came of it here: outputs, hash, machines, seconds, warnings, errors")
+  command
+      .add_option("--json", report, "Write what came of it here: outputs, hash, machines, seconds, warnings, errors")
       ->type_name("FILE");
   command.footer("Examples:\n"
                  "  ptc compile model.pt2 -o model.so\n"

@@ -65,8 +65,8 @@ int CompileReport::finish(const std::string &model, const std::vector<std::strin
                       {"warnings", toJson(getPrinted().warnings)},
                       {"errors", toJson(getPrinted().errors)},
                       {"outputs", std::move(described)}};
-  Error error = writeOutputFile(
-      file, [&](raw_ostream &out) { out << formatv("{0:2}", json::Value(std::move(report))) << '\n'; });
+  Error error =
+      writeOutputFile(file, [&](raw_ostream &out) { out << formatv("{0:2}", json::Value(std::move(report))) << '\n'; });
   if (!error)
     return status;
   printError(toString(std::move(error)));

@@ -56,8 +56,7 @@ static void waitForKernelsBefore(Module &module) {
   }
 }
 
-Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine, const Target &target,
-                                          CodeForm form) {
+Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine, const Target &target, CodeForm form) {
   kernel::verifyKernels(module);
   linkDeviceLibrary(module);
   optimise(module, machine);

@@ -282,11 +282,11 @@ Constant *TableWriter::device() {
   if (!spec.device)
     return c.null();
   const DeviceSpec &device = *spec.device;
-  return c.array({c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
-                                                  c.i32(device.isExact), c.i32(device.startsEarly),
-                                                  c.string(device.image), c.bytes(device.machineCode),
-                                                  c.string(device.assembler)})},
-                 "device");
+  return c.array(
+      {c.record<runtime::DeviceEntry>({c.i32(device.type), c.i32(device.major), c.i32(device.minor),
+                                       c.i32(device.isExact), c.i32(device.startsEarly), c.string(device.image),
+                                       c.bytes(device.machineCode), c.string(device.assembler)})},
+      "device");
 }
 
 Constant *TableWriter::external(const ExternalSpec &external) {
