@@ -41,7 +41,7 @@ static json::Object describe(StringRef output) {
       consumeError(info.takeError()); // what another stage made
     found["file_bytes"] = int64_t((*buffer)->getBufferSize());
   }
-  found["file"] = output;
+  found["file"] = json::fixUTF8(output);
   return found;
 }
 
