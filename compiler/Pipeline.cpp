@@ -83,9 +83,7 @@ constexpr std::optional<Device> kEvery;
 
 static bool isOptimized(const Options &options) { return options.opt > 0; }
 
-static bool isOptimizedForGpu(const Options &options) {
-  return isOptimized(options) && options.device == Device::Cuda;
-}
+static bool isOptimizedForGpu(const Options &options) { return isOptimized(options) && options.device == Device::Cuda; }
 
 static bool isTraining(const Options &options) { return options.train.isOn; }
 /// Whether the library is a step of an optimizer; or the gradients of what it was given cotangents of.
@@ -139,15 +137,13 @@ static constexpr Step kSteps[] = {
     // No convolution multiplies zeros between its input's elements.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerTransposedConvolutionPass(); }},
     // A GPU's convolutions that read no pixel twice are products.
-    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerPatchConvolutionPass(); },
-     isOptimizedForGpu},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerPatchConvolutionPass(); }, isOptimizedForGpu},
     // Again: transposes that cancelled each other have left operations that simplify.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // Attention whose mask is known to be a triangle is causal.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createCausalMasksPass(p.weights); }, isOptimized},
     // On a GPU a tensor is multiplied by several weights at once.
-    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createMergeProductsPass(); },
-     isOptimizedForGpu},
+    {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createMergeProductsPass(); }, isOptimizedForGpu},
     // Operations on weights alone are evaluated: their results are weights.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createFoldConstantsPass(p.weights); }},
     // Weights of linear layers are int8.
