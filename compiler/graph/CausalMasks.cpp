@@ -23,6 +23,7 @@ namespace {
 struct Positions {
   int64_t base;
   std::optional<int64_t> dim;
+  std::optional<int64_t> last; ///< the largest, if that is known
 };
 
 /// Keys that a mask lets through: all, none, or key j for query i where j <= i + beyond.
@@ -112,17 +113,19 @@ std::optional<Positions> MaskReader::evaluatePositions(Value value) {
     return true;
   };
   if (holds(std::nullopt))
-    return Positions{numbers[0], std::nullopt};
+    return Positions{numbers[0], std::nullopt, numbers[0]};
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (holds(dim))
-      return Positions{numbers[0], dim};
+      return Positions{numbers[0], dim, numbers.back()};
   return std::nullopt;
 }
 
 std::optional<Positions> MaskReader::readPositions(Value value) {
   Operation *op = value.getDefiningOp();
-  if (auto iota = llvm::dyn_cast_or_null<IotaOp>(op))
-    return Positions{0, int64_t(iota.getDim())};
+  if (auto iota = llvm::dyn_cast_or_null<IotaOp>(op)) {
+    auto size = getConstant(getShape(value)[iota.getDim()]);
+    return Positions{0, int64_t(iota.getDim()), size ? std::optional(*size - 1) : std::nullopt};
+  }
   if (auto broadcast = llvm::dyn_cast_or_null<BroadcastInDimOp>(op)) {
     auto positions = readPositions(broadcast.getX());
     if (!positions || !positions->dim)
@@ -130,8 +133,8 @@ std::optional<Positions> MaskReader::readPositions(Value value) {
     AffineExpr size = getShape(broadcast.getX())[*positions->dim];
     int64_t dim = broadcast.getDims()[*positions->dim];
     if (getConstant(size) == 1) // which may be repeated
-      return Positions{positions->base, std::nullopt};
-    return size == getShape(value)[dim] ? std::optional(Positions{positions->base, dim}) : std::nullopt;
+      return Positions{positions->base, std::nullopt, positions->base};
+    return size == getShape(value)[dim] ? std::optional(Positions{positions->base, dim, positions->last}) : std::nullopt;
   }
   return evaluatePositions(value);
 }
@@ -148,6 +151,10 @@ std::optional<Visible> MaskReader::compare(Value below, Value above, int64_t str
   int64_t beyond = upper->base - lower->base - strict, rank = typeOf(below).getRank();
   if (lower->dim == upper->dim)
     return Visible{beyond >= 0 ? Visible::All : Visible::None};
+  if (lower->last && *lower->last + strict <= upper->base)
+    return Visible{Visible::All};
+  if (upper->last && lower->base + strict > *upper->last)
+    return Visible{Visible::None};
   if (lower->dim == rank - 1 && upper->dim == rank - 2)
     return Visible{Visible::Triangle, beyond};
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include "compiler/schedule/Groups.h"
 #include "compiler/schedule/Inline.h"
 #include "compiler/schedule/OperandViews.h"
+#include "compiler/schedule/RoundResults.h"
 #include "compiler/schedule/SplitReductions.h"
 #include "dialects/control/Control.h"
 #include "dialects/loop/Loop.h"
@@ -34,6 +35,7 @@ static void fuse(Block &block, ArrayRef<Symbol> symbols, bool isPlain, const Lim
     reduceGatheredContractions(block, symbols);
     inlineProducers(block, symbols, InlineMode::Values, limits);
     fuseEpilogues(block, symbols, limits);
+    roundResults(block, symbols);
     if (limits.splitsReductions)
       splitReductions(block, symbols, limits);
   }

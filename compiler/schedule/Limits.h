@@ -63,6 +63,7 @@ inline Limits getLimits(Device device) {
   Limits limits;
   if (device == Device::Cuda) {
     limits.exchangesHeads = true;
+    limits.cheapWork = 8;
     limits.repeatedWork = 16;
     limits.enoughResults = 512;
     limits.leastLength = 1 << 16;

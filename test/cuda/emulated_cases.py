@@ -107,6 +107,15 @@ def cases():
                (r(61, 125), r(128, 64)))  # fmt: skip
 
     yield Case("transpose, three dimensions", Function(lambda x: x.permute(2, 0, 1).contiguous()), (r(40, 3, 70),))
+    norm = Function(lambda x, w: (F.layer_norm(x, x.shape[-1:], w), (x.exp() + 1).softmax(-1).cumsum(-1)))
+    yield Case("rows of warps", norm, (r(6, 768).half(), r(768).half()), [({0: n}, {})],
+               [(r(2, 768).half(), r(768).half()), (r(9, 768).half(), r(768).half())])  # fmt: skip
+    yield Case("rows of warps, places", Function(lambda x: (x.argmax(-1), x.amin(-1), x.nanmean(-1))),
+               (ties(6, 128),), [({0: n},)], [(ties(11, 128),)])  # fmt: skip
+    halves = Function(lambda x, c: x * c + torch.cat((-x[..., 32:], x[..., :32]), -1))
+    yield Case("halves of rows exchanged", halves, (r(2, 3, 5, 64).half(), r(5, 64).half()))
+    yield Case("parts of rows at odd places", Function(lambda x, c: x * c + torch.cat((-x[..., 27:], x[..., :27]), -1)),
+               (r(2, 3, 5, 64).half(), r(5, 64).half()))  # fmt: skip
     yield Case("rows in shared memory", Function(lambda x: (x.exp() + 1).softmax(-1).cumsum(-1)), (r(5, 3000),))
     yield Case("rows in the workspace", Function(lambda x: (x.exp() + 1).softmax(-1).cumsum(-1)), (r(3, 20000),))
 

@@ -49,11 +49,17 @@ private:
 };
 } // namespace
 
-/// In a warp by shuffles, then over the warps in order; every thread does the second alone, which takes one barrier.
-static Running reduceOne(GpuFrame &frame, const Combiner &combiner, Running running) {
-  Ir &b = frame.b;
+static Running reduceInWarp(GpuFrame &frame, const Combiner &combiner, Running running) {
   for (unsigned mask = kWarp / 2; mask > 0; mask /= 2)
-    running = combiner.combine(b, running, {shuffle(frame, running.value, mask), shuffle(frame, running.place, mask)});
+    running = combiner.combine(frame.b, running,
+                               {shuffle(frame, running.value, mask), shuffle(frame, running.place, mask)});
+  return running;
+}
+
+/// In a warp by shuffles, then over the warps in order; every thread does the second alone, which takes one barrier.
+static Running reduceInBlock(GpuFrame &frame, const Combiner &combiner, Running running) {
+  Ir &b = frame.b;
+  running = reduceInWarp(frame, combiner, running);
   WarpResults values(frame, running.value->getType());
   std::optional<WarpResults> places;
   if (running.place)
@@ -72,12 +78,21 @@ static Running reduceOne(GpuFrame &frame, const Combiner &combiner, Running runn
   return result;
 }
 
-SmallVector<Running> reduceBlock(GpuFrame &frame, ArrayRef<Combiner> combiners, ArrayRef<Running> running) {
-  assert(frame.threads % kWarp == 0 && "whole warps");
+static SmallVector<Running> reduceAll(GpuFrame &frame, ArrayRef<Combiner> combiners, ArrayRef<Running> running,
+                                      Running (*reduce)(GpuFrame &, const Combiner &, Running)) {
   SmallVector<Running> results;
   for (auto [combiner, one] : zip_equal(combiners, running))
-    results.push_back(reduceOne(frame, combiner, one));
+    results.push_back(reduce(frame, combiner, one));
   return results;
+}
+
+SmallVector<Running> reduceBlock(GpuFrame &frame, ArrayRef<Combiner> combiners, ArrayRef<Running> running) {
+  assert(frame.threads % kWarp == 0 && "whole warps");
+  return reduceAll(frame, combiners, running, reduceInBlock);
+}
+
+SmallVector<Running> reduceWarp(GpuFrame &frame, ArrayRef<Combiner> combiners, ArrayRef<Running> running) {
+  return reduceAll(frame, combiners, running, reduceInWarp);
 }
 
 } // namespace ptc::cuda

@@ -11,4 +11,8 @@ namespace ptc::cuda {
 llvm::SmallVector<kernel::Running> reduceBlock(GpuFrame &frame, llvm::ArrayRef<kernel::Combiner> combiners,
                                                llvm::ArrayRef<kernel::Running> running);
 
+/// The same of the threads of a warp, which all come here.
+llvm::SmallVector<kernel::Running> reduceWarp(GpuFrame &frame, llvm::ArrayRef<kernel::Combiner> combiners,
+                                              llvm::ArrayRef<kernel::Running> running);
+
 } // namespace ptc::cuda

@@ -33,7 +33,7 @@ static std::string nameOf(const GridPlan &plan) {
   bool reduces = any_of(plan.stages, [](const kernel::Stage &stage) { return stage.isReduction; });
   if (plan.isFlat)
     return scans ? "scan, a thread a row" : reduces ? "reduction, a thread a result" : "flat map, a thread a point";
-  std::string whole = plan.outer.empty() ? ", one block" : ", a block a row";
+  std::string whole = plan.outer.empty() ? ", one block" : plan.rows > 1 ? ", a warp a row" : ", a block a row";
   return (scans ? "scan" : reduces ? "reduction of rows" : "map of rows") + whole;
 }
 
@@ -43,6 +43,7 @@ static std::string describeStages(const GridPlan &plan) {
   return formatv("{0} stages share {1}", plan.stages.size(),
                  plan.isFlat          ? "a thread's points"
                  : plan.outer.empty() ? "the block"
+                 : plan.rows > 1      ? "a warp's row"
                                       : "a block's row");
 }
 

@@ -13,6 +13,10 @@ namespace ptc::cuda {
 using kernel::Stage;
 
 constexpr unsigned kThreads = 256, kMostThreads = 1024;
+/// Rows that a block has where a warp has each.
+constexpr unsigned kRows = 4;
+/// For locals: several blocks of a multiprocessor have so much each, beside what reductions take.
+constexpr int64_t kMostSharedBytes = 32 << 10;
 
 /// Points of a stage beside the outer ones.
 static mlir::AffineExpr innerPoints(const GridPlan &plan, const Stage &stage, mlir::MLIRContext *context) {
@@ -34,11 +38,9 @@ bool reducesColumns(const GridPlan &plan, const Stage &stage) {
   });
 }
 
-/// Several blocks of a multiprocessor have so much each, beside what reductions take.
 bool GridPlan::hasSharedLocals() const {
-  constexpr int64_t kMostBytes = 32 << 10;
   auto bytes = getConstant(localBytes);
-  return bytes && *bytes <= kMostBytes;
+  return bytes && *bytes * rows <= kMostSharedBytes;
 }
 
 Shape GridPlan::loopSizes() const {
@@ -83,6 +85,8 @@ unsigned chooseWidth(const GridPlan &plan, const Stage &stage, const kernel::Loo
     bool isReduced = dim >= stage.resultRank; // what is stored of it is one element
     if (!stride || *stride < 0 || *stride > 1 || (access.isStore && *stride != 1 && !isReduced))
       return 1;
+    if (*stride == 0 && !access.isStore) // one element for all of them
+      continue;
     largest = std::max<int64_t>(largest, divideCeil(loop::getScalarType(access.tensor).getIntOrFloatBitWidth(), 8));
   }
   auto size = getConstant(loop.size);
@@ -110,19 +114,38 @@ static void chooseWidths(GridPlan &plan) {
   }
 }
 
+/// Vectors of neighbours that the threads of a row share in a stage, if that is known.
+static std::optional<int64_t> countShared(const GridPlan &plan, size_t stage) {
+  mlir::AffineExpr points = getAffineConstantExpr(1, plan.context());
+  for (unsigned dim : getSharedDims(plan, plan.stages[stage]))
+    points = points * plan.stages[stage].domain[dim];
+  auto count = getConstant(points);
+  return count ? std::optional<int64_t>(divideCeil(*count, plan.widths[stage])) : std::nullopt;
+}
+
 /// Whole warps, as many as have something to do in the largest stage of a row.
 static unsigned chooseThreads(const GridPlan &plan) {
   int64_t most = 1;
-  for (auto [stage, width] : zip_equal(plan.stages, plan.widths)) {
-    mlir::AffineExpr points = getAffineConstantExpr(1, plan.context());
-    for (unsigned dim : getSharedDims(plan, stage))
-      points = points * stage.domain[dim];
-    auto count = getConstant(points);
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    auto count = countShared(plan, stage);
     if (!count)
       return kThreads;
-    most = std::max<int64_t>(most, divideCeil(*count, width));
+    most = std::max(most, *count);
   }
   return alignTo(std::min<int64_t>(most, kThreads), kWarp);
+}
+
+/// Many short rows are a warp's each: it holds a row in registers and reduces by shuffles alone, where the two or three
+/// warps of a block wait for each other at every reduction. Few rows have a block each, which is done sooner.
+static bool suitsWarps(const GridPlan &plan) {
+  constexpr int64_t kManyRows = 1024;
+  auto rows = getConstant(plan.blocks), bytes = getConstant(plan.localBytes);
+  if (plan.outer.empty() || !bytes || *bytes * kRows > kMostSharedBytes || (rows && *rows < kManyRows))
+    return false;
+  return all_of(seq(plan.stages.size()), [&](size_t stage) {
+    auto count = countShared(plan, stage);
+    return count && (*count <= kWarp || (*count % kWarp == 0 && *count <= kWarp * kFewTurns));
+  });
 }
 
 /// What a thread does alone must be little, or each thread's own work: a scan, or a reduction along columns.
@@ -167,8 +190,13 @@ GridPlan planGrid(loop::KernelOp kernel) {
   plan.isFlat = isFlat(plan);
   chooseWidths(plan);
   plan.threads = plan.isFlat ? kThreads : plan.outer.empty() ? kMostThreads : chooseThreads(plan);
-  if (plan.isFlat)
-    plan.blocks = product(plan.loopSizes(), kernel.getContext()).ceilDiv(kThreads);
+  if (plan.isFlat) {
+    plan.blocks = plan.blocks.ceilDiv(kThreads);
+  } else if (suitsWarps(plan)) {
+    plan.rows = kRows;
+    plan.threads = kRows * kWarp;
+    plan.blocks = plan.blocks.ceilDiv(kRows);
+  }
   return plan;
 }
 

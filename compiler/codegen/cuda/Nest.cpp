@@ -27,7 +27,8 @@ public:
   void emit();
 
 private:
-  void placeLocals(Value *block);
+  void placeLocals(Value *point, Value *row);
+  void emitRowOfWarp(Value *block, Value *number, Value *points);
   void emitPoint(Value *point);
   void emitPoints(Value *point);
   SmallVector<unsigned> loopDims() const;
@@ -46,7 +47,7 @@ private:
   Shape sizesOf(const Stage &stage, ArrayRef<unsigned> dimensions) const;
   void takeTogether(unsigned dim, unsigned vector);
   void setDims(ArrayRef<unsigned> dimensions, ArrayRef<Value *> indices);
-  /// body(i) for i of [0, count): alone, or with the other threads of the block, each its own.
+  /// body(i) for i of [0, count): alone, or with the other threads of the row, each its own.
   Carried share(Value *count, ArrayRef<Value *> carried, function_ref<Carried(Value *, ArrayRef<Value *>)> body);
   Carried identities() { return reductions.identities(b, width); }
 
@@ -54,10 +55,10 @@ private:
   Ir &b;
   const GridPlan &plan;
   unsigned width = 1;                     ///< lanes that are neighbouring points
-  Value *thread = nullptr;                ///< null: the thread works alone
+  Value *thread = nullptr;                ///< of those that share the point; null: the thread works alone
   SmallVector<Lanes> dims;                ///< index of each dimension
   kernel::Reductions reductions;          ///< of the stage
-  bool isOneOfBlock = false;              ///< all threads of the block have the same point: one of them stores
+  bool isOneOfRow = false;                ///< all threads that share the row have the same point: one of them stores
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
 };
 
@@ -68,19 +69,32 @@ void NestEmitter::emit() {
   for (const Stage &stage : plan.stages)
     rank = std::max(rank, stage.domain.size());
   dims.assign(rank, {b.getInt64(0), nullptr});
-  Value *block = f.gpu.blockIndex(b);
-  if (!plan.isFlat) {
-    thread = f.gpu.threadIndex(b);
-    placeLocals(block);
+  Value *block = f.gpu.blockIndex(b), *number = f.gpu.threadIndex(b);
+  if (!plan.isFlat && plan.rows == 1) {
+    thread = number;
+    placeLocals(block, b.getInt64(0));
     return emitPoint(block);
   }
-  Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.threads)), f.gpu.threadIndex(b));
   Value *points = emitSize(f, product(plan.loopSizes(), plan.context()));
+  if (!plan.isFlat)
+    return emitRowOfWarp(block, number, points);
+  Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.threads)), number);
   kernel::emitIf(b, b.CreateICmpSLT(point, points), [&] {
     if (plan.width > 1)
       emitPoints(point);
     else
       emitPoint(point);
+  });
+}
+
+void NestEmitter::emitRowOfWarp(Value *block, Value *number, Value *points) {
+  Value *warp = b.CreateTrunc(b.CreateUDiv(number, b.getInt64(kWarp)), b.getInt32Ty());
+  Value *row = b.CreateZExt(f.gpu.uniform(b, warp), b.getInt64Ty());
+  Value *point = b.CreateAdd(b.CreateMul(block, b.getInt64(plan.rows)), row);
+  thread = b.CreateURem(number, b.getInt64(kWarp));
+  kernel::emitIf(b, b.CreateICmpSLT(point, points), [&] {
+    placeLocals(point, row);
+    emitPoint(point);
   });
 }
 
@@ -98,16 +112,15 @@ SmallVector<unsigned> NestEmitter::loopDims() const {
   return to_vector(map_range(plan.loops, [](const kernel::Loop &loop) { return loop.dim; }));
 }
 
-/// Row-major rows in shared memory, or in the block's part of the workspace; what is an outer dimension has one
-/// element.
-void NestEmitter::placeLocals(Value *block) {
+/// Row-major rows in shared memory, or in the point's part of the workspace; what is an outer dimension has one element.
+void NestEmitter::placeLocals(Value *point, Value *row) {
   if (plan.locals.empty())
     return;
   bool isShared = plan.hasSharedLocals();
   Value *memory = f.workspace;
   if (isShared) // LLVM does not see how it is aligned through a cast to a pointer to any memory
-    memory = f.gpu.shared(b, b.getInt8Ty(), *getConstant(plan.localBytes))->stripPointerCasts();
-  Value *base = isShared ? b.getInt64(0) : b.CreateMul(block, emitSize(f, plan.localBytes));
+    memory = f.gpu.shared(b, b.getInt8Ty(), plan.rows * *getConstant(plan.localBytes))->stripPointerCasts();
+  Value *base = b.CreateMul(isShared ? row : point, emitSize(f, plan.localBytes));
   for (const GridPlan::Local &local : plan.locals) {
     Value *place = b.CreateAdd(base, emitSize(f, local.offset));
     f.pointers[local.tensor] = kernel::emitAddress(b, b.getInt8Ty(), memory, place);
@@ -123,8 +136,8 @@ void NestEmitter::placeLocals(Value *block) {
 void NestEmitter::emitPoint(Value *point) {
   setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
   for (auto [i, stage] : enumerate(plan.stages)) {
-    if (i > 0 && thread)
-      f.gpu.barrier(b); // the stage reads what other threads wrote
+    if (i > 0 && thread) // the stage reads what other threads wrote
+      plan.rows > 1 ? f.gpu.warpBarrier(b) : f.gpu.barrier(b);
     emitStage(stage, thread ? plan.widths[i] : 1);
   }
 }
@@ -157,16 +170,14 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
                            function_ref<Carried(Value *, ArrayRef<Value *>)> body) {
   if (!thread)
     return forEach(b, b.getInt64(0), count, 1, carried, body);
-  // A few turns that all threads have follow each other without a loop: what one stage has read another finds in
-  // registers.
-  constexpr int64_t kFewTurns = 8;
   auto *constant = dyn_cast<ConstantInt>(count);
-  int64_t turns = constant && constant->getSExtValue() % f.threads == 0 ? constant->getSExtValue() / f.threads : 0;
+  unsigned sharers = plan.sharers();
+  int64_t turns = constant && constant->getSExtValue() % sharers == 0 ? constant->getSExtValue() / sharers : 0;
   if (turns == 0 || turns > kFewTurns)
-    return forEach(b, thread, count, f.threads, carried, body);
+    return forEach(b, thread, count, sharers, carried, body);
   Carried values(carried);
   for (int64_t turn = 0; turn < turns; ++turn)
-    values = body(b.CreateAdd(thread, b.getInt64(turn * f.threads)), values);
+    values = body(b.CreateAdd(thread, b.getInt64(turn * sharers)), values);
   return values;
 }
 
@@ -182,12 +193,12 @@ void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
     Value *isFirst = b.CreateICmpEQ(thread, b.getInt64(0));
     return kernel::emitIf(b, isFirst, [&] { emitScan(stage); });
   }
-  isOneOfBlock = true;
+  isOneOfRow = true;
   if (stage.isReduction && stage.domain.size() > stage.resultRank)
     finish(stage, reduceTogether(stage, vector));
   else
     emitOnePoint(stage);
-  isOneOfBlock = false;
+  isOneOfRow = false;
 }
 
 /// Points of the stage are shared; what is reduced over at each is a thread's own.
@@ -224,7 +235,7 @@ Carried NestEmitter::reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Valu
   });
 }
 
-/// The block's threads take elements in turns, so that neighbours read neighbours.
+/// Threads take elements in turns, so that neighbours read neighbours.
 Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
   SmallVector<unsigned> inner;
   for (unsigned dim = stage.resultRank; dim < stage.domain.size(); ++dim)
@@ -232,7 +243,7 @@ Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
   Shape sizes = sizesOf(stage, inner);
   sizes.back() = sizes.back().floorDiv(vector);
   Value *count = emitSize(f, product(sizes, plan.context()));
-  isOneOfBlock = false; // each thread has elements of its own
+  isOneOfRow = false; // each thread has elements of its own
   width = vector;
   Carried mine = share(count, identities(), [&](Value *i, ArrayRef<Value *> values) {
     setDims(inner, kernel::delinearize(f, i, sizes));
@@ -240,14 +251,15 @@ Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
     return emitMembers(stage, values);
   });
   width = 1;
-  isOneOfBlock = true;
+  isOneOfRow = true;
   SmallVector<Combiner> combiners;
   SmallVector<Running> running;
   for (auto [r, one] : zip_equal(reductions.all(), reductions.unpack(mine))) {
     combiners.push_back(r.combiner);
     running.push_back(r.combiner.acrossLanes(b, one));
   }
-  return kernel::Reductions::pack(reduceBlock(f, combiners, running));
+  return kernel::Reductions::pack(plan.rows > 1 ? reduceWarp(f, combiners, running)
+                                                : reduceBlock(f, combiners, running));
 }
 
 /// From now on the index of a dimension counts vectors of neighbours.
@@ -266,7 +278,7 @@ void NestEmitter::setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank
   if (!f.pointers.contains(tensor))
     return;
   auto store = [&] { body.store(tensor, ArrayRef(dims).take_front(rank), value); };
-  if (isOneOfBlock)
+  if (isOneOfRow)
     kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt64(0)), store);
   else
     store();

@@ -208,17 +208,30 @@ std::optional<ConstantRange> BodyEmitter::rangeOf(const Lanes &value) const {
   return known == frame.ranges.end() ? std::nullopt : std::optional(known->second);
 }
 
-/// What the ranges of indices say: comparisons of them, and what hangs on those alone.
+/// Neighbours that begin at a multiple of their number are all less than such a multiple, or none of them is: the first
+/// one tells.
+std::optional<Lanes> BodyEmitter::compareFirst(CmpInst::Predicate predicate, const Lanes &x, const Lanes &y) const {
+  using P = CmpInst::Predicate;
+  if (x.isUniform() && !y.isUniform())
+    return compareFirst(CmpInst::getSwappedPredicate(predicate), y, x);
+  auto *bound = dyn_cast<ConstantInt>(y.value);
+  unsigned zeros = Log2_32_Ceil(lanes.width);
+  if (x.constantStride() != 1 || !bound || x.zeros < zeros || bound->getValue().countr_zero() < zeros ||
+      !is_contained({P::ICMP_SLT, P::ICMP_SGE, P::ICMP_ULT, P::ICMP_UGE}, predicate))
+    return std::nullopt;
+  return Lanes{lanes.b.CreateICmp(predicate, x.value, bound)};
+}
+
+/// What the ranges of indices say, or neighbours have alike: comparisons of them, and what hangs on those alone.
 std::optional<Lanes> BodyEmitter::decide(mlir::Operation &op) {
   auto at = [&](unsigned i) { return values.lookup(op.getOperand(i)); };
   if (auto comparison = getComparison(op)) {
     auto x = rangeOf(at(0)), y = rangeOf(at(1));
-    if (!x || !y || x->getBitWidth() != y->getBitWidth())
-      return std::nullopt;
-    for (bool answer : {true, false})
-      if (x->icmp(answer ? *comparison : CmpInst::getInversePredicate(*comparison), *y))
-        return Lanes{lanes.b.getInt1(answer)};
-    return std::nullopt;
+    if (x && y && x->getBitWidth() == y->getBitWidth())
+      for (bool answer : {true, false})
+        if (x->icmp(answer ? *comparison : CmpInst::getInversePredicate(*comparison), *y))
+          return Lanes{lanes.b.getInt1(answer)};
+    return compareFirst(*comparison, at(0), at(1));
   }
   StringRef name = op.getName().getStringRef();
   if (name == "arith.select") {

@@ -53,6 +53,7 @@ private:
 
   void emitOp(mlir::Operation &op);
   std::optional<Lanes> decide(mlir::Operation &op);
+  std::optional<Lanes> compareFirst(llvm::CmpInst::Predicate predicate, const Lanes &x, const Lanes &y) const;
   std::optional<llvm::ConstantRange> rangeOf(const Lanes &value) const;
   Lanes emitRead(loop::ReadOp op);
   Lanes emitCheckedIndex(loop::CheckedIndexOp op);

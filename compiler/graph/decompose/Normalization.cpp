@@ -145,14 +145,14 @@ static T firstLane(B &b, T x, DimsRef dims, int64_t lanes) {
 
 /// Of rows. PyTorch's running variance is no number where the square of the mean is infinite: of the first of the lanes
 /// of 32 bytes that it adds up side by side, if the row is whole vectors; of all, if it is less than one
-/// (docs/precision.md).
+/// (docs/precision.md). No square of a float16 is infinite in float32.
 static T inverseDeviation(B &b, T x, DimsRef dims, const Moments &m, double eps) {
   auto count = getConstant(b.count(x, dims));
   auto type = llvm::dyn_cast<mlir::FloatType>(b.declaredType()), sums = llvm::dyn_cast<mlir::FloatType>(x.dtype());
   // Other types are refused elsewhere.
   int64_t vector = 256 / (type ? type.getWidth() : 32), lanes = 256 / (sums ? sums.getWidth() : 32);
   bool isWhole = count && *count >= vector && *count % vector == 0, isTail = count && *count > vector && !isWhole;
-  if (isTail)
+  if (isTail || (type && type.isF16()))
     return b.rsqrt(m.variance + eps);
   T mean = isWhole ? b.sum(firstLane(b, x, dims, lanes), dims, true) * (double(lanes) / double(*count)) : m.mean;
   return b.rsqrt(m.variance + b.square(mean) * 0.0 + eps);

@@ -80,3 +80,23 @@ func.func @kept(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf
   %3 = prims.attention %2, %k, %v, %m {causal = false, scale = 1.0 : f64} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x8xi1>) -> tensor<2x8x4xf32>
   return %3 : tensor<2x8x4xf32>
 }
+
+// -----
+
+// Positions are never below the first one, nor above the last.
+// CHECK-LABEL: @bounds
+// CHECK-COUNT-2: prims.attention {{.*}} {causal = false, scale = {{[^}]*}}} : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) ->
+// CHECK: prims.attention {{.*}} tensor<1x8x8xi1>) ->
+func.func @bounds(%q: tensor<1x8x4xf32>, %k: tensor<1x8x4xf32>, %v: tensor<1x8x4xf32>) -> tensor<1x8x4xf32> {
+  %i = prims.iota {dim = 1 : i64, dtype = i64, sizes = array<i64: 1, 8, 8>} : () -> tensor<1x8x8xi64>
+  %zero = prims.full {sizes = array<i64: 1, 8, 8>, value = 0 : i64} : () -> tensor<1x8x8xi64>
+  %ge = prims.ge %i, %zero : (tensor<1x8x8xi64>, tensor<1x8x8xi64>) -> tensor<1x8x8xi1>
+  %0 = prims.attention %q, %k, %v, %ge {causal = false, scale = 1.0 : f64} : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x8xi1>) -> tensor<1x8x4xf32>
+  %eight = prims.full {sizes = array<i64: 1, 8, 8>, value = 8 : i64} : () -> tensor<1x8x8xi64>
+  %lt = prims.lt %i, %eight : (tensor<1x8x8xi64>, tensor<1x8x8xi64>) -> tensor<1x8x8xi1>
+  %1 = prims.attention %0, %k, %v, %lt {causal = false, scale = 1.0 : f64} : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x8xi1>) -> tensor<1x8x4xf32>
+  %seven = prims.full {sizes = array<i64: 1, 8, 8>, value = 7 : i64} : () -> tensor<1x8x8xi64>
+  %some = prims.lt %i, %seven : (tensor<1x8x8xi64>, tensor<1x8x8xi64>) -> tensor<1x8x8xi1>
+  %2 = prims.attention %1, %k, %v, %some {causal = false, scale = 1.0 : f64} : (tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>, tensor<1x8x8xi1>) -> tensor<1x8x4xf32>
+  return %2 : tensor<1x8x4xf32>
+}
