@@ -245,11 +245,14 @@ ThreadProduct::Values ThreadProduct::load(Value *stage, unsigned depth) {
   return values;
 }
 
-/// To and fro, so that two operands of three have just been read.
+/// To and fro, so that two operands of three have just been read. The even rows come first: of the orders that were
+/// tried, the one for which ptxas 13.0 has the fewest fmas read the same bank of registers twice, 7 % of them; row by
+/// row they are 14 %, and 25 % where sums lie side by side. Each costs a clock more.
 void ThreadProduct::multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *> sums) {
-  for (unsigned i = 0; i < rows; ++i)
+  for (unsigned turn = 0; turn < rows; ++turn)
     for (unsigned step = 0; step < columns; ++step) {
-      unsigned j = i % 2 ? columns - 1 - step : step;
+      unsigned i = turn < rows / 2 ? 2 * turn : 2 * (turn - rows / 2) + 1;
+      unsigned j = turn % 2 ? columns - 1 - step : step;
       Value *&one = sums[i * columns + j];
       one = multiplyAdd(b, operands[i], operands[rows + j], one);
     }
@@ -301,8 +304,9 @@ SmallVector<Fragment> ThreadProduct::emit() {
       for (unsigned k = 0; k < width; ++k)
         vector = b.CreateInsertElement(vector, sums[i * columns + j + k], k);
       unsigned row = i / width * kLaneRows * width + i % width;
-      fragments.push_back(
-          {b.CreateAdd(laneRow, b.getInt32(row)), b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)), vector});
+      fragments.push_back({b.CreateAdd(laneRow, b.getInt32(row)),
+                           b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)), vector, /*piece=*/0,
+                           /*isApart=*/true});
     }
   return fragments;
 }
