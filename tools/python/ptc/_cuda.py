@@ -9,7 +9,9 @@ from typing import Any
 
 from . import _abi as abi
 from ._arrays import Arrays, CupyArrays, OtherArrays, TorchArrays, arrays_of, find_arrays
+from ._inputs import is_mapping
 from ._model import Model
+from ._results import Results, name_results
 from ._tensor import Tensor, borrow, make_tensor
 
 
@@ -82,10 +84,10 @@ class CudaModel(Model):
         self.use_stream(stream, owner)
         return stream or 1
 
-    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
+    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> Results:
         """As `Model`'s, in the stream of tensors on the GPU. Indices out of range in such a call, and what the GPU
         fails at, are an error of `synchronize` or of the next call."""
-        if named or len(inputs) != len(self.inputs):
+        if named or len(inputs) != len(self.inputs) or any(map(is_mapping, map(type, inputs))):
             inputs = self._arrange(inputs, named)
         if out is not None and len(out) != len(self.outputs):
             raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
@@ -109,10 +111,10 @@ class CudaModel(Model):
             return out
         if not isinstance(arrays, OtherArrays):
             sizes = None if self._has_numbers else [getattr(value, "shape", None) for value in inputs]
-            return self.call_new(arrays, pointers, sizes)
+            return name_results(self.call_new(arrays, pointers, sizes), self._places)
         made = self._Outputs()
         self._check(self._call_new(self._context, pointers, len(pointers), made, len(made)))
-        return [make_tensor(address, self) for address in made[:]]
+        return name_results([make_tensor(address, self) for address in made[:]], self._places)
 
     def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any, sizes: list[Any] | None = None) -> list[Any]:
         """A call with inputs at these addresses, and of these sizes if they say all; results are new arrays of their
