@@ -1,4 +1,4 @@
-"""Calls from Python by names: results, inputs, members of dicts and tuples; what a wrong name is answered.
+"""Calls from Python by names: results, inputs, members of dicts and tuples; what a wrong name or shape is answered.
 
 names_test.py PTC LOADER_FILE
 """
@@ -41,6 +41,11 @@ class Nested(nn.Module):
 class OneMember(nn.Module):
     def forward(self, batch: dict) -> Tensor:
         return batch["image"] * 2
+
+
+class Picture(nn.Module):
+    def forward(self, image: Tensor) -> Tensor:
+        return image * 2
 
 
 def filled(number: float) -> np.ndarray:
@@ -136,6 +141,36 @@ class MembersTest(unittest.TestCase):
             np.testing.assert_array_equal(model(*given, **named)[0], filled(6))
         with self.assertRaisesRegex(TypeError, r"^there is no input 'picture' \(the model takes \['batch_image'\]\)$"):
             model({"picture": filled(3)})
+
+
+class ShapesTest(unittest.TestCase):
+    def test_both_shapes_and_what_may_have_happened(self) -> None:
+        sizes = {0: torch.export.Dim("batch", min=1, max=64)}
+        model = compile_module(Picture(), torch.zeros(2, 3, 8, 9), dynamic_shapes=(sizes,))
+        takes = r"the model takes \[s\d+, 3, 8, 9\]"
+        for shape, why in (
+            ((1, 8, 9, 3), rf"{takes} \(channels last\? transpose\(0, 3, 1, 2\) fits\)$"),
+            ((2, 9, 8, 3), rf"{takes} \(transposed\? transpose\(0, 3, 2, 1\) fits\)$"),
+            ((3, 8, 9), f"has 3 dimensions, but the model was compiled for 4; its shape is .*, {takes}$"),
+            ((2, 3, 8, 8), f"{takes}$"),
+            ((65, 3, 8, 9), rf"dimension 0 has size 65, allowed: 1..64 \(s\d+\); its shape is .*, {takes}$"),
+        ):
+            for array in (np.zeros(shape, np.float32), torch.zeros(shape)):
+                with self.assertRaisesRegex(ptc.MismatchError, "^input 'image' .0.: .*" + why) as caught:
+                    model(array)
+                self.assertIn(f"; its shape is {list(shape)}, ", str(caught.exception))
+
+    def test_channels_first(self) -> None:
+        path = Path(FOLDER.name, "rows.mlir")
+        path.write_text("""
+func.func @forward(%x: tensor<8x9x3xf32> {ptc.input = "x"}) -> (tensor<8x9x3xf32> {ptc.output = "y"}) {
+  %0 = aten.relu.default %x : (tensor<8x9x3xf32>) -> tensor<8x9x3xf32>
+  return %0 : tensor<8x9x3xf32>
+}
+""")
+        model = ptc.load(ptc.compile(path, path.with_suffix(".so")))
+        with self.assertRaisesRegex(ptc.MismatchError, r"\(channels first\? transpose\(1, 2, 0\) fits\)$"):
+            model(np.zeros((3, 8, 9), np.float32))
 
 
 if __name__ == "__main__":
