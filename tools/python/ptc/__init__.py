@@ -20,7 +20,7 @@ import os
 from typing import Any
 
 from ._compiler import compile, executable
-from ._errors import CompileError, Error, MismatchError, OutOfRangeError
+from ._errors import CompileError, CompileWarning, Error, MismatchError, OutOfRangeError
 from ._model import Activity, Dim, External, Memory, Model, Symbol, TensorInfo
 from ._results import Results
 from ._tensor import Tensor
@@ -29,6 +29,7 @@ from ._version import __version__
 __all__ = [
     "Activity",
     "CompileError",
+    "CompileWarning",
     "Dim",
     "Error",
     "External",
