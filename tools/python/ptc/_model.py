@@ -110,9 +110,10 @@ def _describe_external(place: abi.External) -> External:
 def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any, required: int) -> list[Any]:
     """Points to the values, but behind the required ones not to None; what is answered keeps them valid."""
     owners = []
-    for index, (value, (dtype, written)) in enumerate(zip(values, kinds)):
+    for index, value in enumerate(values):
         if value is None and index >= required:
             continue
+        dtype, written = kinds[index]
         pointers[index], owner = borrow(value, dtype, written)
         owners.append(owner)
     return owners
