@@ -24,15 +24,15 @@ int main(int argc, char **argv) try {
     images[64 + column] = images[64 + 8 + column] = 16;
   for (int row = 2; row < 8; ++row)
     images[64 + row * 8 + 6 - row / 2] = images[64 + row * 8 + 5 - row / 2] = 14;
-  std::vector<ptc::Tensor> outputs = model({ptc::view(images, {2, 1, 8, 8})});
-  ptc::Span<float> probabilities = outputs[0].values<float>();
+  ptc::Results results = model(ptc::view(images, {2, 1, 8, 8}));
+  ptc::Span<float> probabilities = results[0].values<float>();
   for (int image = 0; image < 2; ++image) {
     const float *row = probabilities.data() + image * 10;
     std::cout << "image " << image << " is a " << std::max_element(row, row + 10) - row << '\n';
   }
 
   try {
-    model({ptc::view(images, {2, 1, 4, 16})});
+    model(ptc::view(images, {2, 1, 4, 16}));
   } catch (const ptc::Error &error) {
     std::cout << "refused: " << error.what() << '\n';
   }

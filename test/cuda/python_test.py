@@ -105,6 +105,26 @@ class CudaTest(unittest.TestCase):
         self.assertIs(self.model(self.x, self.places, out=out), out)
         np.testing.assert_array_equal(out[0], self.expected)
 
+    def test_names_and_shapes(self) -> None:
+        names = [info.name for info in self.model.outputs]
+        turned = self.x.T.copy()
+        for x, wrong in (
+            (self.x, turned),
+            (fake_cupy.array(self.x), fake_cupy.array(turned)),
+            (fake_cupy.Foreign(self.x), fake_cupy.Foreign(turned)),
+        ):
+            results = self.model({"places": self.places, "x": x})
+            self.assertEqual(list(results.keys()), names)
+            self.assertIs(results[names[1]], results[1])
+            (y,) = self.model.run(names[:1], {"places": self.places, "x": x})
+            self.assertEqual(y.shape, (4, 8))
+            with self.assertRaisesRegex(
+                ptc.MismatchError, r"shape is \[8, 4\], the model takes \[s\d+, 8\] \(transposed\? transpose\(1, 0\) fits\)$"
+            ):
+                self.model(wrong, self.places)
+        with self.assertRaisesRegex(TypeError, "there is no input 'place', did you mean 'places'"):
+            self.model(self.x, place=self.places)
+
     def test_calls_return_before_their_work_is_done(self) -> None:
         for stream in (Stream(null=True), Stream()):
             with stream.use():

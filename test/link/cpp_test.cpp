@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -52,6 +53,41 @@ TEST_CASE("inputs may be left out where the model has a value for them") {
   CHECK(model.outputShape({x, ptc::View()}, 0) == std::vector<int64_t>{2, 8});
   CHECK_THROWS_WITH(model({ptc::View()}), Contains("input 'x' (0): no tensor"));
   CHECK(ptc::Model(ptc::test::build(models().affine())).optionalInputs().empty());
+}
+
+TEST_CASE("one tensor is an argument by itself, and results have their outputs' names") {
+  ptc::Model model(ptc::test::build(models().affine())), running(ptc::test::build(models().running()));
+  ptc::View x = view(kInput, {2, 8});
+  ptc::Results results = model(x);
+  CHECK(results["y"].values<float>()[3] == affine(3));
+  CHECK(results[0].name() == std::string("y"));
+  CHECK_THROWS_WITH(results["z"], "the model has no output 'z' (its outputs: y)");
+  CHECK(model.outputShape(x, 0) == std::vector<int64_t>{2, 8});
+  std::vector<ptc::Tensor> list = model(std::vector<ptc::View>{x});
+  CHECK(list[0].values<float>()[3] == affine(3));
+  std::vector<float> ones(4, 1);
+  const ptc::Results both = running(view(ones));
+  for (size_t i = 0; i < both.size(); ++i)
+    CHECK(&both[running.outputs()[i].name] == &both[i]);
+}
+
+TEST_CASE("inputs have names") {
+  ptc::Model model(ptc::test::build(models().optional())), increment(ptc::test::build(models().increment()));
+  std::vector<float> b(8, 5);
+  ptc::View x = view(kInput, {2, 8});
+  CHECK(model({{"x", x}})[0].values<float>()[1] == affine(1));
+  CHECK(model({{"b", view(b)}, {"x", x}})[0].values<float>()[1] == kInput[1] * 2 + 5);
+  CHECK(model(std::map<std::string, ptc::View>{{"x", x}, {"b", view(b)}})[0].values<float>()[1] == kInput[1] * 2 + 5);
+  std::vector<float> y(16);
+  std::vector<ptc::View> outputs{view(y, {2, 8})};
+  model.run({{"x", x}}, outputs);
+  CHECK(y[1] == affine(1));
+  CHECK(model.outputShape({{"x", x}}, 0) == std::vector<int64_t>{2, 8});
+  CHECK_THROWS_WITH(model({{"z", x}}), "the model has no input 'z' (its inputs: x, w, b)");
+  CHECK_THROWS_WITH(model({{"x", x}, {"x", x}}), "input 'x' is given twice");
+  CHECK_THROWS_WITH(model({{"b", view(b)}}), Contains("input 'x' (0): no tensor"));
+  const std::vector<float> constant(4, 1);
+  CHECK_THROWS_WITH(increment({{"x", view(constant)}}), Contains("input 0: its memory is const"));
 }
 
 TEST_CASE("a model runs into the caller's memory, strided or not") {

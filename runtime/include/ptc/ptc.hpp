@@ -5,8 +5,11 @@
 //
 //     ptc::Model model("./digits.so");
 //     std::vector<float> images(2 * 64);
-//     std::vector<ptc::Tensor> results = model({ptc::view(images, {2, 1, 8, 8})});
+//     ptc::Results results = model(ptc::view(images, {2, 1, 8, 8}));
 //     for (float probability : results[0].values<float>()) ...
+//
+// Several inputs are model({x, y}), or by name model({{"x", x}, {"y", y}}); a
+// result by name is results["logits"].
 //
 // A model may be called from several threads at once. Link with libdl where
 // libc is older than glibc 2.34.
@@ -21,6 +24,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -148,9 +152,12 @@ template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>> View 
 /// A result: memory of the model's, freed with this object. It may outlive the model.
 class Tensor {
 public:
-  Tensor(DLManagedTensor *managed, std::shared_ptr<void> library)
-      : library_(std::move(library)), managed_(managed, [](DLManagedTensor *made) { made->deleter(made); }) {}
+  Tensor(DLManagedTensor *managed, std::shared_ptr<void> library, const char *name = "")
+      : library_(std::move(library)), managed_(managed, [](DLManagedTensor *made) { made->deleter(made); }),
+        name_(name) {}
 
+  /// The output's, in the model; valid as long as this object.
+  const char *name() const { return name_; }
   const DLTensor &tensor() const { return managed_->dl_tensor; }
   DLDataType type() const { return tensor().dtype; }
   Span<const int64_t> shape() const { return {tensor().shape, size_t(tensor().ndim)}; }
@@ -182,6 +189,58 @@ public:
 private:
   std::shared_ptr<void> library_; // its code frees the memory, so it goes last
   std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor *)> managed_;
+  const char *name_;
+};
+
+/// What a call answers: the outputs in the model's order, which their names find as well.
+class Results : public std::vector<Tensor> {
+public:
+  using std::vector<Tensor>::vector;
+  using std::vector<Tensor>::operator[];
+
+  Tensor &operator[](const std::string &name) { return *find(*this, name); }
+  const Tensor &operator[](const std::string &name) const { return *find(*this, name); }
+
+private:
+  template <class Self> static auto find(Self &results, const std::string &name) -> decltype(results.data()) {
+    std::string known;
+    for (auto &result : results) {
+      if (name == result.name())
+        return &result;
+      known += (known.empty() ? "" : ", ") + std::string(result.name());
+    }
+    throw Error(PTC_INVALID_ARGUMENT, "the model has no output '" + name + "' (its outputs: " + known + ")");
+  }
+};
+
+/// The inputs of a call: one, several in the model's order, or by name. It refers to views of the caller's, for as long
+/// as the call takes.
+class Inputs {
+public:
+  Inputs() = default;
+  Inputs(const View &only) : views_{&only} {}
+  Inputs(std::initializer_list<View> views) : Inputs(views.begin(), views.size()) {}
+  Inputs(const std::vector<View> &views) : Inputs(views.data(), views.size()) {}
+  Inputs(std::initializer_list<std::pair<const char *, View>> named) { addNamed(named); }
+  Inputs(const std::map<std::string, View> &named) { addNamed(named); }
+
+private:
+  friend class Model;
+  Inputs(const View *first, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      views_.push_back(first + i);
+  }
+  template <class Named> void addNamed(const Named &named) {
+    isByName_ = true;
+    for (const auto &entry : named) {
+      names_.push_back(entry.first);
+      views_.push_back(&entry.second);
+    }
+  }
+
+  std::vector<const View *> views_;
+  std::vector<std::string> names_; // of the views, where they are by name
+  bool isByName_ = false;
 };
 
 /// A call of a function that the model leaves to its caller: which place in the model it is, and the tensors,
@@ -340,22 +399,23 @@ public:
   const char *machine() const { return api_->size > offsetof(ptc_api, machine) ? api_->machine() : nullptr; }
 
   /// Runs the model into tensors of its own.
-  std::vector<Tensor> operator()(const std::vector<View> &inputs) const {
-    std::vector<const DLTensor *> given = inputPointers(inputs);
-    std::vector<DLManagedTensor *> made(outputs().size());
+  Results operator()(const Inputs &inputs) const {
+    std::vector<const DLTensor *> given = pointers(inputs, true);
+    Span<const ptc_tensor> infos = outputs();
+    std::vector<DLManagedTensor *> made(infos.size());
     auto counts = std::make_pair(int32_t(given.size()), int32_t(made.size()));
     check(entry_ ? api_->call_entry_new(context_.get(), entry_, given.data(), counts.first, made.data(), counts.second)
                  : api_->call_new(context_.get(), given.data(), counts.first, made.data(), counts.second));
-    std::vector<Tensor> results;
+    Results results;
     results.reserve(made.size());
     for (DLManagedTensor *output : made)
-      results.emplace_back(output, library_);
+      results.emplace_back(output, library_, infos[results.size()].name);
     return results;
   }
 
   /// Runs the model into memory of the caller's.
-  void run(const std::vector<View> &inputs, std::vector<View> &outputs) const {
-    std::vector<const DLTensor *> given = inputPointers(inputs);
+  void run(const Inputs &inputs, std::vector<View> &outputs) const {
+    std::vector<const DLTensor *> given = pointers(inputs, true);
     std::vector<DLTensor *> taken;
     for (View &output : outputs) {
       requireWritable(output, "output", taken.size());
@@ -367,10 +427,10 @@ public:
   }
 
   /// The sizes that an output will have for these inputs.
-  std::vector<int64_t> outputShape(const std::vector<View> &inputs, int32_t output) const {
+  std::vector<int64_t> outputShape(const Inputs &inputs, int32_t output) const {
     if (output < 0 || size_t(output) >= outputs().size())
       throw Error(PTC_INVALID_ARGUMENT, "the model has no output " + std::to_string(output));
-    std::vector<const DLTensor *> given = pointers(inputs);
+    std::vector<const DLTensor *> given = pointers(inputs, false);
     std::vector<int64_t> shape(size_t(outputs()[size_t(output)].ndim));
     auto counts = std::make_pair(int32_t(given.size()), int32_t(shape.size()));
     check(entry_ ? api_->entry_output_shape(context_.get(), entry_, given.data(), counts.first, output, shape.data(),
@@ -544,19 +604,32 @@ private:
                   what + " " + std::to_string(index) + ": its memory is const, and the model writes to it");
   }
 
-  /// The inputs of a call, some of which it may update.
-  std::vector<const DLTensor *> inputPointers(const std::vector<View> &views) const {
-    for (size_t i = 0; i < views.size() && i < inputs().size(); ++i)
-      if (inputs()[i].flags & PTC_TENSOR_WRITTEN)
-        requireWritable(views[i], "input", i);
-    return pointers(views);
+  /// The inputs in the model's order; null for those that are not given. `isCall`: it may write to some of them.
+  std::vector<const DLTensor *> pointers(const Inputs &given, bool isCall) const {
+    Span<const ptc_tensor> required = inputs();
+    size_t count = given.isByName_ ? required.size() + optionalInputs().size() : given.views_.size();
+    std::vector<const DLTensor *> found(count);
+    for (size_t i = 0; i < given.views_.size(); ++i) {
+      size_t place = given.isByName_ ? findInput(given.names_[i]) : i;
+      if (isCall && place < required.size() && required[place].flags & PTC_TENSOR_WRITTEN)
+        requireWritable(*given.views_[i], "input", place);
+      if (found[place])
+        throw Error(PTC_INVALID_ARGUMENT, "input '" + given.names_[i] + "' is given twice");
+      found[place] = given.views_[i]->tensor();
+    }
+    return found;
   }
 
-  static std::vector<const DLTensor *> pointers(const std::vector<View> &views) {
-    std::vector<const DLTensor *> found;
-    for (const View &view : views)
-      found.push_back(view.tensor());
-    return found;
+  size_t findInput(const std::string &name) const {
+    std::string known;
+    size_t index = 0;
+    for (Span<const ptc_tensor> some : {inputs(), optionalInputs()})
+      for (const ptc_tensor &input : some) {
+        if (name == input.name)
+          return index;
+        known += (index++ ? ", " : "") + std::string(input.name);
+      }
+    throw Error(PTC_INVALID_ARGUMENT, "the model has no input '" + name + "' (its inputs: " + known + ")");
   }
 
   /// Libraries of earlier versions lack the last functions of the table.

@@ -4,8 +4,8 @@
 
     ptc.compile("model.pt2", "model.so")
     model = ptc.load("model.so")
-    (y,) = model(numpy.zeros((1, 3, 224, 224), "float32"))
-    print(y.numpy())
+    results = model(numpy.zeros((1, 3, 224, 224), "float32"))
+    print(results[0].numpy())                  # or by the output's name: results["logits"]
 
 Inputs are NumPy arrays or anything with DLPack (torch, jax); numbers will do for 0-d inputs. Results are
 `ptc.Tensor`: `.numpy()` and `torch.from_dlpack(y)` share their memory. NumPy is all that this needs. A model for GPUs
@@ -20,14 +20,16 @@ import os
 from typing import Any
 
 from ._compiler import compile, executable
-from ._errors import CompileError, Error, MismatchError, OutOfRangeError
+from ._errors import CompileError, CompileWarning, Error, MismatchError, OutOfRangeError
 from ._model import Activity, Dim, External, Memory, Model, Symbol, TensorInfo
+from ._results import Results
 from ._tensor import Tensor
 from ._version import __version__
 
 __all__ = [
     "Activity",
     "CompileError",
+    "CompileWarning",
     "Dim",
     "Error",
     "External",
@@ -35,6 +37,7 @@ __all__ = [
     "MismatchError",
     "Model",
     "OutOfRangeError",
+    "Results",
     "Symbol",
     "Tensor",
     "TensorInfo",

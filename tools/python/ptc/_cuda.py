@@ -9,7 +9,9 @@ from typing import Any
 
 from . import _abi as abi
 from ._arrays import Arrays, CupyArrays, OtherArrays, TorchArrays, arrays_of, find_arrays
+from ._inputs import is_mapping
 from ._model import Model
+from ._results import Results, name_results
 from ._tensor import Tensor, borrow, make_tensor
 
 
@@ -82,10 +84,10 @@ class CudaModel(Model):
         self.use_stream(stream, owner)
         return stream or 1
 
-    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
+    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> Results:
         """As `Model`'s, in the stream of tensors on the GPU. Indices out of range in such a call, and what the GPU
         fails at, are an error of `synchronize` or of the next call."""
-        if named or len(inputs) != len(self.inputs):
+        if named or len(inputs) != len(self.inputs) or any(map(is_mapping, map(type, inputs))):
             inputs = self._arrange(inputs, named)
         if out is not None and len(out) != len(self.outputs):
             raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
@@ -105,14 +107,14 @@ class CudaModel(Model):
         if out is not None:
             targets = self._given.pointers
             lent += self._given.lend(arrays, stream, out, self._gives, len(targets))
-            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)))
+            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)), pointers)
             return out
         if not isinstance(arrays, OtherArrays):
             sizes = None if self._has_numbers else [getattr(value, "shape", None) for value in inputs]
-            return self.call_new(arrays, pointers, sizes)
+            return name_results(self.call_new(arrays, pointers, sizes), self._places)
         made = self._Outputs()
-        self._check(self._call_new(self._context, pointers, len(pointers), made, len(made)))
-        return [make_tensor(address, self) for address in made[:]]
+        self._check(self._call_new(self._context, pointers, len(pointers), made, len(made)), pointers)
+        return name_results([make_tensor(address, self) for address in made[:]], self._places)
 
     def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any, sizes: list[Any] | None = None) -> list[Any]:
         """A call with inputs at these addresses, and of these sizes if they say all; results are new arrays of their
@@ -131,7 +133,7 @@ class CudaModel(Model):
                 break
             # Data that decide a size may ask for more than there was room for; then the context knows how much.
             if status != abi.MISMATCH or (wanted := self._output_shapes(pointers)) == shapes:
-                self._check(status)
+                self._check(status, pointers)
             shapes = wanted
         self._last = (sizes, shapes)
         for index, shape in enumerate(shapes):
@@ -145,7 +147,8 @@ class CudaModel(Model):
             if shape is None:
                 rank = len(self.outputs[index].shape)
                 sizes = (ctypes.c_int64 * rank)()
-                self._check(self._output_shape(self._context, pointers, len(pointers), index, sizes, rank))
+                status = self._output_shape(self._context, pointers, len(pointers), index, sizes, rank)
+                self._check(status, pointers)
                 shape = tuple(sizes)
             shapes.append(shape)
         return shapes

@@ -13,7 +13,10 @@ from typing import Any
 from . import _abi as abi
 from ._errors import error_for
 from ._external import Functions, NumPy, Torch, find_torch_operator
+from ._inputs import arrange, is_mapping
 from ._library import has, open_library, require
+from ._results import Results, place_of
+from ._shapes import describe_shapes, wrong_input
 from ._tensor import Tensor, borrow, dtype_name, view_memory
 
 
@@ -107,9 +110,10 @@ def _describe_external(place: abi.External) -> External:
 def _lend(values: Sequence[Any], kinds: list[tuple[str, str]], pointers: Any, required: int) -> list[Any]:
     """Points to the values, but behind the required ones not to None; what is answered keeps them valid."""
     owners = []
-    for index, (value, (dtype, written)) in enumerate(zip(values, kinds)):
+    for index, value in enumerate(values):
         if value is None and index >= required:
             continue
+        dtype, written = kinds[index]
         pointers[index], owner = borrow(value, dtype, written)
         owners.append(owner)
     return owners
@@ -182,6 +186,9 @@ class Model:
             (info.dtype, f"input '{info.name}' ({index})" if info.is_written else "")
             for index, info in enumerate(self.inputs + self.optional_inputs)
         ]
+        self._required = [info.name for info in self.inputs]
+        self._optional = [info.name for info in self.optional_inputs]
+        self._places = {info.name: index for index, info in enumerate(self.outputs)}
         self._gives = [(info.dtype, f"output '{info.name}' ({index})") for index, info in enumerate(self.outputs)]
         self._Inputs, self._Outputs = (ctypes.c_void_p * len(tensors) for tensors in (self._takes, self.outputs))
         # The functions of the table that take tensors, each with the context as its first argument.
@@ -243,12 +250,17 @@ class Model:
         if getattr(self, "_context", None) and self._owner is None:
             self._api.context_destroy(self._context)
 
-    def _check(self, status: int) -> None:
+    def _check(self, status: int, inputs: Any = None) -> None:
+        """Raises what went wrong. `inputs`: addresses of a call's, which an error of shapes shows."""
         if status:
             raised = self._functions.take_raised() if status == abi.EXTERNAL_ERROR else None
             if raised is not None and not isinstance(raised, Exception):
                 raise raised  # KeyboardInterrupt
-            raise error_for(status, self._api.last_error(self._context).decode(errors="replace")) from raised
+            message = self._api.last_error(self._context).decode(errors="replace")
+            if inputs is not None and status == abi.MISMATCH and (index := wrong_input(message)) is not None:
+                given, info = abi.DLTensor.from_address(inputs[index]), (self.inputs + self.optional_inputs)[index]
+                message += f"; {describe_shapes(given.shape[: given.ndim], info.shape)}"
+            raise error_for(status, message) from raised
 
     def register(self, name: str, function: Callable[..., Any]) -> None:
         """What the model calls for the operator `name`, as "mylib::scale.default" (see `externals`).
@@ -275,41 +287,45 @@ class Model:
         callback = self._functions.callback(name, function, kind)
         self._check(self._api.set_function(self._context, name.encode(), callback, None))
 
-    def _arrange(self, positional: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    def _arrange(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The inputs in the model's order; None for what is left out."""
-        values = list(positional)
-        for info in self.inputs[len(values) :]:
-            if info.name not in named:
-                raise TypeError(f"input '{info.name}' is missing")
-            values.append(named.pop(info.name))
-        for info in self.optional_inputs[len(values) - len(self.inputs) :]:
-            values.append(named.pop(info.name, None))
-        if named or len(values) > len(self._takes):
-            raise TypeError(
-                f"the model takes {[info.name for info in self.inputs]}"
-                + (f", and may take {[info.name for info in self.optional_inputs]}" if self.optional_inputs else "")
-            )
-        return values
+        return arrange(self._required, self._optional, given, named)
 
-    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> list[Any]:
+    def __call__(self, *inputs: Any, out: list[Any] | None = None, **named: Any) -> Results:
         """Runs the model on `inputs`, by position or by name, and those of `optional_inputs` that are given and not
-        None. `out`: tensors to write to (arrays with memory of their own) instead of new ones."""
+        None; a dict, tuple or list of arrays stands for several inputs. `out`: tensors to write to (arrays with memory
+        of their own) instead of new ones; the call answers this list then."""
         if named or len(inputs) != len(self.inputs):
             inputs = self._arrange(inputs, named)
         pointers = self._Inputs()
-        lent = _lend(inputs, self._takes, pointers, len(self.inputs))
+        try:
+            lent = _lend(inputs, self._takes, pointers, len(self.inputs))
+        except TypeError:
+            if not any(is_mapping(type(value)) for value in inputs):
+                raise
+            inputs = self._arrange(inputs, {})
+            lent = _lend(inputs, self._takes, pointers, len(self.inputs))
         if out is not None:
             if len(out) != len(self.outputs):
                 raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
             targets = self._Outputs()
             lent += _lend(out, self._gives, targets, len(targets))
-            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)))
+            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)), pointers)
             return out
         made = self._Outputs()
         if status := self._call_new(self._context, pointers, len(pointers), made, len(made)):
-            self._check(status)
+            self._check(status, pointers)
         # Each result keeps the library loaded: its memory is freed by code in there.
-        return [Tensor(address, self) for address in made[:]]
+        results = Results([Tensor(address, self) for address in made[:]])
+        results.places = self._places
+        return results
+
+    def run(self, outputs: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
+        """A call as ONNX Runtime's sessions have it: inputs by name, and the outputs of these names in their order, or
+        all (None)."""
+        chosen = None if outputs is None else [place_of(name, self._places) for name in outputs]
+        results = self(*self._arrange((), inputs))
+        return results if chosen is None else [results[place] for place in chosen]
 
     def _state(self, name: str) -> int:
         for index, info in enumerate(self.states):

@@ -54,9 +54,8 @@ def compile_graph(graph: Graph, march: str, gpu_arch: str | None, fallback: bool
         weights = folder / f"{key}.safetensors"
         try:
             _write(weights, [len(header).to_bytes(8, "little"), header, *chunks])
-            _compiler.compile(
-                text, library, weights=weights, march=march, target=target, gpu_arch=gpu_arch, fallback=fallback
-            )
+            options = {"weights": weights, "march": march, "target": target, "gpu_arch": gpu_arch, "fallback": fallback}
+            _compiler.compile_file(text, library, options)
         finally:
             weights.unlink(missing_ok=True)
     model = Model(library, device=graph.device if target == "cuda" else None)

@@ -1,0 +1,35 @@
+"""What a call answers: a list that also knows the outputs' names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class Results(list):
+    """The outputs in the model's order. A name will do for an index, `results["logits"]`; `dict(results)` has them by
+    name."""
+
+    __slots__ = ("places",)
+
+    def keys(self) -> Iterable[str]:
+        """The outputs' names."""
+        return self.places.keys()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            key = place_of(key, self.places)
+        return list.__getitem__(self, key)
+
+
+def name_results(values: Iterable[Any], places: Mapping[str, int]) -> Results:
+    """`places`: where each output is in `values`."""
+    results = Results(values)
+    results.places = places
+    return results
+
+
+def place_of(name: str, places: Mapping[str, int]) -> int:
+    if (place := places.get(name)) is None:
+        raise KeyError(f"the model has no output '{name}' (its outputs: {list(places)})")
+    return place
