@@ -2,6 +2,10 @@
 // of their number: both halves are read 16 bytes at a time.
 // RUN: ptc compile %s -o %t.ptx --target cuda --gpu-arch sm_90a --emit ptx && FileCheck %s < %t.ptx
 
+// RUN: ptc explain %s --target cuda --ptxas none | FileCheck %s --check-prefix=GRID
+
+// GRID: flat map
+// GRID: grid of 4096 blocks of 256 threads
 // CHECK: .visible .entry
 // CHECK-NOT: ld.global{{(.nc)?}}.b16
 // CHECK: st.global.v4.b32

@@ -205,22 +205,26 @@ Value *StagedPiece::isOdd(Value *row) {
   return b.CreateAnd(b.CreateTrunc(b.CreateMul(rows, tile.n), b.getInt32Ty()), 1);
 }
 
-/// Two results at a time, from even places on. Where a row begins at an odd place, the lane that would have the one
-/// before the piece has its first and its last one; the row's last one may be alone too.
+/// Two results at a time, from even places on; then those that are left alone, of all rows at once: the first and the
+/// last one of a row that begins at an odd place, and the last one where the results end.
 void StagedPiece::finishPairs() {
   forEach(2, [&](Value *inRow, Value *even) {
-    Value *odd = isOdd(toRow(inRow)), *first = b.CreateSub(even, odd);
-    Value *isSplit = b.CreateICmpSLT(first, b.getInt32(0));
-    Value *isLast = b.CreateICmpEQ(b.CreateAdd(toColumn(first), b.getInt64(1)), tile.n);
-    Value *isAlone = b.CreateOr(isSplit, isLast);
-    kernel::emitIf(b, b.CreateNot(isAlone), [&] { finishAt(inRow, first, 2, true); });
-    kernel::emitIf(b, isAlone, [&] {
-      Value *ends = b.CreateSelect(isSplit, b.getInt64(shape.stagedColumns()), b.getInt64(1));
-      kernel::emitLoop(b, b.getInt64(0), ends, shape.stagedColumns() - 1, [&](Value *column) {
-        Value *inColumn = b.CreateTrunc(column, b.getInt32Ty());
-        finishAt(inRow, b.CreateSelect(isSplit, inColumn, first), 1);
-      });
-    });
+    Value *first = b.CreateSub(even, isOdd(toRow(inRow)));
+    kernel::emitIf(b, b.CreateICmpSGE(first, b.getInt32(0)), [&] { finishAt(inRow, first, 2, true); });
+  });
+  int64_t last = shape.stagedColumns() - 1;
+  Value *end = b.CreateSub(b.CreateSub(tile.n, firstColumn), b.getInt64(1));
+  end = b.CreateTrunc(b.CreateBinaryIntrinsic(Intrinsic::smin, end, b.getInt64(last)), b.getInt32Ty());
+  kernel::emitLoop(b, b.getInt64(0), b.getInt64(2 * shape.stagedRows()), kWarp, [&](Value *step) {
+    Value *number = b.CreateAdd(b.CreateTrunc(step, b.getInt32Ty()), tile.lane), *inRow = b.CreateLShr(number, 1);
+    Value *isEnd = b.CreateICmpNE(b.CreateAnd(number, 1), b.getInt32(0)), *odd = isOdd(toRow(inRow));
+    Value *inColumn = b.CreateSelect(isEnd, end, b.getInt32(0));
+    Value *isFirst = b.CreateICmpNE(odd, b.getInt32(0)); // the end is alone where a pair would begin there
+    Value *isAlone = b.CreateSelect(isEnd, b.CreateICmpEQ(b.CreateAnd(end, 1), odd), isFirst);
+    Value *isThere = b.CreateAnd(isAlone, b.CreateICmpSGE(end, b.getInt32(0)));
+    if (2 * shape.stagedRows() % kWarp)
+      isThere = b.CreateAnd(isThere, b.CreateICmpULT(inRow, b.getInt32(shape.stagedRows())));
+    kernel::emitIf(b, isThere, [&] { finishAt(inRow, inColumn, 1); });
   });
 }
 

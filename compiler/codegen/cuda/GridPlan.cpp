@@ -191,7 +191,7 @@ GridPlan planGrid(loop::KernelOp kernel) {
   chooseWidths(plan);
   plan.threads = plan.isFlat ? kThreads : plan.outer.empty() ? kMostThreads : chooseThreads(plan);
   if (plan.isFlat) {
-    plan.blocks = plan.blocks.ceilDiv(kThreads);
+    plan.blocks = product(plan.loopSizes(), kernel.getContext()).ceilDiv(kThreads);
   } else if (suitsWarps(plan)) {
     plan.rows = kRows;
     plan.threads = kRows * kWarp;
