@@ -134,7 +134,8 @@ std::optional<Positions> MaskReader::readPositions(Value value) {
     int64_t dim = broadcast.getDims()[*positions->dim];
     if (getConstant(size) == 1) // which may be repeated
       return Positions{positions->base, std::nullopt, positions->base};
-    return size == getShape(value)[dim] ? std::optional(Positions{positions->base, dim, positions->last}) : std::nullopt;
+    return size == getShape(value)[dim] ? std::optional(Positions{positions->base, dim, positions->last})
+                                        : std::nullopt;
   }
   return evaluatePositions(value);
 }

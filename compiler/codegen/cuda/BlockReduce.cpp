@@ -51,8 +51,8 @@ private:
 
 static Running reduceInWarp(GpuFrame &frame, const Combiner &combiner, Running running) {
   for (unsigned mask = kWarp / 2; mask > 0; mask /= 2)
-    running = combiner.combine(frame.b, running,
-                               {shuffle(frame, running.value, mask), shuffle(frame, running.place, mask)});
+    running =
+        combiner.combine(frame.b, running, {shuffle(frame, running.value, mask), shuffle(frame, running.place, mask)});
   return running;
 }
 

@@ -123,116 +123,14 @@ static Align getAlignment(Value *vector, unsigned sumBytes) {
   return Align(std::min(16u, (type ? type->getNumElements() : 1) * sumBytes));
 }
 
-namespace {
-/// The warp's sums of a piece of its tile, in shared memory.
-class StagedPiece {
-public:
-  StagedPiece(BlockTile &tile, unsigned piece, Value *partial);
-  void finish();
-
-private:
-  void forEach(unsigned together, function_ref<void(Value *row, Value *column)> body);
-  void finishAt(Value *inRow, Value *inColumn, unsigned width, bool atEvenPlace = false);
-  void finishPairs();
-  Value *load(Value *inRow, Value *inColumn, unsigned width, bool isAligned);
-  Value *isOdd(Value *row);
-  Value *toRow(Value *inRow) { return b.CreateAdd(firstRow, b.CreateSExt(inRow, b.getInt64Ty())); }
-  Value *toColumn(Value *inColumn) { return b.CreateAdd(firstColumn, b.CreateSExt(inColumn, b.getInt64Ty())); }
-
-  BlockTile &tile;
-  Ir &b;
-  const TileShape &shape;
-  const Product &product;
-  Value *partial;
-  Value *firstRow, *firstColumn; ///< i64
-};
-} // namespace
-
-StagedPiece::StagedPiece(BlockTile &tile, unsigned piece, Value *partial)
-    : tile(tile), b(tile.ir()), shape(tile.shape), product(tile.product), partial(partial) {
-  unsigned across = shape.warpColumns / shape.stagedColumns();
-  auto place = [&](Value *firstOfTile, Value *firstOfWarp, unsigned inWarp) {
-    Value *inTile = b.CreateAdd(firstOfWarp, b.getInt32(inWarp));
-    return b.CreateAdd(firstOfTile, b.CreateZExt(inTile, b.getInt64Ty()));
-  };
-  firstRow = place(tile.firstRow, tile.warpRow(), piece / across * shape.stagedRows());
-  firstColumn = place(tile.firstColumn, tile.warpColumn(), piece % across * shape.stagedColumns());
-}
-
-/// Lanes take runs of columns in turns, row by row.
-void StagedPiece::forEach(unsigned together, function_ref<void(Value *, Value *)> body) {
-  unsigned line = shape.stagedColumns() / together;
-  kernel::emitLoop(b, b.getInt64(0), b.getInt64(shape.stagedRows() * line), kWarp, [&](Value *first) {
-    Value *number = b.CreateAdd(b.CreateTrunc(first, b.getInt32Ty()), tile.lane);
-    body(b.CreateUDiv(number, b.getInt32(line)),
-         b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(together)));
-  });
-}
-
-Value *StagedPiece::load(Value *inRow, Value *inColumn, unsigned width, bool isAligned) {
-  unsigned bytes = shape.sumBytes;
-  Type *type = FixedVectorType::get(product.sumType(b), width);
-  Value *from = atByte(b, tile.memory, placeStaged(tile, inRow, inColumn));
-  Value *sums = b.CreateAlignedLoad(type, from, Align(isAligned ? std::min(16u, width * bytes) : bytes));
-  return width == 1 ? b.CreateExtractElement(sums, uint64_t(0)) : sums;
-}
-
-/// Where all of them are there.
-void StagedPiece::finishAt(Value *inRow, Value *inColumn, unsigned width, bool atEvenPlace) {
-  Value *row = toRow(inRow), *column = toColumn(inColumn), *isThere = b.getTrue();
-  if (tile.hasRowTail())
-    isThere = b.CreateICmpSLT(row, tile.m);
-  if (!product.n.isMultipleOf(shape.columns)) {
-    Value *last = atEvenPlace ? b.CreateAdd(column, b.getInt64(width - 1)) : column;
-    isThere = b.CreateAnd(b.CreateICmpSLT(last, tile.n), isThere);
-  }
-  kernel::emitIf(b, isThere, [&] {
-    Value *sums = load(inRow, inColumn, width, !atEvenPlace);
-    if (!partial)
-      return product.finish(tile.f, tile.batch, row, column, sums, atEvenPlace);
-    Value *place = b.CreateAdd(b.CreateMul(row, tile.n), column);
-    Type *sum = sums->getType()->getScalarType();
-    b.CreateAlignedStore(sums, kernel::emitAddress(b, sum, partial, place), getAlignment(sums, shape.sumBytes));
-  });
-}
-
-/// Whether the results of a row begin at an odd place (i32).
-Value *StagedPiece::isOdd(Value *row) {
-  Value *batch = b.getInt64(0);
-  for (auto [index, size] : zip_equal(tile.batch, product.batch))
-    batch = b.CreateAdd(b.CreateMul(batch, emitSize(tile.f, size)), index);
-  Value *rows = b.CreateAdd(b.CreateMul(batch, tile.m), row);
-  return b.CreateAnd(b.CreateTrunc(b.CreateMul(rows, tile.n), b.getInt32Ty()), 1);
-}
-
-/// Two results at a time, from even places on; then those that are left alone, of all rows at once: the first and the
-/// last one of a row that begins at an odd place, and the last one where the results end.
-void StagedPiece::finishPairs() {
-  forEach(2, [&](Value *inRow, Value *even) {
-    Value *first = b.CreateSub(even, isOdd(toRow(inRow)));
-    kernel::emitIf(b, b.CreateICmpSGE(first, b.getInt32(0)), [&] { finishAt(inRow, first, 2, true); });
-  });
-  int64_t last = shape.stagedColumns() - 1;
-  Value *end = b.CreateSub(b.CreateSub(tile.n, firstColumn), b.getInt64(1));
-  end = b.CreateTrunc(b.CreateBinaryIntrinsic(Intrinsic::smin, end, b.getInt64(last)), b.getInt32Ty());
-  kernel::emitLoop(b, b.getInt64(0), b.getInt64(2 * shape.stagedRows()), kWarp, [&](Value *step) {
-    Value *number = b.CreateAdd(b.CreateTrunc(step, b.getInt32Ty()), tile.lane), *inRow = b.CreateLShr(number, 1);
-    Value *isEnd = b.CreateICmpNE(b.CreateAnd(number, 1), b.getInt32(0)), *odd = isOdd(toRow(inRow));
-    Value *inColumn = b.CreateSelect(isEnd, end, b.getInt32(0));
-    Value *isFirst = b.CreateICmpNE(odd, b.getInt32(0)); // the end is alone where a pair would begin there
-    Value *isAlone = b.CreateSelect(isEnd, b.CreateICmpEQ(b.CreateAnd(end, 1), odd), isFirst);
-    Value *isThere = b.CreateAnd(isAlone, b.CreateICmpSGE(end, b.getInt32(0)));
-    if (2 * shape.stagedRows() % kWarp)
-      isThere = b.CreateAnd(isThere, b.CreateICmpULT(inRow, b.getInt32(shape.stagedRows())));
-    kernel::emitIf(b, isThere, [&] { finishAt(inRow, inColumn, 1); });
-  });
-}
-
-void StagedPiece::finish() {
-  if (!partial && product.hasOddRows())
-    return finishPairs();
-  unsigned width = product.columnsTogether;
-  forEach(width, [&](Value *inRow, Value *inColumn) { finishAt(inRow, inColumn, width); });
+/// The sums of `width` columns from (row, column) of the block's tile on.
+static void finishColumns(BlockTile &tile, Value *row, Value *column, Value *sums, Value *partial) {
+  Ir &b = tile.ir();
+  if (!partial)
+    return tile.product.finish(tile.f, tile.batch, row, column, sums);
+  Value *place = b.CreateAdd(b.CreateMul(row, tile.n), column);
+  Type *sum = sums->getType()->getScalarType();
+  b.CreateAlignedStore(sums, kernel::emitAddress(b, sum, partial, place), getAlignment(sums, tile.shape.sumBytes));
 }
 
 /// Where the assembler sees a store of several sums, it keeps these in registers side by side all along.
@@ -251,11 +149,41 @@ static void stage(BlockTile &tile, const Fragment &fragment) {
 
 /// The warp's sums of a piece of its tile.
 static void finishPiece(BlockTile &tile, ArrayRef<Fragment> fragments, unsigned piece, Value *partial) {
+  Ir &b = tile.ir();
+  const TileShape &shape = tile.shape;
+  const Product &product = tile.product;
   for (const Fragment &fragment : fragments)
     if (fragment.piece == piece)
       stage(tile, fragment);
-  tile.f.gpu.warpBarrier(tile.ir());
-  StagedPiece(tile, piece, partial).finish();
+  tile.f.gpu.warpBarrier(b);
+  unsigned width = product.columnsTogether, line = shape.stagedColumns() / width;
+  unsigned across = shape.warpColumns / shape.stagedColumns();
+  Type *type = FixedVectorType::get(product.sumType(b), width);
+  auto placePiece = [&](Value *firstOfTile, Value *firstOfWarp, unsigned inWarp) {
+    Value *inTile = b.CreateAdd(firstOfWarp, b.getInt32(inWarp));
+    return b.CreateAdd(firstOfTile, b.CreateZExt(inTile, b.getInt64Ty()));
+  };
+  Value *firstRow = placePiece(tile.firstRow, tile.warpRow(), piece / across * shape.stagedRows());
+  Value *firstColumn = placePiece(tile.firstColumn, tile.warpColumn(), piece % across * shape.stagedColumns());
+  kernel::emitLoop(b, b.getInt64(0), b.getInt64(shape.stagedRows() * line), kWarp, [&](Value *first) {
+    Value *number = b.CreateAdd(b.CreateTrunc(first, b.getInt32Ty()), tile.lane);
+    Value *inRow = b.CreateUDiv(number, b.getInt32(line));
+    Value *inColumn = b.CreateMul(b.CreateURem(number, b.getInt32(line)), b.getInt32(width));
+    Value *row = b.CreateAdd(firstRow, b.CreateZExt(inRow, b.getInt64Ty()));
+    Value *column = b.CreateAdd(firstColumn, b.CreateZExt(inColumn, b.getInt64Ty()));
+    Value *isThere = b.getTrue();
+    if (tile.hasRowTail())
+      isThere = b.CreateICmpSLT(row, tile.m);
+    if (!product.n.isMultipleOf(shape.columns))
+      isThere = b.CreateAnd(b.CreateICmpSLT(column, tile.n), isThere);
+    kernel::emitIf(b, isThere, [&] {
+      Value *from = atByte(b, tile.memory, placeStaged(tile, inRow, inColumn));
+      Value *sums = b.CreateAlignedLoad(type, from, Align(std::min(16u, width * shape.sumBytes)));
+      if (width == 1)
+        sums = b.CreateExtractElement(sums, uint64_t(0));
+      finishColumns(tile, row, column, sums, partial);
+    });
+  });
 }
 
 void finishTile(BlockTile &tile, ArrayRef<Fragment> fragments, Value *partial) {

@@ -304,8 +304,8 @@ SmallVector<Fragment> ThreadProduct::emit() {
       for (unsigned k = 0; k < width; ++k)
         vector = b.CreateInsertElement(vector, sums[i * columns + j + k], k);
       unsigned row = i / width * kLaneRows * width + i % width;
-      fragments.push_back({b.CreateAdd(laneRow, b.getInt32(row)),
-                           b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)), vector, /*piece=*/0,
+      fragments.push_back({b.CreateAdd(laneRow, b.getInt32(row)), b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)),
+                           vector, /*piece=*/0,
                            /*isApart=*/true});
     }
   return fragments;

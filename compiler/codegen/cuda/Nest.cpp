@@ -112,7 +112,8 @@ SmallVector<unsigned> NestEmitter::loopDims() const {
   return to_vector(map_range(plan.loops, [](const kernel::Loop &loop) { return loop.dim; }));
 }
 
-/// Row-major rows in shared memory, or in the point's part of the workspace; what is an outer dimension has one element.
+/// Row-major rows in shared memory, or in the point's part of the workspace; what is an outer dimension has one
+/// element.
 void NestEmitter::placeLocals(Value *point, Value *row) {
   if (plan.locals.empty())
     return;

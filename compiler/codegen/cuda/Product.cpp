@@ -274,8 +274,7 @@ Type *Product::sumType(Ir &b) const {
   return kernel::valueType(b.getContext(), op->getRegion(0).front().getArguments().back().getType());
 }
 
-void Product::finish(GpuFrame &frame, ArrayRef<Value *> batch, Value *row, Value *column, Value *sums,
-                     bool atEvenPlace) const {
+void Product::finish(GpuFrame &frame, ArrayRef<Value *> batch, Value *row, Value *column, Value *sums) const {
   auto *vector = dyn_cast<FixedVectorType>(sums->getType());
   kernel::BodyEmitter body(frame, vector ? vector->getNumElements() : 1);
   SmallVector<Value *> places(batch);
@@ -284,12 +283,8 @@ void Product::finish(GpuFrame &frame, ArrayRef<Value *> batch, Value *row, Value
   SmallVector<Lanes> dims;
   for (Value *place : places)
     dims.push_back({place, nullptr});
-  if (atEvenPlace) {
-    dims.back() = body.lanes.consecutive(dims.back().value);
-    body.zerosOfStores = 1;
-  } else if (!columns.empty()) {
+  if (!columns.empty())
     dims.back() = body.lanes.aligned(dims.back().value);
-  }
   SmallVector<Lanes> indices;
   for (mlir::AffineExpr index : toResult)
     indices.push_back(body.lanes.affine(index, dims, frame.symbols));
@@ -298,14 +293,6 @@ void Product::finish(GpuFrame &frame, ArrayRef<Value *> batch, Value *row, Value
   for (auto [result, value] : zip_equal(op->getResults(), body.emit(op->getRegion(0), arguments)))
     if (frame.pointers.contains(result))
       body.store(result, indices, value);
-}
-
-bool Product::hasOddRows() const {
-  bool areResults = all_of(op->getResults(), [](mlir::Value result) {
-    mlir::Type type = loop::getScalarType(result);
-    return type.isF16() || type.isBF16();
-  });
-  return isa<loop::ContractOp>(op) && areResults && columns.size() == 1 && columnsTogether == 1;
 }
 
 static void countMatrices(Product &product) {

@@ -62,13 +62,9 @@ struct Product {
   loop::KernelOp kernel() const { return op->getParentOfType<loop::KernelOp>(); }
   /// The dimensions' indices of a row, column or batch.
   static llvm::SmallVector<llvm::Value *> split(GpuFrame &frame, llvm::Value *index, ShapeRef dims);
-  /// What the epilogue makes of sums of so many neighbouring columns, from a multiple of that number on, is stored; or
-  /// of two, from any column on, whose results begin `atEvenPlace`.
+  /// What the epilogue makes of sums of so many neighbouring columns, from a multiple of that number on, is stored.
   void finish(GpuFrame &frame, llvm::ArrayRef<llvm::Value *> batch, llvm::Value *row, llvm::Value *column,
-              llvm::Value *sums, bool atEvenPlace = false) const;
-  /// Whether results have 16 bits and lie in rows whose length may be odd, so that every other one begins in the middle
-  /// of 32 bits.
-  bool hasOddRows() const;
+              llvm::Value *sums) const;
   /// The type of sums.
   llvm::Type *sumType(Ir &b) const;
 };

@@ -96,9 +96,8 @@ Lanes BodyEmitter::load(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes
 void BodyEmitter::store(mlir::Value tensor, ArrayRef<Lanes> indices, const Lanes &value) {
   Memory memory = memoryOf(tensor);
   memory.streaming = streaming;
-  Lanes place = placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices);
-  place.zeros = std::max(place.zeros, zerosOfStores);
-  lanes.store(memory, place, packed(lanes.b, value));
+  lanes.store(memory, placeOf(tensor, dimensions(tensor.getContext(), indices.size()), indices),
+              packed(lanes.b, value));
 }
 
 //===----------------------------------------------------------------------===//

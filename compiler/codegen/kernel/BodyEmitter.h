@@ -42,8 +42,6 @@ public:
   llvm::DenseMap<mlir::Value, Lanes> reads;
   /// Stores to results bypass the caches.
   bool streaming = false;
-  /// So many low bits of the places that are stored to are zero, whatever the indices say.
-  unsigned zerosOfStores = 0;
 
   LaneBuilder lanes;
 
