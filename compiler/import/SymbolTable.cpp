@@ -157,7 +157,7 @@ llvm::Expected<AffineExpr> SymbolTable::toInteger(const Quotient &value, const E
   if (auto divisor = getConstant(value.denominator)) {
     if (*divisor == 1)
       return simplify(value.numerator);
-    if (value.numerator.isMultipleOf(*divisor))
+    if (isMultiple(value.numerator, *divisor))
       return simplify(value.numerator.floorDiv(*divisor));
   }
   if (auto quotient = divideExactly(simplify(value.numerator), simplify(value.denominator)))

@@ -14,4 +14,11 @@ mlir::AffineExpr normalizeProducts(mlir::AffineExpr expr);
 /// one term where they meet in a sum: quotients and remainders by anything but constants are kept from it.
 mlir::AffineExpr simplifySum(mlir::AffineExpr expr);
 
+/// Whether the expression is a multiple of `factor` for all values of its dimensions and symbols, as far as its form
+/// says. MLIR 22's AffineExpr::isMultipleOf takes a quotient for a multiple of whatever divides both its operands: 2 s
+/// ceildiv 192 for a multiple of 2.
+inline bool isMultiple(mlir::AffineExpr expr, int64_t factor) {
+  return int64_t(expr.getLargestKnownDivisor()) % factor == 0;
+}
+
 } // namespace ptc

@@ -109,6 +109,9 @@ def cases():
     yield Case("attention, other values", attention(), inputs(40, 70, 32, results=96))
     yield Case("attention, causal", attention(is_causal=True), inputs(150, 150, 64))
     yield Case("attention, causal, other lengths", attention(is_causal=True), inputs(140, 70, 32, bfloat))
+    pairs = 2 * Dim("pairs", min=1, max=1000)
+    yield Case("attention, causal, dynamic even length", attention(is_causal=True), inputs(150, 150, 64),
+               [({2: pairs}, {2: pairs}, {2: pairs})], [inputs(470, 470, 64)])  # fmt: skip
     # So many heads that warpgroups share keys; of three tiles of a head one has no other to go with.
     yield Case("attention, in turns", attention(), inputs(128, 72, 32, heads=34))
     yield Case("attention, in turns, causal", attention(is_causal=True), inputs(300, 300, 32, bfloat, heads=33))

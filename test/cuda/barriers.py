@@ -23,7 +23,7 @@ from emulate import export
 from emulation import Emulated
 from harness import Case
 
-CASES = {"layer_norm", "sort, one block", "sort, many blocks", "topk, long rows", "rows in shared memory",
+CASES = {"rows of warps", "sort, one block", "sort, many blocks", "topk, long rows", "rows in shared memory",
          "softmax, rows in shared memory", "transpose", "transpose, three dimensions", "attention, causal",
          "attention, a mask for groups"}  # fmt: skip
 SEEDS = [str(seed) for seed in range(4)]  # of the orders in which threads run

@@ -20,6 +20,24 @@ TEST_CASE("equal sizes give one type") {
   CHECK(makeTensorType({s0 - s0 + 3}, f32) == mlir::RankedTensorType::get({3}, f32));
 }
 
+TEST_CASE("multiples are so for all values") {
+  mlir::MLIRContext context;
+  auto s0 = mlir::getAffineSymbolExpr(0, &context);
+  struct Case {
+    mlir::AffineExpr expr;
+    int64_t factor;
+    bool isMultiple;
+  };
+  for (const Case &one : {Case{s0 * 6, 3, true}, Case{s0 * 6, 4, false}, Case{s0 * 6 + 4, 2, true},
+                          Case{(s0 * 8).floorDiv(4), 2, true}, Case{(s0 * 8) % 4, 4, true},
+                          Case{(s0 * 2).ceilDiv(192), 2, false}, Case{(s0 * 4).floorDiv(8), 4, false},
+                          Case{(s0 * 4).floorDiv(8) * 4, 8, false}}) {
+    CHECK(isMultiple(one.expr, one.factor) == one.isMultiple);
+    for (int64_t value = 1; one.isMultiple && value < 20; ++value)
+      CHECK(evaluate(one.expr, {value}) % one.factor == 0);
+  }
+}
+
 TEST_CASE("the shape of a type comes back") {
   mlir::MLIRContext context;
   auto s1 = mlir::getAffineSymbolExpr(1, &context);

@@ -11,7 +11,7 @@
 // CHECK: loop.kernel
 // CHECK: loop.contract
 // CHECK: %[[READ:.*]] = loop.read {{.*}} : tensor<64x96xf16> -> f16
-// CHECK-NEXT: arith.extf %[[READ]]
+// CHECK: arith.extf %[[READ]]
 func.func @forward(%x: tensor<64x32xf16>, %v: tensor<32x96xf16>, %w: tensor<32x96xf16>) -> tensor<64x96xf16> {
   %0 = prims.contract %x, %v {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x32xf16>, tensor<32x96xf16>) -> tensor<64x96xf32>
   %1 = prims.convert %0 {dtype = f16} : (tensor<64x96xf32>) -> tensor<64x96xf16>

@@ -78,7 +78,8 @@ void AttentionEmitter::storeLogSumExp(Value *most, Value *sum) {
     return;
   kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt64(0)), [&] {
     Value *found = b.CreateFAdd(most, kernel::emitElementary(b, "math.log", {sum}));
-    Value *isEmpty = b.CreateFCmpOEQ(sum, Constant::getNullValue(type));
+    Value *isNone = b.CreateFCmpOEQ(most, ConstantFP::getInfinity(type, /*Negative=*/true));
+    Value *isEmpty = b.CreateOr(isNone, b.CreateFCmpOEQ(sum, Constant::getNullValue(type)));
     found = b.CreateSelect(isEmpty, ConstantFP::getInfinity(type), found);
     b.CreateStore(found, kernel::emitAddress(b, type, f.pointers.lookup(rows), f.gpu.blockIndex(b)));
   });

@@ -44,7 +44,7 @@ AttentionScores::AttentionScores(GpuFrame &frame, loop::AttentionOp op, const Pr
   Value *first = b.CreateAdd(firstRow, b.CreateZExt(b.CreateLShr(lane, 2), b.getInt64Ty()));
   for (unsigned i = 0; i < rowCount(); ++i) {
     Value *row = b.CreateAdd(first, b.getInt64(i * kRows / 2));
-    if (!scores.m.isMultipleOf(blockRows))
+    if (!isMultiple(scores.m, blockRows))
       row = b.CreateBinaryIntrinsic(Intrinsic::smin, row, b.CreateSub(emitSize(f, scores.m), b.getInt64(1)));
     rowIndices.push_back(Product::split(f, row, scores.rows));
   }
@@ -74,7 +74,7 @@ Value *AttentionScores::countVisible(unsigned row, Value *key) {
 /// Scores are minus infinity where there is no key, or a later one than the row's query. Most steps have none such.
 void AttentionScores::hide(MutableArrayRef<Value *> sums, Value *key) {
   Value *last = b.CreateAdd(key, b.getInt64(keys)), *isCut = b.getFalse();
-  if (!scores.n.isMultipleOf(keys))
+  if (!isMultiple(scores.n, keys))
     isCut = b.CreateICmpSGT(last, keyEnd);
   if (op.getCausal()) { // rows are the queries of one head, or those of several
     Value *isLater = scores.rows.size() > 1 ? b.getTrue() : b.CreateICmpSGT(last, b.CreateAdd(firstRow, b.getInt64(1)));

@@ -174,7 +174,7 @@ static void finishPiece(BlockTile &tile, ArrayRef<Fragment> fragments, unsigned 
     Value *isThere = b.getTrue();
     if (tile.hasRowTail())
       isThere = b.CreateICmpSLT(row, tile.m);
-    if (!product.n.isMultipleOf(shape.columns))
+    if (!isMultiple(product.n, shape.columns))
       isThere = b.CreateAnd(b.CreateICmpSLT(column, tile.n), isThere);
     kernel::emitIf(b, isThere, [&] {
       Value *from = atByte(b, tile.memory, placeStaged(tile, inRow, inColumn));

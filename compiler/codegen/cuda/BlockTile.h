@@ -66,7 +66,7 @@ struct BlockTile {
   unsigned blockRows = 0; ///< rows of the block's tile where this is a piece of it; else 0
 
   /// Whether there are rows beyond the product's last one.
-  bool hasRowTail() const { return !product.m.isMultipleOf(blockRows ? blockRows : shape.rows); }
+  bool hasRowTail() const { return !isMultiple(product.m, blockRows ? blockRows : shape.rows); }
   Ir &ir() const { return f.b; }
   /// Where the warp's part begins: i32.
   llvm::Value *warpRow() const;
@@ -74,7 +74,7 @@ struct BlockTile {
   /// The stage behind `stage` (i32, bytes), the first one again behind the last.
   llvm::Value *nextStage(llvm::Value *stage) const;
   /// Whether the depth ends within a step.
-  bool hasTail() const { return !product.k.isMultipleOf(shape.depth); }
+  bool hasTail() const { return !isMultiple(product.k, shape.depth); }
   /// The fragments of a warp's sums as tensor cores leave them: of 16 x 8 each lane has two neighbours in rows i / 4
   /// and i / 4 + 8; `sums` by rows of such tiles.
   llvm::SmallVector<Fragment> splitSums(llvm::ArrayRef<llvm::Value *> sums) const;

@@ -98,7 +98,7 @@ SharedOperand::SharedOperand(BlockTile &tile, const Matrix &matrix, unsigned row
     for (unsigned piece = 0; piece < (matrix.isDeep ? 1 : taken); piece += together) {
       Value *row = b.CreateAdd(chunk.row, b.getInt32(piece));
       row = b.CreateAdd(firstRow, b.CreateZExt(row, b.getInt64Ty()));
-      if (!size.isMultipleOf(rows)) { // rows beyond the last are never stored: they are others once more
+      if (!isMultiple(size, rows)) { // rows beyond the last are never stored: they are others once more
         Value *last = b.CreateSub(count, b.getInt64(matrix.isDeep ? 1 : together));
         row = b.CreateBinaryIntrinsic(Intrinsic::smin, row, last);
       }

@@ -129,7 +129,7 @@ Values MappedAttention::forEachTile(ArrayRef<Value *> carried, function_ref<Valu
                               Value *few = b.CreateSub(unit, b.CreateAnd(tiles, 1));
                               Value *tile = b.CreateSelect(b.CreateICmpEQ(half, b.getInt64(0)), many, few);
                               Value *isThere = b.CreateICmpSGE(tile, b.getInt64(0));
-                              if (plan.tiles.isMultipleOf(2))
+                              if (isMultiple(plan.tiles, 2))
                                 isThere = b.getTrue();
                               auto atTile = [&] {
                                 place(head, tile);

@@ -24,11 +24,11 @@ bool canMapOperand(const Product &product, const Matrix &matrix) {
     return false;
   const Matrix::Strides &strides = *matrix.strides;
   unsigned bytes = bytesOf(matrix);
-  bool isOfUnits = bytes == kPairBytes || (matrix.isDeep && (product.k * bytes).isMultipleOf(kPairBytes));
+  bool isOfUnits = bytes == kPairBytes || (matrix.isDeep && isMultiple(product.k * bytes, kPairBytes));
   SmallVector<int64_t> least;
   for (const Symbol &symbol : getSymbols(product.op))
     least.push_back(std::max<int64_t>(1, symbol.min));
-  auto isWhole = [&](mlir::AffineExpr elements) { return elements.isMultipleOf(kVectorBytes / bytes); };
+  auto isWhole = [&](mlir::AffineExpr elements) { return isMultiple(elements, kVectorBytes / bytes); };
   auto isStride = [&](mlir::AffineExpr stride) { return isWhole(stride) && evaluate(stride, least) > 0; };
   SmallVector<mlir::AffineExpr> batches(make_filter_range(strides.batch, isMapped));
   return isOfUnits && getConstant(matrix.isDeep ? strides.depth : strides.row) == 1 &&

@@ -37,7 +37,7 @@ void OperandTile::setRows(Value *firstRow) {
     for (unsigned first = 0; first < (isDeep ? 1 : perUnit); first += together) {
       Value *row = b.CreateAdd(unit.row, b.getInt32(first));
       row = b.CreateAdd(firstRow, b.CreateZExt(row, b.getInt64Ty()));
-      if (!size.isMultipleOf(rows)) { // rows beyond the last are never stored: they are others once more
+      if (!isMultiple(size, rows)) { // rows beyond the last are never stored: they are others once more
         Value *last = b.CreateSub(count, b.getInt64(isDeep ? 1 : together));
         row = b.CreateBinaryIntrinsic(Intrinsic::smin, row, last);
       }

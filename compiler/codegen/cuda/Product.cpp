@@ -27,7 +27,7 @@ static mlir::AffineExpr constant(int64_t value, mlir::MLIRContext *context) {
 /// The largest power of two up to `most` of which the expression is always a multiple.
 static unsigned getPower(mlir::AffineExpr expr, unsigned most) {
   unsigned power = most;
-  while (power > 1 && !expr.isMultipleOf(power))
+  while (power > 1 && !isMultiple(expr, power))
     power /= 2;
   return power;
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/GpuFrame.h"
 #include "compiler/codegen/kernel/Lanes.h"
+#include "dialects/core/Polynomial.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/Loop.h"
 

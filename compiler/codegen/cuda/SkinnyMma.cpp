@@ -156,7 +156,7 @@ void SkinnyMmaEmitter::multiply(Value *depth, MutableArrayRef<Value *> sums) {
   SmallVector<Registers> left, right;
   for (unsigned step = 0; step < plan.steps; ++step) {
     Value *k = b.CreateAdd(b.CreateAdd(depth, laneDepth), b.getInt64(step * kStep));
-    Value *isThere = product.k.isMultipleOf(plan.depth()) ? nullptr : b.CreateICmpSLT(k, end);
+    Value *isThere = isMultiple(product.k, plan.depth()) ? nullptr : b.CreateICmpSLT(k, end);
     append_range(left, loadWide(k, isThere));
     right.push_back(loadPairs(few, fewStart, k, isThere));
   }
