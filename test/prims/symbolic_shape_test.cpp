@@ -28,10 +28,10 @@ TEST_CASE("multiples are so for all values") {
     int64_t factor;
     bool isMultiple;
   };
-  for (const Case &one : {Case{s0 * 6, 3, true}, Case{s0 * 6, 4, false}, Case{s0 * 6 + 4, 2, true},
-                          Case{(s0 * 8).floorDiv(4), 2, true}, Case{(s0 * 8) % 4, 4, true},
-                          Case{(s0 * 2).ceilDiv(192), 2, false}, Case{(s0 * 4).floorDiv(8), 4, false},
-                          Case{(s0 * 4).floorDiv(8) * 4, 8, false}}) {
+  for (const Case &one :
+       {Case{s0 * 6, 3, true}, Case{s0 * 6, 4, false}, Case{s0 * 6 + 4, 2, true}, Case{(s0 * 8).floorDiv(4), 2, true},
+        Case{(s0 * 8) % 4, 4, true}, Case{(s0 * 2).ceilDiv(192), 2, false}, Case{(s0 * 4).floorDiv(8), 4, false},
+        Case{(s0 * 4).floorDiv(8) * 4, 8, false}}) {
     CHECK(isMultiple(one.expr, one.factor) == one.isMultiple);
     for (int64_t value = 1; one.isMultiple && value < 20; ++value)
       CHECK(evaluate(one.expr, {value}) % one.factor == 0);
