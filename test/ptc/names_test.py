@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves, tree_map
 
 os.environ["PTC_EXECUTABLE"] = str(Path(sys.argv[1]).resolve())
 sys.path.insert(0, str(Path(sys.argv[2]).resolve().parent.parent))
@@ -64,6 +65,11 @@ class ResultsTest(unittest.TestCase):
         path.write_text(CLASSIFIER)
         cls.model = ptc.load(ptc.compile(path, path.with_suffix(".so")))
         cls.x, cls.y = filled(2), filled(5)
+
+    def test_trees_of_torch(self) -> None:
+        self.assertEqual([leaf.shape for leaf in tree_leaves([self.model(self.x, self.y)])], [(2, 3), (2, 3)])
+        mapped = tree_map(torch.from_dlpack, self.model(self.x, self.y))
+        np.testing.assert_array_equal(mapped["logits"], filled(7))
 
     def test_a_list_with_names(self) -> None:
         results = self.model(self.x, self.y)

@@ -15,7 +15,7 @@ from ._errors import error_for
 from ._external import Functions, NumPy, Torch, find_torch_operator
 from ._inputs import arrange, is_mapping
 from ._library import has, open_library, require
-from ._results import Results, place_of
+from ._results import Results, name_results, place_of
 from ._shapes import describe_shapes, wrong_input
 from ._tensor import Tensor, borrow, dtype_name, view_memory
 
@@ -316,9 +316,7 @@ class Model:
         if status := self._call_new(self._context, pointers, len(pointers), made, len(made)):
             self._check(status, pointers)
         # Each result keeps the library loaded: its memory is freed by code in there.
-        results = Results([Tensor(address, self) for address in made[:]])
-        results.places = self._places
-        return results
+        return name_results([Tensor(address, self) for address in made[:]], self._places)
 
     def run(self, outputs: Sequence[str] | None, inputs: Mapping[str, Any]) -> list[Any]:
         """A call as ONNX Runtime's sessions have it: inputs by name, and the outputs of these names in their order, or

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,11 +23,25 @@ class Results(list):
         return list.__getitem__(self, key)
 
 
+_trees: Any = None  # torch.utils._pytree, once it knows Results
+
+
 def name_results(values: Iterable[Any], places: Mapping[str, int]) -> Results:
     """`places`: where each output is in `values`."""
+    if _trees is None and "torch.utils._pytree" in sys.modules:
+        _join_trees()
     results = Results(values)
     results.places = places
     return results
+
+
+def _join_trees() -> None:
+    """torch's trees take types as they are, and a list of another type for a leaf: they learn that this is a node."""
+    global _trees
+    trees = sys.modules["torch.utils._pytree"]
+    if hasattr(trees, "register_pytree_node"):  # else torch is being imported
+        trees.register_pytree_node(Results, lambda results: (list(results), results.places), name_results)
+        _trees = trees
 
 
 def place_of(name: str, places: Mapping[str, int]) -> int:
