@@ -133,12 +133,13 @@ static void finishColumns(BlockTile &tile, Value *row, Value *column, Value *sum
   b.CreateAlignedStore(sums, kernel::emitAddress(b, sum, partial, place), getAlignment(sums, tile.shape.sumBytes));
 }
 
-/// Where the assembler sees a store of several sums, it keeps these in registers side by side all along.
+/// Where the assembler sees a store of several sums, it keeps these in registers side by side all along: those of fma,
+/// which lie better elsewhere (FmaTile.cpp), are stored one by one.
 static void stage(BlockTile &tile, const Fragment &fragment) {
   Ir &b = tile.ir();
   unsigned bytes = tile.shape.sumBytes;
   Value *to = atByte(b, tile.memory, placeStaged(tile, fragment.row, fragment.column));
-  if (!fragment.isApart) {
+  if (tile.shape.unit != TileShape::Fma) {
     b.CreateAlignedStore(fragment.sums, to, getAlignment(fragment.sums, bytes));
     return;
   }

@@ -48,7 +48,6 @@ struct Fragment {
   llvm::Value *row, *column; ///< i32, of the first, in its piece of the warp's tile
   llvm::Value *sums;         ///< a vector
   unsigned piece = 0;        ///< that is staged at a time; by rows of pieces
-  bool isApart = false;      ///< its sums lie in registers anywhere
 };
 
 /// What the threads of a block know of its tile.

@@ -247,7 +247,7 @@ ThreadProduct::Values ThreadProduct::load(Value *stage, unsigned depth) {
 
 /// To and fro, so that two operands of three have just been read. The even rows come first: of the orders that were
 /// tried, the one for which ptxas 13.0 has the fewest fmas read the same bank of registers twice, 7 % of them; row by
-/// row they are 14 %, and 25 % where sums lie side by side. Each costs a clock more.
+/// row they are 14 %, and 25 % where sums lie side by side. That is read from machine code; docs/cuda.md has the times.
 void ThreadProduct::multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *> sums) {
   for (unsigned turn = 0; turn < rows; ++turn)
     for (unsigned step = 0; step < columns; ++step) {
@@ -304,9 +304,8 @@ SmallVector<Fragment> ThreadProduct::emit() {
       for (unsigned k = 0; k < width; ++k)
         vector = b.CreateInsertElement(vector, sums[i * columns + j + k], k);
       unsigned row = i / width * kLaneRows * width + i % width;
-      fragments.push_back({b.CreateAdd(laneRow, b.getInt32(row)), b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)),
-                           vector, /*piece=*/0,
-                           /*isApart=*/true});
+      fragments.push_back(
+          {b.CreateAdd(laneRow, b.getInt32(row)), b.CreateAdd(laneColumn, b.getInt32(j * kLaneColumns)), vector});
     }
   return fragments;
 }

@@ -18,13 +18,21 @@ constexpr unsigned kRows = 4;
 /// For locals: several blocks of a multiprocessor have so much each, beside what reductions take.
 constexpr int64_t kMostSharedBytes = 32 << 10;
 
+/// How many points of a stage these dimensions have.
+static mlir::AffineExpr countPoints(const GridPlan &plan, const Stage &stage, ArrayRef<unsigned> dims) {
+  Shape sizes;
+  for (unsigned dim : dims)
+    sizes.push_back(stage.domain[dim]);
+  return product(sizes, plan.context());
+}
+
 /// Points of a stage beside the outer ones.
-static mlir::AffineExpr innerPoints(const GridPlan &plan, const Stage &stage, mlir::MLIRContext *context) {
-  mlir::AffineExpr points = getAffineConstantExpr(1, context);
+static mlir::AffineExpr innerPoints(const GridPlan &plan, const Stage &stage) {
+  SmallVector<unsigned> inner;
   for (unsigned dim = 0; dim < stage.domain.size(); ++dim)
     if (!plan.isOuter(dim))
-      points = points * stage.domain[dim];
-  return points;
+      inner.push_back(dim);
+  return countPoints(plan, stage, inner);
 }
 
 bool reducesColumns(const GridPlan &plan, const Stage &stage) {
@@ -116,10 +124,7 @@ static void chooseWidths(GridPlan &plan) {
 
 /// Vectors of neighbours that the threads of a row share in a stage, if that is known.
 static std::optional<int64_t> countShared(const GridPlan &plan, size_t stage) {
-  mlir::AffineExpr points = getAffineConstantExpr(1, plan.context());
-  for (unsigned dim : getSharedDims(plan, plan.stages[stage]))
-    points = points * plan.stages[stage].domain[dim];
-  auto count = getConstant(points);
+  auto count = getConstant(countPoints(plan, plan.stages[stage], getSharedDims(plan, plan.stages[stage])));
   return count ? std::optional<int64_t>(divideCeil(*count, plan.widths[stage])) : std::nullopt;
 }
 
@@ -153,7 +158,7 @@ static bool isFlat(const GridPlan &plan) {
   constexpr int64_t kFewPoints = 16;
   bool isOneStage = plan.stages.size() == 1;
   for (const Stage &stage : plan.stages) {
-    auto points = getConstant(innerPoints(plan, stage, plan.context()));
+    auto points = getConstant(innerPoints(plan, stage));
     bool isFew = points && *points <= kFewPoints;
     if (!isFew && !(isOneStage && (stage.isScan || reducesColumns(plan, stage))))
       return false;

@@ -23,12 +23,12 @@ class Results(list):
         return list.__getitem__(self, key)
 
 
-_trees: Any = None  # torch.utils._pytree, once it knows Results
+_is_known_to_torch = False
 
 
 def name_results(values: Iterable[Any], places: Mapping[str, int]) -> Results:
     """`places`: where each output is in `values`."""
-    if _trees is None and "torch.utils._pytree" in sys.modules:
+    if not _is_known_to_torch and "torch.utils._pytree" in sys.modules:
         _join_trees()
     results = Results(values)
     results.places = places
@@ -37,11 +37,11 @@ def name_results(values: Iterable[Any], places: Mapping[str, int]) -> Results:
 
 def _join_trees() -> None:
     """torch's trees take types as they are, and a list of another type for a leaf: they learn that this is a node."""
-    global _trees
+    global _is_known_to_torch
     trees = sys.modules["torch.utils._pytree"]
     if hasattr(trees, "register_pytree_node"):  # else torch is being imported
+        _is_known_to_torch = True  # at once: another thread must not register it again
         trees.register_pytree_node(Results, lambda results: (list(results), results.places), name_results)
-        _trees = trees
 
 
 def place_of(name: str, places: Mapping[str, int]) -> int:
