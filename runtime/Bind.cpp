@@ -1,4 +1,5 @@
 #include "runtime/Bind.h"
+#include "runtime/ShapeText.h"
 #include "runtime/Strided.h"
 #include "runtime/device/DeviceCall.h"
 
@@ -82,9 +83,11 @@ static ptc_status checkForm(const TensorEntry &entry, const Place &at, const DLT
     return error.set(PTC_MISMATCH, "%s '%s' (%d): has type %s, but the model was compiled for %s", at.what, at.name,
                      at.index, TypeText(tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes).text,
                      TypeText(entry.code, entry.bits).text);
-  if (tensor->ndim != entry.rank)
-    return error.set(PTC_MISMATCH, "%s '%s' (%d): has %d dimensions, but the model was compiled for %d", at.what,
-                     at.name, at.index, static_cast<int>(tensor->ndim), entry.rank);
+  if (tensor->ndim != entry.rank) {
+    error.set(PTC_MISMATCH, "%s '%s' (%d): has %d dimensions, but the model was compiled for %d", at.what, at.name,
+              at.index, static_cast<int>(tensor->ndim), entry.rank);
+    return addShapes(entry, *tensor, error);
+  }
   if (entry.rank > 0 && !tensor->shape)
     return error.set(PTC_INVALID_ARGUMENT, "%s '%s' (%d): has no shape", at.what, at.name, at.index);
 
@@ -134,11 +137,13 @@ static ptc_status checkShape(const TensorEntry &entry, const Place &at, const DL
     if (found == wanted)
       continue;
     if (dim.min == dim.max)
-      return error.set(PTC_MISMATCH, "%s '%s' (%d): dimension %d has size %lld, but the model was compiled for %lld",
-                       at.what, at.name, at.index, d, static_cast<long long>(found), static_cast<long long>(wanted));
-    return error.set(PTC_MISMATCH, "%s '%s' (%d): dimension %d has size %lld, but must be %s = %lld%s (allowed: %s)",
-                     at.what, at.name, at.index, d, static_cast<long long>(found), dim.text,
-                     static_cast<long long>(wanted), given.describe(), RangeText(dim.min, dim.max).text);
+      error.set(PTC_MISMATCH, "%s '%s' (%d): dimension %d has size %lld, but the model was compiled for %lld", at.what,
+                at.name, at.index, d, static_cast<long long>(found), static_cast<long long>(wanted));
+    else
+      error.set(PTC_MISMATCH, "%s '%s' (%d): dimension %d has size %lld, but must be %s = %lld%s (allowed: %s)",
+                at.what, at.name, at.index, d, static_cast<long long>(found), dim.text, static_cast<long long>(wanted),
+                given.describe(), RangeText(dim.min, dim.max).text);
+    return addShapes(entry, tensor, error);
   }
   return PTC_OK;
 }
@@ -174,16 +179,17 @@ static ptc_status bindSymbol(Frame &frame, int32_t index, const DLTensor *const 
 
   const DimEntry &dim = entry.dims[symbol.dim];
   int64_t size = tensor.shape[symbol.dim], rest;
-  if (__builtin_sub_overflow(size, symbol.offset, &rest) || rest % symbol.scale != 0)
-    return error.set(PTC_MISMATCH,
-                     "input '%s' (%d): dimension %d has size %lld, but must be %s for an integer %s in %s", entry.name,
-                     symbol.input, symbol.dim, static_cast<long long>(size), dim.text, symbol.name, range.text);
+  if (__builtin_sub_overflow(size, symbol.offset, &rest) || rest % symbol.scale != 0) {
+    error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, but must be %s for an integer %s in %s",
+              entry.name, symbol.input, symbol.dim, static_cast<long long>(size), dim.text, symbol.name, range.text);
+    return addShapes(entry, tensor, error);
+  }
   int64_t value = symbols[index] = rest / symbol.scale;
-  if (!isWithin(value, symbol.min, symbol.max))
-    return error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, allowed: %s (%s)", entry.name,
-                     symbol.input, symbol.dim, static_cast<long long>(size), RangeText(dim.min, dim.max).text,
-                     dim.text);
-  return PTC_OK;
+  if (isWithin(value, symbol.min, symbol.max))
+    return PTC_OK;
+  error.set(PTC_MISMATCH, "input '%s' (%d): dimension %d has size %lld, allowed: %s (%s)", entry.name, symbol.input,
+            symbol.dim, static_cast<long long>(size), RangeText(dim.min, dim.max).text, dim.text);
+  return addShapes(entry, tensor, error);
 }
 
 ptc_status bindSymbols(Frame &frame, const DLTensor *const *inputs, int64_t *symbols, Error &error) {

@@ -18,6 +18,14 @@ ptc_status Error::set(ptc_status code, const char *format, ...) {
   return code;
 }
 
+void Error::append(const char *format, ...) {
+  size_t length = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + length, sizeof(text) - length, format, arguments);
+  va_end(arguments);
+}
+
 ErrorLog::Entry *ErrorLog::find(long thread) const {
   Entry *entry = entries;
   while (entry && entry->thread != thread)

@@ -27,6 +27,8 @@ struct Error {
   char text[480];
 
   __attribute__((format(printf, 3, 4))) ptc_status set(ptc_status code, const char *format, ...);
+  /// Behind the text that is set, as much as there is room for.
+  __attribute__((format(printf, 2, 3))) void append(const char *format, ...);
 };
 
 /// The last error of each thread that had one. Threads are few; entries stay until the context goes.

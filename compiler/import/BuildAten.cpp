@@ -247,7 +247,7 @@ llvm::Error ModelBuilder::buildOutputs() {
     StringRef role = spec.kind == OutputKind::UserOutput          ? "ptc.output"
                      : spec.kind == OutputKind::UserInputMutation ? "ptc.writes_input"
                                                                   : "ptc.writes_state";
-    StringRef target = spec.kind == OutputKind::UserOutput ? StringRef(name) : StringRef(spec.target);
+    StringRef target = spec.target.empty() && spec.kind == OutputKind::UserOutput ? name : spec.target;
     results.push_back(*result);
     roles.push_back(builder.getDictionaryAttr(builder.getNamedAttr(role, builder.getStringAttr(target))));
   }

@@ -134,7 +134,9 @@ enum class OutputKind : uint8_t {
 
 struct OutputSpec {
   OutputKind kind = OutputKind::UserOutput;
-  std::string target; ///< Of a mutation: the weight's or the user input's name.
+  /// Of a mutation: the weight's or the user input's name. Of a user output: what the module calls it ("logits"); empty
+  /// where it has the name of its value.
+  std::string target;
 };
 
 struct RangeConstraint {

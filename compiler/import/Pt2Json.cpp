@@ -8,6 +8,7 @@
 #include "compiler/import/Pt2Json.h"
 
 #include "compiler/import/Guards.h"
+#include "compiler/import/OutputNames.h"
 #include "compiler/import/Pt2Arguments.h"
 #include "compiler/import/StackTrace.h"
 
@@ -243,6 +244,20 @@ bool Reader::readRanges(JsonValue v, ExportedProgram &program, Path path) {
   });
 }
 
+/// The first module of the call graph is the model itself.
+std::optional<std::string> findOutputTree(JsonValue module) {
+  std::optional<std::string> treeSpec;
+  auto modules = module.get("module_call_graph");
+  if (modules && modules->kind() == JsonValue::Array)
+    modules->forEach([&](JsonValue entry, unsigned) {
+      auto signature = entry.get("signature");
+      auto tree = signature ? signature->get("out_spec") : std::nullopt;
+      treeSpec = tree ? tree->string() : std::nullopt;
+      return false;
+    });
+  return treeSpec;
+}
+
 bool Reader::readProgram(JsonValue v, ExportedProgram &program, Path path) {
   auto version = member(v, "schema_version", path);
   if (!version)
@@ -263,6 +278,8 @@ bool Reader::readProgram(JsonValue v, ExportedProgram &program, Path path) {
       !readListMember(*signature, "output_specs", path, readOutput) ||
       !readRanges(*ranges, program, path.field("range_constraints")))
     return false;
+  if (auto treeSpec = findOutputTree(*module))
+    nameOutputs(*treeSpec, program.outputs);
   auto guards = v.get("guards_code");
   return !guards || readList(*guards, path.field("guards_code"), [&](JsonValue guard, Path p) {
     std::string text;

@@ -4,6 +4,7 @@
 #include "compiler/import/ForeignFile.h"
 #include "compiler/import/GraphText.h"
 #include "compiler/import/Json.h"
+#include "compiler/import/OutputNames.h"
 #include "compiler/import/Pt2Json.h"
 #include "compiler/import/Safetensors.h"
 #include "compiler/import/StackTrace.h"
@@ -197,6 +198,34 @@ TEST_CASE("an export says which of its parameters require gradients") {
   REQUIRE(bool(program));
   CHECK(!program->graph.inputs[0].tensor->requiresGrad);
   CHECK(program->graph.inputs[1].tensor->requiresGrad);
+}
+
+TEST_CASE("results are called what the module calls them") {
+  auto names = [](llvm::StringRef treeSpec, size_t count) {
+    std::vector<OutputSpec> outputs(count + 1);
+    outputs[0] = {OutputKind::BufferMutation, "steps"};
+    nameOutputs(treeSpec, outputs);
+    CHECK(outputs[0].target == "steps");
+    return llvm::map_to_vector<4>(llvm::drop_begin(outputs), [](const OutputSpec &output) { return output.target; });
+  };
+  using Names = llvm::SmallVector<std::string, 4>;
+  std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
+  auto node = [](llvm::StringRef context, const std::string &children) {
+    return (R"({"type": "a.Type", "context": )" + context + R"(, "children_spec": [)" + children + "]}").str();
+  };
+  std::string pair = leaf + ", " + leaf, list = node(R"("null")", pair);
+  CHECK(names("[1, " + leaf + "]", 1) == Names{""});
+  CHECK(names("[1, " + list + "]", 2) == Names{"", ""});
+  CHECK(names("[1, " + node(R"("[\"logits\", 7]")", leaf + ", " + list) + "]", 3) == Names{"logits", "7.0", "7.1"});
+  CHECK(names("[1, " + node(R"("null")", leaf + ", " + node(R"("[\"b\"]")", leaf)) + "]", 2) == Names{"", "1.b"});
+  // A dataclass with a field that is None, and a defaultdict.
+  CHECK(names("[1, " + node(R"("[[\"a\", \"b\"], [\"c\"]]")", pair) + "]", 2) == Names{"a", "b"});
+  CHECK(names("[1, " + node(R"({"dict_context": ["q"]})", leaf) + "]", 1) == Names{"q"});
+  // Keys that are too few, another number of outputs, another version, no JSON.
+  CHECK(names("[1, " + node(R"("[\"a\"]")", pair) + "]", 2) == Names{"", ""});
+  CHECK(names("[1, " + node(R"("[\"a\", \"b\"]")", pair) + "]", 3) == Names{"", "", ""});
+  CHECK(names("[2, " + node(R"("[\"a\"]")", leaf) + "]", 1) == Names{""});
+  CHECK(names("[1, {", 1) == Names{""});
 }
 
 TEST_CASE("files that are taken for models say what they are and what to do") {

@@ -20,18 +20,20 @@ struct Fixture {
 
 TEST_CASE_METHOD(Fixture, "sizes outside of the range") {
   Tensor<float> small({1, 8}), large({1025, 8}), wide({4, 9});
-  refuses(&small.view, &y.view, PTC_MISMATCH, "input 'x' (0): dimension 0 has size 1, allowed: 2..1024 (s0)");
-  refuses(&large.view, &y.view, PTC_MISMATCH, "input 'x' (0): dimension 0 has size 1025, allowed: 2..1024 (s0)");
+  refuses(&small.view, &y.view, PTC_MISMATCH, "input 'x' (0): dimension 0 has size 1, allowed: 2..1024 (s0); its shape is [1, 8], the model's [s0, 8]");
+  refuses(&large.view, &y.view, PTC_MISMATCH, "input 'x' (0): dimension 0 has size 1025, allowed: 2..1024 (s0); its shape is [1025, 8], the model's [s0, 8]");
   refuses(&wide.view, &y.view, PTC_MISMATCH,
-          "input 'x' (0): dimension 1 has size 9, but the model was compiled for 8");
+          "input 'x' (0): dimension 1 has size 9, but the model was compiled for 8; its shape is [4, 9], the model's "
+          "[s0, 8]");
   refuses(&x.view, &large.view, PTC_MISMATCH,
-          "output 'y' (0): dimension 0 has size 1025, but must be s0 = 4 (allowed: 2..1024)");
+          "output 'y' (0): dimension 0 has size 1025, but must be s0 = 4 (allowed: 2..1024); its shape is [1025, 8], the "
+          "model's [s0, 8]");
 }
 
 TEST_CASE_METHOD(Fixture, "other ranks, types and devices") {
   Tensor<float> flat({32});
   Tensor<double> doubles({4, 8});
-  refuses(&flat.view, &y.view, PTC_MISMATCH, "input 'x' (0): has 1 dimensions, but the model was compiled for 2");
+  refuses(&flat.view, &y.view, PTC_MISMATCH, "input 'x' (0): has 1 dimensions, but the model was compiled for 2; its shape is [32], the model's [s0, 8]");
   refuses(&doubles.view, &y.view, PTC_MISMATCH,
           "input 'x' (0): has type float64, but the model was compiled for float32");
   x.view.dtype.lanes = 4;
@@ -50,7 +52,7 @@ TEST_CASE_METHOD(Fixture, "inputs that may be left out must fit as well") {
   Tensor<float> wide({9}), row({8});
   Tensor<double> doubles({8});
   refuses({&x.view, &wide.view}, PTC_MISMATCH,
-          "input 'w' (1): dimension 0 has size 9, but the model was compiled for 8");
+          "input 'w' (1): dimension 0 has size 9, but the model was compiled for 8; its shape is [9], the model's [8]");
   refuses({&x.view, nullptr, &doubles.view}, PTC_MISMATCH,
           "input 'b' (2): has type float64, but the model was compiled for float32");
   refuses({nullptr, &row.view}, PTC_INVALID_ARGUMENT, "input 'x' (0): no tensor");
@@ -107,7 +109,12 @@ TEST_CASE("derived sizes and guards") {
   CHECK(model.call({&x.view, &n.view}, {&y.view}) == PTC_OK);
   CHECK(model.call({&five.view, &n.view}, {&y.view}) == PTC_MISMATCH);
   CHECK(model.error() ==
-        "input 'x' (0): dimension 0 has size 5, but must be 2*s0 + 1 = 7, with s0 = 3 (allowed: 3..201)");
+        "input 'x' (0): dimension 0 has size 5, but must be 2*s0 + 1 = 7, with s0 = 3 (allowed: 3..201); its shape is "
+        "[5, 8], the model's [2*s0 + 1, 8]");
+  Tensor<float> turned({8, 5});
+  CHECK(model.call({&turned.view, &n.view}, {&y.view}) == PTC_MISMATCH);
+  CHECK(model.error() == "input 'x' (0): dimension 0 has size 8, but must be 2*s0 + 1 = 7, with s0 = 3 (allowed: "
+                         "3..201); its shape is [8, 5], the model's [2*s0 + 1, 8] (transposed? transpose(1, 0) fits)");
   CHECK(model.call({&five.view, &two.view}, {&five.view}) == PTC_MISMATCH);
   CHECK(model.error() == "the inputs' sizes break a condition that the model was compiled for: s0 is odd, with s0 = 2");
 }

@@ -49,6 +49,11 @@ class Picture(nn.Module):
         return image * 2
 
 
+class Heads(nn.Module):
+    def forward(self, image: Tensor) -> dict:
+        return {"logits": image + 1, "aux": {"maps": [image * 2, image * 3]}, "none": None}
+
+
 def filled(number: float) -> np.ndarray:
     return np.full((2, 3), number, np.float32)
 
@@ -83,6 +88,11 @@ class ResultsTest(unittest.TestCase):
             results["losses"]
         with self.assertRaises(IndexError):
             results[2]
+
+    def test_the_keys_of_a_modules_dict(self) -> None:
+        model = compile_module(Heads(), torch.zeros(2, 3))
+        self.assertEqual([output.name for output in model.outputs], ["logits", "aux.maps.0", "aux.maps.1"])
+        np.testing.assert_array_equal(model(self.x)["aux.maps.1"], filled(6))
 
     def test_as_a_session_of_onnx_runtime(self) -> None:
         feed = {"out": self.y, "image": self.x}
@@ -153,7 +163,7 @@ class ShapesTest(unittest.TestCase):
     def test_both_shapes_and_what_may_have_happened(self) -> None:
         sizes = {0: torch.export.Dim("batch", min=1, max=64)}
         model = compile_module(Picture(), torch.zeros(2, 3, 8, 9), dynamic_shapes=(sizes,))
-        takes = r"the model takes \[s\d+, 3, 8, 9\]"
+        takes = r"the model's \[s\d+, 3, 8, 9\]"
         for shape, why in (
             ((1, 8, 9, 3), rf"{takes} \(channels last\? transpose\(0, 3, 1, 2\) fits\)$"),
             ((2, 9, 8, 3), rf"{takes} \(transposed\? transpose\(0, 3, 2, 1\) fits\)$"),

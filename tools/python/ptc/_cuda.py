@@ -107,13 +107,13 @@ class CudaModel(Model):
         if out is not None:
             targets = self._given.pointers
             lent += self._given.lend(arrays, stream, out, self._gives, len(targets))
-            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)), pointers)
+            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         if not isinstance(arrays, OtherArrays):
             sizes = None if self._has_numbers else [getattr(value, "shape", None) for value in inputs]
             return name_results(self.call_new(arrays, pointers, sizes), self._places)
         made = self._Outputs()
-        self._check(self._call_new(self._context, pointers, len(pointers), made, len(made)), pointers)
+        self._check(self._call_new(self._context, pointers, len(pointers), made, len(made)))
         return name_results([make_tensor(address, self) for address in made[:]], self._places)
 
     def call_new(self, arrays: TorchArrays | CupyArrays, pointers: Any, sizes: list[Any] | None = None) -> list[Any]:
@@ -133,7 +133,7 @@ class CudaModel(Model):
                 break
             # Data that decide a size may ask for more than there was room for; then the context knows how much.
             if status != abi.MISMATCH or (wanted := self._output_shapes(pointers)) == shapes:
-                self._check(status, pointers)
+                self._check(status)
             shapes = wanted
         self._last = (sizes, shapes)
         for index, shape in enumerate(shapes):
@@ -148,7 +148,7 @@ class CudaModel(Model):
                 rank = len(self.outputs[index].shape)
                 sizes = (ctypes.c_int64 * rank)()
                 status = self._output_shape(self._context, pointers, len(pointers), index, sizes, rank)
-                self._check(status, pointers)
+                self._check(status)
                 shape = tuple(sizes)
             shapes.append(shape)
         return shapes

@@ -16,7 +16,6 @@ from ._external import Functions, NumPy, Torch, find_torch_operator
 from ._inputs import arrange, is_mapping
 from ._library import has, open_library, require
 from ._results import Results, name_results, place_of
-from ._shapes import describe_shapes, wrong_input
 from ._tensor import Tensor, borrow, dtype_name, view_memory
 
 
@@ -250,16 +249,13 @@ class Model:
         if getattr(self, "_context", None) and self._owner is None:
             self._api.context_destroy(self._context)
 
-    def _check(self, status: int, inputs: Any = None) -> None:
-        """Raises what went wrong. `inputs`: addresses of a call's, which an error of shapes shows."""
+    def _check(self, status: int) -> None:
+        """Raises what went wrong."""
         if status:
             raised = self._functions.take_raised() if status == abi.EXTERNAL_ERROR else None
             if raised is not None and not isinstance(raised, Exception):
                 raise raised  # KeyboardInterrupt
             message = self._api.last_error(self._context).decode(errors="replace")
-            if inputs is not None and status == abi.MISMATCH and (index := wrong_input(message)) is not None:
-                given, info = abi.DLTensor.from_address(inputs[index]), (self.inputs + self.optional_inputs)[index]
-                message += f"; {describe_shapes(given.shape[: given.ndim], info.shape)}"
             raise error_for(status, message) from raised
 
     def register(self, name: str, function: Callable[..., Any]) -> None:
@@ -310,11 +306,11 @@ class Model:
                 raise TypeError(f"{len(out)} outputs were given, but the model has {len(self.outputs)}")
             targets = self._Outputs()
             lent += _lend(out, self._gives, targets, len(targets))
-            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)), pointers)
+            self._check(self._call(self._context, pointers, len(pointers), targets, len(targets)))
             return out
         made = self._Outputs()
         if status := self._call_new(self._context, pointers, len(pointers), made, len(made)):
-            self._check(status, pointers)
+            self._check(status)
         # Each result keeps the library loaded: its memory is freed by code in there.
         return name_results([Tensor(address, self) for address in made[:]], self._places)
 
