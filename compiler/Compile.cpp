@@ -34,7 +34,7 @@ namespace ptc {
 static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
   const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, constantInitializers, opt,
-               mode, tuningFile, tuningInputs, emit, graph, progress, time, fallback, amp, quantization, fp32Precision,
+               mode, tuningFile, tuningInputs, sizes, emit, graph, progress, time, fallback, amp, quantization, fp32Precision,
                winograd, verifyEach, saveTemps, name, compiler, sourcePaths, dumpDir, train] = options;
   // `targets` are what device, march, gpuArch, ptxas and fp32Precision mean here. The others decide where things go,
   // and what is said and checked on the way.
@@ -85,7 +85,7 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
   std::string training = fmt::format("{} {} {} {} {} {} {}", isTraining, keepMode, accumulate, freeze.size(),
                                      groups.size(), memoryBudget.value_or(-1), memoryLimit);
   texts.insert(texts.end(),
-               {training, loss, optimizer, optimizerOptions, clipGradNorm, clipGradValue, ema, schedule, lossScale});
+               {sizes, training, loss, optimizer, optimizerOptions, clipGradNorm, clipGradValue, ema, schedule, lossScale});
   texts.insert(texts.end(), freeze.begin(), freeze.end());
   texts.insert(texts.end(), groups.begin(), groups.end());
   for (const std::string *path : {&tuningFile, &tuningInputs}) {

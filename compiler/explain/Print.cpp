@@ -124,6 +124,9 @@ json::Value toJson(const Report &report) {
       object["code"] = machine.code;
     machines.push_back(std::move(object));
   }
+  json::Object sizes;
+  for (const auto &[name, size] : report.sizes)
+    sizes[name] = size;
   json::Object object{{"model", report.model},
                       {"graphs", report.graphs},
                       {"breaks", static_cast<int64_t>(report.breaks.size())},
@@ -137,6 +140,7 @@ json::Value toJson(const Report &report) {
                       {"states", toJson(report.states)},
                       {"mutations", toJson(report.mutations)},
                       {"guards", toJson(report.guards)},
+                      {"sizes", std::move(sizes)},
                       {"kernels", std::move(kernels)},
                       {"quantized", std::move(quantized)},
                       {"weights", report.weightCount},
@@ -162,7 +166,7 @@ std::string describeBytes(const Quantity &bytes) {
   for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
     value /= 1024;
   std::string text = fmt::format("{:.{}f} {}", value, unit ? 1 : 0, kUnits[unit]);
-  return bytes.text.empty() ? text : fmt::format("at least {} ({})", text, bytes.text);
+  return bytes.text.empty() ? text : fmt::format("{} ({})", text, bytes.text);
 }
 
 std::string describeCount(size_t count, StringRef what) {
@@ -281,6 +285,8 @@ void print(const Report &report, raw_ostream &out) {
     out << "updates:  " << mutation << '\n';
   for (const std::string &guard : report.guards)
     out << "guard:    " << guard << '\n';
+  for (const auto &[name, size] : report.sizes)
+    print(out, "size:     {} = {}\n", name, size);
   print(out, "weights:  {}, {}\n", report.weightCount, describeBytes({report.weightBytes, ""}));
   printOperators("operators", report.ops, out);
   if (!report.lowered.empty())

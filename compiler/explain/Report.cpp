@@ -10,6 +10,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Format.h"
+#include "compiler/support/OpenSizes.h"
 #include "compiler/support/Times.h"
 #include "dialects/aten/AtenOp.h"
 #include "dialects/aten/ScalarType.h"
@@ -70,6 +71,31 @@ static void describeSignature(func::FuncOp forward, const WeightStore &weights, 
   }
   report.weightCount = weights.all().size();
   report.weightBytes = weights.totalBytes();
+}
+
+/// What calls choose of the model, and the options choose for the report.
+static llvm::Error describeSizes(func::FuncOp forward, llvm::StringRef chosen, Report &report) {
+  llvm::SmallVector<Symbol> symbols = getSymbols(forward);
+  std::vector<OpenSize> open;
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    if (symbol.extremum)
+      continue;
+    AffineExpr expr = getAffineSymbolExpr(position, forward.getContext());
+    OpenSize &size = open.emplace_back(OpenSize{symbol.name, symbol.min, symbol.max, {}});
+    for (BlockArgument argument : forward.getArguments()) {
+      llvm::StringRef name = getRole(forward.getArgAttrDict(argument.getArgNumber()), "ptc.input");
+      auto type = llvm::dyn_cast<RankedTensorType>(argument.getType());
+      for (auto [d, dimension] : llvm::enumerate(name.empty() || !type ? Shape() : getShape(type)))
+        if (dimension == expr)
+          size.places.push_back(fmt::format("{}.{}", name.str(), d));
+    }
+  }
+  llvm::Expected<llvm::SmallVector<int64_t>> sizes = chooseSizes(open, chosen);
+  if (!sizes)
+    return sizes.takeError();
+  for (auto [size, value] : llvm::zip_equal(open, *sizes))
+    report.sizes.emplace_back(size.name, value);
+  return llvm::Error::success();
 }
 
 /// What a call updates is known once the graph is functional.
@@ -150,23 +176,26 @@ static std::string getElements(loop::KernelOp kernel) {
   return element.isF32() ? "" : aten::toScalarType(element);
 }
 
-/// The smallest sizes that a call may bring.
-static llvm::SmallVector<int64_t> getSmallest(ArrayRef<Symbol> symbols) {
-  llvm::SmallVector<int64_t> smallest;
-  for (const Symbol &symbol : symbols)
-    smallest.push_back(symbol.min);
-  return smallest;
+/// What the report's sizes make of symbols; data decide others, which are as small as they may be.
+static llvm::SmallVector<int64_t> findSizes(ArrayRef<Symbol> symbols, const Report &report) {
+  llvm::SmallVector<int64_t> sizes;
+  for (const Symbol &symbol : symbols) {
+    const auto *chosen = llvm::find_if(report.sizes, [&](const auto &size) { return size.first == symbol.name; });
+    sizes.push_back(chosen == report.sizes.end() ? symbol.min : chosen->second);
+  }
+  evaluateExtrema(symbols, sizes);
+  return sizes;
 }
 
-/// For the smallest sizes, and the expression if it depends on them.
-static Quantity describe(AffineExpr expr, ArrayRef<Symbol> symbols) {
+/// For the report's sizes, and the expression if it depends on them.
+static Quantity describe(AffineExpr expr, ArrayRef<Symbol> symbols, const Report &report) {
   if (!expr)
     return {};
-  return {evaluate(expr, getSmallest(symbols)), getConstant(expr) ? "" : toString(expr, symbols)};
+  return {evaluate(expr, findSizes(symbols, report)), getConstant(expr) ? "" : toString(expr, symbols)};
 }
 
 static void describeMemory(const host::ProgramSpec &program, Report &report) {
-  host::ArenaPlan plan = host::planArena(program, getSmallest(program.symbols));
+  host::ArenaPlan plan = host::planArena(program, findSizes(program.symbols, report));
   report.peakBytes.value = plan.bytes;
   if (!host::staticArenaBytes(program))
     report.peakBytes.text = "planned when sizes are known";
@@ -177,7 +206,7 @@ static void describeMemory(const host::ProgramSpec &program, Report &report) {
 
 /// Where a kernel's operands come from and its results go; `launches` has the kernels by name.
 static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_t> &launches, ArrayRef<Symbol> symbols,
-                             Report::Kernel &entry) {
+                             const Report &report, Report::Kernel &entry) {
   auto function = kernel->getParentOfType<func::FuncOp>();
   for (Value value : kernel.getInputs()) {
     if (auto producer = value.getDefiningOp<loop::KernelOp>()) {
@@ -192,7 +221,7 @@ static void describeDataFlow(loop::KernelOp kernel, const llvm::StringMap<int64_
       if (llvm::StringRef name = getRole(roles, role); !name.empty())
         entry.reads.push_back(name.str());
     if (!getRole(roles, "ptc.weight").empty())
-      entry.weightBytes += describe(loop::getTensorBytes(value.getType()), symbols).value;
+      entry.weightBytes += describe(loop::getTensorBytes(value.getType()), symbols, report).value;
   }
   if (kernel.getResults().empty())
     return;
@@ -251,15 +280,15 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     Algorithm algorithm = variant.target->getAlgorithm(kernel);
     entry.algorithm = algorithm.name, entry.because = algorithm.because;
     for (const GridShape &grid : algorithm.grids)
-      entry.grids.push_back({describe(grid.blocks, program->symbols), grid.threads, grid.sharedBytes});
+      entry.grids.push_back({describe(grid.blocks, program->symbols, report), grid.threads, grid.sharedBytes});
     entry.tuning = loop::describeTuning(kernel);
     entry.elements = getElements(kernel);
-    describeDataFlow(kernel, launches, program->symbols, entry);
+    describeDataFlow(kernel, launches, program->symbols, report, entry);
     llvm::SmallVector<llvm::StringRef> nodes;
     llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
     entry.ops.assign(nodes.begin(), nodes.end());
-    entry.bytes = describe(launch.bytes, program->symbols);
-    entry.flops = describe(launch.flops, program->symbols);
+    entry.bytes = describe(launch.bytes, program->symbols, report);
+    entry.flops = describe(launch.flops, program->symbols, report);
     report.kernels.push_back(std::move(entry));
   }
   describeMemory(*program, report);
@@ -274,7 +303,7 @@ static void describeFallbacks(ModuleOp module, Report &report) {
     for (Type type : types)
       if (llvm::isa<RankedTensorType>(type))
         bytes = bytes + loop::getTensorBytes(type);
-    return describe(bytes, symbols);
+    return describe(bytes, symbols, report);
   };
   module.walk([&](control::ExternalOp op) {
     Place place = Place::of(op->getLoc());
@@ -393,7 +422,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
     diagnostics.report(std::move(error));
 }
 
-Report explainImported(ImportedModel model, const Options &options, MLIRContext &context) {
+llvm::Expected<Report> explainImported(ImportedModel model, const Options &options, MLIRContext &context) {
   ModuleOp module = *model.module;
   Report report;
   report.model = options.model;
@@ -401,6 +430,8 @@ Report explainImported(ImportedModel model, const Options &options, MLIRContext 
   countOperators(module, report);
   describeSignature(module.lookupSymbol<func::FuncOp>("forward"), model.weights, report);
   describeGuards(module, report);
+  if (llvm::Error error = describeSizes(module.lookupSymbol<func::FuncOp>("forward"), options.sizes, report))
+    return std::move(error);
 
   Diagnostics diagnostics(&context);
   describeCompilation(module, model.weights, options, diagnostics, report);

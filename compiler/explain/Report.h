@@ -23,8 +23,7 @@ class raw_ostream;
 }
 namespace ptc {
 
-/// A number that may depend on symbols: `text` is "2*s0 + 1" where `value`, for
-/// the smallest sizes that the model takes, is 5.
+/// A number that may depend on symbols: `text` is "2*s0 + 1" where `value`, for the report's sizes, is 5.
 struct Quantity {
   int64_t value = 0;
   std::string text;
@@ -66,7 +65,7 @@ struct Report {
   struct Node {
     std::string name, op, source;
   };
-  /// A piece of the arena, for the smallest sizes: alive from kernel `first` to kernel `last`, both included.
+  /// A piece of the arena, for the report's sizes: alive from kernel `first` to kernel `last`, both included.
   struct Buffer {
     int64_t offset, bytes, first, last;
   };
@@ -113,6 +112,7 @@ struct Report {
   std::vector<Unsupported> unsupported;
   std::vector<Fallback> fallbacks;
   std::vector<std::string> guards;
+  std::vector<std::pair<std::string, int64_t>> sizes; ///< What numbers are for: the symbols' values.
   std::vector<Kernel> kernels;
   std::vector<Node> nodes;
   std::vector<Buffer> buffers;
@@ -124,7 +124,7 @@ struct Report {
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once
 };
 
-/// "1.5 MiB"; with symbols, "at least 1.5 MiB (s0*4096)".
+/// "1.5 MiB"; with symbols, "1.5 MiB (s0*4096)".
 std::string describeBytes(const Quantity &bytes);
 
 /// "1 kernel", "2 kernels".
@@ -135,7 +135,7 @@ void printHeading(llvm::StringRef text, llvm::raw_ostream &out);
 
 /// Only a model that cannot be read is an error.
 llvm::Expected<Report> explainModel(const Options &options, mlir::MLIRContext &context);
-Report explainImported(ImportedModel model, const Options &options, mlir::MLIRContext &context);
+llvm::Expected<Report> explainImported(ImportedModel model, const Options &options, mlir::MLIRContext &context);
 
 llvm::json::Value toJson(const Report &report);
 void print(const Report &report, llvm::raw_ostream &out);

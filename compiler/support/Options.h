@@ -67,7 +67,8 @@ struct Options {
   unsigned opt = 1;                  ///< 0: no rewrites and no fusion, a kernel for each prim; to compare with.
   Mode mode = Mode::Default;
   std::string tuningFile;   ///< What was measured before (tune/TuningFile.h); MaxAutotune adds to it. Empty: none.
-  std::string tuningInputs; ///< Tensors to measure with (safetensors); empty: random ones of the smallest sizes.
+  std::string tuningInputs; ///< Tensors to measure with (safetensors); empty: random ones of the chosen sizes.
+  std::string sizes;        ///< What a model's open sizes are where one is needed (OpenSizes.h); else the smallest.
   Stage emit = Stage::So;
   std::optional<unsigned> graph; ///< Of a capture; nothing: it must be one graph without breaks.
 

@@ -11,7 +11,7 @@
 // EXPLAIN: inputs: x: float32[s0, s1]
 // EXPLAIN: guard: 1 <= s0 <= 4096
 // EXPLAIN: kernels: 1
-// EXPLAIN: (pointwise, loop nest): at least 8 B (8*s{{[01]}}*s{{[01]}})
+// EXPLAIN: (pointwise, loop nest): 8 B (8*s{{[01]}}*s{{[01]}})
 // JSON: "breaks": 0
 // PRIMS: prims.sin
 // PRIMS: prims.cos

@@ -1,19 +1,15 @@
-#include "compiler/codegen/cuda/LocalDriver.h"
 #include "compiler/support/Diagnostics.h"
-#include "compiler/support/Format.h"
 #include "compiler/support/Threads.h"
 #include "tools/ptc/BenchGpu.h"
+#include "tools/ptc/BenchReport.h"
 #include "tools/ptc/Commands.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
 
 #include <chrono>
-#include <cmath>
 #include <ctime>
 #include <deque>
 #include <list>
-#include <optional>
 #include <thread>
 
 using namespace llvm;
@@ -26,31 +22,6 @@ using Clock = std::chrono::steady_clock;
 double millisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-/// The smallest time that at least `fraction` of the calls kept to.
-double percentile(ArrayRef<double> sorted, double fraction) {
-  size_t rank = static_cast<size_t>(std::ceil(fraction * sorted.size()));
-  return sorted[std::max<size_t>(rank, 1) - 1];
-}
-
-/// What a benchmark of a GPU says beside times.
-struct GpuFacts {
-  cuda::LocalDriver driver;
-  std::string name;
-  double startMs = 0; ///< of the driver with its GPU, without the model
-};
-
-struct Measured {
-  std::vector<double> sorted;     ///< milliseconds of each call
-  double seconds = 0;             ///< from the first call to the end of the last
-  double cpu = 0, cpuBetween = 0; ///< processor milliseconds of all threads for a call, and in the pause after it
-  ptc_memory memory{};
-  ptc_threading threading{};
-  double threads = 0, wakeups = 0; ///< for a call
-  double loadMs = 0;               ///< until the first call could begin
-  std::optional<GpuFacts> gpu;     ///< nothing: the model runs on the CPU
-  std::optional<GpuTimes> onGpu;   ///< of calls that do not wait for their results
-};
 
 /// Milliseconds of processors that the process has used.
 double processorTime() {
@@ -200,90 +171,6 @@ Error measure(Library &library, ArrayRef<const DLTensor *> pointers, const Bench
   return Error::success();
 }
 
-void addGpu(const Measured &measured, json::Object &object) {
-  if (measured.gpu) {
-    const cuda::LocalDriver &driver = measured.gpu->driver;
-    object["gpu"] = measured.gpu->name;
-    object["driver"] = driver.release;
-    object["cuda"] = fmt::format("{}.{}", driver.major, driver.minor);
-    object["driver_start_ms"] = measured.gpu->startMs;
-  }
-  if (measured.onGpu) {
-    object["batches"] = static_cast<int64_t>(measured.onGpu->each.size());
-    object["latency_ms"] = measured.onGpu->latency;
-    object["host_ms"] = measured.onGpu->host;
-  }
-}
-
-void printGpu(const Measured &measured) {
-  if (measured.gpu)
-    print(outs(), "on {}, driver {}: {:.0f} ms to load the model, {:.0f} ms before that to start the driver\n",
-          measured.gpu->name, measured.gpu->driver.release, measured.loadMs, measured.gpu->startMs);
-  if (measured.onGpu)
-    print(outs(), "times are of {} batches, for a call; one alone: {:.4f} ms, of which {:.4f} until it returns\n",
-          measured.onGpu->each.size(), measured.onGpu->latency, measured.onGpu->host);
-}
-
-void printMeasured(const Measured &measured, const ptc_signature &model, const char *machine,
-                   const BenchOptions &options) {
-  ArrayRef<double> times = measured.sorted;
-  double mean = std::accumulate(times.begin(), times.end(), 0.0) / times.size();
-  int64_t peak = measured.memory.weights + measured.memory.states + measured.memory.peak;
-  int64_t calls = measured.onGpu ? measured.onGpu->calls : static_cast<int64_t>(times.size());
-  double rate = calls / measured.seconds;
-  if (options.json) {
-    json::Object object{{"median_ms", percentile(times, 0.5)},
-                        {"p10_ms", percentile(times, 0.1)},
-                        {"p90_ms", percentile(times, 0.9)},
-                        {"p95_ms", percentile(times, 0.95)},
-                        {"p99_ms", percentile(times, 0.99)},
-                        {"min_ms", times.front()},
-                        {"max_ms", times.back()},
-                        {"mean_ms", mean},
-                        {"repeat", calls},
-                        {"callers", options.callers},
-                        {"pause_ms", options.pause},
-                        {"calls_per_s", rate},
-                        {"cpu_ms", measured.cpu},
-                        {"cpu_after_ms", measured.cpuBetween},
-                        {"threads", measured.threading.threads},
-                        {"threads_used", measured.threads},
-                        {"wakeups", measured.wakeups},
-                        {"target", model.target},
-                        {"machine", machine},
-                        {"arena_bytes", measured.memory.arena},
-                        {"weight_bytes", measured.memory.weights},
-                        {"peak_bytes", peak},
-                        {"load_ms", measured.loadMs}};
-    addGpu(measured, object);
-    outs() << json::Value(std::move(object)) << '\n';
-    return;
-  }
-  constexpr double kMebibyte = 1 << 20;
-  print(outs(),
-        "{}: median {:.4f} ms, p10 {:.4f}, p90 {:.4f}, p99 {:.4f} over {} calls on {} threads, code for {}\n"
-        "a call: {:.4f} ms of processors and {:.4f} after it, {:.2f} threads, {:.2f} woken; {:.1f} calls a second\n"
-        "memory: {:.2f} MiB weights, {:.2f} MiB states, {:.2f} MiB working memory\n",
-        toPrintable(model.model), percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9),
-        percentile(times, 0.99), calls, measured.threading.threads, machine, measured.cpu, measured.cpuBetween,
-        measured.threads, measured.wakeups, rate, measured.memory.weights / kMebibyte,
-        measured.memory.states / kMebibyte, measured.memory.peak / kMebibyte);
-  printGpu(measured);
-}
-
-/// Of an open size the smallest: that may be a batch of 0, which is quickly done.
-void printMadeInputs(const Tensors &inputs, const ptc_signature &model) {
-  for (const ptc_symbol &symbol : ArrayRef(model.symbols, model.symbol_count)) {
-    if (symbol.min == symbol.max)
-      continue;
-    outs() << "made-up inputs of the smallest sizes (--inputs for others):";
-    for (auto [i, input] : enumerate(inputs))
-      print(outs(), "{} {} [{}]", i ? "," : "", toPrintable(model.inputs[i].name), fmt::join(input->shape, ", "));
-    outs() << '\n';
-    return;
-  }
-}
-
 /// With its driver, which takes its time where the process is the first to use a GPU.
 Expected<GpuFacts> startDriver() {
   Clock::time_point start = Clock::now();
@@ -317,7 +204,7 @@ Error benchLibrary(const BenchOptions &options) {
   measured.loadMs = millisecondsSince(start);
   if (Error error = library->choose(options.entry))
     return error;
-  Expected<Tensors> inputs = library->readOrMakeInputs(options.inputs);
+  Expected<Tensors> inputs = library->readOrMakeInputs(options.inputs, options.sizes);
   if (!inputs)
     return inputs.takeError();
   std::vector<const DLTensor *> pointers = getPointers(*inputs);
@@ -329,9 +216,8 @@ Error benchLibrary(const BenchOptions &options) {
   }
   if (Error error = measure(*library, pointers, options, measured))
     return error;
-  if (options.inputs.empty() && !options.json)
-    printMadeInputs(*inputs, library->signature());
-  printMeasured(measured, library->signature(), library->machine(), options);
+  measured.machine = library->machine();
+  print(measured, *inputs, library->signature(), options);
   return Error::success();
 }
 

@@ -173,7 +173,9 @@ void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action
   CLI::App &command = *app.add_subcommand("bench", "Time a compiled model");
   command.add_option("LIBRARY", options.library, "A compiled model")->required()->type_name("FILE");
   addEntry(command, options.entry);
-  command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)")->type_name("FILE");
+  CLI::Option *inputs = command.add_option("--inputs", options.inputs, "Inputs by name or position (safetensors)");
+  inputs->type_name("FILE");
+  addSizes(command, options.sizes)->excludes(inputs);
   command.add_option("--repeat", options.repeat, "Number of timed calls")
       ->check(CLI::Range(1, 1000000000))
       ->type_name("N");
@@ -187,15 +189,17 @@ void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action
   command.add_option("--wait", options.wait, "How threads wait for their next work")
       ->check(CLI::IsMember({"adaptive", "passive", "active"}))
       ->type_name("MODE");
-  command.add_flag("--json", options.json, "One JSON object on stdout");
+  CLI::Option *json = command.add_flag("--json", options.json, "One JSON object on stdout");
+  command.add_flag("--csv", options.csv, "A line of names and a line of values on stdout")->excludes(json);
   command.footer("Examples:\n  ptc bench model.so\n  ptc bench model.so --repeat 1000 --threads 1 --json\n"
-                 "  ptc bench model.so --pause 20 --callers 4");
+                 "  ptc bench model.so --pause 20 --callers 4\n  ptc bench model.so --shape batch=8");
   command.callback([&] { action = [&options] { return bench(options); }; });
 }
 
 void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("explain", "Report what a model is made of and becomes");
   addModelOptions(command, options.compile);
+  addSizes(command, options.compile.sizes);
   addFallback(command, options.compile);
   addGraph(command, options.compile);
   addTraining(command, options.compile.train);

@@ -26,13 +26,14 @@ struct RunOptions {
 struct BenchOptions {
   std::string library;
   std::string entry;  ///< Of the library; empty: the first.
-  std::string inputs; ///< Empty: random tensors of the smallest sizes allowed.
+  std::string inputs; ///< Empty: random tensors.
+  std::string sizes;  ///< Of these (OpenSizes.h).
   int repeat = 0;     ///< 0: for about two seconds.
   int threads = 0;
   double pause = 0; ///< Milliseconds between calls.
   int callers = 1;  ///< Threads that call at once.
   std::string wait; ///< adaptive, passive or active; empty: as the environment says.
-  bool json = false;
+  bool json = false, csv = false;
 };
 
 struct ExplainOptions {

@@ -22,7 +22,7 @@ int compile(const Options &options, std::vector<std::string> &written) {
   // A model is one function: MLIR's threads would have nothing to do.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(&context);
-  if (llvm::failed(compileModel(options, context, diagnostics, createMeasurer(options.tuningInputs))))
+  if (llvm::failed(compileModel(options, context, diagnostics, createMeasurer(options))))
     return diagnostics.printFirst();
   written.push_back(options.output);
   return kDone;
@@ -53,7 +53,7 @@ int compileGraphs(const Options &options, std::vector<std::string> &written) {
     registerDialects(registry);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     Diagnostics diagnostics(&context);
-    if (llvm::succeeded(compileModel(one, context, diagnostics, createMeasurer(one.tuningInputs)))) {
+    if (llvm::succeeded(compileModel(one, context, diagnostics, createMeasurer(one)))) {
       ++done;
       written.push_back(one.output);
       continue;

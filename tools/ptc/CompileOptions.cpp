@@ -1,6 +1,7 @@
 #include "tools/ptc/CompileOptions.h"
 
 #include "compiler/support/Format.h"
+#include "compiler/support/OpenSizes.h"
 
 #include "llvm/Support/Regex.h"
 
@@ -157,6 +158,15 @@ void addGraph(CLI::App &command, Options &options) {
       ->type_name("N");
 }
 
+CLI::Option *addSizes(CLI::App &command, std::string &sizes) {
+  return command
+      .add_option("--shape", sizes,
+                  "Open sizes to measure and to explain, by their names or as dimensions of inputs, "
+                  "such as batch=8,images.2=224; else the smallest")
+      ->type_name("NAME=SIZE,...")
+      ->check([](const std::string &text) { return checkSizes(text); });
+}
+
 void addTuning(CLI::App &command, Options &options) {
   command
       .add_option_function<std::string>(
@@ -170,9 +180,10 @@ void addTuning(CLI::App &command, Options &options) {
       ->default_str("default");
   command
       .add_option("--tuning-inputs", options.tuningInputs,
-                  "Tensors that max-autotune measures with (safetensors); random ones of the smallest sizes else")
+                  "Tensors that max-autotune measures with (safetensors); random ones of --shape's sizes else")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
+  addSizes(command, options.sizes);
 }
 
 void addTraining(CLI::App &command, Training &train) {

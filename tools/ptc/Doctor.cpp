@@ -157,12 +157,14 @@ Error callProbe(const std::string &path, std::vector<Finding> &findings) {
   Expected<Library> library = Library::open(path);
   if (!library)
     return library.takeError();
-  Tensors inputs = library->makeInputs();
-  std::vector<const DLTensor *> pointers = getPointers(inputs);
+  Expected<Tensors> inputs = library->readOrMakeInputs("", "");
+  if (!inputs)
+    return inputs.takeError();
+  std::vector<const DLTensor *> pointers = getPointers(*inputs);
   DLManagedTensor *output = nullptr;
   if (Error error = library->check(library->api->call_new(library->context, pointers.data(), 1, &output, 1)))
     return error;
-  const float *x = static_cast<const float *>(inputs.front()->base);
+  const float *x = static_cast<const float *>(inputs->front()->base);
   const float *y = static_cast<const float *>(output->dl_tensor.data);
   bool isRight = true;
   for (unsigned i = 0; i < 4096; ++i)

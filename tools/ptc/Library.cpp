@@ -1,6 +1,7 @@
 #include "tools/ptc/Library.h"
 
 #include "runtime/Seal.h"
+#include "tools/ptc/MadeInputs.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <random>
 
 using namespace llvm;
 
@@ -152,43 +152,11 @@ Expected<Tensors> Library::bind(const TensorFile &file) const {
   return inputs;
 }
 
-Expected<Tensors> Library::readOrMakeInputs(const std::string &path) const {
+Expected<Tensors> Library::readOrMakeInputs(const std::string &path, StringRef sizes) const {
   if (path.empty())
-    return makeInputs();
+    return makeInputs(signature(), sizes);
   Expected<TensorFile> file = TensorFile::open(path);
   return file ? bind(*file) : file.takeError();
-}
-
-/// Zeros for integers, which are mostly indices; small positive numbers else.
-static std::string makeContent(DLDataType dtype, uint64_t bytes) {
-  std::string content(bytes, '\0');
-  std::minstd_rand random(1);
-  std::uniform_real_distribution<double> distribution(0.0, 1.0);
-  auto fill = [&](auto zero) {
-    for (size_t at = 0; at + sizeof zero <= content.size(); at += sizeof zero) {
-      auto value = static_cast<decltype(zero)>(distribution(random));
-      std::memcpy(content.data() + at, &value, sizeof zero);
-    }
-  };
-  if (dtype.code == kDLFloat && dtype.bits == 32)
-    fill(0.0f);
-  else if (dtype.code == kDLFloat && dtype.bits == 64)
-    fill(0.0);
-  return content;
-}
-
-Tensors Library::makeInputs() const {
-  Tensors inputs;
-  const ptc_signature &model = signature();
-  for (const ptc_tensor &input : ArrayRef(model.inputs, model.input_count)) {
-    std::vector<int64_t> shape;
-    for (const ptc_dim &dim : ArrayRef(input.dims, input.ndim))
-      shape.push_back(dim.min);
-    inputs.push_back(std::make_unique<OwnedTensor>());
-    uint64_t bytes = getByteSize(input.dtype, shape);
-    inputs.back()->assign(input.dtype, std::move(shape), makeContent(input.dtype, bytes));
-  }
-  return inputs;
 }
 
 } // namespace ptc

@@ -49,10 +49,8 @@ public:
   llvm::ArrayRef<ptc_tensor> optionalInputs() const;
   /// The tensors of a file as this model's inputs, by name or position.
   llvm::Expected<Tensors> bind(const TensorFile &file) const;
-  /// Random values in the smallest sizes that the model takes, for what a call must give.
-  Tensors makeInputs() const;
-  /// Those of a file; made up where `path` is empty.
-  llvm::Expected<Tensors> readOrMakeInputs(const std::string &path) const;
+  /// Those of a file; where `path` is empty, made up in these sizes (MadeInputs.h).
+  llvm::Expected<Tensors> readOrMakeInputs(const std::string &path, llvm::StringRef sizes) const;
 
   /// Whether the library's table has a function: those of earlier versions end sooner.
   template <typename Function> bool has(Function ptc_api::*function) const {

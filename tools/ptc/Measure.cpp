@@ -71,13 +71,13 @@ using Contenders = std::vector<std::unique_ptr<Contender>>;
 
 } // namespace
 
-static Expected<Contenders> openAll(ArrayRef<std::string> paths, const std::string &inputs) {
+static Expected<Contenders> openAll(ArrayRef<std::string> paths, const Options &options) {
   Contenders contenders;
   for (const std::string &path : paths) {
     Expected<Library> library = Library::open(path);
     if (!library)
       return library.takeError();
-    Expected<Tensors> tensors = library->readOrMakeInputs(inputs);
+    Expected<Tensors> tensors = library->readOrMakeInputs(options.tuningInputs, options.sizes);
     if (!tensors)
       return tensors.takeError();
     contenders.push_back(std::make_unique<Contender>(std::move(*library), std::move(*tensors)));
@@ -162,9 +162,9 @@ static Expected<StringMap<double>> readProfile(StringRef path) {
   return times;
 }
 
-static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const std::string &inputs,
+static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const Options &options,
                                                    bool byKernel) {
-  Expected<Contenders> opened = openAll(paths, inputs);
+  Expected<Contenders> opened = openAll(paths, options);
   if (!opened)
     return opened.takeError();
   Contenders &contenders = *opened;
@@ -241,11 +241,11 @@ static std::string readAll(int descriptor) {
   return text;
 }
 
-[[noreturn]] static void measureAndExit(int descriptor, ArrayRef<std::string> paths, const std::string &inputs,
+[[noreturn]] static void measureAndExit(int descriptor, ArrayRef<std::string> paths, const Options &options,
                                         bool byKernel) {
   constexpr unsigned kPatience = 600; // seconds
   alarm(kPatience);
-  Expected<std::vector<LibraryTimes>> times = measure(paths, inputs, byKernel);
+  Expected<std::vector<LibraryTimes>> times = measure(paths, options, byKernel);
   {
     raw_fd_ostream out(descriptor, /*shouldClose=*/true);
     out << (times ? toJson(*times) : json::Value(toString(times.takeError())));
@@ -253,8 +253,8 @@ static std::string readAll(int descriptor) {
   _exit(0); // without the parent's destructors
 }
 
-Measurer createMeasurer(std::string inputs) {
-  return [inputs](ArrayRef<std::string> paths, bool byKernel) -> Expected<std::vector<LibraryTimes>> {
+Measurer createMeasurer(const Options &options) {
+  return [options](ArrayRef<std::string> paths, bool byKernel) -> Expected<std::vector<LibraryTimes>> {
     int ends[2];
     if (pipe(ends))
       return createStringError("cannot measure: " + Twine(std::strerror(errno)));
@@ -263,7 +263,7 @@ Measurer createMeasurer(std::string inputs) {
       return createStringError("cannot measure: " + Twine(std::strerror(errno)));
     if (child == 0) {
       close(ends[0]);
-      measureAndExit(ends[1], paths, inputs, byKernel);
+      measureAndExit(ends[1], paths, options, byKernel);
     }
     close(ends[1]);
     std::string text = readAll(ends[0]);

@@ -1,12 +1,13 @@
 //===- Measure.h - libraries called in turns -------------------------------===//
 #pragma once
 
+#include "compiler/support/Options.h"
 #include "compiler/tune/Measure.h"
 
 namespace ptc {
 
-/// Runs in a process of its own: candidates' memory is given back and their threads end with it. `inputs`: a
-/// safetensors file; empty: random values in the smallest sizes that the model takes.
-Measurer createMeasurer(std::string inputs);
+/// Runs in a process of its own: candidates' memory is given back and their threads end with it. The options say what
+/// libraries are called with: a safetensors file, or random values of these sizes.
+Measurer createMeasurer(const Options &options);
 
 } // namespace ptc
