@@ -27,12 +27,24 @@ static llvm::StringRef commonFolder(llvm::StringRef first, llvm::StringRef secon
   return first.take_front(first.take_front(length).rfind('/') + 1);
 }
 
-static std::string findRoot(llvm::ArrayRef<ModuleOp> modules, llvm::StringRef model) {
+/// The file's path with the first prefix that it has replaced; nothing where it has none. "/a" is one of "/a/b", and not
+/// of "/ab".
+static std::optional<std::string> replacePrefix(llvm::StringRef file, const Options &options) {
+  for (const auto &[from, to] : options.sourcePrefixes) {
+    llvm::StringRef rest = file;
+    if (rest.consume_front(from) && (rest.empty() || rest.front() == '/' || llvm::StringRef(from).ends_with("/")))
+      return to + rest.str();
+  }
+  return std::nullopt;
+}
+
+static std::string findRoot(llvm::ArrayRef<ModuleOp> modules, const Options &options) {
   std::optional<std::string> root;
   AttrTypeReplacer files;
   files.addReplacement([&](FileLineColLoc place) -> std::optional<Attribute> {
     llvm::StringRef file = place.getFilename();
-    if (path::is_absolute(file) && file != model && withinPackages(file).empty())
+    if (path::is_absolute(file) && file != options.model && withinPackages(file).empty() &&
+        !replacePrefix(file, options))
       root = commonFolder(file, root ? llvm::StringRef(*root) : file).str();
     return std::nullopt;
   });
@@ -42,16 +54,23 @@ static std::string findRoot(llvm::ArrayRef<ModuleOp> modules, llvm::StringRef mo
 }
 
 void rewriteSourcePaths(llvm::ArrayRef<ModuleOp> modules, const Options &options) {
-  if (options.sourcePaths == SourcePaths::Full)
+  bool isFull = options.sourcePaths == SourcePaths::Full;
+  if (isFull && options.sourcePrefixes.empty())
     return;
-  std::string root = findRoot(modules, options.model), model = options.name + path::extension(options.model).str();
+  std::string root = isFull ? "" : findRoot(modules, options), model = options.name + path::extension(options.model).str();
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](FileLineColLoc place) -> std::optional<Attribute> {
     if (options.sourcePaths == SourcePaths::None)
       return LocationAttr(UnknownLoc::get(place.getContext()));
-    llvm::StringRef file = place.getFilename(), package = withinPackages(file);
-    llvm::StringRef shown = file == options.model ? llvm::StringRef(model) : package.empty() ? file : package;
-    if (!root.empty())
+    llvm::StringRef file = place.getFilename(), package = isFull ? "" : withinPackages(file), shown = file;
+    std::optional<std::string> replaced = replacePrefix(file, options);
+    if (file == options.model && !isFull)
+      shown = model;
+    else if (replaced)
+      shown = *replaced;
+    else if (!package.empty())
+      shown = package;
+    else if (!root.empty())
       shown.consume_front(root);
     return LocationAttr(FileLineColLoc::get(place.getContext(), shown, place.getLine(), place.getColumn()));
   });

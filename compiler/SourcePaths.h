@@ -14,7 +14,8 @@
 namespace ptc {
 
 /// Rewrites all locations as `options.sourcePaths` says. Relative paths are those below the folder that the user's
-/// files have in common, of installed packages below theirs; the model itself is called by `options.name`.
+/// files have in common, of installed packages below theirs; the model itself is called by `options.name`. A path that
+/// begins with one of `options.sourcePrefixes` begins with what stands for it.
 void rewriteSourcePaths(llvm::ArrayRef<mlir::ModuleOp> modules, const Options &options);
 
 } // namespace ptc

@@ -17,6 +17,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -188,7 +189,37 @@ std::optional<MappedFile> Cache::find(StringRef key) const {
   file->dropBack(kMagic.size() + 2 * kHashLength);
   if (hashTexts(file->content()) != hash)
     return std::nullopt;
+  (void)::utimensat(AT_FDCWD, getPath(name).c_str(), nullptr, 0); // of another user's it may fail
   return std::move(*file);
+}
+
+void Cache::trim(uint64_t mostBytes) const {
+  struct Entry {
+    sys::TimePoint<> lastUse;
+    uint64_t bytes;
+    std::string path;
+  };
+  std::vector<Entry> entries;
+  uint64_t total = 0;
+  std::error_code error;
+  for (sys::fs::directory_iterator file(folder, error, /*follow_symlinks=*/false), end; !error && file != end;
+       file.increment(error)) {
+    StringRef name = sys::path::filename(file->path());
+    bool isEntry = name.size() == kHashLength && all_of(name, [](char c) { return hexDigitValue(c) < 16; });
+    ErrorOr<sys::fs::basic_file_status> status = isEntry ? file->status() : std::errc::invalid_argument;
+    if (!status || status->type() != sys::fs::file_type::regular_file)
+      continue;
+    entries.push_back({status->getLastModificationTime(), status->getSize(), file->path()});
+    total += status->getSize();
+  }
+  llvm::sort(entries, [](const Entry &a, const Entry &b) { return a.lastUse < b.lastUse; });
+  for (const Entry &entry : entries) {
+    if (total <= mostBytes)
+      return;
+    // Another compiler may have been faster.
+    (void)sys::fs::remove(entry.path);
+    total -= entry.bytes;
+  }
 }
 
 void Cache::store(StringRef key, const MappedFile &file) const {

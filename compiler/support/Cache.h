@@ -4,7 +4,7 @@
 // the build of ptc included, and the file says it again: whoever finds a file
 // finds what it would have made.
 // So nothing is ever out of date, compilers may share a folder, and any file may
-// be deleted at any time. There are two kinds: the object of one kernel
+// be deleted at any time; a file's time of change is when it was last of use. There are two kinds: the object of one kernel
 // (codegen/cpu), which survives edits of the model, and a whole library
 // (Compile.cpp), which saves reading and writing the weights in other orders.
 //
@@ -61,6 +61,9 @@ public:
   /// longer.
   void store(llvm::StringRef key, const MappedFile &file) const;
   void store(llvm::StringRef key, llvm::StringRef content) const;
+  /// Removes what was found or stored least recently, until the entries take `mostBytes` at most. Other files in the
+  /// folder stay.
+  void trim(uint64_t mostBytes) const;
 
 private:
   Cache(std::string folder, std::string build) : folder(std::move(folder)), build(std::move(build)) {}

@@ -9,8 +9,10 @@
 #include "compiler/support/Device.h"
 #include "compiler/support/Stage.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ptc {
@@ -63,6 +65,7 @@ struct Options {
   std::string ptxas;       ///< NVIDIA's assembler: code of machines lies beside PTX. Empty: none.
   bool needsPtxas = false; ///< Where it fails, so does the compilation; else a warning says that there is PTX alone.
   std::string cache;       ///< A folder of what was compiled before (Cache.h); empty: none.
+  uint64_t cacheSize = uint64_t(5) << 30; ///< Bytes that it takes at most.
   bool constantInitializers = false; ///< Of ONNX, also those that the model lists as inputs.
   unsigned opt = 1;                  ///< 0: no rewrites and no fusion, a kernel for each prim; to compare with.
   Mode mode = Mode::Default;
@@ -84,6 +87,8 @@ struct Options {
   std::string name = "model"; ///< That the library gives itself.
   std::string compiler = "ptc"; ///< By what name and version it calls what made it.
   SourcePaths sourcePaths = SourcePaths::Relative;
+  /// Folders of the user's files, and what the library calls them instead.
+  std::vector<std::pair<std::string, std::string>> sourcePrefixes;
   std::string dumpDir; ///< The IR after every pass, numbered; empty: none.
   Training train;
 };

@@ -8,6 +8,7 @@
 #include "tools/ptc/FindPtxas.h"
 #include "tools/ptc/Version.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
@@ -60,6 +61,20 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       ->check(CLI::IsMember(std::vector<std::string>{"full", "relative", "none"}))
       ->type_name("full|relative|none")
       ->default_str("relative");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--source-prefix",
+          [&options](const std::vector<std::string> &prefixes) {
+            for (const std::string &prefix : prefixes) {
+              auto [from, to] = llvm::StringRef(prefix).split('=');
+              options.sourcePrefixes.emplace_back(from.str(), to.str());
+            }
+          },
+          "A folder of the model's Python files, and what the library calls it instead")
+      ->type_name("FROM=TO")
+      ->check([](const std::string &prefix) {
+        return llvm::StringRef(prefix).find('=') + 1 > 1 ? "" : "'" + prefix + "' is not FROM=TO";
+      });
   command.add_option("--emit", emit, "Stop at a stage and write what it made")
       ->check(kStageName)
       ->type_name("aten|prims|loop|llvm|asm|ptx|obj|so");
@@ -74,6 +89,12 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
   command.add_flag("--verify-each", options.verifyEach, "Verify the IR after every pass");
   command.add_option("--cache", options.cache, "A folder where what is compiled is kept for later compilations")
       ->type_name("DIR");
+  command
+      .add_option("--cache-size", options.cacheSize,
+                  "How much the cache holds at most: what was used least recently goes")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->default_str("5GiB");
   command.add_flag("-v,--time", options.time, "Print where the time went");
   command
       .add_option("--json", report, "Write what came of it here: outputs, hash, machines, seconds, warnings, errors")
