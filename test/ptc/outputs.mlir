@@ -25,6 +25,11 @@
 // RUN: echo old > %t/target.so && ln -s target.so %t/link.so && ptc compile %s -o %t/link.so
 // RUN: test -L %t/link.so && cmp %t/target.so %t/m.so
 
+// RUN: ptc compile %s -o - > %t/stdout.so && cmp %t/stdout.so %t/m.so
+// RUN: ptc compile %s -o - --emit prims | FileCheck %s --check-prefix=STDOUT
+// RUN: not ptc compile %s -o - --save-temps 2>&1 | FileCheck %s --check-prefix=NO-TEMPS
+// RUN: sh -c 'ptc compile %t/missing.mlir -o - 2>/dev/null | wc -c' | FileCheck %s --check-prefix=NOTHING
+
 // RUN: touch -d "3 hours ago" %t/m.so.ptc-0123456789abcdef-1-00000000.tmp
 // RUN: touch %t/m.so.ptc-0123456789abcdef-1-00000001.tmp && touch -d "3 hours ago" %t/own.tmp
 // RUN: ptc compile %s -o %t/m.so
@@ -39,6 +44,9 @@
 // PROFILE: ptc: error: command line: --profile {{.*}}m.so would overwrite an input
 // FOLDER: ptc: error: {{.*}}nowhere/m.so: {{.*}}nowhere: No such file or directory (cannot write the output)
 // DEVICE: ptc: error: {{.*}}fifo: is no file, and would be replaced by one (cannot write the output)
+// STDOUT: prims.sin
+// NO-TEMPS: ptc: error: command line: --output - excludes --save-temps
+// NOTHING: {{^}}0
 // LEFT-NOT: 00000000.tmp
 // LEFT: m.so.ptc-0123456789abcdef-1-00000001.tmp
 // LEFT: own.tmp

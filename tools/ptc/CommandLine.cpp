@@ -45,7 +45,7 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
                 std::function<int()> &action) {
   CLI::App &command = *app.add_subcommand("compile", "Compile a model to a shared library");
   addModelOptions(command, options);
-  command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+  command.add_option("-o,--output", options.output, "The file to write; - is stdout")->required()->type_name("FILE");
   command.add_option("--name", options.name, "The name that the library gives itself")
       ->type_name("NAME")
       ->capture_default_str();
@@ -119,6 +119,8 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       throw CLI::ExcludesError("--fallback", "--fullgraph");
     if (options.train.isOn && !fullgraph)
       throw CLI::ExcludesError("--train", "--no-fullgraph");
+    if (options.output == "-" && (options.saveTemps || !fullgraph))
+      throw CLI::ExcludesError("--output -", options.saveTemps ? "--save-temps" : "--no-fullgraph");
     action = [&] {
       CompileReport timed(report);
       if (!timed.isApart(options))

@@ -2,6 +2,7 @@
 
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
+#include "compiler/support/Cache.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Format.h"
 #include "tools/ptc/Commands.h"
@@ -10,11 +11,44 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
+
+#include <unistd.h>
 
 namespace ptc {
 
+/// The whole file goes to stdout, once it is complete.
+static int compileToStdout(Options options, std::vector<std::string> &written) {
+  if (options.emit >= Stage::Obj && isatty(STDOUT_FILENO)) {
+    printError("command line: --output -: a library is nothing for a terminal (redirect it, or name a file)");
+    return kUsage;
+  }
+  auto fail = [](llvm::Error error) {
+    printError(llvm::toString(std::move(error)));
+    return kModelAtFault;
+  };
+  llvm::SmallString<128> path;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("ptc", "out", path))
+    return fail(llvm::createStringError(error, "a file for the output: " + error.message()));
+  llvm::FileRemover remover(path);
+  options.output = path.str().str();
+  std::vector<std::string> files;
+  if (int status = compile(options, files))
+    return status;
+  llvm::Expected<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return fail(file.takeError());
+  llvm::outs() << file->content();
+  written.push_back("-");
+  return kDone;
+}
+
 int compile(const Options &options, std::vector<std::string> &written) {
+  if (options.output == "-")
+    return compileToStdout(options, written);
   if (!areApart(options))
     return kUsage;
   mlir::DialectRegistry registry;
