@@ -45,6 +45,8 @@ static json::Value toJson(const Report::Kernel &kernel) {
   }
   if (!kernel.tuning.empty())
     object["tuning"] = kernel.tuning;
+  if (kernel.milliseconds)
+    object["measured_ns"] = std::llround(*kernel.milliseconds * 1e6);
   if (!kernel.elements.empty())
     object["elements"] = kernel.elements;
   if (!kernel.bytes.text.empty())
@@ -261,6 +263,8 @@ static void printKernels(const Report &report, raw_ostream &out) {
           kernel.elements.empty() ? "" : ", " + kernel.elements, describeBytes(kernel.bytes));
     if (kernel.flops.value)
       print(out, ", {:.3g} operations", static_cast<double>(kernel.flops.value));
+    if (kernel.milliseconds)
+      print(out, ", {:.4g} ms measured", *kernel.milliseconds);
     print(out, "{}\n      {}\n", kernel.source.empty() ? "" : ", " + kernel.source, fmt::join(kernel.ops, ", "));
     printGrids(kernel.grids, out);
     if (!kernel.because.empty())

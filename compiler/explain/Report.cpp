@@ -441,6 +441,17 @@ llvm::Expected<Report> explainImported(ImportedModel model, const Options &optio
   return report;
 }
 
+void addTimes(Report &report, const llvm::StringMap<double> &milliseconds) {
+  size_t found = 0;
+  for (Report::Kernel &kernel : report.kernels)
+    if (auto time = milliseconds.find(kernel.name); time != milliseconds.end())
+      kernel.milliseconds = time->second, ++found;
+  if (found < report.kernels.size())
+    report.warnings.push_back(fmt::format("the profile has {} of {} (it is of another model, or was compiled with other "
+                                          "options or for another machine)",
+                                          found, describeCount(report.kernels.size(), "kernel")));
+}
+
 llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
   Times times;
   llvm::Expected<ImportedModel> model = readModel(options, context, times);

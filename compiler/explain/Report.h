@@ -9,6 +9,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/support/Options.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -56,6 +57,7 @@ struct Report {
     std::string elements;           ///< that products are of, where they are not float32
     std::vector<std::string> ops;
     Quantity bytes, flops;
+    std::optional<double> milliseconds;     ///< of a call, where it was measured
     std::string type;                       ///< of its first result
     std::vector<int64_t> from;              ///< kernels whose results it reads
     std::vector<std::string> reads, writes; ///< the model's inputs and states, its outputs
@@ -123,6 +125,9 @@ struct Report {
   std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once
 };
+
+/// Adds what was measured of kernels, by their names in milliseconds; a warning says where it was another model.
+void addTimes(Report &report, const llvm::StringMap<double> &milliseconds);
 
 /// "1.5 MiB"; with symbols, "1.5 MiB (s0*4096)".
 std::string describeBytes(const Quantity &bytes);

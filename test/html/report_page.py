@@ -33,6 +33,14 @@ def forward(self, x: "f32[4]"):
 === end
 """
 
+SKIP = """def forward(self, x: "f32[64, 64]"):
+    a: "f32[64, 64]" = torch.ops.aten.mm.default(x, x)
+    b: "f32[64, 64]" = torch.ops.aten.mm.default(a, a)
+    c: "f32[64, 64]" = torch.ops.aten.mm.default(b, b)
+    d: "f32[64, 64]" = torch.ops.aten.mm.default(c, a)
+    return (d,)
+"""
+
 HOSTILE = """def forward(self, x: "f32[4]"):
     # File: </script><script>document.documentElement.dataset.hacked='yes'</script>.py:3 in f, code: x
     y: "f32[4]" = torch.ops.aten.neg.default(x)
@@ -117,6 +125,58 @@ def captures(browser: Browser, folder: Path) -> None:
     assert "aten.neg.default" in browser.evaluate("document.getElementById('operators').textContent")
 
 
+def skips(browser: Browser, folder: Path) -> None:
+    """A line from one box to another goes around those between them."""
+    browser.open(page(write(folder, "skip.graph", SKIP), folder), 1000, 800)
+    assert browser.errors() == [], browser.errors()
+    crossed = browser.evaluate("""(() => {
+      const box = g => g.querySelector('rect').getBoundingClientRect(), crossed = [];
+      for (const edge of document.querySelectorAll('#graph path.edge')) {
+        const ends = edge.dataset.k.split(' '), place = edge.getScreenCTM(), length = edge.getTotalLength();
+        for (const g of document.querySelectorAll('#graph g.pick')) {
+          if (ends.includes(g.dataset.k)) continue;
+          const { left, right, top, bottom } = box(g);
+          for (let at = 0; at <= length; at += 2) {
+            const p = edge.getPointAtLength(at).matrixTransform(place);
+            if (left < p.x && p.x < right && top < p.y && p.y < bottom) { crossed.push(`${ends} ${g.dataset.k}`); break; }
+          }
+        }
+      }
+      return crossed;
+    })()""")
+    assert browser.evaluate("document.querySelectorAll('#graph path.edge').length") == 5
+    assert crossed == [], crossed
+
+
+def measured(browser: Browser, folder: Path) -> None:
+    """Times of a profile stand beside the best ones, in the list, the roofline and the graph."""
+    model, library, trace = write(folder, "skip.graph", SKIP), folder / "model.so", folder / "trace.json"
+    subprocess.run([PTC, "compile", model, "-o", library], check=True, timeout=120)
+    names = [kernel["name"] for kernel in json.loads(explain(model, "--json"))["kernels"]]
+    events = [{"ph": "X", "name": "model", "cat": "call", "ts": 0, "dur": 1000}]
+    events += [{"ph": "X", "name": name, "cat": "kernel", "ts": 10 * i, "dur": 1 + i} for i, name in enumerate(names)]
+    trace.write_text(json.dumps({"traceEvents": events}))
+    kernels = json.loads(explain(model, "--json", "--profile", trace))["kernels"]
+    assert [kernel["measured_ns"] for kernel in kernels] == [1000 * (1 + i) for i in range(len(names))], kernels
+    path = folder / "report.html"
+    explain(model, "--html", path, "--peak-gflops", 500, "--peak-gbs", 50, "--profile", trace)
+    for width in (1200, 390):
+        browser.open(path, width, 900)
+        assert browser.errors() == [], browser.errors()
+        rows = browser.evaluate("[...document.querySelectorAll('.row[data-k]')].map(row => row.textContent)")
+        best = 2 * 64**3 / 500  # nanoseconds
+        for index, row in enumerate(rows):
+            assert f"{index + 1}.00 µs measured, at best" in row and "by" in row, row
+        boxes = browser.evaluate("[...document.querySelectorAll('#graph g.pick')].map(g => g.textContent)")
+        assert all(f"{index + 1}.00 µs, at best" in box for index, box in enumerate(boxes)), boxes
+        # The later the slower: dots of one intensity lie below each other, and the line of 500 G operations/s is above.
+        heights = browser.evaluate("[...document.querySelectorAll('#roofline circle')].map(c => +c.getAttribute('cy'))")
+        assert heights == sorted(heights) and len(set(heights)) == len(names), heights
+        assert best < 1000 and "10.0 µs" in browser.evaluate("document.getElementById('summary').textContent")
+    other = write(folder, "other.graph", SKIP.replace("torch.ops.aten.mm.default(x, x)", "torch.ops.aten.sin.default(x)"))
+    assert "it is of another model" in explain(other, "--profile", trace)
+
+
 def hostile(browser: Browser, folder: Path) -> None:
     """What a model says is text."""
     browser.open(page(write(folder, "hostile.graph", HOSTILE), folder), 1000, 800)
@@ -133,7 +193,7 @@ def unsupported(browser: Browser, folder: Path) -> None:
 
 def main() -> None:
     with Browser() as browser:
-        run_cases([sections, both_ways, phone, captures, hostile, unsupported], browser)
+        run_cases([sections, both_ways, phone, captures, skips, measured, hostile, unsupported], browser)
 
 
 if __name__ == "__main__":

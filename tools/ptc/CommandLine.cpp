@@ -227,6 +227,10 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   addGraph(command, options.compile);
   addTraining(command, options.compile.train);
   CLI::Option *json = command.add_flag("--json", options.json, "One JSON object on stdout");
+  command
+      .add_option("--profile", options.profile, "What ptc run --profile has measured: kernels' times beside the others")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
   CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")
                           ->type_name("FILE")
                           ->excludes(json);
@@ -241,6 +245,7 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
   command.footer("Examples:\n"
                  "  ptc explain model.pt2\n"
                  "  ptc explain model.pt2 --html report.html\n"
+                 "  ptc explain model.pt2 --html report.html --profile trace.json\n"
                  "  ptc explain model.pt2 --target cuda\n"
                  "  ptc explain captured.graph --graph 2 --json");
   command.callback([&] {

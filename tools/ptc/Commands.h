@@ -39,6 +39,7 @@ struct BenchOptions {
 struct ExplainOptions {
   Options compile;
   std::string html;                    ///< The page to write; empty: none.
+  std::string profile;                 ///< Of a call of the library (ProfileFile.h); empty: none.
   double gigaflops = 0, gigabytes = 0; ///< For its roofline; 0: of this machine.
   bool json = false;
 };

@@ -5,6 +5,7 @@
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Limits.h"
 #include "tools/ptc/Outputs.h"
+#include "tools/ptc/ProfileFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -36,7 +37,9 @@ template <typename T> static int show(const T &report, const ExplainOptions &opt
 }
 
 int explain(const ExplainOptions &options) {
-  if (!options.html.empty() && !isApart("--html", options.html, findModelFiles(options.compile)))
+  std::vector<std::string> inputs = findModelFiles(options.compile);
+  inputs.push_back(options.profile);
+  if (!options.html.empty() && !isApart("--html", options.html, inputs))
     return kUsage;
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -48,10 +51,21 @@ int explain(const ExplainOptions &options) {
   llvm::Expected<std::optional<CaptureFile>> capture = openCapture(options.compile.model);
   if (!capture)
     return fail(capture.takeError());
-  if (*capture && !options.compile.graph)
+  if (*capture && !options.compile.graph) {
+    if (!options.profile.empty())
+      return fail(llvm::createStringError("a profile is of one of the capture's graphs (choose it with --graph)"));
     return show(explainCapture(std::move(**capture), options.compile, context), options);
+  }
   llvm::Expected<Report> report = explainModel(options.compile, context);
-  return report ? show(*report, options) : fail(report.takeError());
+  if (!report)
+    return fail(report.takeError());
+  if (!options.profile.empty()) {
+    llvm::Expected<llvm::StringMap<double>> times = readProfile(options.profile);
+    if (!times)
+      return fail(times.takeError());
+    addTimes(*report, *times);
+  }
+  return show(*report, options);
 }
 
 } // namespace ptc

@@ -2,6 +2,7 @@
 
 #include "compiler/support/ParseJson.h"
 #include "tools/ptc/Library.h"
+#include "tools/ptc/ProfileFile.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,7 +14,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,14 +26,6 @@ namespace {
 double milliseconds() {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double, std::milli>(now).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  auto middle = values.begin() + values.size() / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// A library with tensors to call it with.
@@ -118,50 +110,6 @@ static Error callInTurns(Contenders &contenders) {
   return Error::success();
 }
 
-namespace {
-struct Interval {
-  double begin, end;
-};
-} // namespace
-
-/// Of each kernel, the time in which any thread was at it, for each call; from a profile's events.
-static Expected<StringMap<double>> readProfile(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
-  if (!buffer)
-    return createStringError(path + ": " + buffer.getError().message());
-  Expected<json::Value> root = parseJson((*buffer)->getBuffer());
-  if (!root)
-    return root.takeError();
-  std::vector<double> calls;
-  std::map<std::string, std::vector<Interval>> kernels;
-  for (const json::Value &value : *root->getAsObject()->getArray("traceEvents")) {
-    const json::Object &event = *value.getAsObject();
-    std::optional<double> begin = event.getNumber("ts"), duration = event.getNumber("dur");
-    if (!begin || !duration)
-      continue;
-    if (event.getString("cat") == "call")
-      calls.push_back(*begin);
-    else if (event.getString("cat") != "wait")
-      kernels[event.getString("name")->str()].push_back({*begin, *begin + *duration});
-  }
-  llvm::sort(calls);
-  StringMap<double> times;
-  for (auto &[name, intervals] : kernels) {
-    llvm::sort(intervals, [](Interval a, Interval b) { return a.begin < b.begin; });
-    std::vector<double> ofCall(calls.size());
-    double end = 0;
-    for (Interval interval : intervals) {
-      size_t call = llvm::upper_bound(calls, interval.begin) - calls.begin();
-      double from = std::max(interval.begin, end);
-      end = std::max(end, interval.end);
-      if (call > 0 && end > from)
-        ofCall[call - 1] += (end - from) / 1000;
-    }
-    times[name] = median(std::move(ofCall));
-  }
-  return times;
-}
-
 static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const Options &options,
                                                    bool byKernel) {
   Expected<Contenders> opened = openAll(paths, options);
@@ -180,7 +128,7 @@ static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, 
   std::vector<LibraryTimes> all;
   for (auto [contender, path] : zip_equal(inOrder, paths)) {
     LibraryTimes &times = all.emplace_back();
-    times.call = median(contender->calls);
+    times.call = median(std::move(contender->calls));
     ptc_threading threading{};
     contender->library.api->threading(contender->library.context, &threading);
     times.threads = threading.threads;

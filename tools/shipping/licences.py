@@ -38,6 +38,7 @@ COMPONENTS = (
     Component("libcli11-dev", "CLI11", "BSD-3-Clause", "Organization: University of Cincinnati"),
     Component("libfmt-dev", "fmt", "MIT", "Person: Victor Zverovich"),
     Component("libdlpack-dev", "DLPack, its header", "Apache-2.0", "Organization: DLPack Contributors", in_models=True),
+    Component("python3-xstatic-dagre", "dagre, on explain's page", "MIT", "Person: Chris Pettitt"),
     Component("libstdc++-12-dev", "libstdc++", *GCC, in_models=True),
     Component("libgcc-12-dev", "libgcc", *GCC),
 )
