@@ -2,6 +2,7 @@
 
 #include "compiler/graph/Decompose.h"
 #include "compiler/graph/train/LossFile.h"
+#include "compiler/graph/train/SetMode.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/Times.h"
 
@@ -20,6 +21,9 @@ llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &con
                            context);
   if (!model)
     return model;
+  auto forward = model->module->lookupSymbol<func::FuncOp>("forward");
+  if (std::string warning = options.train.isOn || !forward ? "" : warnOfTrainingMode(forward); !warning.empty())
+    model->warnings.push_back(std::move(warning));
   if (options.train.isOn && isLossFile(options.train.loss)) {
     auto loss = importModel(options.train.loss, {"", findResultTypes}, context);
     if (!loss)

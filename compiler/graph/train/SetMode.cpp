@@ -1,6 +1,8 @@
 #include "compiler/graph/train/SetMode.h"
 
 #include "compiler/graph/train/AddEval.h"
+#include "compiler/support/Diagnostics.h"
+#include "compiler/support/Format.h"
 #include "compiler/support/FunctionPass.h"
 #include "dialects/aten/AtenDialect.h"
 #include "dialects/aten/AtenOp.h"
@@ -117,6 +119,35 @@ static LogicalResult setMode(func::FuncOp function) {
       stopCounting(function, AtenOp(op).tensor("running_mean"));
   }
   return success();
+}
+
+static bool actsAsInTraining(const AtenOp &op) {
+  auto isZero = [&](StringRef argument) { return op.hasArgument(argument) && op.optionalFloat(argument) == 0.0; };
+  if (op.hasArgument("dropout_p"))
+    return op.optionalFloat("dropout_p").value_or(0) > 0;
+  if (op.hasArgument("running_mean") && op.isNone("running_mean"))
+    return false; // it has no other mode
+  if (op.name() == "_batch_norm_with_update.default")
+    return true;
+  StringRef flag = findFlag(op.schema());
+  return !flag.empty() && op.boolean(flag) && !isZero("p") && !isZero("dropout");
+}
+
+std::string warnOfTrainingMode(func::FuncOp function) {
+  Operation *first = nullptr;
+  size_t count = 0;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!AtenOp::isKnown(op) || !actsAsInTraining(AtenOp(op)))
+      return;
+    first = first ? first : op;
+    ++count;
+  });
+  if (!first)
+    return "";
+  return fmt::format("{}: {}{} as in training: calls are random or change the model (call eval() of the module before "
+                     "torch.export.export)",
+                     Place::of(first->getLoc()).describe(), AtenOp(first).schema().baseName().str(),
+                     count == 1 ? " acts" : fmt::format(" and {} more act", count - 1));
 }
 
 std::unique_ptr<Pass> createSetModePass() {

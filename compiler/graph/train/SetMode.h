@@ -11,7 +11,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include <memory>
+#include <string>
 
 namespace mlir {
 class Pass;
@@ -21,5 +24,9 @@ namespace ptc {
 
 /// Pipeline name: set-mode.
 std::unique_ptr<mlir::Pass> createSetModePass();
+
+/// A warning where operators of a model act as in training: dropout that drops, batch norm that normalises by the batch
+/// and updates its statistics. Empty where there are none.
+std::string warnOfTrainingMode(mlir::func::FuncOp function);
 
 } // namespace ptc
