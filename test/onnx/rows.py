@@ -250,6 +250,15 @@ ERRORS = [
     ("empty-graph", b"\x08\x08\x3a\x00", ["model.onnx: "]),
     ("unknown-operator", model([node("Mystery", ["x"], ["y"], name="who")], {"x": [2]}, ["y"]),
      ["node 'who' (Mystery)", "operator Mystery is not supported"]),
+    ("misspelt-operator", model([node("Gelo", ["x"], ["y"])], {"x": [2]}, ["y"]),
+     ["(Gelo): operator Gelo is not supported (did you mean Gelu?)"]),
+    ("unknown-operators",
+     model([node("Mystery", ["x"], ["a"], name="who"), node("Relu", ["a"], ["r"]), node("Mystery", ["r"], ["s"]),
+            node("If", ["c"], ["i"], then_branch=helper.make_graph([node("Riddle", ["s"], ["t"], domain="mine")], "then", [], [value("t", FLOAT, [2])]),
+                 else_branch=helper.make_graph([node("Relu", ["s"], ["e"])], "else", [], [value("e", FLOAT, [2])])),
+            node("Foo", ["i"], ["y"])], {"x": [2], "c": (TensorProto.BOOL, [])}, ["y"]),
+     ["model.onnx: 3 operators are not supported: Mystery (node 'who' (Mystery) and 1 more), Riddle of the domain 'mine' (node 't' (Riddle)), "
+      "Foo (node 'y' (Foo))"]),
     ("classical", helper.make_model(
         helper.make_graph([node("Binarizer", ["x"], ["y"], domain="ai.onnx.ml")], "g", [value("x", FLOAT, [2])], [value("y", FLOAT, [2])]),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]), ["Binarizer", "ai.onnx.ml"]),

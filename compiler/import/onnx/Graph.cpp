@@ -2,6 +2,7 @@
 
 #include "compiler/import/onnx/Fold.h"
 #include "compiler/import/onnx/Table.h"
+#include "compiler/import/onnx/Unsupported.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -181,8 +182,8 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
   if (!domain.empty() && domain != "ai.onnx") {
     if (const Row *row = table().find((domain + "." + type).str()))
       return (*row)(b, node);
-    b.fail("operator " + type + " of the domain '" + domain + "' is not supported" +
-           (domain == "ai.onnx.ml" ? " (of classical models, linear ones and ensembles of trees are)" : ""));
+    missesOperator = true;
+    b.fail(explainUnsupported(domain, type));
     return std::nullopt;
   }
   if (frame.opset == 0) {
@@ -203,7 +204,8 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
     return Values{*folded};
   const Row *row = table().find(type);
   if (!row) {
-    b.fail("operator " + type + " is not supported");
+    missesOperator = true;
+    b.fail(explainUnsupported(domain, type));
     return std::nullopt;
   }
   return (*row)(b, node);

@@ -49,6 +49,8 @@ public:
   /// "FILE: node 'x' (Conv): WHAT".
   const std::string &message() const { return text; }
 
+  /// Whether the failure is an operator that ptc lacks.
+  bool missesOperator = false;
   /// Branches that were chosen by conditions on sizes which calls must meet.
   std::vector<std::string> choices;
 

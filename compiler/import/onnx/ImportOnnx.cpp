@@ -4,6 +4,7 @@
 #include "compiler/import/WeightsFile.h"
 #include "compiler/import/onnx/Graph.h"
 #include "compiler/import/onnx/Table.h"
+#include "compiler/import/onnx/Unsupported.h"
 #include "dialects/aten/AtenOp.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -229,8 +230,11 @@ llvm::Error ModelImporter::run() {
   b.builder.setInsertionPointToEnd(&function.getBody().front());
   Scope scope;
   Frame frame{model.opset(), {}};
-  if (!buildInputs(scope) || !graph.build(model.graph(), scope, frame) || !buildOutputs(scope))
-    return llvm::createStringError(inOneLine(graph.message()));
+  if (!buildInputs(scope) || !graph.build(model.graph(), scope, frame) || !buildOutputs(scope)) {
+    // All that stand in the way, and not one after the other.
+    std::string missing = graph.missesOperator ? listUnsupported(model) : "";
+    return llvm::createStringError(inOneLine(missing.empty() ? graph.message() : (path + ": " + missing).str()));
+  }
   assignRoles();
   for (const std::string &choice : graph.choices)
     result.warnings.push_back(inOneLine((path + ": " + choice + " alone: other calls are refused").str()));
