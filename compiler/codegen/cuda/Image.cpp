@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cuda/DeviceLibrary.h"
 #include "compiler/codegen/cuda/MaskedLoads.h"
+#include "compiler/codegen/cuda/NegatedExtrema.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -66,6 +67,7 @@ Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine
   nameAfterKernel(module);
   if (form == CodeForm::Llvm)
     return kernel::writeModule(module, machine, form);
+  negateOutsideExtrema(module);
   if (target.startsEarly())
     waitForKernelsBefore(module);
   return kernel::writeModule(module, machine, CodeForm::Assembly);
