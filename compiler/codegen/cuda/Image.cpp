@@ -3,6 +3,7 @@
 #include "compiler/codegen/cuda/DeviceLibrary.h"
 #include "compiler/codegen/cuda/MaskedLoads.h"
 #include "compiler/codegen/cuda/NegatedExtrema.h"
+#include "compiler/codegen/cuda/WideShifts.h"
 #include "compiler/codegen/kernel/WriteModule.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -68,6 +69,7 @@ Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine
   if (form == CodeForm::Llvm)
     return kernel::writeModule(module, machine, form);
   negateOutsideExtrema(module);
+  hideWideShiftAmounts(module);
   if (target.startsEarly())
     waitForKernelsBefore(module);
   return kernel::writeModule(module, machine, CodeForm::Assembly);
