@@ -1,12 +1,12 @@
 #include "compiler/codegen/cuda/WideShifts.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/KnownBits.h"
 
 using namespace llvm;
 
@@ -24,12 +24,21 @@ static Value *hide(IRBuilder<> &b, Value *amount) {
   return b.CreateCall(same, amount);
 }
 
+/// Whether a select compares the amount and has the shift as one of its values.
+static bool isSelectedByAmount(const BinaryOperator &shift) {
+  return any_of(shift.users(), [&](const User *user) {
+    auto *select = dyn_cast<SelectInst>(user);
+    auto *compare = select ? dyn_cast<ICmpInst>(select->getCondition()) : nullptr;
+    return compare && is_contained(compare->operands(), shift.getOperand(1));
+  });
+}
+
 void hideWideShiftAmounts(Module &module) {
   SmallVector<BinaryOperator *> shifts;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
       if (instruction.isShift() && instruction.getType()->getScalarType()->isIntegerTy(64) &&
-          computeKnownBits(instruction.getOperand(1), module.getDataLayout()).countMaxActiveBits() > 32)
+          isSelectedByAmount(cast<BinaryOperator>(instruction)))
         shifts.push_back(cast<BinaryOperator>(&instruction));
   for (BinaryOperator *shift : shifts) {
     IRBuilder<> b(shift);
