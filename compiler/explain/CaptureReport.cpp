@@ -91,13 +91,14 @@ CaptureReport explainCapture(CaptureFile file, const Options &options, mlir::MLI
   for (auto [index, graph] : enumerate(file.capture.graphs)) {
     Expected<ImportedModel> model =
         importGraph(file, index, options.model, {options.weights, findResultTypes}, context);
-    if (model) {
-      report.graphs.push_back(explainImported(std::move(*model), options, context));
+    Expected<Report> explained = model ? explainImported(std::move(*model), options, context) : model.takeError();
+    if (explained) {
+      report.graphs.push_back(std::move(*explained));
       continue;
     }
     Report failed;
     failed.model = options.model;
-    failed.breaks.push_back({toString(model.takeError()), "", graph.end.source});
+    failed.breaks.push_back({toString(explained.takeError()), "", graph.end.source});
     report.graphs.push_back(std::move(failed));
   }
   report.capture = std::move(file.capture);

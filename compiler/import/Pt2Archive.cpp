@@ -96,17 +96,18 @@ llvm::Expected<std::vector<char>> inflateRaw(StringRef name, ArrayRef<char> pack
 
 } // namespace
 
-llvm::Expected<std::shared_ptr<Pt2Archive>> Pt2Archive::open(std::unique_ptr<llvm::MemoryBuffer> file) {
+llvm::Expected<std::shared_ptr<Pt2Archive>> Pt2Archive::open(std::unique_ptr<llvm::MemoryBuffer> file,
+                                                              bool hasRoot) {
   auto archive = std::make_shared<Pt2Archive>();
   archive->file = std::move(file);
-  if (llvm::Error error = archive->readDirectory())
+  if (llvm::Error error = archive->readDirectory(hasRoot))
     return error;
   if (llvm::Error error = archive->checkOverlap())
     return error;
   return archive;
 }
 
-llvm::Error Pt2Archive::readDirectory() {
+llvm::Error Pt2Archive::readDirectory(bool hasRoot) {
   ArrayRef<char> bytes(file->getBufferStart(), file->getBufferSize());
   Cursor cursor{bytes};
   zlib_filefunc64_def functions = cursorFunctions(cursor);
@@ -137,7 +138,7 @@ llvm::Error Pt2Archive::readDirectory() {
     if (offset > bytes.size() || info.compressed_size > bytes.size() - offset)
       return fail("entry '" + path + "' reaches beyond the end of the file");
 
-    StringRef name = StringRef(path).substr(path.find('/') + 1);
+    StringRef name = StringRef(path).substr(hasRoot ? path.find('/') + 1 : 0);
     Entry entry;
     entry.isDeflated = isDeflated;
     entry.crc = info.crc;

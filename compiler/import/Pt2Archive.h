@@ -20,8 +20,10 @@ namespace ptc::import {
 
 class Pt2Archive {
 public:
-  /// Reads the directory and checks it against the file; no content yet.
-  static llvm::Expected<std::shared_ptr<Pt2Archive>> open(std::unique_ptr<llvm::MemoryBuffer> file);
+  /// Reads the directory and checks it against the file; no content yet. `hasRoot`: all lies in one folder, which names
+  /// leave out.
+  static llvm::Expected<std::shared_ptr<Pt2Archive>> open(std::unique_ptr<llvm::MemoryBuffer> file,
+                                                          bool hasRoot = true);
 
   bool contains(llvm::StringRef name) const { return entries.contains(name); }
   /// In the archive's order.
@@ -45,7 +47,7 @@ private:
     std::vector<char> inflated;
   };
 
-  llvm::Error readDirectory();
+  llvm::Error readDirectory(bool hasRoot);
   llvm::Error checkOverlap() const;
 
   std::unique_ptr<llvm::MemoryBuffer> file;

@@ -2,6 +2,7 @@
 
 #include "compiler/import/Safetensors.h"
 #include "compiler/support/OutputFile.h"
+#include "tools/ptc/NpzFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -62,7 +63,11 @@ Expected<TensorFile> TensorFile::open(StringRef path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
       MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return fail(buffer.getError().message() + " (expected a safetensors file)");
+    return fail(buffer.getError().message() + " (expected a safetensors or .npz file)");
+  if ((*buffer)->getBuffer().starts_with("PK")) {
+    Expected<TensorFile> arrays = readNpz(std::move(*buffer));
+    return arrays ? std::move(arrays) : fail(toString(arrays.takeError()));
+  }
   Expected<import::StoredTensors> stored =
       import::readSafetensors(ArrayRef((*buffer)->getBufferStart(), (*buffer)->getBufferSize()));
   if (!stored)
@@ -91,11 +96,15 @@ Error TensorFile::include(TensorFile other, StringRef prefix) {
   return Error::success();
 }
 
+void TensorFile::add(StringRef name, FileTensor tensor, std::unique_ptr<MemoryBuffer> owner) {
+  tensors[name] = std::move(tensor);
+  buffers.push_back(std::move(owner));
+}
+
 void TensorFile::addZeros(StringRef name, DLDataType dtype, std::vector<int64_t> shape) {
   auto zeros = WritableMemoryBuffer::getNewMemBuffer(getByteSize(dtype, shape));
   StringRef bytes(zeros->getBufferStart(), zeros->getBufferSize());
-  tensors[name] = {dtype, std::move(shape), bytes};
-  buffers.push_back(std::move(zeros));
+  add(name, {dtype, std::move(shape), bytes}, std::move(zeros));
 }
 
 const FileTensor *TensorFile::find(StringRef name) const {
@@ -137,6 +146,8 @@ Expected<std::vector<const FileTensor *>> TensorFile::match(ArrayRef<std::string
 }
 
 Error writeTensorFile(StringRef path, ArrayRef<const DLTensor *> tensors, ArrayRef<std::string> names) {
+  if (path.ends_with(".npz"))
+    return writeNpz(path, tensors, names);
   json::Object header;
   uint64_t offset = 0;
   for (auto [index, tensor] : enumerate(tensors)) {

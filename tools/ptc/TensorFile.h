@@ -1,4 +1,4 @@
-//===- TensorFile.h - safetensors as DLPack tensors ------------------------===//
+//===- TensorFile.h - files of tensors, as DLPack has tensors --------------===//
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -24,10 +24,12 @@ struct FileTensor {
   llvm::StringRef bytes;
 };
 
-/// A mapped safetensors file, checked whole when opened.
+/// A mapped safetensors file, or an .npz of NumPy's, checked whole when opened.
 class TensorFile {
 public:
   static llvm::Expected<TensorFile> open(llvm::StringRef path);
+  /// Takes bytes that lie in `owner`.
+  void add(llvm::StringRef name, FileTensor tensor, std::unique_ptr<llvm::MemoryBuffer> owner);
 
   /// Takes another file's tensors, each under `prefix` and its name, which none may have here.
   llvm::Error include(TensorFile other, llvm::StringRef prefix);
@@ -51,7 +53,8 @@ private:
 /// Bytes of a dense tensor, which must exist (its size does not overflow).
 uint64_t getByteSize(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
 
-/// Writes dense tensors, named by position or, where there is one, by name; the file appears whole or not at all.
+/// Writes dense tensors, named by position or, where there is one, by name, as safetensors or, where the path ends so, as
+/// .npz; the file appears whole or not at all.
 llvm::Error writeTensorFile(llvm::StringRef path, llvm::ArrayRef<const DLTensor *> tensors,
                             llvm::ArrayRef<std::string> names = {});
 
