@@ -180,7 +180,7 @@ static std::string getElements(loop::KernelOp kernel) {
 static llvm::SmallVector<int64_t> findSizes(ArrayRef<Symbol> symbols, const Report &report) {
   llvm::SmallVector<int64_t> sizes;
   for (const Symbol &symbol : symbols) {
-    const auto *chosen = llvm::find_if(report.sizes, [&](const auto &size) { return size.first == symbol.name; });
+    auto chosen = llvm::find_if(report.sizes, [&](const auto &size) { return size.first == symbol.name; });
     sizes.push_back(chosen == report.sizes.end() ? symbol.min : chosen->second);
   }
   evaluateExtrema(symbols, sizes);

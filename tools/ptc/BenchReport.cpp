@@ -144,59 +144,6 @@ void printGpu(const Measured &measured) {
           measured.onGpu->each.size(), measured.onGpu->latency, measured.onGpu->host);
 }
 
-/// As many digits as mean something: six.
-double round(double number) {
-  double unit = std::pow(10, std::floor(std::log10(std::abs(number))) - 5);
-  return number == 0 || !std::isfinite(unit) || unit == 0 ? number : std::round(number / unit) * unit;
-}
-
-void printMeasured(const Measured &measured, const Tensors &inputs, const ptc_signature &model, const char *machine,
-                   const BenchOptions &options) {
-  ArrayRef<double> times = measured.sorted;
-  double mean = std::accumulate(times.begin(), times.end(), 0.0) / times.size();
-  int64_t peak = measured.memory.weights + measured.memory.states + measured.memory.peak;
-  int64_t calls = measured.onGpu ? measured.onGpu->calls : static_cast<int64_t>(times.size());
-  double rate = calls / measured.seconds;
-  if (options.json) {
-    json::Object object{{"median_ms", percentile(times, 0.5)},
-                        {"p10_ms", percentile(times, 0.1)},
-                        {"p90_ms", percentile(times, 0.9)},
-                        {"p95_ms", percentile(times, 0.95)},
-                        {"p99_ms", percentile(times, 0.99)},
-                        {"min_ms", times.front()},
-                        {"max_ms", times.back()},
-                        {"mean_ms", mean},
-                        {"repeat", calls},
-                        {"callers", options.callers},
-                        {"pause_ms", options.pause},
-                        {"calls_per_s", rate},
-                        {"cpu_ms", measured.cpu},
-                        {"cpu_after_ms", measured.cpuBetween},
-                        {"threads", measured.threading.threads},
-                        {"threads_used", measured.threads},
-                        {"wakeups", measured.wakeups},
-                        {"target", model.target},
-                        {"machine", machine},
-                        {"arena_bytes", measured.memory.arena},
-                        {"weight_bytes", measured.memory.weights},
-                        {"peak_bytes", peak},
-                        {"load_ms", measured.loadMs}};
-    addGpu(measured, object);
-    outs() << json::Value(std::move(object)) << '\n';
-    return;
-  }
-  constexpr double kMebibyte = 1 << 20;
-  print(outs(),
-        "{}: median {:.4f} ms, p10 {:.4f}, p90 {:.4f}, p99 {:.4f} over {} calls on {} threads, code for {}\n"
-        "a call: {:.4f} ms of processors and {:.4f} after it, {:.2f} threads, {:.2f} woken; {:.1f} calls a second\n"
-        "memory: {:.2f} MiB weights, {:.2f} MiB states, {:.2f} MiB working memory\n",
-        toPrintable(model.model), percentile(times, 0.5), percentile(times, 0.1), percentile(times, 0.9),
-        percentile(times, 0.99), calls, measured.threading.threads, machine, measured.cpu, measured.cpuBetween,
-        measured.threads, measured.wakeups, rate, measured.memory.weights / kMebibyte,
-        measured.memory.states / kMebibyte, measured.memory.peak / kMebibyte);
-  printGpu(measured);
-}
-
 void printText(const Measured &measured, const ptc_signature &model) {
   constexpr double kMebibyte = 1 << 20;
   ArrayRef<double> times = measured.sorted;

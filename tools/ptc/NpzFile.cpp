@@ -37,7 +37,7 @@ struct Header {
   Type type;
   bool isColumnMajor;
   std::vector<int64_t> shape;
-  uint64_t bytes; ///< of the elements
+  int64_t bytes; ///< of the elements
 };
 
 /// "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
@@ -50,14 +50,14 @@ Expected<Header> parseHeader(StringRef text) {
   const Type *type = find_if(kTypes, [&](const Type &type) { return type.descr == descr[1]; });
   if (type == std::end(kTypes))
     return fail("has elements of NumPy's type '" + descr[1] + "', which models do not take from an .npz file");
-  Header header{*type, order[1] == "True", {}, type->bits / 8u};
+  Header header{*type, order[1] == "True", {}, type->bits / 8};
   SmallVector<StringRef> sizes;
   shape[1].split(sizes, ',', -1, /*KeepEmpty=*/false);
   for (StringRef one : sizes) {
     int64_t size;
     if (one.trim().empty())
       continue;
-    if (one.trim().getAsInteger(10, size) || MulOverflow<uint64_t>(header.bytes, std::max<int64_t>(size, 1), header.bytes))
+    if (one.trim().getAsInteger(10, size) || MulOverflow(header.bytes, std::max<int64_t>(size, 1), header.bytes))
       return fail("is larger than memory");
     header.shape.push_back(size);
   }
@@ -68,9 +68,10 @@ Expected<Header> parseHeader(StringRef text) {
 
 /// Column-major elements in row-major order.
 void copyTurned(StringRef from, const Header &header, char *to) {
-  size_t width = header.type.bits / 8, rank = header.shape.size();
+  int64_t width = header.type.bits / 8;
+  size_t rank = header.shape.size();
   std::vector<int64_t> place(rank, 0);
-  for (uint64_t done = 0; done < header.bytes; done += width) {
+  for (int64_t done = 0; done < header.bytes; done += width) {
     uint64_t at = 0, stride = width;
     for (size_t d = 0; d < rank; ++d) {
       at += place[d] * stride;
@@ -99,7 +100,7 @@ Error readArray(StringRef name, StringRef content, TensorFile &file) {
   if (!header)
     return header.takeError();
   StringRef elements = rest.drop_front(length);
-  if (elements.size() != header->bytes)
+  if (elements.size() != static_cast<uint64_t>(header->bytes))
     return fail("has " + Twine(elements.size()) + " bytes of elements instead of " + Twine(header->bytes));
   auto memory = WritableMemoryBuffer::getNewUninitMemBuffer(header->bytes);
   if (!memory)
