@@ -9,6 +9,8 @@
 #include "compiler/import/Safetensors.h"
 #include "compiler/import/StackTrace.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 #include <catch2/catch.hpp>
 
 using namespace ptc::import;

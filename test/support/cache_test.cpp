@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace ptc;
 
