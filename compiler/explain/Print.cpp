@@ -43,6 +43,8 @@ static json::Value toJson(const Report::Kernel &kernel) {
       grids.push_back(toJson(grid));
     object["grids"] = std::move(grids);
   }
+  if (!kernel.modules.empty())
+    object["modules"] = toJson(kernel.modules);
   if (!kernel.tuning.empty())
     object["tuning"] = kernel.tuning;
   if (kernel.milliseconds)
@@ -266,6 +268,8 @@ static void printKernels(const Report &report, raw_ostream &out) {
     if (kernel.milliseconds)
       print(out, ", {:.4g} ms measured", *kernel.milliseconds);
     print(out, "{}\n      {}\n", kernel.source.empty() ? "" : ", " + kernel.source, fmt::join(kernel.ops, ", "));
+    if (!kernel.modules.empty())
+      print(out, "      in {}\n", fmt::join(kernel.modules, ", "));
     printGrids(kernel.grids, out);
     if (!kernel.because.empty())
       out << "      because: " << kernel.because << '\n';

@@ -56,6 +56,7 @@ struct Report {
     std::string tuning;             ///< what measuring decided: "grain 1, rows 7"
     std::string elements;           ///< that products are of, where they are not float32
     std::vector<std::string> ops;
+    std::vector<std::string> modules; ///< that the operators are of: "encoder.layers.0"
     Quantity bytes, flops;
     std::optional<double> milliseconds;     ///< of a call, where it was measured
     std::string type;                       ///< of its first result

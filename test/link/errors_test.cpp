@@ -148,7 +148,8 @@ TEST_CASE_METHOD(Fixture, "strides that lead out of memory") {
 TEST_CASE_METHOD(Fixture, "an output that is too small, and two that share memory") {
   Tensor<float> small({3, 8});
   refuses(&x.view, &small.view, PTC_MISMATCH,
-          "output 'y' (0): dimension 0 has size 3, but must be s0 = 4 (allowed: 2..1024)");
+          "output 'y' (0): dimension 0 has size 3, but must be s0 = 4 (allowed: 2..1024); its shape is [3, 8], the "
+          "model's [s0, 8]");
   Tensor<float> state({1}), one({4}), after({1});
   Models models;
   Loaded running(build(models.running()));
@@ -164,7 +165,9 @@ TEST_CASE("a symbol is solved for from a derived size") {
   Tensor<float> x({7, 8}), y({7, 8}), even({6, 8}), huge({203, 8});
   CHECK(model.call({&x.view}, {&y.view}) == PTC_OK);
   CHECK(model.call({&even.view}, {&y.view}) == PTC_MISMATCH);
-  CHECK(model.error() == "input 'x' (0): dimension 0 has size 6, but must be 2*s0 + 1 for an integer s0 in 1..100");
+  CHECK(model.error() == "input 'x' (0): dimension 0 has size 6, but must be 2*s0 + 1 for an integer s0 in 1..100; its "
+                         "shape is [6, 8], the model's [2*s0 + 1, 8]");
   CHECK(model.call({&huge.view}, {&y.view}) == PTC_MISMATCH);
-  CHECK(model.error() == "input 'x' (0): dimension 0 has size 203, allowed: 3..201 (2*s0 + 1)");
+  CHECK(model.error() == "input 'x' (0): dimension 0 has size 203, allowed: 3..201 (2*s0 + 1); its shape is [203, 8], "
+                         "the model's [2*s0 + 1, 8]");
 }
