@@ -119,9 +119,11 @@ def weights_of(program):
 
 
 def normalize(module: str) -> str:
-    """Without guards, the extrema at the end of the symbols that only they use, and aliases of maps."""
+    """Without guards, the extrema at the end of the symbols that only they use, aliases of maps, and names of results,
+    which are keys of the module's in one form alone."""
     maps = dict(re.findall(r"^(#\w+) = (affine_map<.*>)$", module, re.M))
     body = re.sub(r"^#\w+ = .*\n", "", module, flags=re.M)
+    body = re.sub(r'ptc\.output = "[^"]*"', "ptc.output", body)
     body = re.sub(r"ptc\.guards = \[(\{[^}]*\}(, )?)*\](, )?", "", body)
     body = re.sub(r"#\w+", lambda m: maps.get(m.group(), m.group()), body).replace(" attributes {}", "")
     header, _, rest = body.partition("\n")
