@@ -119,7 +119,7 @@ class CudaTest(unittest.TestCase):
             (y,) = self.model.run(names[:1], {"places": self.places, "x": x})
             self.assertEqual(y.shape, (4, 8))
             with self.assertRaisesRegex(
-                ptc.MismatchError, r"shape is \[8, 4\], the model takes \[s\d+, 8\] \(transposed\? transpose\(1, 0\) fits\)$"
+                ptc.MismatchError, r"shape is \[8, 4\], the model's \[s\d+, 8\] \(transposed\? transpose\(1, 0\) fits\)$"
             ):
                 self.model(wrong, self.places)
         with self.assertRaisesRegex(TypeError, "there is no input 'place', did you mean 'places'"):
