@@ -175,7 +175,7 @@ static constexpr Step kSteps[] = {
     // Of a step, what may fail comes before what changes states.
     {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createCommitStatesPass(); }, isStep},
     // Results take the memory of operands that nobody needs afterwards.
-    {Stage::Loop, Scope::Target, kEvery, [](Pipe &) { return createPlanMemoryPass(); }},
+    {Stage::Loop, Scope::Target, kEvery, [](Pipe &p) { return createPlanMemoryPass(p.limits); }},
 };
 
 void registerDialects(DialectRegistry &registry) {

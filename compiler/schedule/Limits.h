@@ -54,6 +54,9 @@ struct Limits {
   double tinyDomain = 8192;      ///< a kernel of fewer points is over before a thread could be woken for it
   double localBytes = 512 << 10; ///< what members keep for one iteration of the outer dimensions stays near a core
   size_t mostMembers = 24;       ///< of a kernel
+
+  // PlanMemory
+  int64_t leastInPlace = 1 << 20; ///< bytes of an intermediate tensor that is worth to be written over (PlanMemory.h)
 };
 
 /// Of a device. A GPU has a block for each result of a reduction of rows, and hundreds of blocks are to run at once; a
@@ -73,6 +76,7 @@ inline Limits getLimits(Device device) {
     limits.enoughColumns = 1 << 16;
     limits.leastRows = 128;
     limits.rowParts = 64;
+    limits.leastInPlace = 0;
   }
   return limits;
 }

@@ -3,6 +3,7 @@
 #include "compiler/schedule/CommitStates.h"
 #include "compiler/support/FunctionPass.h"
 #include "dialects/loop/Bodies.h"
+#include "dialects/loop/KernelCost.h"
 #include "dialects/loop/Loop.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -94,7 +95,15 @@ static bool isUserOutput(Value result) {
   return false;
 }
 
-static void planKernel(loop::KernelOp kernel) {
+/// Whether so little of an intermediate tensor is not worth to be written over. A scatter would have to copy the rest.
+static bool isTooSmall(loop::KernelOp kernel, Value input, BlockArgument operand, int64_t leastBytes) {
+  bool isUpdated = llvm::any_of(operand.getUsers(), [](Operation *user) { return llvm::isa<loop::ScatterOp>(user); });
+  if (llvm::isa<BlockArgument>(input) || isUpdated)
+    return false;
+  return getRange(loop::getTensorBytes(input.getType()), getSymbols(kernel)).max < leastBytes;
+}
+
+static void planKernel(loop::KernelOp kernel, int64_t leastBytes) {
   Operation *yield = kernel.getBody().front().getTerminator();
   SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
   // States first: a next value that lies elsewhere has to be copied to its state.
@@ -106,9 +115,10 @@ static void planKernel(loop::KernelOp kernel) {
       continue;
     for (unsigned i : order) {
       Value input = kernel.getInputs()[i];
+      BlockArgument operand = kernel.getBody().getArgument(i);
       bool taken = llvm::is_contained(inPlace, int64_t(i)) || llvm::count(kernel.getInputs(), input) != 1;
       if (taken || !sameSize(input.getType(), result.getType()) || !isOverwritable(input, kernel, result) ||
-          !readsBeforeWrites(kernel, kernel.getBody().getArgument(i), yield->getOperand(r)))
+          !readsBeforeWrites(kernel, operand, yield->getOperand(r)) || isTooSmall(kernel, input, operand, leastBytes))
         continue;
       inPlace[r] = i;
       break;
@@ -118,12 +128,14 @@ static void planKernel(loop::KernelOp kernel) {
     kernel.setInPlace(inPlace);
 }
 
-std::unique_ptr<Pass> createPlanMemoryPass() {
-  return makeFunctionPass("plan-memory", "which results are written over what they read", [](func::FuncOp function) {
-    for (auto kernel : function.getOps<loop::KernelOp>())
-      planKernel(kernel);
-    return success();
-  });
+std::unique_ptr<Pass> createPlanMemoryPass(const schedule::Limits &limits) {
+  int64_t leastBytes = limits.leastInPlace;
+  return makeFunctionPass("plan-memory", "which results are written over what they read",
+                          [leastBytes](func::FuncOp function) {
+                            for (auto kernel : function.getOps<loop::KernelOp>())
+                              planKernel(kernel, leastBytes);
+                            return success();
+                          });
 }
 
 } // namespace ptc

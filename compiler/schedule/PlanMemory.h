@@ -6,8 +6,16 @@
 //         kernels (compiler/codegen/BuildProgram.h), offsets from lifetimes
 //         (runtime/ArenaPlanner.h).
 //
+// What fits a CPU's caches is left as it is, unless it is a state or what a
+// scatter updates. There is little memory to save, and loads that follow stores
+// to the same lines wait for them: for a store of some lanes of a vector where
+// the next row begins (layer norms of 24 channels took three times as long),
+// and for the line's owner where another thread wrote what is read.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
+
+#include "compiler/schedule/Limits.h"
 
 #include <memory>
 
@@ -17,6 +25,6 @@ class Pass;
 
 namespace ptc {
 
-std::unique_ptr<mlir::Pass> createPlanMemoryPass();
+std::unique_ptr<mlir::Pass> createPlanMemoryPass(const schedule::Limits &limits);
 
 } // namespace ptc
