@@ -12,6 +12,8 @@
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <cstring>
+
 using namespace llvm;
 
 namespace ptc::cuda {
@@ -58,6 +60,20 @@ static void waitForKernelsBefore(Module &module) {
   }
 }
 
+/// Without LLVM's comments that number calls: the numbers are the process's, whose threads compile side by side.
+static void dropCallNumbers(SmallVectorImpl<char> &ptx) {
+  constexpr StringLiteral kComment = " // callseq ";
+  StringRef text(ptx.data(), ptx.size());
+  size_t kept = 0;
+  while (!text.empty()) {
+    size_t at = text.find(kComment);
+    std::memmove(ptx.data() + kept, text.data(), at == StringRef::npos ? text.size() : at);
+    kept += at == StringRef::npos ? text.size() : at;
+    text = at == StringRef::npos ? "" : text.drop_front(at).drop_until([](char c) { return c == '\n'; });
+  }
+  ptx.resize(kept);
+}
+
 Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine, const Target &target, CodeForm form) {
   kernel::verifyKernels(module);
   linkDeviceLibrary(module);
@@ -72,7 +88,10 @@ Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine
   hideWideShiftAmounts(module);
   if (target.startsEarly())
     waitForKernelsBefore(module);
-  return kernel::writeModule(module, machine, CodeForm::Assembly);
+  Expected<SmallVector<char, 0>> ptx = kernel::writeModule(module, machine, CodeForm::Assembly);
+  if (ptx)
+    dropCallNumbers(*ptx);
+  return ptx;
 }
 
 /// Version, machine and size of addresses, which each module begins with.
