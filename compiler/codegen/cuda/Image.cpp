@@ -88,10 +88,9 @@ Expected<SmallVector<char, 0>> writeImage(Module &module, TargetMachine &machine
   hideWideShiftAmounts(module);
   if (target.startsEarly())
     waitForKernelsBefore(module);
-  Expected<SmallVector<char, 0>> ptx = kernel::writeModule(module, machine, CodeForm::Assembly);
-  if (ptx)
-    dropCallNumbers(*ptx);
-  return ptx;
+  SmallVector<char, 0> ptx = kernel::writeModule(module, machine, CodeForm::Assembly);
+  dropCallNumbers(ptx);
+  return std::move(ptx);
 }
 
 /// Version, machine and size of addresses, which each module begins with.
