@@ -33,12 +33,14 @@ namespace ptc {
 /// were.
 static std::string makeKey(const Options &options, const Targets &targets, Times &times,
                            std::vector<InputFile> &inputs) {
-  const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, cacheSize, constantInitializers, opt,
-               mode, tuningFile, tuningInputs, sizes, emit, graph, progress, time, fallback, amp, quantization, fp32Precision,
-               winograd, verifyEach, saveTemps, name, compiler, sourcePaths, sourcePrefixes, dumpDir, train] = options;
+  const auto &[model, output, weights, device, march, gpuArch, ptxas, needsPtxas, cache, cacheSize,
+               constantInitializers, opt, mode, tuningFile, tuningInputs, sizes, emit, graph, progress, time, fallback,
+               amp, quantization, fp32Precision, winograd, verifyEach, saveTemps, name, compiler, sourcePaths,
+               sourcePrefixes, dumpDir, train] = options;
   // `targets` are what device, march, gpuArch, ptxas and fp32Precision mean here. The others decide where things go,
   // and what is said and checked on the way.
-  (void)device, (void)march, (void)gpuArch, (void)ptxas, (void)output, (void)cache, (void)cacheSize, (void)progress, (void)time;
+  (void)device, (void)march, (void)gpuArch, (void)ptxas, (void)output, (void)cache, (void)cacheSize, (void)progress,
+      (void)time;
   (void)fp32Precision, (void)verifyEach;
   if (emit != Stage::So || saveTemps || !dumpDir.empty())
     return "";
@@ -84,8 +86,8 @@ static std::string makeKey(const Options &options, const Targets &targets, Times
                ema, schedule, lossScale, accumulate, memoryBudget, memoryLimit] = train;
   std::string training = fmt::format("{} {} {} {} {} {} {}", isTraining, keepMode, accumulate, freeze.size(),
                                      groups.size(), memoryBudget.value_or(-1), memoryLimit);
-  texts.insert(texts.end(),
-               {sizes, training, loss, optimizer, optimizerOptions, clipGradNorm, clipGradValue, ema, schedule, lossScale});
+  texts.insert(texts.end(), {sizes, training, loss, optimizer, optimizerOptions, clipGradNorm, clipGradValue, ema,
+                             schedule, lossScale});
   for (const auto &[from, to] : sourcePrefixes)
     texts.insert(texts.end(), {"prefix", from, to});
   texts.insert(texts.end(), freeze.begin(), freeze.end());

@@ -27,8 +27,8 @@ static llvm::StringRef commonFolder(llvm::StringRef first, llvm::StringRef secon
   return first.take_front(first.take_front(length).rfind('/') + 1);
 }
 
-/// The file's path with the first prefix that it has replaced; nothing where it has none. "/a" is one of "/a/b", and not
-/// of "/ab".
+/// The file's path with the first prefix that it has replaced; nothing where it has none. "/a" is one of "/a/b", and
+/// not of "/ab".
 static std::optional<std::string> replacePrefix(llvm::StringRef file, const Options &options) {
   for (const auto &[from, to] : options.sourcePrefixes) {
     llvm::StringRef rest = file;
@@ -57,7 +57,8 @@ void rewriteSourcePaths(llvm::ArrayRef<ModuleOp> modules, const Options &options
   bool isFull = options.sourcePaths == SourcePaths::Full;
   if (isFull && options.sourcePrefixes.empty())
     return;
-  std::string root = isFull ? "" : findRoot(modules, options), model = options.name + path::extension(options.model).str();
+  std::string root = isFull ? "" : findRoot(modules, options),
+              model = options.name + path::extension(options.model).str();
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](FileLineColLoc place) -> std::optional<Attribute> {
     if (options.sourcePaths == SourcePaths::None)

@@ -461,9 +461,10 @@ void addTimes(Report &report, const llvm::StringMap<double> &milliseconds) {
     if (auto time = milliseconds.find(kernel.name); time != milliseconds.end())
       kernel.milliseconds = time->second, ++found;
   if (found < report.kernels.size())
-    report.warnings.push_back(fmt::format("the profile has {} of {} (it is of another model, or was compiled with other "
-                                          "options or for another machine)",
-                                          found, describeCount(report.kernels.size(), "kernel")));
+    report.warnings.push_back(
+        fmt::format("the profile has {} of {} (it is of another model, or was compiled with other "
+                    "options or for another machine)",
+                    found, describeCount(report.kernels.size(), "kernel")));
 }
 
 llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {

@@ -67,8 +67,8 @@ std::optional<Keys> readNodeKeys(JsonValue node, size_t count) {
   return std::nullopt;
 }
 
-/// Appends a name for each leaf, "" where no key leads to it. `path` has a point behind each part; `isNamed` says that a
-/// part is a key.
+/// Appends a name for each leaf, "" where no key leads to it. `path` has a point behind each part; `isNamed` says that
+/// a part is a key.
 bool collectNames(JsonValue node, const std::string &path, bool isNamed, std::vector<std::string> &names) {
   auto type = node.get("type"), children = node.get("children_spec");
   if (!type || !children || children->kind() != JsonValue::Array)

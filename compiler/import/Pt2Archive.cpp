@@ -96,8 +96,7 @@ llvm::Expected<std::vector<char>> inflateRaw(StringRef name, ArrayRef<char> pack
 
 } // namespace
 
-llvm::Expected<std::shared_ptr<Pt2Archive>> Pt2Archive::open(std::unique_ptr<llvm::MemoryBuffer> file,
-                                                              bool hasRoot) {
+llvm::Expected<std::shared_ptr<Pt2Archive>> Pt2Archive::open(std::unique_ptr<llvm::MemoryBuffer> file, bool hasRoot) {
   auto archive = std::make_shared<Pt2Archive>();
   archive->file = std::move(file);
   if (llvm::Error error = archive->readDirectory(hasRoot))

@@ -4,9 +4,9 @@
 // the build of ptc included, and the file says it again: whoever finds a file
 // finds what it would have made.
 // So nothing is ever out of date, compilers may share a folder, and any file may
-// be deleted at any time; a file's time of change is when it was last of use. There are two kinds: the object of one kernel
-// (codegen/cpu), which survives edits of the model, and a whole library
-// (Compile.cpp), which saves reading and writing the weights in other orders.
+// be deleted at any time; a file's time of change is when it was last of use. There are two kinds: the object of one
+// kernel (codegen/cpu), which survives edits of the model, and a whole library (Compile.cpp), which saves reading and
+// writing the weights in other orders.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

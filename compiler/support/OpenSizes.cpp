@@ -61,9 +61,8 @@ Expected<SmallVector<int64_t>> chooseSizes(ArrayRef<OpenSize> symbols, StringRef
     return choices.takeError();
   SmallVector<StringRef> chosenBy(symbols.size());
   for (const Choice &choice : *choices) {
-    const OpenSize *symbol = find_if(symbols, [&](const OpenSize &one) {
-      return choice.name == one.name || is_contained(one.places, choice.name);
-    });
+    const OpenSize *symbol = find_if(
+        symbols, [&](const OpenSize &one) { return choice.name == one.name || is_contained(one.places, choice.name); });
     if (symbol == symbols.end())
       return createStringError(
           fmt::format("no size is called '{}' ({})", choice.name.str(),

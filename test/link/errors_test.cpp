@@ -20,20 +20,25 @@ struct Fixture {
 
 TEST_CASE_METHOD(Fixture, "sizes outside of the range") {
   Tensor<float> small({1, 8}), large({1025, 8}), wide({4, 9});
-  refuses(&small.view, &y.view, PTC_MISMATCH, "input 'x' (0): dimension 0 has size 1, allowed: 2..1024 (s0); its shape is [1, 8], the model's [s0, 8]");
-  refuses(&large.view, &y.view, PTC_MISMATCH, "input 'x' (0): dimension 0 has size 1025, allowed: 2..1024 (s0); its shape is [1025, 8], the model's [s0, 8]");
+  refuses(&small.view, &y.view, PTC_MISMATCH,
+          "input 'x' (0): dimension 0 has size 1, allowed: 2..1024 (s0); its shape is [1, 8], the model's [s0, 8]");
+  refuses(
+      &large.view, &y.view, PTC_MISMATCH,
+      "input 'x' (0): dimension 0 has size 1025, allowed: 2..1024 (s0); its shape is [1025, 8], the model's [s0, 8]");
   refuses(&wide.view, &y.view, PTC_MISMATCH,
           "input 'x' (0): dimension 1 has size 9, but the model was compiled for 8; its shape is [4, 9], the model's "
           "[s0, 8]");
-  refuses(&x.view, &large.view, PTC_MISMATCH,
-          "output 'y' (0): dimension 0 has size 1025, but must be s0 = 4 (allowed: 2..1024); its shape is [1025, 8], the "
-          "model's [s0, 8]");
+  refuses(
+      &x.view, &large.view, PTC_MISMATCH,
+      "output 'y' (0): dimension 0 has size 1025, but must be s0 = 4 (allowed: 2..1024); its shape is [1025, 8], the "
+      "model's [s0, 8]");
 }
 
 TEST_CASE_METHOD(Fixture, "other ranks, types and devices") {
   Tensor<float> flat({32});
   Tensor<double> doubles({4, 8});
-  refuses(&flat.view, &y.view, PTC_MISMATCH, "input 'x' (0): has 1 dimensions, but the model was compiled for 2; its shape is [32], the model's [s0, 8]");
+  refuses(&flat.view, &y.view, PTC_MISMATCH,
+          "input 'x' (0): has 1 dimensions, but the model was compiled for 2; its shape is [32], the model's [s0, 8]");
   refuses(&doubles.view, &y.view, PTC_MISMATCH,
           "input 'x' (0): has type float64, but the model was compiled for float32");
   x.view.dtype.lanes = 4;

@@ -29,7 +29,8 @@ TEST_CASE("sizes by name and by place; the smallest that is not 0 else") {
 }
 
 TEST_CASE("what cannot be chosen") {
-  CHECK(refuse("m=3") == "no size is called 'm' (there are s0 or x.0 or y.1 (0 and up), n or x.1 (2 to 64), none (0 to 0))");
+  CHECK(refuse("m=3") ==
+        "no size is called 'm' (there are s0 or x.0 or y.1 (0 and up), n or x.1 (2 to 64), none (0 to 0))");
   CHECK(refuse("n=65") == "n is 65, allowed: 2 to 64");
   CHECK(refuse("x.1=1") == "x.1 is 1, allowed: 2 to 64");
   CHECK(refuse("x.0=3,y.1=4") == "y.1 is 4, but x.0 is the same size and was given as 3");

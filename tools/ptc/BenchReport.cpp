@@ -75,9 +75,9 @@ std::vector<Field> list(const Measured &measured, const ptc_signature &model, co
                                  number("driver_start_ms", measured.gpu->startMs)});
   }
   if (measured.onGpu)
-    fields.insert(fields.end(), {count("batches", measured.onGpu->each.size()),
-                                 number("latency_ms", measured.onGpu->latency),
-                                 number("host_ms", measured.onGpu->host)});
+    fields.insert(fields.end(),
+                  {count("batches", measured.onGpu->each.size()), number("latency_ms", measured.onGpu->latency),
+                   number("host_ms", measured.onGpu->host)});
   return fields;
 }
 

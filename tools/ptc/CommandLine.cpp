@@ -196,7 +196,8 @@ void addBench(CLI::App &app, BenchOptions &options, std::function<int()> &action
   CLI::App &command = *app.add_subcommand("bench", "Time a compiled model");
   command.add_option("LIBRARY", options.library, "A compiled model")->required()->type_name("FILE");
   addEntry(command, options.entry);
-  CLI::Option *inputs = command.add_option("--inputs", options.inputs, "Inputs by name or position (.safetensors or .npz)");
+  CLI::Option *inputs =
+      command.add_option("--inputs", options.inputs, "Inputs by name or position (.safetensors or .npz)");
   inputs->type_name("FILE");
   addSizes(command, options.sizes)->excludes(inputs);
   command.add_option("--repeat", options.repeat, "Number of timed calls")

@@ -110,8 +110,7 @@ static Error callInTurns(Contenders &contenders) {
   return Error::success();
 }
 
-static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const Options &options,
-                                                   bool byKernel) {
+static Expected<std::vector<LibraryTimes>> measure(ArrayRef<std::string> paths, const Options &options, bool byKernel) {
   Expected<Contenders> opened = openAll(paths, options);
   if (!opened)
     return opened.takeError();

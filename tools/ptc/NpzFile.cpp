@@ -23,10 +23,11 @@ struct Type {
   uint8_t code, bits;
 };
 
-constexpr Type kTypes[] = {
-    {"|b1", kDLBoolCode, 8}, {"|u1", kDLUInt, 8},   {"|i1", kDLInt, 8},      {"<i2", kDLInt, 16},     {"<i4", kDLInt, 32},
-    {"<i8", kDLInt, 64},     {"<u2", kDLUInt, 16},  {"<u4", kDLUInt, 32},    {"<u8", kDLUInt, 64},    {"<f2", kDLFloat, 16},
-    {"<f4", kDLFloat, 32},   {"<f8", kDLFloat, 64}, {"<c8", kDLComplex, 64}, {"<c16", kDLComplex, 128}};
+constexpr Type kTypes[] = {{"|b1", kDLBoolCode, 8}, {"|u1", kDLUInt, 8},      {"|i1", kDLInt, 8},
+                           {"<i2", kDLInt, 16},     {"<i4", kDLInt, 32},      {"<i8", kDLInt, 64},
+                           {"<u2", kDLUInt, 16},    {"<u4", kDLUInt, 32},     {"<u8", kDLUInt, 64},
+                           {"<f2", kDLFloat, 16},   {"<f4", kDLFloat, 32},    {"<f8", kDLFloat, 64},
+                           {"<c8", kDLComplex, 64}, {"<c16", kDLComplex, 128}};
 
 constexpr StringLiteral kMagic = "\x93NUMPY";
 

@@ -53,8 +53,8 @@ private:
 /// Bytes of a dense tensor, which must exist (its size does not overflow).
 uint64_t getByteSize(DLDataType dtype, llvm::ArrayRef<int64_t> shape);
 
-/// Writes dense tensors, named by position or, where there is one, by name, as safetensors or, where the path ends so, as
-/// .npz; the file appears whole or not at all.
+/// Writes dense tensors, named by position or, where there is one, by name, as safetensors or, where the path ends so,
+/// as .npz; the file appears whole or not at all.
 llvm::Error writeTensorFile(llvm::StringRef path, llvm::ArrayRef<const DLTensor *> tensors,
                             llvm::ArrayRef<std::string> names = {});
 

@@ -17,7 +17,8 @@ namespace ptc::cuda {
 /// x of -x, however LLVM has it; null of others.
 static Value *findNegated(Value *value) {
   Value *negated = nullptr;
-  return match(value, m_Neg(m_Value(negated))) || match(value, m_Mul(m_Value(negated), m_AllOnes())) ? negated : nullptr;
+  return match(value, m_Neg(m_Value(negated))) || match(value, m_Mul(m_Value(negated), m_AllOnes())) ? negated
+                                                                                                     : nullptr;
 }
 
 /// ~x + 1, so that ptxas does not know what it is.
