@@ -48,8 +48,11 @@ def check(model: Emulated, inputs: Path, fault: str | None) -> None:
 
 def export(case: Case, folder: Path, as_exported: bool = False) -> None:
     """The model, and the inputs of each call; with `as_exported` not decomposed."""
-    forms = [program for _, program in case.exports()]
-    exported = forms[0 if as_exported or case.name in emulated_cases.AS_EXPORTED else -1]
+    forms = case.exports()
+    _, exported = next(forms)
+    if not as_exported and case.name not in emulated_cases.AS_EXPORTED:
+        for _, exported in forms:
+            pass
     torch.export.save(exported, folder / "model.pt2")
     for index, args in enumerate([case.args, *case.others]):
         names, leaves = exported.graph_signature.user_inputs, tree_leaves(copy.deepcopy(args))

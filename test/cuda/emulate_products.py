@@ -5,7 +5,6 @@ python test/cuda/emulate_products.py PTC LIBCUDA [NAME…]
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -18,8 +17,9 @@ import attention_cases
 import parallel
 import product_cases
 from emulate import export, try_case
+from harness import Case
 
-
+ARCHS = ("sm_90a", "sm_80")
 TF32, QUANTIZED = ("--fp32-precision", "tf32"), ("--quantize", "int8-dynamic")
 # With the options of the library for the GPU, and of that for the CPU.
 GROUPS = [
@@ -33,11 +33,14 @@ def main() -> None:
     ptc, libcuda = (Path(argument).resolve() for argument in sys.argv[1:3])
 
     def results() -> Iterator[tuple[str, str]]:
-        for arch, (cases, options, of_cpu) in itertools.product(("sm_90a", "sm_80"), GROUPS):
-            attempt = partial(try_case, ptc=ptc, libcuda=libcuda, arch=arch, options=options, cpu_options=of_cpu)
+        for cases, options, of_cpu in GROUPS:
+
+            def attempt(case: Case, folder: Path) -> list[str]:
+                return [try_case(case, folder, ptc, libcuda, arch, options, of_cpu) for arch in ARCHS]
+
             chosen = [case for case in cases if not sys.argv[3:] or case.name in sys.argv[3:]]
             for name, found in parallel.run(chosen, attempt, partial(export, as_exported=True)):
-                yield f"{name}, {arch}", found
+                yield from zip((f"{name}, {arch}" for arch in ARCHS), found, strict=True)
 
     parallel.report(results())
 
