@@ -1,4 +1,5 @@
 #include "compiler/codegen/cuda/NegatedExtrema.h"
+#include "compiler/codegen/cuda/EachLane.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -21,15 +22,9 @@ static Value *findNegated(Value *value) {
                                                                                                      : nullptr;
 }
 
-/// ~x + 1, so that ptxas does not know what it is.
+/// ~x + 1 of a number, so that ptxas does not know what it is.
 static Value *negate(IRBuilder<> &b, Value *value) {
   Type *type = value->getType();
-  if (auto *vector = dyn_cast<FixedVectorType>(type)) {
-    Value *lanes = PoisonValue::get(type);
-    for (unsigned i = 0; i < vector->getNumElements(); ++i)
-      lanes = b.CreateInsertElement(lanes, negate(b, b.CreateExtractElement(value, i)), i);
-    return lanes;
-  }
   bool isShort = type->isIntegerTy(16);
   auto *code = InlineAsm::get(FunctionType::get(type, type, /*isVarArg=*/false),
                               isShort ? "{ .reg .b16 t; not.b16 t, $1; add.s16 $0, t, 1; }"
@@ -52,7 +47,7 @@ void negateOutsideExtrema(Module &module) {
     }
   for (Use *use : negations) {
     IRBuilder<> b(cast<Instruction>(use->getUser()));
-    use->set(negate(b, findNegated(*use)));
+    use->set(mapLanes(b, findNegated(*use), [&](Value *value) { return negate(b, value); }));
   }
 }
 

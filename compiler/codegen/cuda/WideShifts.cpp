@@ -1,4 +1,5 @@
 #include "compiler/codegen/cuda/WideShifts.h"
+#include "compiler/codegen/cuda/EachLane.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -13,12 +14,6 @@ using namespace llvm;
 namespace ptc::cuda {
 
 static Value *hide(IRBuilder<> &b, Value *amount) {
-  if (auto *vector = dyn_cast<FixedVectorType>(amount->getType())) {
-    Value *lanes = PoisonValue::get(vector);
-    for (unsigned i = 0; i < vector->getNumElements(); ++i)
-      lanes = b.CreateInsertElement(lanes, hide(b, b.CreateExtractElement(amount, i)), i);
-    return lanes;
-  }
   Type *type = amount->getType();
   auto *same = InlineAsm::get(FunctionType::get(type, type, /*isVarArg=*/false), "", "=l,0", /*hasSideEffects=*/false);
   return b.CreateCall(same, amount);
@@ -42,7 +37,7 @@ void hideWideShiftAmounts(Module &module) {
         shifts.push_back(cast<BinaryOperator>(&instruction));
   for (BinaryOperator *shift : shifts) {
     IRBuilder<> b(shift);
-    shift->setOperand(1, hide(b, shift->getOperand(1)));
+    shift->setOperand(1, mapLanes(b, shift->getOperand(1), [&](Value *amount) { return hide(b, amount); }));
   }
 }
 
