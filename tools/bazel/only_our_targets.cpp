@@ -1,5 +1,6 @@
-// Where LLVM comes from archives. lld's link-time optimisation refers to every target of LLVM and to Polly, none of which ptc uses:
-// these empty definitions are found before the archives, and some 90 MiB of code generators stay out of ptc.
+// Where LLVM comes from archives. lld's link-time optimisation refers to every target of LLVM and to Polly, none of
+// which ptc uses: these empty definitions are found before the archives, and some 90 MiB of code generators stay out of
+// ptc.
 #include "llvm/Plugins/PassPlugin.h"
 
 #define LLVM_TARGET_UNUSED(NAME)                                                                                       \
