@@ -12,12 +12,12 @@ using namespace mlir;
 
 namespace ptc {
 
-llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &context, Times &times) {
+llvm::Expected<ImportedModel> readModel(const Options &options, MLIRContext &context, Times &times, bool isForReport) {
   Times::Span span(times, "import");
   setActivity("the import");
   auto model = importModel(options.model,
                            {options.weights, findResultTypes, options.graph, options.constantInitializers,
-                            options.train.isOn, options.train.freeze},
+                            options.fallback || isForReport, options.train.isOn, options.train.freeze},
                            context);
   if (!model)
     return model;

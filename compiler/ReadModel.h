@@ -8,7 +8,8 @@ namespace ptc {
 
 class Times;
 
-/// What users may not expect of it is in its warnings.
-llvm::Expected<ImportedModel> readModel(const Options &options, mlir::MLIRContext &context, Times &times);
+/// What users may not expect of it is in its warnings. `isForReport`: what ptc does not compile is no error yet.
+llvm::Expected<ImportedModel> readModel(const Options &options, mlir::MLIRContext &context, Times &times,
+                                        bool isForReport = false);
 
 } // namespace ptc

@@ -112,9 +112,9 @@ static void countOperators(ModuleOp module, Report &report) {
   module.walk([&](Operation *op) {
     if (op->getName().getDialectNamespace() != "aten")
       return;
-    ++report.ops[op->getName().getStringRef().str()];
+    ++report.ops[nameOperator(op)];
     Place place = Place::of(op->getLoc());
-    report.nodes.push_back({place.node, op->getName().getStringRef().str(), place.source});
+    report.nodes.push_back({place.node, nameOperator(op), place.source});
   });
 }
 
@@ -137,9 +137,9 @@ static void describeGuards(ModuleOp module, Report &report) {
 }
 
 static void addUnsupported(Operation *op, Report &report) {
-  std::string name = op->getName().getStringRef().str();
+  std::string name = nameOperator(op);
   Place place = Place::of(op->getLoc());
-  report.breaks.push_back({name + " is not supported: " + explainOperator(name), place.node, place.source});
+  report.breaks.push_back({name + " is not supported: " + explainOperator(op), place.node, place.source});
   auto item = llvm::find_if(report.unsupported, [&](const Report::Unsupported &item) { return item.op == name; });
   if (item == report.unsupported.end())
     item = report.unsupported.insert(item, {name, {}});
@@ -469,7 +469,7 @@ void addTimes(Report &report, const llvm::StringMap<double> &milliseconds) {
 
 llvm::Expected<Report> explainModel(const Options &options, MLIRContext &context) {
   Times times;
-  llvm::Expected<ImportedModel> model = readModel(options, context, times);
+  llvm::Expected<ImportedModel> model = readModel(options, context, times, /*isForReport=*/true);
   if (!model)
     return model.takeError();
   return explainImported(std::move(*model), options, context);

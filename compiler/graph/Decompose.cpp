@@ -47,6 +47,16 @@ std::string explainUnsupported(const aten::Schema *schema) {
   return "it has no decomposition yet";
 }
 
+std::string nameOperator(Operation *op) {
+  auto callee = op->getAttrOfType<StringAttr>("ptc.callee");
+  return callee ? callee.str() : op->getName().getStringRef().str();
+}
+
+std::string explainOperator(Operation *op) {
+  auto reason = op->getAttrOfType<StringAttr>("ptc.reason");
+  return reason ? reason.str() : explainOperator(op->getName().getStringRef());
+}
+
 std::string explainOperator(StringRef name) {
   if (const aten::Schema *schema = aten::lookup(name))
     return explainUnsupported(schema);
@@ -110,13 +120,13 @@ namespace {
 
 /// The error for an operation without (a fitting) row; the note is the hint.
 void report(Operation *op, const Twine &hint) {
-  auto diagnostic = op->emitError() << "operator " << op->getName().getStringRef() << " is not supported";
+  auto diagnostic = op->emitError() << "operator " << nameOperator(op) << " is not supported";
   diagnostic.attachNote() << hint;
 }
 
 /// The error for an operation whose operands, arguments and results contradict each other.
 void reportMisfit(Operation *op, const Twine &why) {
-  auto diagnostic = op->emitError() << "operator " << op->getName().getStringRef() << " does not fit the graph";
+  auto diagnostic = op->emitError() << "operator " << nameOperator(op) << " does not fit the graph";
   diagnostic.attachNote() << why;
 }
 
@@ -233,7 +243,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
   llvm::Expected<decompose::TList> apply(Operation *op, B &b) {
     const Row *row = aten::AtenOp::isKnown(op) ? decompose::table().find(aten::AtenOp(op).name()) : nullptr;
     if (!row)
-      return llvm::createStringError(explainOperator(op->getName().getStringRef()));
+      return llvm::createStringError(explainOperator(op));
     decompose::TList results = row->apply(b, aten::AtenOp(op));
     if (b.hasMisfit())
       return results;
@@ -259,8 +269,11 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     Operation *before = op->getPrevNode();
     std::optional<Scope> scopeBefore = fallback ? std::optional(scope) : std::nullopt;
     llvm::Expected<decompose::TList> results = apply(op, b);
-    if (!results && !fallback)
-      return report(op, llvm::toString(results.takeError())), false;
+    if (!results && !fallback) {
+      std::string hint = llvm::toString(results.takeError());
+      report(op, hint + (training || !whyNotLeft(op, scope).empty() ? "" : "; --fallback leaves it to the caller"));
+      return false;
+    }
     if (!results) {
       // Nothing may stay of what the row began.
       while (op->getPrevNode() != before)

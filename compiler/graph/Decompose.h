@@ -47,6 +47,10 @@ bool isSupported(llvm::StringRef operation);
 std::string explainUnsupported(const aten::Schema *schema);
 /// The same by its name, with the operators that may have been meant where PyTorch has none of it.
 std::string explainOperator(llvm::StringRef name);
+/// The same of an operation, whose importer may have said why.
+std::string explainOperator(mlir::Operation *op);
+/// "aten.mystery.default"; of an ONNX model's node that stands for itself "com.example::Scale", as callers know it.
+std::string nameOperator(mlir::Operation *op);
 
 /// The types of what `op` computes, whatever shapes its results are said to have; an error says why the row refuses the
 /// operands and arguments, or that the shapes do not follow from them.

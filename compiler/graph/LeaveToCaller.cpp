@@ -23,6 +23,8 @@ static llvm::Error fail(const Twine &what) { return llvm::createStringError(what
 /// "aten::add.Tensor", "mylib::scale.default"; empty for what is no operator of a library: a function of Python's, or
 /// what takes graphs.
 static std::string findCallee(Operation *op) {
+  if (auto callee = op->getAttrOfType<StringAttr>("ptc.callee"))
+    return callee.str();
   StringRef name = op->getName().stripDialect();
   if (name.starts_with("higher_order.") || op->getNumRegions())
     return "";
@@ -253,20 +255,22 @@ static std::string findUnknownSize(Operation *op, const decompose::Scope &scope)
   return why;
 }
 
-llvm::Error leaveToCaller(Operation *op, decompose::B &b, const decompose::Scope &scope, StringRef reason) {
-  std::string callee = findCallee(op);
+std::string whyNotLeft(Operation *op, const decompose::Scope &scope) {
   if (op->getName().getStringRef() == "aten.higher_order.auto_functionalized_v2")
-    return fail("it updates a part of a tensor (give it the whole tensor, or clone the part)");
-  if (callee.empty())
-    return fail("it is no operator of a library, which a caller could register a function for");
+    return "it updates a part of a tensor (give it the whole tensor, or clone the part)";
+  if (findCallee(op).empty())
+    return "it is no operator of a library, which a caller could register a function for";
   if (op->hasAttr("ptc.binds"))
-    return fail("it answers a number, which sizes may depend on");
+    return "it answers a number, which sizes may depend on";
   if (op->use_empty())
-    return fail("nobody takes a result of it: what it writes to its arguments would be lost "
-                "(ExportedProgram.run_decompositions() before saving makes that a result)");
-  if (std::string unknown = findUnknownSize(op, scope); !unknown.empty())
-    return fail(unknown);
+    return "nobody takes a result of it: what it writes to its arguments would be lost "
+           "(ExportedProgram.run_decompositions() before saving makes that a result)";
+  return findUnknownSize(op, scope);
+}
 
+llvm::Error leaveToCaller(Operation *op, decompose::B &b, const decompose::Scope &scope, StringRef reason) {
+  if (std::string why = whyNotLeft(op, scope); !why.empty())
+    return fail(why);
   CallWriter writer(op, b);
   AtenOp::isKnown(op) ? writer.writeKnown() : writer.writeDescribed();
   if (!writer.isSound)
@@ -275,7 +279,7 @@ llvm::Error leaveToCaller(Operation *op, decompose::B &b, const decompose::Scope
   for (OpResult result : op->getResults())
     types.push_back(result.use_empty() ? NoneType::get(op->getContext()) : result.getType());
   OpBuilder builder(op);
-  auto external = control::ExternalOp::create(builder, op->getLoc(), types, builder.getStringAttr(callee),
+  auto external = control::ExternalOp::create(builder, op->getLoc(), types, builder.getStringAttr(findCallee(op)),
                                               builder.getStringAttr(writer.text), writer.inputs, TypeAttr());
   external->setAttr("ptc.reason", builder.getStringAttr(reason));
   op->replaceAllUsesWith(external);

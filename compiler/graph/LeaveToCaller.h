@@ -16,6 +16,9 @@
 
 namespace ptc {
 
+/// Why `op`, an aten operation that is not compiled, cannot be left to the caller; empty where it can.
+std::string whyNotLeft(mlir::Operation *op, const decompose::Scope &scope);
+
 /// Creates the call of a function of the caller's that stands for `op`, an aten operation, and gives it the uses of the
 /// operation's results. `reason`: why `op` is not compiled. `b` builds at `op`. An error says why it cannot be left to
 /// the caller either.

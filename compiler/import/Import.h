@@ -38,6 +38,9 @@ struct ImportOptions {
   std::optional<unsigned> graph = std::nullopt;
   /// Of ONNX, also those that the model lists as inputs.
   bool constantInitializers = false;
+  /// Of ONNX, nodes that ptc does not compile stay operations of their own, where the model says the types of their
+  /// results: for a report, or to leave them to the caller. (What torch exports has all types.)
+  bool keepsForeignNodes = false;
   /// Parameters that require gradients are marked ptc.trainable; of ONNX, floating initializers, which no call gives
   /// then.
   bool training = false;

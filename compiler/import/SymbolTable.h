@@ -34,6 +34,9 @@ public:
 
   /// Drops a condition that always holds, keeps another for `ptc.guards`.
   void addGuard(const Expression &condition);
+  size_t countGuards() const { return guards.size(); }
+  /// Forgets all but the first, for what is not built after all.
+  void keepGuards(size_t count) { guards.erase(guards.begin() + count, guards.end()); }
 
   /// A symbol for the value of a user's SymInt input; its position.
   llvm::Expected<unsigned> bind(const Expression &expression);

@@ -67,7 +67,7 @@ the initializer's type and sizes, behind the inputs that a call must give.
 
 ## Not supported
 
-The error names the node, its operator and the file.
+The error names the node, its operator and the file. [`--fallback`](fallback.md#onnx) leaves the node to the library's caller.
 
 - Text and what makes it, images as files (`ImageDecoder`), `TfIdfVectorizer`; domains for which the model brings no function,
   but for the operators of `com.microsoft` and `ai.onnx.ml` below; training (`ai.onnx.preview.training`).

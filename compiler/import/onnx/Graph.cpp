@@ -72,33 +72,37 @@ Value GraphImporter::constantOf(const Node &node) {
   return b.fail("has no value");
 }
 
-std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoProto &input) {
-  auto refuse = [&](const llvm::Twine &what) {
-    fail("input '" + input.name() + "'", what);
-    return std::nullopt;
-  };
-  if (!input.type().has_tensor_type())
-    return refuse("is no tensor: sequences, maps and optional values are not supported as inputs");
-  const auto &tensor = input.type().tensor_type();
+llvm::Expected<RankedTensorType> GraphImporter::declaredType(const proto::ValueInfoProto &value) {
+  if (!value.type().has_tensor_type())
+    return llvm::createStringError("is no tensor: sequences, maps and optional values are not supported here");
+  const auto &tensor = value.type().tensor_type();
   auto dtype = dtypeOf(tensor.elem_type());
   if (!dtype)
-    return refuse("tensors of " + nameOf(tensor.elem_type()) + " are not supported");
+    return llvm::createStringError("tensors of " + nameOf(tensor.elem_type()) + " are not supported");
   if (!tensor.has_shape())
-    return refuse("has no shape: ptc needs the number of dimensions");
+    return llvm::createStringError("has no shape: ptc needs the number of dimensions");
   Shape sizes;
   for (const auto &[i, dim] : llvm::enumerate(tensor.shape().dim())) {
     if (dim.has_dim_value() && dim.dim_value() != -1) {
       if (dim.dim_value() < 0)
-        return refuse("has a size of " + llvm::Twine(dim.dim_value()));
+        return llvm::createStringError("has a size of " + llvm::Twine(dim.dim_value()));
       sizes.push_back(b.constant(dim.dim_value()));
       continue;
     }
     // A size without a name, or written as -1 or "?", is one of its own.
     bool isNamed = llvm::any_of(dim.dim_param(), llvm::isAlnum);
-    std::string name = isNamed ? dim.dim_param() : input.name() + "." + std::to_string(i);
+    std::string name = isNamed ? dim.dim_param() : value.name() + "." + std::to_string(i);
     sizes.push_back(b.affine(Expression::makeSymbol(name)));
   }
   return makeTensorType(sizes, toType(*dtype, b.context));
+}
+
+std::optional<RankedTensorType> GraphImporter::inputType(const proto::ValueInfoProto &input) {
+  auto type = declaredType(input);
+  if (type)
+    return *type;
+  fail("input '" + input.name() + "'", llvm::toString(type.takeError()));
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,6 +121,7 @@ bool GraphImporter::build(const proto::GraphProto &graph, Scope &scope, const Fr
     return false;
   for (const auto *list : {&graph.output(), &graph.value_info()})
     for (const proto::ValueInfoProto &value : *list) {
+      infos[value.name()] = &value;
       const auto &type = value.type().tensor_type();
       Ints sizes;
       for (const auto &dim : type.shape().dim())
@@ -149,7 +154,8 @@ bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const 
   std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
   Location before = b.location;
   b.location = NameLoc::get(b.builder.getStringAttr(name.empty() ? node.op_type() : name));
-  auto results = buildKnowingLittle(node, std::move(inputs), scope, frame);
+  auto results = keepsForeignNodes ? buildOrKeep(node, inputs, scope, frame)
+                                   : buildKnowingLittle(node, std::move(inputs), scope, frame);
   b.location = before;
   if (b.hasFailed())
     return fail(describe(node), b.takeError());
@@ -183,7 +189,7 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
     if (const Row *row = table().find((domain + "." + type).str()))
       return (*row)(b, node);
     missesOperator = true;
-    b.fail(explainUnsupported(domain, type));
+    b.fail(explainUnsupported(domain, type, !keepsForeignNodes && declaresResults(message)));
     return std::nullopt;
   }
   if (frame.opset == 0) {
@@ -205,7 +211,7 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
   const Row *row = table().find(type);
   if (!row) {
     missesOperator = true;
-    b.fail(explainUnsupported(domain, type));
+    b.fail(explainUnsupported(domain, type, !keepsForeignNodes && declaresResults(message)));
     return std::nullopt;
   }
   return (*row)(b, node);

@@ -37,7 +37,9 @@ struct Frame {
 
 class GraphImporter {
 public:
-  GraphImporter(Model &model, Builder &b, llvm::StringRef fileName) : model(model), b(b), fileName(fileName) {}
+  /// `keepsForeignNodes`: see ImportOptions.
+  GraphImporter(Model &model, Builder &b, llvm::StringRef fileName, bool keepsForeignNodes)
+      : model(model), b(b), fileName(fileName), keepsForeignNodes(keepsForeignNodes) {}
 
   /// Builds initializers and nodes; names of the graph's inputs must be bound. False: see `message`.
   bool build(const proto::GraphProto &graph, Scope &scope, const Frame &frame);
@@ -60,6 +62,8 @@ private:
   /// `believes`: what the model declares of sizes that nobody knows.
   std::optional<Values> buildResults(const proto::NodeProto &node, Values inputs, bool believes, Scope &scope,
                                      const Frame &frame);
+  /// The type that the model declares for an input or a result; an error says what is missing.
+  llvm::Expected<mlir::RankedTensorType> declaredType(const proto::ValueInfoProto &value);
   Values callFunction(const proto::FunctionProto &function, const Node &node, const Frame &frame);
   Value constantOf(const Node &node);
 
@@ -67,6 +71,12 @@ private:
   std::optional<Values> buildKnowingLittle(const proto::NodeProto &node, Values inputs, Scope &scope,
                                            const Frame &frame);
   std::shared_ptr<const Usual> foldUsual(const proto::NodeProto &node, Values inputs, const Frame &frame);
+
+  // Nodes that ptc does not compile (Foreign.cpp).
+  std::optional<Values> buildOrKeep(const proto::NodeProto &node, const Values &inputs, Scope &scope,
+                                    const Frame &frame);
+  Values buildForeign(const proto::NodeProto &message, const Node &node, llvm::StringRef reason);
+  bool declaresResults(const proto::NodeProto &node) const;
 
   // Operators that take graphs (ControlFlow.cpp).
   Values buildIf(const Node &node, Scope &scope, const Frame &frame);
@@ -87,8 +97,10 @@ private:
   Model &model;
   Builder &b;
   std::string fileName, text;
+  const bool keepsForeignNodes;
   size_t nodeCount = 0;
-  llvm::StringMap<Ints> declared;
+  llvm::StringMap<Ints> declared; ///< static sizes
+  llvm::StringMap<const proto::ValueInfoProto *> infos;
 };
 
 /// "node 'x' (Conv)".

@@ -24,11 +24,12 @@ class ModelImporter {
 public:
   ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
       : model(model), path(path), result(result), isTraining(options.training),
+        keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
         module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
         function(makeFunction(*module)), b(*module, function, symbols, result.weights, options.findTypes),
-        graph(model, b, path) {}
+        graph(model, b, path, keepsForeignNodes) {}
 
   llvm::Error run();
 
@@ -47,7 +48,7 @@ private:
   Model &model;
   StringRef path;
   ImportedModel &result;
-  const bool isTraining;
+  const bool isTraining, keepsForeignNodes;
   const bool isOverridable;            ///< initializers that are listed as inputs
   std::deque<Overridable> overridable; ///< by a call, or by a step of training
   OwningOpRef<ModuleOp> module;
@@ -231,8 +232,8 @@ llvm::Error ModelImporter::run() {
   Scope scope;
   Frame frame{model.opset(), {}};
   if (!buildInputs(scope) || !graph.build(model.graph(), scope, frame) || !buildOutputs(scope)) {
-    // All that stand in the way, and not one after the other.
-    std::string missing = graph.missesOperator ? listUnsupported(model) : "";
+    // All that stand in the way, and not one after the other; but one that cannot be kept says why.
+    std::string missing = graph.missesOperator && !keepsForeignNodes ? listUnsupported(model) : "";
     return llvm::createStringError(inOneLine(missing.empty() ? graph.message() : (path + ": " + missing).str()));
   }
   assignRoles();

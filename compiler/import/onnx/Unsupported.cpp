@@ -88,9 +88,11 @@ private:
 
 } // namespace
 
-std::string explainUnsupported(StringRef domain, StringRef type) {
+std::string explainUnsupported(StringRef domain, StringRef type, bool mayLeave) {
   std::string hint = domain == "ai.onnx.ml" ? "of classical models, linear ones and ensembles of trees are"
                                             : suggest(fullName(domain, type));
+  if (mayLeave)
+    hint += (hint.empty() ? "" : hint.back() == '?' ? " " : "; ") + std::string("--fallback leaves it to the caller");
   return "operator " + describeKind(domain, type) + " is not supported" + (hint.empty() ? "" : " (" + hint + ")");
 }
 
