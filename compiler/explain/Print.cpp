@@ -155,6 +155,8 @@ json::Value toJson(const Report &report) {
                       {"fallbacks", std::move(fallbacks)}};
   if (report.training)
     object["training"] = toJson(*report.training);
+  if (report.comparison)
+    object["comparison"] = toJson(*report.comparison);
   return object;
 }
 
@@ -318,6 +320,8 @@ void print(const Report &report, raw_ostream &out) {
   if (report.training)
     printTraining(*report.training, out);
   printKernels(report, out);
+  if (report.comparison)
+    print(*report.comparison, out);
 }
 
 } // namespace ptc

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/explain/Comparison.h"
 #include "compiler/import/Import.h"
 #include "compiler/support/Options.h"
 
@@ -125,6 +126,7 @@ struct Report {
   Quantity peakBytes;            ///< of the arena
   std::vector<Machine> machines; ///< that code is for, the most capable first; kernels are the first one's
   int64_t storedBytes = 0;       ///< of weights in the library: what machines share is there once
+  std::optional<Comparison> comparison;
 };
 
 /// Adds what was measured of kernels, by their names in milliseconds; a warning says where it was another model.

@@ -179,6 +179,30 @@ def measured(browser: Browser, folder: Path) -> None:
     assert "the profile has 0 of 1 kernel (it is of another model" in explain(other, "--profile", trace)
 
 
+def compared(browser: Browser, folder: Path) -> None:
+    """Kernels of an earlier report beside those with the same operators; what stayed is counted alone."""
+    before = json.loads(explain(MODEL, "--json"))
+    first, *others = before["kernels"]
+    first |= {"name": "k0_older", "algorithm": "another way", "bytes": 2 * first["bytes"]}
+    before["kernels"].append({"name": "k9_gone", "kind": "pointwise", "ops": ["nobody"], "bytes": 4096, "flops": 0})
+    baseline = write(folder, "before.json", json.dumps(before))
+    path = folder / "report.html"
+    explain(MODEL, "--html", path, "--peak-gflops", 500, "--peak-gbs", 50, "--compare", baseline)
+    for width in (1200, 390):
+        browser.open(path, width, 900, phone=width < 640)
+        assert browser.errors() == [], browser.errors()
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        rows = browser.evaluate("[...document.querySelectorAll('#comparison .row:not(.head)')].map(row => row.textContent)")
+        assert len(rows) == 2, rows
+        changed = next(row for row in rows if "another way" in row)
+        assert "older" in changed and "(−50 %)" in changed, rows
+        assert any("gone" in row and "no kernel" in row and "4.0 KiB → 0 B" in row for row in rows), rows
+        hint = browser.evaluate("document.querySelector('#comparison .hint').textContent")
+        assert f"{len(others)} row" in hint and str(baseline) in hint, hint
+    browser.evaluate("[...document.querySelectorAll('#comparison .row')].find(row => row.textContent.includes('older')).click()")
+    assert browser.evaluate("document.querySelector('#kernels .row.on').dataset.k") == "0"
+
+
 def hostile(browser: Browser, folder: Path) -> None:
     """What a model says is text."""
     browser.open(page(write(folder, "hostile.graph", HOSTILE), folder), 1000, 800)
@@ -195,7 +219,7 @@ def unsupported(browser: Browser, folder: Path) -> None:
 
 def main() -> None:
     with Browser() as browser:
-        run_cases([sections, both_ways, phone, captures, skips, measured, hostile, unsupported], browser)
+        run_cases([sections, both_ways, phone, captures, skips, measured, compared, hostile, unsupported], browser)
 
 
 if __name__ == "__main__":

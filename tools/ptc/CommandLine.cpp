@@ -232,6 +232,12 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
       .add_option("--profile", options.profile, "What ptc run --profile has measured: kernels' times beside the others")
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
+  command
+      .add_option("--compare", options.baseline,
+                  "An earlier report (--json) of the model, for another machine, version or choice of options: kernels of "
+                  "both beside each other")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
   CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")
                           ->type_name("FILE")
                           ->excludes(json);
@@ -247,6 +253,7 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
                  "  ptc explain model.pt2\n"
                  "  ptc explain model.pt2 --html report.html\n"
                  "  ptc explain model.pt2 --html report.html --profile trace.json\n"
+                 "  ptc explain model.pt2 --html report.html --compare before.json\n"
                  "  ptc explain model.pt2 --target cuda\n"
                  "  ptc explain captured.graph --graph 2 --json");
   command.callback([&] {

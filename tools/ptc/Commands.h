@@ -40,6 +40,7 @@ struct ExplainOptions {
   Options compile;
   std::string html;                    ///< The page to write; empty: none.
   std::string profile;                 ///< Of a call of the library (ProfileFile.h); empty: none.
+  std::string baseline;                ///< An earlier report to compare with, as JSON; empty: none.
   double gigaflops = 0, gigabytes = 0; ///< For its roofline; 0: of this machine.
   bool json = false;
 };

@@ -2,6 +2,7 @@
 #include "compiler/explain/Html.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/OutputFile.h"
+#include "compiler/support/ParseJson.h"
 #include "tools/ptc/Commands.h"
 #include "tools/ptc/Limits.h"
 #include "tools/ptc/Outputs.h"
@@ -9,6 +10,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace ptc {
@@ -36,9 +38,24 @@ template <typename T> static int show(const T &report, const ExplainOptions &opt
   return kDone;
 }
 
+static llvm::Error addComparison(const std::string &baseline, Report &report) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(baseline);
+  if (!buffer)
+    return llvm::createStringError(baseline + ": " + buffer.getError().message());
+  llvm::Expected<llvm::json::Value> root = parseJson((*buffer)->getBuffer());
+  if (!root)
+    return llvm::createStringError(baseline + ": " + llvm::toString(root.takeError()));
+  llvm::Expected<Comparison> comparison = compare(report, *root, baseline);
+  if (!comparison)
+    return comparison.takeError();
+  report.comparison = std::move(*comparison);
+  return llvm::Error::success();
+}
+
 int explain(const ExplainOptions &options) {
   std::vector<std::string> inputs = findModelFiles(options.compile);
   inputs.push_back(options.profile);
+  inputs.push_back(options.baseline);
   if (!options.html.empty() && !isApart("--html", options.html, inputs))
     return kUsage;
   mlir::DialectRegistry registry;
@@ -54,6 +71,8 @@ int explain(const ExplainOptions &options) {
   if (*capture && !options.compile.graph) {
     if (!options.profile.empty())
       return fail(llvm::createStringError("a profile is of one of the capture's graphs (choose it with --graph)"));
+    if (!options.baseline.empty())
+      return fail(llvm::createStringError("one of the capture's graphs can be compared (choose it with --graph)"));
     return show(explainCapture(std::move(**capture), options.compile, context), options);
   }
   llvm::Expected<Report> report = explainModel(options.compile, context);
@@ -65,6 +84,9 @@ int explain(const ExplainOptions &options) {
       return fail(times.takeError());
     addTimes(*report, *times);
   }
+  if (!options.baseline.empty())
+    if (llvm::Error error = addComparison(options.baseline, *report))
+      return fail(std::move(error));
   return show(*report, options);
 }
 
