@@ -19,14 +19,24 @@ namespace ptc {
 //===----------------------------------------------------------------------===//
 
 static Comparison::Kernel take(const Report::Kernel &kernel) {
-  return {kernel.name,        kernel.kind,        kernel.algorithm,   kernel.ops, double(kernel.bytes.value),
-          double(kernel.flops.value), kernel.milliseconds};
+  return {kernel.name,
+          kernel.kind,
+          kernel.algorithm,
+          kernel.ops,
+          double(kernel.bytes.value),
+          double(kernel.flops.value),
+          kernel.milliseconds};
 }
 
 static Comparison::Kernel take(const json::Object &kernel) {
   auto text = [&](StringRef name) { return kernel.getString(name).value_or("").str(); };
-  Comparison::Kernel taken{text("name"), text("kind"), text("algorithm"), {}, kernel.getNumber("bytes").value_or(0),
-                           kernel.getNumber("flops").value_or(0), {}};
+  Comparison::Kernel taken{text("name"),
+                           text("kind"),
+                           text("algorithm"),
+                           {},
+                           kernel.getNumber("bytes").value_or(0),
+                           kernel.getNumber("flops").value_or(0),
+                           {}};
   if (const json::Array *ops = kernel.getArray("ops"))
     for (const json::Value &op : *ops)
       taken.ops.push_back(op.getAsString().value_or("").str());
@@ -52,7 +62,8 @@ static Comparison::Totals sum(ArrayRef<Comparison::Kernel> kernels, double peakB
 }
 
 static bool areSame(const Comparison::Kernel &a, const Comparison::Kernel &b) {
-  return std::tie(a.kind, a.algorithm, a.ops, a.bytes, a.flops) == std::tie(b.kind, b.algorithm, b.ops, b.bytes, b.flops);
+  return std::tie(a.kind, a.algorithm, a.ops, a.bytes, a.flops) ==
+         std::tie(b.kind, b.algorithm, b.ops, b.bytes, b.flops);
 }
 
 /// Kernels are numbered, the report's own first.
@@ -172,7 +183,8 @@ static std::string describe(ArrayRef<Comparison::Kernel> kernels) {
 
 /// Kernels that stayed as they are, and took as long, are only counted.
 static bool isWorthALine(const Comparison::Row &row, const Comparison::Totals &before, const Comparison::Totals &now) {
-  return !row.isSame || (before.milliseconds && now.milliseconds && std::abs(*now.milliseconds / *before.milliseconds - 1) > 0.1);
+  return !row.isSame ||
+         (before.milliseconds && now.milliseconds && std::abs(*now.milliseconds / *before.milliseconds - 1) > 0.1);
 }
 
 void print(const Comparison &comparison, raw_ostream &out) {

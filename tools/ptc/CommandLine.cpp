@@ -233,9 +233,10 @@ void addExplain(CLI::App &app, ExplainOptions &options, std::function<int()> &ac
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
   command
-      .add_option("--compare", options.baseline,
-                  "An earlier report (--json) of the model, for another machine, version or choice of options: kernels of "
-                  "both beside each other")
+      .add_option(
+          "--compare", options.baseline,
+          "An earlier report (--json) of the model, for another machine, version or choice of options: kernels of "
+          "both beside each other")
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
   CLI::Option *html = command.add_option("--html", options.html, "Write the report as one page for a browser")

@@ -45,7 +45,8 @@ bool GraphImporter::declaresResults(const proto::NodeProto &node) const {
 static Attribute describeAttribute(const proto::AttributeProto &attribute, OpBuilder &builder,
                                    llvm::function_ref<Attribute(const proto::TensorProto &)> addTensor) {
   auto list = [&](const auto &values, auto describe) {
-    return builder.getArrayAttr(llvm::map_to_vector(values, [&](const auto &value) -> Attribute { return describe(value); }));
+    return builder.getArrayAttr(
+        llvm::map_to_vector(values, [&](const auto &value) -> Attribute { return describe(value); }));
   };
   auto real = [&](float value) { return builder.getF64FloatAttr(value); };
   auto integer = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
