@@ -26,6 +26,12 @@ bool isForPeople(int descriptor) {
   return isatty(descriptor) && terminal && std::string(terminal) != "dumb";
 }
 
+/// As services for it set: GitHub, GitLab, Jenkins' plugins and others.
+bool isContinuousIntegration() {
+  const char *value = getenv("CI");
+  return value && *value && llvm::StringRef(value) != "false" && llvm::StringRef(value) != "0";
+}
+
 const CLI::Validator kStageName(
     [](std::string &name) {
       return parseStage(name) ? std::string() : "one of aten, prims, loop, llvm, asm, ptx, obj, so";
@@ -121,10 +127,15 @@ void addCompile(CLI::App &app, Options &options, std::string &emit, bool &fullgr
       throw CLI::ExcludesError("--train", "--no-fullgraph");
     if (options.output == "-" && (options.saveTemps || !fullgraph))
       throw CLI::ExcludesError("--output -", options.saveTemps ? "--save-temps" : "--no-fullgraph");
-    action = [&] {
+    bool isForThisMachine =
+        options.device == Device::Cpu && options.emit >= Stage::Obj && !command.get_option("--march")->count();
+    action = [&, isForThisMachine] {
       CompileReport timed(report);
       if (!timed.isApart(options))
         return int(kUsage);
+      if (isForThisMachine && isContinuousIntegration())
+        printWarning("the library is for this machine's processor, and others may lack what it uses (--march "
+                     "x86-64-v3,x86-64-v4 is for most; --march native says that this one is meant)");
       std::vector<std::string> written;
       int status = fullgraph ? compile(options, written) : compileGraphs(options, written);
       return timed.finish(options.model, written, status);
