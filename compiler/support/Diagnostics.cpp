@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,6 +16,8 @@ namespace ptc {
 
 static void collect(Location location, Place &place) {
   if (auto fused = llvm::dyn_cast<FusedLoc>(location)) {
+    if (auto module = llvm::dyn_cast_or_null<StringAttr>(fused.getMetadata()); module && place.module.empty())
+      place.module = module.str();
     for (Location part : fused.getLocations())
       collect(part, place);
   } else if (auto name = llvm::dyn_cast<NameLoc>(location)) {
@@ -40,9 +43,14 @@ Place Place::of(Location location) {
 }
 
 std::string Place::describe() const {
-  if (node.empty())
-    return source.empty() ? "model" : source;
-  return source.empty() ? "node " + node : source + ", node " + node;
+  std::vector<std::string> parts;
+  if (!source.empty())
+    parts.push_back(source);
+  if (!node.empty())
+    parts.push_back("node " + node);
+  if (!module.empty() && !parts.empty())
+    parts.push_back("module " + module);
+  return parts.empty() ? "model" : llvm::join(parts, ", ");
 }
 
 std::string Failure::line() const {

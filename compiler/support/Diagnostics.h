@@ -25,9 +25,10 @@ enum ExitStatus { kDone = 0, kModelAtFault = 1, kUsage = 2, kDefect = 3 };
 struct Place {
   std::string source; ///< "net.py:12", and for our own text formats "file.mlir:3:7"
   std::string node;   ///< of the exported graph: "add_3"
+  std::string module; ///< that the node is of, where the export says: "encoder.layers.0"
 
   static Place of(mlir::Location location);
-  /// `net.py:12, node add_3`, `file.mlir:3:7`, `node add_3`, or `model`.
+  /// `net.py:12, node add_3, module encoder.layers.0`, `file.mlir:3:7`, `node add_3`, or `model`.
   std::string describe() const;
 };
 

@@ -124,6 +124,11 @@ class CompileTest(unittest.TestCase):
         self.assertTrue(caught.exception.message.startswith("operator aten._cdist_backward"), caught.exception.message)
         text = f"{caught.exception.message} ({caught.exception.hint})"
         self.assertTrue(str(caught.exception).endswith(f", node {caught.exception.node}: {text}"))
+        self.assertIsNone(caught.exception.module)
+        with self.assertRaises(ptc.CompileError) as caught:
+            ptc.compile(nn.Sequential(nn.Identity(), Refused()), self.library, (self.x,))
+        self.assertEqual(caught.exception.module, "1")
+        self.assertIn(f", node {caught.exception.node}, module 1: operator", str(caught.exception))
         with self.assertRaisesRegex(ptc.CompileError, "--no-such-option") as caught:
             ptc.compile(self.net, self.library, (self.x,), no_such_option=3)
         self.assertEqual((caught.exception.status, caught.exception.line), (2, None))

@@ -25,14 +25,15 @@ class OutOfRangeError(Error, IndexError):
 
 class CompileError(Error):
     """What the program ptc refused. `status` is its exit status: 1 the model's fault, 2 the command line's, 3 ours.
-    `file`, `line`, `column` and `node` (of the graph) are the place in the model's source, each None where it is not
-    known; `message` is what is wrong there, and `hint` what to do about it, or None. As text it is all of them.
+    `file`, `line`, `column`, `node` (of the graph) and `module` ("encoder.layers.0") are the place in the model, each
+    None where it is not known; `message` is what is wrong there, and `hint` what to do about it, or None. As text it is all of them.
     """
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
         place = _PLACE.match(text)
         self.file, self.node = (place["file"], place["node"] or place["only"]) if place else (None, None)
+        self.module = place["module"] if place else None
         self.line, self.column = (int(place[n]) if place and place[n] else None for n in ("line", "column"))
         self.message, self.hint = _split_hint(text[place.end() :] if place else text)
 
@@ -41,9 +42,10 @@ class CompileWarning(UserWarning):
     """What the program ptc did, but not as one would expect."""
 
 
-# "net.py:12, node add_3: ", "model.mlir:3:7: ", "node add_3: "
+# "net.py:12, node add_3, module encoder.0: ", "model.mlir:3:7: ", "node add_3: "
 _PLACE = re.compile(
-    r"(?:(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?(?:, node (?P<node>.+?))?|node (?P<only>.+?)): "
+    r"(?:(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?(?:, node (?P<node>.+?))?|node (?P<only>.+?))"
+    r"(?:, module (?P<module>.+?))?: "
 )
 
 
