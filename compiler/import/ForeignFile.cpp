@@ -36,6 +36,10 @@ std::string describeForeignFile(StringRef content) {
     return "is an HDF5 file, as Keras writes it (convert the model to ONNX)";
   if (content.substr(4, 4) == "TFL3")
     return "is a TensorFlow Lite model (convert it to ONNX)";
+  if (content.starts_with("version https://git-lfs.github.com/"))
+    return "is a pointer of Git LFS in place of the file (git lfs pull fetches it)";
+  if (content.ltrim().starts_with_insensitive("<!doctype html") || content.ltrim().starts_with_insensitive("<html"))
+    return "is a web page (whatever downloaded it got another answer than the file)";
   return "";
 }
 

@@ -44,7 +44,8 @@ static llvm::Error addComparison(const std::string &baseline, Report &report) {
     return llvm::createStringError(baseline + ": " + buffer.getError().message());
   llvm::Expected<llvm::json::Value> root = parseJson((*buffer)->getBuffer());
   if (!root)
-    return llvm::createStringError(baseline + ": " + llvm::toString(root.takeError()));
+    return llvm::createStringError(
+        baseline + ": is no report, which ptc explain --json writes: " + llvm::toString(root.takeError()));
   llvm::Expected<Comparison> comparison = compare(report, *root, baseline);
   if (!comparison)
     return comparison.takeError();

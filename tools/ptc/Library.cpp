@@ -5,7 +5,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +52,9 @@ Expected<Library> Library::openFile(const std::string &path) {
     return fail(error.message());
   if (!sys::fs::exists(absolute))
     return fail("no such file");
+  auto start = MemoryBuffer::getFileSlice(absolute, sizeof(ELF::ElfMagic) - 1, 0);
+  if (start && !(*start)->getBuffer().starts_with(ELF::ElfMagic))
+    return createStringError(path + ": is no library (ptc compile makes one of a model)");
   char damage[256];
   runtime::checkSeal(absolute.c_str(), /*opened=*/nullptr, damage);
   if (damage[0])

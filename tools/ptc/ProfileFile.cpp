@@ -34,7 +34,7 @@ Expected<StringMap<double>> readProfile(StringRef path) {
     return createStringError(path + ": " + buffer.getError().message());
   Expected<json::Value> root = parseJson((*buffer)->getBuffer());
   if (!root)
-    return createStringError(path + ": " + toString(root.takeError()));
+    return createStringError(path + ": is no profile, which ptc run --profile writes: " + toString(root.takeError()));
   const json::Array *events = root->getAsObject() ? root->getAsObject()->getArray("traceEvents") : nullptr;
   if (!events)
     return createStringError(path + ": is no profile (ptc run --profile writes one)");

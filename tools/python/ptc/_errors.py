@@ -26,7 +26,8 @@ class OutOfRangeError(Error, IndexError):
 class CompileError(Error):
     """What the program ptc refused. `status` is its exit status: 1 the model's fault, 2 the command line's, 3 ours.
     `file`, `line`, `column`, `node` (of the graph) and `module` ("encoder.layers.0") are the place in the model, each
-    None where it is not known; `message` is what is wrong there, and `hint` what to do about it, or None. As text it is all of them.
+    None where it is not known; `message` is what is wrong there, and `hint` what to do about it, or None. As text it is
+    all of them.
     """
 
     def __init__(self, status: int, text: str) -> None:
