@@ -188,7 +188,8 @@ void SymbolTable::annotate(ModuleOp module) {
   Builder b(context);
   // Guards first: evaluating one may meet a symbol for the first time.
   llvm::SmallVector<Attribute> conditions;
-  for (const Expression &guard : guards) {
+  for (size_t i = 0; i < guards.size(); ++i) { // there may come more
+    const Expression guard = guards[i];
     llvm::SmallVector<NamedAttribute> fields{b.getNamedAttr("text", b.getStringAttr(guard.str()))};
     if (guard.kind == Expression::Call && !relation(guard.name).empty() && guard.arguments.size() == 2) {
       auto difference = toAffine(Expression::makeCall("Sub", guard.arguments));

@@ -2,7 +2,9 @@
 
 #include "dialects/core/Polynomial.h"
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 using namespace mlir;
 using llvm::StringRef;
@@ -211,13 +213,18 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluate(const Expression &e)
   llvm_unreachable("every kind of expression has a value");
 }
 
-/// 0.5 is 1/2. A number that is no short binary fraction (0.1) would make
-/// rounding depend on float arithmetic, which sizes have none of.
-llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateReal(double value) {
-  int64_t divisor = 1;
-  for (; divisor <= (1 << 20); divisor *= 2)
+/// The divisor of a short binary fraction: 2 of 0.5. Another number (0.1) would make rounding depend on float
+/// arithmetic, which sizes have none of.
+static std::optional<int64_t> findDivisor(double value) {
+  for (int64_t divisor = 1; divisor <= (1 << 20); divisor *= 2)
     if (double scaled = value * divisor; scaled == std::floor(scaled) && std::abs(scaled) < double(1ll << 40))
-      return Quotient{constant(int64_t(scaled)), constant(divisor)};
+      return divisor;
+  return std::nullopt;
+}
+
+llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateReal(double value) {
+  if (auto divisor = findDivisor(value))
+    return Quotient{constant(int64_t(value * *divisor)), constant(*divisor)};
   return llvm::createStringError("a size computed with the number " + Expression::makeReal(value).str() +
                                  ", which is no short binary fraction");
 }
@@ -263,6 +270,67 @@ llvm::Expected<AffineExpr> SymbolTable::round(const Quotient &value, StringRef h
   return how == "Floor" ? floorDivide(a, b) : -floorDivide(-a, b);
 }
 
+/// p/q with floor(p n / q) = floor(scale n) in float64's arithmetic for all n from 0 to `most`, likewise for ceil.
+static std::optional<std::pair<int64_t, int64_t>> findFraction(double scale, int64_t most, bool isFloor) {
+  auto isSame = [&](int64_t p, int64_t q) {
+    for (int64_t n = 0; n <= most; ++n) {
+      double scaled = scale * double(n);
+      int64_t rounded = isFloor ? p * n / q : (p * n + q - 1) / q;
+      if (double(rounded) != (isFloor ? std::floor(scaled) : std::ceil(scaled)))
+        return false;
+    }
+    return true;
+  };
+  // Convergents of the continued fraction.
+  int64_t p = 1, q = 0, lastP = 0, lastQ = 1;
+  double rest = scale;
+  for (unsigned step = 0; step < 24; ++step) {
+    double whole = std::floor(rest);
+    if (!(whole * double(p) < 0x1p40 && whole * double(q) < 0x1p40))
+      break;
+    std::tie(p, lastP) = std::pair(int64_t(whole) * p + lastP, p);
+    std::tie(q, lastQ) = std::pair(int64_t(whole) * q + lastQ, q);
+    if (isSame(p, q))
+      return std::pair(p, q);
+    if (rest == whole)
+      break;
+    rest = 1 / (rest - whole);
+  }
+  return std::nullopt;
+}
+
+/// A size times a number that is no short binary fraction, as `interpolate(scale_factor=1.3)` rounds it: by integers,
+/// for sizes that were tried one by one. A call must keep to them.
+std::optional<AffineExpr> SymbolTable::roundScaled(StringRef how, const Expression &product) {
+  constexpr int64_t kMostTried = 1 << 20;
+  if (product.kind != Expression::Call || product.name != "Mul" || product.arguments.size() != 2)
+    return std::nullopt;
+  bool isFirst = product.arguments[0].kind == Expression::Real;
+  const Expression &scale = product.arguments[isFirst ? 0 : 1], &size = product.arguments[isFirst ? 1 : 0];
+  if (scale.kind != Expression::Real || findDivisor(scale.real) || !(scale.real > 0 && scale.real < 0x1p20))
+    return std::nullopt;
+  auto whole = evaluate(size);
+  if (!whole) {
+    llvm::consumeError(whole.takeError());
+    return std::nullopt;
+  }
+  AffineExpr n = simplify(whole->numerator);
+  Range sizes = range(n);
+  if (getConstant(simplify(whole->denominator)) != 1 || sizes.min < 0)
+    return std::nullopt;
+  int64_t most = std::min(sizes.max, kMostTried);
+  bool isFloor = how != "Ceil";
+  auto [found, isNew] = fractions.try_emplace({scale.real, most, isFloor});
+  if (isNew)
+    found->second = findFraction(scale.real, most, isFloor);
+  if (!found->second)
+    return std::nullopt;
+  if (sizes.max > most)
+    addGuard(Expression::makeCall("Le", {wrap(n), Expression(most)}));
+  auto [p, q] = *found->second;
+  return isFloor ? floorDivide(n * p, constant(q)) : -floorDivide(n * -p, constant(q));
+}
+
 /// Python's round: half a unit is added, and taken back where that makes an odd number of a half.
 AffineExpr SymbolTable::roundToEven(AffineExpr value, int64_t divisor) {
   AffineExpr twice = simplify(value * 2 + divisor), rounded = floorDivide(twice, constant(2 * divisor));
@@ -281,6 +349,9 @@ llvm::Expected<SymbolTable::Quotient> SymbolTable::evaluateCall(const Expression
   }
   if (name == "Where" || name == "sym_ite")
     return evaluateChoice(call);
+  if (call.arguments.size() == 1 && (name == "Floor" || name == "Ceil" || name == "Trunc"))
+    if (auto rounded = roundScaled(name, call.arguments[0]))
+      return whole(*rounded);
   llvm::SmallVector<Quotient, 3> arguments;
   for (const Expression &argument : call.arguments) {
     if (name == "Pow" && !arguments.empty())

@@ -13,6 +13,9 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
+#include <map>
+#include <tuple>
+
 namespace ptc::import {
 
 class SymbolTable {
@@ -72,6 +75,7 @@ private:
   llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
   llvm::Expected<Quotient> evaluateReal(double value);
   llvm::Expected<mlir::AffineExpr> round(const Quotient &value, llvm::StringRef how);
+  std::optional<mlir::AffineExpr> roundScaled(llvm::StringRef how, const Expression &product);
   mlir::AffineExpr roundToEven(mlir::AffineExpr value, int64_t divisor);
   llvm::Expected<mlir::AffineExpr> toInteger(const Quotient &value, const Expression &expression);
 
@@ -89,6 +93,8 @@ private:
   std::vector<RangeConstraint> otherRanges; ///< Of expressions that are no symbol.
   std::vector<Expression> guards;
   std::vector<mlir::AffineExpr> wrapped;
+  /// For a scale, the largest size, and whether results are floored: the fraction that stands for the scale.
+  std::map<std::tuple<double, int64_t, bool>, std::optional<std::pair<int64_t, int64_t>>> fractions;
 
   bool hasRanges;
 };

@@ -214,18 +214,16 @@ static AffineExpr mostTrips(Builder &b, const Value &limit) {
   return b.affine(Expression::makeCall("Max", {b.symbols.wrap(sizes->front()), Expression(0)}));
 }
 
-/// What a trip answers behind `carried`: a trip is built and taken away again.
+/// What a trip answers behind the `states`: a trip is built and taken away again.
 llvm::SmallVector<RankedTensorType> GraphImporter::typesOfRows(const proto::GraphProto &body, const Values &carried,
-                                                               size_t collected, Scope &scope, const Frame &frame) {
+                                                               size_t states, Scope &scope, const Frame &frame) {
   llvm::SmallVector<RankedTensorType> types;
-  if (!collected)
-    return types;
   Trial trial(b);
   Values begin;
   for (const Value &value : carried)
     begin.push_back(b.wrap(b.tensor(value)));
   if (auto results = b.hasFailed() ? std::nullopt : callGraph(body, begin, scope, frame))
-    for (const Value &row : llvm::drop_begin(*results, results->size() - collected))
+    for (const Value &row : llvm::drop_begin(*results, states + 1))
       types.push_back(b.type(row));
   trial.undo();
   return types;
@@ -234,7 +232,11 @@ llvm::SmallVector<RankedTensorType> GraphImporter::typesOfRows(const proto::Grap
 /// Carried are the trip, whether it goes on, the states, and what is collected.
 Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame) {
   int64_t states = int64_t(node.count()) - 2;
-  size_t collected = body.output_size() - states - 1;
+  // Rows that nobody takes are not collected: how many there are is no matter then.
+  llvm::SmallVector<size_t> collected;
+  for (size_t i = 0; i < size_t(body.output_size() - states - 1); ++i)
+    if (node.wants(states + i))
+      collected.push_back(i);
   Value yes = b.full({}, 1, b.boolean());
   Values carried{b.full({}, 0, b.i64()), node.has(1) ? conditionOf(b, node[1]) : yes};
   for (int64_t i = 0; i < states; ++i) {
@@ -245,10 +247,12 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
   AffineExpr most = mostTrips(b, node.input(0));
   bool mayStop = node.has(1) && b.knownBool(node[1]) != true;
   Value limit = node.has(0) ? b.reshape(b.to(node[0], b.i64()), {}) : b.none();
-  auto rows = typesOfRows(body, carried, collected, scope, frame);
+  llvm::SmallVector<RankedTensorType> rows;
+  if (!collected.empty())
+    rows = typesOfRows(body, carried, states, scope, frame);
   if (b.hasFailed())
     return {};
-  for (size_t i = 0; i < collected; ++i) {
+  for (size_t i : collected) {
     auto declared = size_t(states) + i < node.declared.size() ? node.declared[states + i] : std::nullopt;
     if (!declared && !most)
       return {b.fail("how many values it collects is not known at compile time")};
@@ -271,12 +275,12 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
         mayStop |= !isKept && b.knownBool(goesOn) != true;
         Values next{at[0] + 1.0, conditionOf(b, goesOn)};
         next.insert(next.end(), results->begin() + 1, results->begin() + 1 + states);
-        for (size_t i = 0; i < collected; ++i) {
+        for (auto [place, i] : llvm::enumerate(collected)) {
           Value row = b.unsqueeze((*results)[1 + states + i], 0);
-          const Value &all = at[2 + states + i];
+          const Value &all = at[2 + states + place];
           Shape sizes = b.shape(row);
-          Value place = b.expand(b.reshape(at[0], Shape(sizes.size(), b.constant(1))), sizes);
-          next.push_back(b.call("scatter.src", {all, 0, place, row}, b.type(all)));
+          Value trip = b.expand(b.reshape(at[0], Shape(sizes.size(), b.constant(1))), sizes);
+          next.push_back(b.call("scatter.src", {all, 0, trip, row}, b.type(all)));
         }
         return next;
       });
@@ -285,8 +289,11 @@ Values GraphImporter::whileLoop(const Node &node, const proto::GraphProto &body,
   if (mayStop && most)
     for (Value &rows : llvm::drop_begin(all, 2 + states))
       rows = firstRows(b, rows, all[0]);
-  all.erase(all.begin(), all.begin() + 2);
-  return all;
+  Values results(all.begin() + 2, all.begin() + 2 + states);
+  results.resize(body.output_size() - 1, b.none());
+  for (auto [place, i] : llvm::enumerate(collected))
+    results[states + i] = all[2 + states + place];
+  return results;
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,31 @@ bool GraphImporter::fail(const llvm::Twine &where, const llvm::Twine &what) {
   return false;
 }
 
+static const std::string &nameOf(const std::string &output) { return output; } // of a function
+static const std::string &nameOf(const proto::ValueInfoProto &output) { return output.name(); }
+
+template <typename Graph> void GraphImporter::addUsed(const Graph &graph) {
+  for (const auto &output : graph.output())
+    used.insert(nameOf(output));
+  for (const proto::NodeProto &node : graph.node()) {
+    for (const std::string &input : node.input())
+      if (!input.empty())
+        used.insert(input);
+    for (const proto::AttributeProto &attribute : node.attribute()) {
+      addUsed(attribute.g());
+      for (const proto::GraphProto &inner : attribute.graphs())
+        addUsed(inner);
+    }
+  }
+}
+
+GraphImporter::GraphImporter(Model &model, Builder &b, StringRef fileName, bool keepsForeignNodes)
+    : model(model), b(b), fileName(fileName), keepsForeignNodes(keepsForeignNodes) {
+  addUsed(model.graph());
+  for (const proto::FunctionProto &function : model.message().functions())
+    addUsed(function);
+}
+
 std::string describe(const proto::NodeProto &node) {
   std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
   return "node '" + name + "' (" + node.op_type() + ")";
@@ -163,7 +188,7 @@ bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const 
     return fail(describe(node), "an unknown failure");
   for (int i = 0; i < node.output_size(); ++i) {
     bool isThere = i < int(results->size()) && (*results)[i];
-    if (!isThere && !node.output(i).empty())
+    if (!isThere && used.contains(node.output(i)))
       return fail(describe(node), "output '" + node.output(i) + "' is not supported");
     if (isThere)
       scope.bind(node.output(i), (*results)[i]);
@@ -175,6 +200,7 @@ bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const 
 std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &message, Values inputs, bool believes,
                                                   Scope &scope, const Frame &frame) {
   Node node(b, message, std::move(inputs), frame.opset, frame.attributes);
+  node.used = &used;
   for (const std::string &output : message.output()) {
     auto found = believes ? declared.find(output) : declared.end();
     node.declared.push_back(found == declared.end() ? std::nullopt : std::optional(found->second));

@@ -38,8 +38,7 @@ struct Frame {
 class GraphImporter {
 public:
   /// `keepsForeignNodes`: see ImportOptions.
-  GraphImporter(Model &model, Builder &b, llvm::StringRef fileName, bool keepsForeignNodes)
-      : model(model), b(b), fileName(fileName), keepsForeignNodes(keepsForeignNodes) {}
+  GraphImporter(Model &model, Builder &b, llvm::StringRef fileName, bool keepsForeignNodes);
 
   /// Builds initializers and nodes; names of the graph's inputs must be bound. False: see `message`.
   bool build(const proto::GraphProto &graph, Scope &scope, const Frame &frame);
@@ -57,6 +56,8 @@ public:
   std::vector<std::string> choices;
 
 private:
+  /// Graph: of the model, of a node, or a function.
+  template <typename Graph> void addUsed(const Graph &graph);
   bool buildInitializers(const proto::GraphProto &graph, Scope &scope);
   bool buildNode(const proto::NodeProto &node, Scope &scope, const Frame &frame);
   /// `believes`: what the model declares of sizes that nobody knows.
@@ -84,7 +85,7 @@ private:
   std::optional<Values> unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips, Scope &scope,
                                    const Frame &frame);
   llvm::SmallVector<mlir::RankedTensorType> typesOfRows(const proto::GraphProto &body, const Values &carried,
-                                                        size_t collected, Scope &scope, const Frame &frame);
+                                                        size_t states, Scope &scope, const Frame &frame);
   Values whileLoop(const Node &node, const proto::GraphProto &body, Scope &scope, const Frame &frame);
   Values buildScan(const Node &node, Scope &scope, const Frame &frame);
   Values buildSequenceMap(const Node &node, Scope &scope, const Frame &frame);
@@ -101,6 +102,7 @@ private:
   size_t nodeCount = 0;
   llvm::StringMap<Ints> declared; ///< static sizes
   llvm::StringMap<const proto::ValueInfoProto *> infos;
+  llvm::StringSet<> used; ///< names that a node takes or a graph answers, anywhere in the model
 };
 
 /// "node 'x' (Conv)".

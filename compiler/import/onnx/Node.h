@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/Proto.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <functional>
 
@@ -25,6 +26,7 @@ public:
   Node with(Values others) const { return with(std::move(others), opset); }
   Node with(Values others, int64_t version) const {
     Node node(b, message, std::move(others), version, given);
+    node.used = used;
     node.declared = declared;
     node.constant = constant;
     return node;
@@ -38,7 +40,9 @@ public:
   unsigned count() const { return inputs.size(); }
   const Values &all() const { return inputs; }
   unsigned outputs() const { return message.output_size(); }
-  bool wants(unsigned output) const { return output < outputs() && !message.output(output).empty(); }
+  bool wants(unsigned output) const {
+    return output < outputs() && !message.output(output).empty() && (!used || used->contains(message.output(output)));
+  }
 
   bool hasAttribute(llvm::StringRef name) const { return find(name); }
   int64_t integer(llvm::StringRef name, int64_t otherwise) const;
@@ -55,6 +59,9 @@ public:
 
   /// Integers that were an attribute before they became an input; nullopt when neither is there.
   std::optional<Ints> intsOrInput(llvm::StringRef name, unsigned i) const;
+
+  /// The names that some node takes, or a graph answers; null: nothing is known of them.
+  const llvm::StringSet<> *used = nullptr;
 
   /// The static sizes that the model declares for an output: what a result is when only data say its size.
   llvm::SmallVector<std::optional<Ints>> declared;

@@ -190,12 +190,29 @@ Value arange(Builder &b, Type element, AffineExpr start, AffineExpr limit, int64
   return b.call("arange.start_step", {start, limit, step, named("dtype", element)}, makeTensorType(count, element));
 }
 
+/// A whole number over sizes, also one that was cast to a float.
+std::optional<AffineExpr> wholeNumber(Builder &b, const Value &x) {
+  const Literal *literal = b.known(x);
+  if (!literal || literal->elements.size() != 1)
+    return std::nullopt;
+  Expression number = literal->elements.front();
+  if (number.kind == Expression::Real) {
+    if (number.real != std::floor(number.real) || std::abs(number.real) >= 0x1p52)
+      return std::nullopt;
+    number = Expression(int64_t(number.real));
+  }
+  auto size = b.symbols.toAffine(number);
+  if (size)
+    return *size;
+  llvm::consumeError(size.takeError());
+  return std::nullopt;
+}
+
 Value range(Builder &b, const Node &n) {
   Type element = b.element(n[0]);
-  auto start = b.knownSizes(n[0]), limit = b.knownSizes(n[1]);
-  auto step = b.knownInts(n[2]);
-  if (start && limit && step && start->size() == 1 && limit->size() == 1 && step->size() == 1)
-    return arange(b, element, start->front(), limit->front(), step->front());
+  auto start = wholeNumber(b, n[0]), limit = wholeNumber(b, n[1]), step = wholeNumber(b, n[2]);
+  if (auto by = step ? getConstant(*step) : std::nullopt; start && limit && by)
+    return arange(b, element, *start, *limit, *by);
   auto reals = {b.knownReals(n[0]), b.knownReals(n[1]), b.knownReals(n[2])};
   if (llvm::all_of(reals, [](const auto &known) { return known && known->size() == 1; })) {
     double first = reals.begin()[0]->front(), last = reals.begin()[1]->front(), by = reals.begin()[2]->front();
