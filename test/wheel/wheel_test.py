@@ -56,6 +56,12 @@ class WheelTest(unittest.TestCase):
         run(ROOT / "tools/wheel", "--ptc", PTC, "--out", FOLDER)
         self.assertEqual(wheel.read_bytes(), before)
 
+    def test_pip_builds_the_same_wheel(self) -> None:
+        pip = self.python.parent / "pip"
+        run(pip, "wheel", "--quiet", "--no-index", "--no-deps", "-C", f"ptc={PTC}", "-w", FOLDER / "pip", ROOT)
+        (ours,), (theirs,) = FOLDER.glob("*.whl"), FOLDER.glob("pip/*.whl")
+        self.assertEqual((theirs.name, theirs.read_bytes()), (ours.name, ours.read_bytes()))
+
     def test_commands(self) -> None:
         version = run(PTC, "--version")
         self.assertEqual(run(FOLDER / "venv/bin/ptc", "--version"), version)

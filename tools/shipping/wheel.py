@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import tomllib
 import zipfile
 from pathlib import Path
 
-from .common import LICENCE, ROOT, VERSION
+from .common import ROOT, VERSION
 from .interface import interface
 from .licences import notices
 from .program import Program
 
-METADATA = f"""\
-Metadata-Version: 2.4
-Name: ptc
-Version: {VERSION}
-Summary: Compiles PyTorch models ahead of time to self-contained libraries; a backend of torch.compile
-License-Expression: {LICENCE}
-License-File: LICENSE
-License-File: NOTICES.txt
-Requires-Python: >=3.10
-Requires-Dist: numpy
-Provides-Extra: torch
-Requires-Dist: torch >=2.11 ; extra == "torch"
-"""
-ENTRY_POINTS = """\
-[console_scripts]
-ptc = ptc.__main__:main
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-[torch_dynamo_backends]
-ptc = ptc.dynamo:backend
-"""
+
+def metadata() -> str:
+    """pyproject.toml, as a wheel says it (packaging.python.org, core metadata)."""
+    lines = ["Metadata-Version: 2.4", f"Name: {PROJECT['name']}", f"Version: {VERSION}", f"Summary: {PROJECT['description']}",
+             f"License-Expression: {PROJECT['license']}", "License-File: LICENSE", "License-File: NOTICES.txt",
+             f"Requires-Python: {PROJECT['requires-python']}"]  # fmt: skip
+    lines += [f"Requires-Dist: {package}" for package in PROJECT["dependencies"]]
+    for extra, packages in PROJECT["optional-dependencies"].items():
+        lines += [f"Provides-Extra: {extra}"]
+        lines += [f'Requires-Dist: {package} ; extra == "{extra}"' for package in packages]
+    return "\n".join(lines) + "\n"
+
+
+def entry_points() -> str:
+    groups = {"console_scripts": PROJECT["scripts"], **PROJECT["entry-points"]}
+    return "\n".join(
+        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in places.items()) for group, places in groups.items()
+    )
 
 
 def contents(program: Path) -> dict[str, bytes]:
@@ -49,8 +50,8 @@ def write_wheel(folder: Path, program: Program) -> Path:
     info = f"ptc-{VERSION}.dist-info"
     head = f"Wheel-Version: 1.0\nGenerator: tools/wheel\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"
     data = contents(program.path)
-    data |= {f"{info}/METADATA": METADATA.encode(), f"{info}/WHEEL": head.encode()}
-    data |= {f"{info}/entry_points.txt": ENTRY_POINTS.encode()}
+    data |= {f"{info}/METADATA": metadata().encode(), f"{info}/WHEEL": head.encode()}
+    data |= {f"{info}/entry_points.txt": entry_points().encode()}
     data |= {f"{info}/licenses/LICENSE": (ROOT / "LICENSE").read_bytes()}
     data |= {f"{info}/licenses/NOTICES.txt": notices().encode()}
     wheel = folder / f"ptc-{VERSION}-py3-none-{tag}.whl"
