@@ -33,7 +33,7 @@ static double scaledI(int order, double x) {
     term *= (odd * odd - 4 * order) / (8 * k * x);
     sum += term;
   }
-  return sum / sqrt(2 * M_PI * x);
+  return sum * (M_2_SQRTPI * M_SQRT1_2 / 2) / sqrt(x); // 2 pi x may be more than any number
 }
 
 double ptc_special_scaled_modified_bessel_i0(double x) { return scaledI(0, fabs(x)); }

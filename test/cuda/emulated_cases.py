@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from harness import Case
 from nets import Function
+from torch import nn
 from torch.export import Dim
 
 # Exported as they are, for their operators are what is tested.
@@ -30,6 +31,18 @@ def cumulative(scatter):
     return Function(lambda x, i, s: torch.cumsum(scatter(torch.cumsum(x, 1), i, s), 1))
 
 
+class Counter(nn.Module):
+    """Counts its calls, and looks at the count at more places than a warp has threads."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        self.count += 1
+        return x.sum(0) * torch.where(self.count == 1, 1.0, 0.5)
+
+
 def permutations(rows, columns):
     return torch.stack([torch.randperm(columns) for _ in range(rows)])
 
@@ -42,6 +55,9 @@ def cases():
     index_add = Function(lambda x, i, s: x.index_add(0, i, s))
     index_put = Function(lambda x, i, s: x.index_put((i,), s))
     amax = Function(lambda x, i, s: x.scatter_reduce(0, i, s, "amax"))
+    yield Case("counter", Counter(), (r(4, 100),))
+    yield Case("Bessel functions of huge numbers", Function(lambda x: torch.special.bessel_j0(x) * x.sqrt()),
+               (torch.linspace(5e307, 1.7e308, 9, dtype=torch.float64),))  # fmt: skip
     yield Case("scatter_add", scatter_add, (r(50, 8), i(0, 50, (400, 8)), r(400, 8)))
     yield Case("scatter_add, few places", scatter_add, (r(3), i(0, 3, (5000,)), r(5000)))
     yield Case("scatter_add, int64", scatter_add, (i(-9, 9, (40,)), i(0, 40, (3000,)), i(-9, 9, (3000,))))

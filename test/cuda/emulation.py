@@ -95,12 +95,14 @@ class Failed(Exception):
     pass
 
 
-def execute(*command: object, **environment: object) -> None:
+def execute(*command: object, **environment: object) -> str:
+    """What it prints."""
     done = subprocess.run(
         [*map(str, command)], capture_output=True, text=True, timeout=600, env={**os.environ, **environment}
     )
     if done.returncode:
         raise Failed(done.stderr.strip()[-600:] or f"{command[0]}: exit {done.returncode}")
+    return done.stdout + done.stderr
 
 
 def tell_of_atomics(ir: str) -> str:

@@ -223,7 +223,7 @@ template <size_t... I> void callWith(void *code, const int64_t *values, std::ind
 }
 
 CUresult runGrid(const CUfunc_st &function, std::vector<int64_t> parameters, int blocks, int threads, int shared) {
-  constexpr size_t kMostParameters = 64;
+  constexpr size_t kMostParameters = 256;
   if (parameters.size() > kMostParameters)
     return kInvalidValue;
   parameters.resize(kMostParameters); // a function takes what it knows of

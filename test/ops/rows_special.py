@@ -30,6 +30,10 @@ unary += [op("special.airy_ai.left", torch.special.airy_ai, x(99, low=-40, high=
 unary += [op(f"{name}.f64", function(name), x(65, dtype=torch.float64, low=low, high=high), tolerance=(1e-6, 1e-6))
           for name, (low, high) in UNARY.items()]  # fmt: skip
 
+# Twice pi times such a number is none.
+unary += [op(f"special.{name}.huge", lambda a, f=getattr(torch.special, name): f(a) * a.abs().sqrt(),
+             x(9, dtype=torch.float64, low=1e308, high=1.7e308)) for name in ("i0e", "i1e", "bessel_j0", "bessel_j1")]  # fmt: skip
+
 binary = [
     op("igamma", torch.special.gammainc, x(200, low=0, high=30), x(200, low=0, high=30)),
     op("igammac", torch.special.gammaincc, x(200, low=0, high=30), x(200, low=0, high=30)),

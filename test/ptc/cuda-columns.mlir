@@ -4,13 +4,13 @@
 
 // CHECK: .visible .entry
 // CHECK: .maxntid 256
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK-NOT: bra
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK-NOT: bra
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK-NOT: bra
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK: st.shared.v4.b32
 // CHECK: bar.sync
 // CHECK: ld.shared.v4.b32

@@ -3,13 +3,13 @@
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx && FileCheck %s < %t.ptx
 
 // CHECK: .visible .entry
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK-COUNT-8: ex2.approx.ftz.f32
 // CHECK: cvt.rn.bf16x2.f32
 // CHECK: st.global.v4.b32
 
 // CHECK: .visible .entry
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK-DAG: div.full.ftz.f32
 // CHECK-DAG: rcp.approx.ftz.f32
 // CHECK-DAG: cvt.rn.f16x2.f32

@@ -3,7 +3,7 @@
 // RUN: ptc compile %s -o %t.ptx --target cuda --gpu-arch sm_90a --emit ptx && FileCheck %s < %t.ptx
 
 // CHECK-NOT: {{(ld|st)}}.global.{{(nc.)?}}b16
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global.v4.b32
 // CHECK-NOT: {{(ld|st)}}.global.{{(nc.)?}}b16
 // CHECK: st.global.v4.b32
 // CHECK-NOT: {{(ld|st)}}.global.{{(nc.)?}}b16

@@ -5,7 +5,7 @@
 // CHECK: .visible .entry
 // CHECK: .maxntid 256
 // CHECK: .shared .align 16 .b8 {{.*}}[16384]
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK: st.shared.v4.b32
 // CHECK: bar.sync
 // CHECK: ld.shared.v4.b32
@@ -16,14 +16,14 @@
 // CHECK: .shared .align 16 .b8 {{.*}}[16384]
 // CHECK: st.shared.v4.b32
 // CHECK: bar.sync
-// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global{{(.nc)?}}.v4.b32
 // CHECK: st.global.v4.b32
 
 // CHECK: .visible .entry
 // CHECK-NOT: v4
-// CHECK: ld.global.nc.b32
+// CHECK: ld.global{{(.nc)?}}.b32
 // CHECK-NOT: st.shared
-// CHECK: ld.global.nc.b32
+// CHECK: ld.global{{(.nc)?}}.b32
 // CHECK: st.shared.b32
 module {
   func.func @forward(%x: tensor<512x256xf32> {ptc.input = "x"}, %h: tensor<4x256x128xf16> {ptc.input = "h"},

@@ -6,7 +6,7 @@
 
 // CHECK: .maxntid 128
 // CHECK-NOT: bar{{(rier)?}}.sync
-// CHECK-COUNT-3: ld.global.nc.v4.b32
+// CHECK-COUNT-3: ld.global.v4.b32
 // CHECK-NOT: {{ld.global|bar(rier)?.sync}}
 // CHECK: shfl.sync
 // CHECK-NOT: {{ld.global|bar(rier)?.sync}}

@@ -8,6 +8,7 @@
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Target/TargetMachine.h"
@@ -39,12 +40,16 @@ static void nameAfterKernel(Module &module) {
 }
 
 /// Kernels let those behind them be started, and wait for those before them (programmatic dependent launch of CUDA).
-/// Tensors' addresses come out of the wait: what LLVM takes for invariant is not read before it.
+/// Tensors' addresses come out of the wait: what LLVM takes for invariant is not read before it. Nor is it read by
+/// ld.global.nc, whose memory must be constant from the kernel's start on: a kernel before may write it behind that, and
+/// a multiprocessor's cache would keep what was there. The wait is an acquire for other loads.
 static void waitForKernelsBefore(Module &module) {
   LLVMContext &context = module.getContext();
   auto *global = PointerType::get(context, NVPTXAS::ADDRESS_SPACE_GLOBAL);
   auto *nothing = FunctionType::get(Type::getVoidTy(context), false), *same = FunctionType::get(global, global, false);
   for (Function &function : make_filter_range(module, isKernel)) {
+    for (Instruction &instruction : instructions(function))
+      instruction.setMetadata(LLVMContext::MD_invariant_load, nullptr);
     BasicBlock &entry = function.getEntryBlock();
     IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
     b.CreateCall(InlineAsm::get(nothing, "griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;", "~{memory}",

@@ -23,7 +23,7 @@ namespace {
 /// The stages of one outer point.
 class NestEmitter {
 public:
-  NestEmitter(GpuFrame &frame, const GridPlan &plan) : f(frame), b(frame.b), plan(plan) {}
+  NestEmitter(GpuFrame &frame, const GridPlan &plan);
   void emit();
 
 private:
@@ -42,6 +42,8 @@ private:
   void finish(const Stage &stage, ArrayRef<Value *> carried);
   void finishMember(const Stage &stage, mlir::Operation *member, ArrayRef<Value *> combined);
   void setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank, const Lanes &value);
+  /// Until all threads that share the row have come here.
+  void waitForRow() { plan.rows > 1 ? f.gpu.warpBarrier(b) : f.gpu.barrier(b); }
 
   SmallVector<unsigned> parallelDims(const Stage &stage) const;
   Shape sizesOf(const Stage &stage, ArrayRef<unsigned> dimensions) const;
@@ -59,10 +61,19 @@ private:
   SmallVector<Lanes> dims;                ///< index of each dimension
   kernel::Reductions reductions;          ///< of the stage
   bool isOneOfRow = false;                ///< all threads that share the row have the same point: one of them stores
+  DenseSet<mlir::Value> inPlace;          ///< results that are stored where the kernel reads an operand
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
 };
 
 } // namespace
+
+NestEmitter::NestEmitter(GpuFrame &frame, const GridPlan &plan) : f(frame), b(frame.b), plan(plan) {
+  loop::KernelOp kernel = plan.kernel;
+  mlir::Operation *yield = kernel.getBody().front().getTerminator();
+  for (auto [result, operand] : zip(yield->getOperands(), kernel.getInPlace()))
+    if (operand >= 0)
+      inPlace.insert(result);
+}
 
 void NestEmitter::emit() {
   size_t rank = 0;
@@ -138,7 +149,7 @@ void NestEmitter::emitPoint(Value *point) {
   setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
   for (auto [i, stage] : enumerate(plan.stages)) {
     if (i > 0 && thread) // the stage reads what other threads wrote
-      plan.rows > 1 ? f.gpu.warpBarrier(b) : f.gpu.barrier(b);
+      waitForRow();
     emitStage(stage, thread ? plan.widths[i] : 1);
   }
 }
@@ -279,6 +290,8 @@ void NestEmitter::setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank
   if (!f.pointers.contains(tensor))
     return;
   auto store = [&] { body.store(tensor, ArrayRef(dims).take_front(rank), value); };
+  if (isOneOfRow && inPlace.contains(tensor)) // all threads have read what lies there
+    waitForRow();
   if (isOneOfRow)
     kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt64(0)), store);
   else
@@ -296,7 +309,7 @@ Carried NestEmitter::emitMembers(const Stage &stage, ArrayRef<Value *> carried) 
     if (isa<loop::MapOp>(member)) {
       for (auto [result, value] : zip_equal(member->getResults(), values)) {
         setResult(body, result, rank, value);
-        if (!stage.isReduction)
+        if (rank == stage.resultRank) // no loop is around it, though there may be a reduction over nothing
           registers[result] = value;
       }
       continue;

@@ -54,7 +54,8 @@ static void expand(int order, double x, double &j, double &y) {
     double odd = 2 * k - 1;
     term *= (square - odd * odd) / (8 * k * x);
   }
-  double s = sin(x), c = cos(x), root = 1 / sqrt(M_PI * x); // with the sqrt(1/2) of the angle's quarter turns
+  // 1 / sqrt(pi x), with the sqrt(1/2) of the angle's quarter turns; pi x may be more than any number.
+  double s = sin(x), c = cos(x), root = M_2_SQRTPI / 2 / sqrt(x);
   double cosine = order ? s - c : c + s, sine = order ? -(s + c) : s - c;
   j = root * (p * cosine - q * sine);
   y = root * (p * sine + q * cosine);
