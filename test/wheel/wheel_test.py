@@ -58,7 +58,8 @@ class WheelTest(unittest.TestCase):
 
     def test_pip_builds_the_same_wheel(self) -> None:
         pip = self.python.parent / "pip"
-        run(pip, "wheel", "--quiet", "--no-index", "--no-deps", "-C", f"ptc={PTC}", "-w", FOLDER / "pip", ROOT)
+        options = ["--quiet", "--no-index", "--no-deps", "--config-settings", f"ptc={PTC}"]
+        run(pip, "wheel", *options, "-w", FOLDER / "pip", ROOT)
         (ours,), (theirs,) = FOLDER.glob("*.whl"), FOLDER.glob("pip/*.whl")
         self.assertEqual((theirs.name, theirs.read_bytes()), (ours.name, ours.read_bytes()))
 

@@ -1,6 +1,6 @@
 """What `pip install .` in a checkout calls (PEP 517): a wheel of the release program, which Bazel builds.
 
-`pip install . -C ptc=FILE` packs a program that is there already.
+`pip install . --config-settings ptc=FILE` packs a program that is there already.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from .program import build, examine
 from .wheel import write_wheel
 
 
-def build_wheel(wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None) -> str:
+Settings = dict[str, Any] | None
+
+
+def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     given = (config_settings or {}).get("ptc")
     return write_wheel(Path(wheel_directory), examine(Path(given) if given else build())).name
 
 
-def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     raise NotImplementedError("the sources of ptc are its repository: they are no archive that pip could build from")
