@@ -10,7 +10,7 @@
 // OUTPUT: ptc: error: command line: --output is required (see ptc compile --help)
 // STAGE: ptc: error: command line: --emit: one of aten, prims, loop, llvm, asm, ptx, obj, so
 // MISSING: ptc: error: {{.*}}: No such file or directory
-// LIBRARY: ptc: error: {{.*}} (expected a library that ptc compile wrote)
+// LIBRARY: ptc: error: {{.*}}: is no library (ptc compile makes one of a model)
 // MODE: ptc: error: command line: --mode: {{.*}}default{{.*}}max-autotune
 // TARGET: ptc: error: command line: --target: vulkan not in {cpu,cuda}
 // VERSION: ptc {{[0-9]+\.[0-9]+\.[0-9]+}} ({{development build|commit [0-9a-f]+\+?}}, LLVM 22.{{[0-9.]+}})
