@@ -189,7 +189,7 @@ ROWS = [
     Row("loop-whose-rows-nobody-takes",
         model([node("Loop", ["n", "true", "x"], ["y", "rows"], body=counting_body())],
               {"x": [2], "last": (INT64, [1]), "n": (INT64, [])}, ["y"], {"true": np.array(True)}),
-        [{"x": numbers(2), "last": int64(k), "n": np.int64(n)} for k, n in ((1, 6), (9, 3), (9, 0))]),
+        [{"x": numbers(2), "last": int64(k), "n": np.int64(n)} for k, n in ((1, 6), (9, 3), (9, 1))]),
     # Scale times length is 7.5; the result has 7 elements, the last of which is the last of x.
     Row("corners-aligned", model([node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")],
                                  {"x": [1, 1, 5]}, ["y"], {"s": np.array([1, 1, 1.5], np.float32)}),
