@@ -326,7 +326,7 @@ std::optional<AffineExpr> SymbolTable::roundScaled(StringRef how, const Expressi
   if (!found->second)
     return std::nullopt;
   if (sizes.max > most)
-    addGuard(Expression::makeCall("Le", {wrap(n), Expression(most)}));
+    addGuard(Expression::makeCall("Le", {express(n), Expression(most)}));
   auto [p, q] = *found->second;
   return isFloor ? floorDivide(n * p, constant(q)) : -floorDivide(n * -p, constant(q));
 }
