@@ -5,7 +5,7 @@ from pathlib import Path
 MOST = 120
 # They write Markdown, whose lines stand in them as they are in the page.
 PAGES = ("tools/bench/report.py", "tools/python/generate_onnx_docs.py")
-SUFFIXES = {".bazel", ".bzl", ".c", ".cpp", ".h", ".hpp", ".py", ".sh", ".td"}
+SUFFIXES = {".bazel", ".bzl", ".c", ".cpp", ".h", ".hpp", ".py", ".rs", ".sh", ".td"}
 
 
 def has_limit(file):
