@@ -18,9 +18,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 def metadata() -> str:
     """pyproject.toml, as a wheel says it (packaging.python.org, core metadata)."""
-    lines = ["Metadata-Version: 2.4", f"Name: {PROJECT['name']}", f"Version: {VERSION}", f"Summary: {PROJECT['description']}",
-             f"License-Expression: {PROJECT['license']}", "License-File: LICENSE", "License-File: NOTICES.txt",
-             f"Requires-Python: {PROJECT['requires-python']}"]  # fmt: skip
+    lines = ["Metadata-Version: 2.4", f"Name: {PROJECT['name']}", f"Version: {VERSION}"]
+    lines += [f"Summary: {PROJECT['description']}", f"License-Expression: {PROJECT['license']}"]
+    lines += ["License-File: LICENSE", "License-File: NOTICES.txt", f"Requires-Python: {PROJECT['requires-python']}"]
     lines += [f"Requires-Dist: {package}" for package in PROJECT["dependencies"]]
     for extra, packages in PROJECT["optional-dependencies"].items():
         lines += [f"Provides-Extra: {extra}"]
@@ -30,9 +30,10 @@ def metadata() -> str:
 
 def entry_points() -> str:
     groups = {"console_scripts": PROJECT["scripts"], **PROJECT["entry-points"]}
-    return "\n".join(
-        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in places.items()) for group, places in groups.items()
-    )
+    texts = []
+    for group, places in groups.items():
+        texts.append(f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in places.items()))
+    return "\n".join(texts)
 
 
 def contents(program: Path) -> dict[str, bytes]:

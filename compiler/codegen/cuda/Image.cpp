@@ -41,8 +41,8 @@ static void nameAfterKernel(Module &module) {
 
 /// Kernels let those behind them be started, and wait for those before them (programmatic dependent launch of CUDA).
 /// Tensors' addresses come out of the wait: what LLVM takes for invariant is not read before it. Nor is it read by
-/// ld.global.nc, whose memory must be constant from the kernel's start on: a kernel before may write it behind that, and
-/// a multiprocessor's cache would keep what was there. The wait is an acquire for other loads.
+/// ld.global.nc, whose memory must be constant from the kernel's start on: a kernel before may write it behind that,
+/// and a multiprocessor's cache would keep what was there. The wait is an acquire for other loads.
 static void waitForKernelsBefore(Module &module) {
   LLVMContext &context = module.getContext();
   auto *global = PointerType::get(context, NVPTXAS::ADDRESS_SPACE_GLOBAL);
