@@ -179,6 +179,7 @@ llvm::Error NodeBuilder::buildAten(const Node &node, Scope &scope, const aten::S
   auto resolved = CallResolver(scope, symbols, builder, loc).resolve(schema, node);
   if (!resolved)
     return resolved.takeError();
+  symbolsBefore = symbols.count();
   auto types = resultTypes(node, *resolved);
   if (!types)
     return types.takeError();

@@ -59,6 +59,7 @@ private:
   llvm::Error checkTypes(mlir::Operation *op);
   llvm::Error checkRegions(mlir::Operation *op);
   llvm::Error checkType(mlir::OpResult result, mlir::RankedTensorType own, bool isDerived);
+  mlir::RankedTensorType findSliceType(const aten::AtenOp &slice);
   llvm::Expected<Expression> checkNumber(const Expression &own, const Expression &said, bool isDerived);
   void bindResults(const Node &node, Scope &scope, mlir::Operation *op);
   void trackAliases(const ResolvedCall &resolved, mlir::Operation *op);
@@ -78,6 +79,7 @@ private:
   /// What a value may be a view of.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> roots;
   llvm::DenseSet<mlir::Value> mutated;
+  size_t symbolsBefore = 0; ///< how many symbols there were before the node
   /// Results whose types are not what the file says.
   llvm::DenseSet<mlir::Value> derived;
 };

@@ -77,15 +77,63 @@ llvm::Error NodeBuilder::checkType(OpResult result, RankedTensorType own, bool i
     }
     return llvm::Error::success();
   }
+  bool isDefined = false;
   for (auto [size, saidSize] : llvm::zip(sizes, saidSizes)) {
     auto x = getConstant(size), y = getConstant(saidSize);
+    // A symbol that nobody has met is the exporter's for a size that follows from others (of a slice of what data decide).
+    auto symbol = dyn_cast<AffineSymbolExpr>(saidSize);
+    if (symbol && symbol.getPosition() >= symbolsBefore && !symbols.extremumOf(symbol.getPosition())) {
+      symbols.define(symbol.getPosition(), size);
+      isDefined = true;
+      continue;
+    }
     if (x && y && *x != *y)
       return fail("result " + llvm::Twine(result.getResultNumber()) + " is " + describe(own) + ", but the graph says " +
                   describe(said));
     if ((!x || !y) && !isEqual(size, saidSize))
       assume("Eq", size, saidSize);
   }
+  if (isDefined)
+    result.setType(makeTensorType(sizes, said.getElementType()));
   return llvm::Error::success();
+}
+
+/// Of one whose ends may lie beyond the tensor, which the row leaves to the graph; null where they may be negative, or
+/// nobody knows whether they are.
+RankedTensorType NodeBuilder::findSliceType(const aten::AtenOp &slice) {
+  auto type = cast<RankedTensorType>(slice.tensor("self").getType());
+  Shape sizes = getShape(type);
+  int64_t dim = slice.integer("dim"), step = slice.integer("step");
+  dim += dim < 0 ? int64_t(sizes.size()) : 0;
+  if (dim < 0 || dim >= int64_t(sizes.size()) || step < 1)
+    return {};
+  auto call = [](const char *name, Expression a, Expression b) {
+    return Expression::makeCall(name, {std::move(a), std::move(b)});
+  };
+  Expression size = symbols.wrap(sizes[dim]);
+  auto clamp = [&](StringRef argument, const Expression &otherwise) -> std::optional<Expression> {
+    AffineExpr end = slice.symInt(argument);
+    if (!end)
+      return otherwise;
+    auto known = getConstant(end);
+    if (known && *known < 0)
+      return call("Max", call("Add", size, Expression(*known)), Expression(0));
+    if (!known && symbols.decide("Ge", end) != true)
+      return std::nullopt;
+    return call("Min", symbols.wrap(end), size);
+  };
+  auto start = clamp("start", Expression(0)), end = clamp("end", size);
+  if (!start || !end)
+    return {};
+  Expression count = call("Max", call("Sub", *end, *start), Expression(0));
+  auto result = symbols.toAffine(
+      step == 1 ? count : call("FloorDiv", call("Add", count, Expression(step - 1)), Expression(step)));
+  if (!result) {
+    llvm::consumeError(result.takeError());
+    return {};
+  }
+  sizes[dim] = *result;
+  return makeTensorType(sizes, type.getElementType());
 }
 
 /// An operator that writes its operand in place gives it back.
@@ -134,6 +182,9 @@ llvm::Error NodeBuilder::checkTypes(Operation *op) {
   if (!types) {
     llvm::consumeError(types.takeError());
     types = llvm::SmallVector<Type>();
+    bool isNewSize = symbols.count() > symbolsBefore && schema.name == "slice.Tensor";
+    if (RankedTensorType type = isNewSize ? findSliceType(aten::AtenOp(op)) : RankedTensorType())
+      types->push_back(type);
   }
   for (auto [result, own] : llvm::zip(op->getResults(), *types))
     if (isa<RankedTensorType>(result.getType()))

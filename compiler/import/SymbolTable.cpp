@@ -53,6 +53,8 @@ AffineExpr SymbolTable::symbol(StringRef name) {
     name.drop_front().getAsInteger(10, index);
     return wrapped[index];
   }
+  if (auto value = defined.find(name); value != defined.end())
+    return value->second;
   auto [position, isNew] = positions.try_emplace(name, symbols.size());
   if (isNew) {
     Symbol symbol;

@@ -54,6 +54,12 @@ public:
   /// What the symbol follows from, if it does.
   const std::optional<Extremum> &extremumOf(unsigned position) const { return symbols[position].extremum; }
 
+  /// How many were met so far.
+  size_t count() const { return symbols.size(); }
+
+  /// From now on the symbol's name stands for `value`: the exporter has a symbol for what follows from others.
+  void define(unsigned position, mlir::AffineExpr value) { defined[symbols[position].name] = value; }
+
   /// Sets `ptc.symbols` to those met so far.
   void publish(mlir::ModuleOp module) const;
 
@@ -89,6 +95,7 @@ private:
   mlir::MLIRContext *context;
   llvm::SmallVector<Symbol> symbols;
   llvm::StringMap<unsigned> positions;
+  llvm::StringMap<mlir::AffineExpr> defined; ///< What names stand for that are no symbols (any more).
   llvm::StringMap<Range> known;             ///< Of symbols by name, before they are met.
   std::vector<RangeConstraint> otherRanges; ///< Of expressions that are no symbol.
   std::vector<Expression> guards;

@@ -107,6 +107,14 @@ def middle(x: Tensor) -> tuple[Tensor, ...]:
     return chosen.median(), chosen.mode()[0]
 
 
+def parts(x: Tensor) -> tuple[Tensor, ...]:
+    """The exporter has a symbol of its own for the size of each slice."""
+    chosen = x[x > 0]
+    changed = chosen.clone()
+    changed[1:].mul_(2)
+    return chosen[1:] * 2, chosen[:3] + 1, chosen[:-2] * 3, chosen[1::3] * 4, changed
+
+
 def vector(*numbers: float) -> Tensor:
     return torch.tensor(numbers)
 
@@ -133,6 +141,7 @@ ROWS = [
         ["the data decide a size of -1"]),
     Row("repeated", repeated, [(vector(1, 2, 3), torch.tensor([2, 0, 1])), (vector(4, 5, 6), torch.tensor([9, 3000, 7000]))],
         [], []),
+    Row("parts", parts, [(torch.arange(9.0) + 1,), (vector(-1, 2, 3, -4, 5, 6, 7, -8, 9),), (vector(0, 1, 0, 2, 0, 0, 0, 0, 0),)], [], []),
     Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
     # An element before the first is outside of the memory that so many have.
     Row("the-middle-of-nothing", middle, [(torch.arange(140_000, dtype=torch.int16) % 7,)], [(torch.zeros(140_000, dtype=torch.int16),)],
