@@ -80,7 +80,8 @@ llvm::Error NodeBuilder::checkType(OpResult result, RankedTensorType own, bool i
   bool isDefined = false;
   for (auto [size, saidSize] : llvm::zip(sizes, saidSizes)) {
     auto x = getConstant(size), y = getConstant(saidSize);
-    // A symbol that nobody has met is the exporter's for a size that follows from others (of a slice of what data decide).
+    // A symbol that nobody has met is the exporter's for a size that follows from others (of a slice of what data
+    // decide).
     auto symbol = dyn_cast<AffineSymbolExpr>(saidSize);
     if (symbol && symbol.getPosition() >= symbolsBefore && !symbols.extremumOf(symbol.getPosition())) {
       symbols.define(symbol.getPosition(), size);

@@ -141,7 +141,7 @@ ROWS = [
         ["the data decide a size of -1"]),
     Row("repeated", repeated, [(vector(1, 2, 3), torch.tensor([2, 0, 1])), (vector(4, 5, 6), torch.tensor([9, 3000, 7000]))],
         [], []),
-    Row("parts", parts, [(torch.arange(9.0) + 1,), (vector(-1, 2, 3, -4, 5, 6, 7, -8, 9),), (vector(0, 1, 0, 2, 0, 0, 0, 0, 0),)], [], []),
+    Row("parts", parts, [(torch.arange(9.0) + 1,), (vector(-1.0, 2, 3, -4, 5, 6, 7, -8, 9),), (vector(0.0, 1, 0, 2, 0, 0, 0, 0, 0),)], [], []),
     Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
     # An element before the first is outside of the memory that so many have.
     Row("the-middle-of-nothing", middle, [(torch.arange(140_000, dtype=torch.int16) % 7,)], [(torch.zeros(140_000, dtype=torch.int16),)],
