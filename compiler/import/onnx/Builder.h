@@ -169,6 +169,20 @@ private:
   llvm::SmallVector<mlir::AffineExpr> sizesMade; ///< By data.
 };
 
+/// What is built while it lives can be taken away again.
+class Trial {
+public:
+  explicit Trial(Builder &b) : block(b.builder.getInsertionBlock()), last(block->empty() ? nullptr : &block->back()) {}
+  void undo() {
+    while (!block->empty() && &block->back() != last)
+      block->back().erase();
+  }
+
+private:
+  mlir::Block *block;
+  mlir::Operation *last;
+};
+
 // Arithmetic as ATen's: operands have one type already, or one is a number.
 Value operator+(const Value &x, const Value &y);
 Value operator-(const Value &x, const Value &y);

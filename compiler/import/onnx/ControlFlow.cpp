@@ -133,24 +133,6 @@ Values GraphImporter::buildLoop(const Node &node, Scope &scope, const Frame &fra
   return b.hasFailed() ? Values() : whileLoop(node, body, scope, frame);
 }
 
-namespace {
-
-/// What is built while it lives can be taken away again.
-class Trial {
-public:
-  explicit Trial(Builder &b) : block(b.builder.getInsertionBlock()), last(block->empty() ? nullptr : &block->back()) {}
-  void undo() {
-    while (!block->empty() && &block->back() != last)
-      block->back().erase();
-  }
-
-private:
-  Block *block;
-  Operation *last;
-};
-
-} // namespace
-
 /// Nullopt, and nothing built, when it turns out that data say how often.
 std::optional<Values> GraphImporter::unrollLoop(const Node &node, const proto::GraphProto &body, int64_t trips,
                                                 Scope &scope, const Frame &frame) {

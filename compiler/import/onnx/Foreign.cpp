@@ -20,16 +20,14 @@ namespace ptc::import::onnx {
 /// As rows build it; where they refuse, an operation of its own, and nothing of what the row began.
 std::optional<Values> GraphImporter::buildOrKeep(const proto::NodeProto &message, const Values &inputs, Scope &scope,
                                                  const Frame &frame) {
-  Block *block = b.builder.getInsertionBlock();
-  Operation *before = block->empty() ? nullptr : &block->back();
+  Trial trial(b);
   size_t guards = b.symbols.countGuards();
   auto results = buildKnowingLittle(message, inputs, scope, frame);
   if (!b.hasFailed())
     return results;
   std::string reason = b.takeError();
   text.clear();
-  while (!block->empty() && &block->back() != before)
-    block->back().erase();
+  trial.undo();
   b.symbols.keepGuards(guards);
   return buildForeign(message, Node(b, message, inputs, frame.opset, frame.attributes), reason);
 }

@@ -62,8 +62,7 @@ std::optional<Values> GraphImporter::buildKnowingLittle(const proto::NodeProto &
   bool isAllKnown = !forEachUsual(inputs, [](Value &) { return true; });
   auto askedAround = std::exchange(b.asked, {});
   llvm::scope_exit restore([&] { b.asked = std::move(askedAround); });
-  Block *block = b.builder.getInsertionBlock();
-  Operation *before = block->empty() ? nullptr : &block->back();
+  Trial trial(b);
   for (bool believes = isAllKnown;;) {
     auto results = buildResults(node, inputs, believes, scope, frame);
     if (results && !b.hasFailed()) {
@@ -80,8 +79,7 @@ std::optional<Values> GraphImporter::buildKnowingLittle(const proto::NodeProto &
     b.takeError();
     b.asked.clear();
     text.clear();
-    while (!block->empty() && &block->back() != before)
-      block->back().erase();
+    trial.undo();
   }
 }
 
