@@ -3,6 +3,7 @@
 #include "compiler/support/Diagnostics.h"
 #include "dialects/loop/KernelCost.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -153,6 +154,23 @@ static void describe(Operation *kernel, host::LaunchSpec &launch) {
   launch.source = llvm::join(sources, ", ");
 }
 
+/// Marks the symbols of all sizes and indices that a kernel has, which are affine maps in types and attributes.
+static void markSymbols(Operation *kernel, llvm::SmallBitVector &symbols) {
+  AttrTypeWalker walker;
+  walker.addWalk([&](AffineMapAttr map) {
+    for (AffineExpr expression : map.getValue().getResults())
+      expression.walk([&](AffineExpr part) {
+        if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < symbols.size())
+          symbols.set(symbol.getPosition());
+      });
+  });
+  kernel->walk([&](Operation *op) {
+    walker.walk(op->getAttrDictionary());
+    for (Type type : op->getResultTypes())
+      walker.walk(type);
+  });
+}
+
 void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bool barrier) {
   host::LaunchSpec launch;
   launch.kernel = info.symbol;
@@ -176,6 +194,7 @@ void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bo
   launch.name = kernel.getName().str();
   launch.faults = info.faults;
   describe(kernel, launch);
+  markSymbols(kernel, spec.kernelSymbols);
   spec.launches.push_back(std::move(launch));
 }
 
@@ -229,6 +248,7 @@ llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, ll
   if (spec.device)
     spec.device->image = code.image;
   llvm::append_range(spec.symbols, getSymbols(module));
+  spec.kernelSymbols.resize(spec.symbols.size());
   for (BlockArgument argument : function.getArguments())
     addArgument(argument);
   addOutputs();

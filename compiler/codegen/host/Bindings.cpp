@@ -52,7 +52,8 @@ llvm::Expected<std::vector<Binding>> bindSymbols(const ProgramSpec &spec, llvm::
         consider({at, static_cast<int64_t>(dim), linear->scale, linear->offset}, linear->symbol);
   }
 
-  std::vector<bool> isUsed(spec.symbols.size());
+  llvm::SmallBitVector isUsed = spec.kernelSymbols;
+  isUsed.resize(spec.symbols.size());
   auto use = [&](AffineExpr expression) {
     expression.walk([&](AffineExpr part) {
       if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < isUsed.size())

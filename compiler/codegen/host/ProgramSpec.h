@@ -12,6 +12,8 @@
 #include "dialects/core/SymbolicShape.h"
 #include "runtime/Program.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -164,6 +166,7 @@ struct ProgramSpec {
   std::vector<WeightSpec> weights;
   std::vector<BufferSpec> buffers;
   std::vector<LaunchSpec> launches;
+  llvm::SmallBitVector kernelSymbols; ///< by position: whether a kernel of the launches reads the symbol
   std::vector<CopySpec> copies;
   std::vector<SizeDefinitionSpec> sizeDefinitions; ///< in the order of launches
   std::vector<ControlSpec> controls;               ///< in the order of launches
