@@ -146,9 +146,14 @@ Parts Stages::transform(Parts x, ArrayRef<int64_t> factors) {
 }
 
 T transformByStages(B &b, T x, ArrayRef<int64_t> factors, bool isForward) {
-  Parts parts = {b.real(x), isComplex(x.dtype()) ? std::optional(b.imag(x)) : std::nullopt};
-  Parts y = Stages(b, isForward, parts.re.dtype()).transform(parts, factors);
-  return b.complex(y.re, *y.im);
+  // Transforms of few elements take little time in doubles. In float32 the largest error of a sum of products is up to
+  // three times that of PyTorch's algorithm.
+  constexpr int64_t kMostInDoubles = 16;
+  T re = b.real(x);
+  Type part = re.dtype(), inner = llvm::product_of(factors) <= kMostInDoubles ? b.f64() : part;
+  Parts parts = {b.to(re, inner), isComplex(x.dtype()) ? std::optional(b.to(b.imag(x), inner)) : std::nullopt};
+  Parts y = Stages(b, isForward, inner).transform(parts, factors);
+  return b.complex(b.to(y.re, part), b.to(*y.im, part));
 }
 
 } // namespace ptc::decompose
