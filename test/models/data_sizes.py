@@ -115,6 +115,24 @@ def parts(x: Tensor) -> tuple[Tensor, ...]:
     return chosen[1:] * 2, chosen[:3] + 1, chosen[:-2] * 3, chosen[1::3] * 4, changed
 
 
+def put_one(x: Tensor) -> Tensor:
+    """The exporter does not compare the sizes of an index and of what is put there: one element goes to all places."""
+    chosen = x[x > 0]
+    return chosen.index_put((x.to(torch.int64) % chosen.shape[0],), chosen[:1], accumulate=True)
+
+
+def put_two(x: Tensor) -> Tensor:
+    return torch.zeros(2, 3).put(torch.tensor([1, 0]), x[x > 0])
+
+
+def replace_two(x: Tensor) -> Tensor:
+    return torch.zeros(5).slice_scatter(x[x > 0], 0, 1, -2)
+
+
+def replace_row(x: Tensor) -> Tensor:
+    return torch.zeros(3, 2).select_scatter(x[x > 0], 0, 1)
+
+
 def vector(*numbers: float) -> Tensor:
     return torch.tensor(numbers)
 
@@ -142,6 +160,9 @@ ROWS = [
     Row("repeated", repeated, [(vector(1, 2, 3), torch.tensor([2, 0, 1])), (vector(4, 5, 6), torch.tensor([9, 3000, 7000]))],
         [], []),
     Row("parts", parts, [(torch.arange(9.0) + 1,), (vector(-1.0, 2, 3, -4, 5, 6, 7, -8, 9),), (vector(0.0, 1, 0, 2, 0, 0, 0, 0, 0),)], [], []),
+    Row("put_one", put_one, [(vector(1, 1, 1, 7),), (vector(3, -1, 5, 0),)], [(vector(-1, 0, -2, 0),)], ["break a condition"]),
+    *(Row(function.__name__, function, [(vector(1.0, 0, 2),), (vector(-3.0, 4, 5),)], [(vector(1.0, 2, 3),), (vector(0.0, 0, 1),)],
+          ["break a condition"]) for function in (put_two, replace_two, replace_row)),
     Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
     # An element before the first is outside of the memory that so many have.
     Row("the-middle-of-nothing", middle, [(torch.arange(140_000, dtype=torch.int16) % 7,)], [(torch.zeros(140_000, dtype=torch.int16),)],

@@ -193,8 +193,7 @@ T B::constant(ArrayRef<double> values, Type dtype) {
 // Broadcasting
 //===----------------------------------------------------------------------===//
 
-// Sizes of which neither is the constant 1 are equal: the exporter guarded
-// what it could not prove.
+// Sizes of which neither is the constant 1 are equal: expand makes that a condition.
 Shape B::broadcastShapes(ShapeRef a, ShapeRef b) {
   if (a.size() < b.size())
     std::swap(a, b);
@@ -218,8 +217,19 @@ Shape B::broadcastShapes(ArrayRef<T> values) {
 
 T B::expand(T x, ShapeRef sizes) {
   Dims dims;
-  for (int64_t i = 0; i < x.rank(); ++i)
+  for (int64_t i = 0; i < x.rank(); ++i) {
     dims.push_back(sizes.size() - x.rank() + i);
+    AffineExpr own = x.size(i), wanted = sizes[dims.back()];
+    if (isOne(own) || isEqual(own, wanted))
+      continue;
+    // The exporter has compared the sizes of most operators, but not those of values for index_put.
+    if (range(own).max <= 1) { // a slice of one element, where there is one
+      require(size(1), own);
+      x = slice(x, i, size(0), size(1));
+    } else {
+      requireEqual(own, wanted);
+    }
+  }
   return broadcastInDim(x, sizes, dims);
 }
 

@@ -101,6 +101,7 @@ public:
   void defineBound(T value);
   /// Makes `least <= most` a condition of calls, where sizes that the symbols allow break it; not in a branch.
   void require(mlir::AffineExpr least, mlir::AffineExpr most);
+  void requireEqual(mlir::AffineExpr a, mlir::AffineExpr b) { require(a, b), require(b, a); }
   /// For what there is none of nothing, as extremes: that x has elements along `dims`, or all dimensions.
   void requireElements(T x, DimsRef dims);
   /// As above, along the last `count` dimensions.

@@ -193,8 +193,7 @@ void B::requireSaid(AffineExpr own, AffineExpr said) {
     for (auto [one, other] : {std::pair(extremum->a, extremum->b), std::pair(extremum->b, extremum->a)})
       if (isEqual(one, said))
         return extremum->isMax ? require(other, one) : require(one, other);
-  require(own, said);
-  require(said, own);
+  requireEqual(own, said);
 }
 
 void B::requireElements(T x, DimsRef dims) {

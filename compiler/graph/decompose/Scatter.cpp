@@ -183,6 +183,7 @@ static void addPuts(Table &t) {
   });
   t.def("put", [](B &b, T x, T index, T source, bool accumulate) {
     T flat = b.reshape(x, x.rank() ? x.numel() : b.size(1));
+    b.requireEqual(source.numel(), index.numel());
     T put = b.scatter(flat, b.reshape(source, index.sizes()), {b.wrap(index, flat.size(0))}, {0},
                       accumulate ? "sum" : "set");
     return b.reshape(put, x.sizes());

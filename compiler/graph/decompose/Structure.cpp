@@ -171,7 +171,7 @@ T B::scatter(T x, T updates, ArrayRef<T> indices, DimsRef dims, StringRef combin
     if (!llvm::is_contained(dims, d))
       wanted.push_back(x.size(d));
   for (auto [size, given] : llvm::zip(wanted, updates.sizes()))
-    require(size, given), require(given, size);
+    requireEqual(size, given);
   auto op = create<prims::ScatterOp>(x.tensor(), to(updates, x.dtype()).tensor(), values(indices),
                                      builder.getDenseI64ArrayAttr(dims), builder.getStringAttr(combine));
   return T(*this, op.getResult());

@@ -14,6 +14,9 @@ using mlir::AffineExpr;
 /// x[start:limit] = source is three pieces side by side.
 static T replaceRun(B &b, T x, T source, int64_t dim, AffineExpr start, AffineExpr limit) {
   AffineExpr n = x.size(dim);
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != dim)
+      b.requireEqual(source.size(d), x.size(d));
   TList pieces;
   auto add = [&](T piece) {
     if (getConstant(piece.size(dim)) != 0)
@@ -36,8 +39,19 @@ static T replaceSteps(B &b, T x, T source, int64_t dim, Span span, int64_t step)
   return b.where(isReplaced, spread, x);
 }
 
-static T sliceScatter(B &b, T x, T source, int64_t dim, OptInt start, int64_t step) {
+/// How long x[start:end:step] is where that does not depend on a call.
+static std::optional<int64_t> findLength(B &b, AffineExpr size, OptInt start, OptInt end, int64_t step) {
+  auto n = getConstant(size), first = getConstant(start ? *start : b.size(0)), last = getConstant(end ? *end : size);
+  if (!n || !first || !last)
+    return std::nullopt;
+  auto place = [&](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + *n : index, 0, *n); };
+  return std::max<int64_t>(0, llvm::divideCeilSigned(place(*last) - place(*first), step));
+}
+
+static T sliceScatter(B &b, T x, T source, int64_t dim, OptInt start, OptInt end, int64_t step) {
   dim = b.dim(x, dim);
+  if (auto length = findLength(b, x.size(dim), start, end, step))
+    b.requireEqual(source.size(dim), b.size(*length));
   Span span = declaredSpan(b, x, dim, start, step, source.size(dim));
   if (getConstant(source.size(dim)) == 0)
     return x;
@@ -46,8 +60,8 @@ static T sliceScatter(B &b, T x, T source, int64_t dim, OptInt start, int64_t st
 }
 
 void addViewScatter(Table &t) {
-  t.def("slice_scatter", [](B &b, T x, T source, int64_t dim, OptInt start, OptInt, int64_t step) {
-    return sliceScatter(b, x, source, dim, start, step);
+  t.def("slice_scatter", [](B &b, T x, T source, int64_t dim, OptInt start, OptInt end, int64_t step) {
+    return sliceScatter(b, x, source, dim, start, end, step);
   });
   t.def("select_scatter", [](B &b, T x, T source, int64_t dim, Int index) {
     dim = b.dim(x, dim);
