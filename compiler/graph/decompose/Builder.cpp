@@ -218,7 +218,9 @@ Shape B::broadcastShapes(ArrayRef<T> values) {
 T B::expand(T x, ShapeRef sizes) {
   Dims dims;
   for (int64_t i = 0; i < x.rank(); ++i) {
-    dims.push_back(sizes.size() - x.rank() + i);
+    dims.push_back(int64_t(sizes.size()) - x.rank() + i);
+    if (dims.back() < 0) // the prim says what does not fit
+      continue;
     AffineExpr own = x.size(i), wanted = sizes[dims.back()];
     if (isOne(own) || isEqual(own, wanted))
       continue;

@@ -14,7 +14,7 @@ using mlir::AffineExpr;
 /// x[start:limit] = source is three pieces side by side.
 static T replaceRun(B &b, T x, T source, int64_t dim, AffineExpr start, AffineExpr limit) {
   AffineExpr n = x.size(dim);
-  for (int64_t d = 0; d < x.rank(); ++d)
+  for (int64_t d = 0; d < std::min(x.rank(), source.rank()); ++d)
     if (d != dim)
       b.requireEqual(source.size(d), x.size(d));
   TList pieces;
@@ -42,7 +42,7 @@ static T replaceSteps(B &b, T x, T source, int64_t dim, Span span, int64_t step)
 /// How long x[start:end:step] is where that does not depend on a call.
 static std::optional<int64_t> findLength(B &b, AffineExpr size, OptInt start, OptInt end, int64_t step) {
   auto n = getConstant(size), first = getConstant(start ? *start : b.size(0)), last = getConstant(end ? *end : size);
-  if (!n || !first || !last)
+  if (!n || !first || !last || step < 1)
     return std::nullopt;
   auto place = [&](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + *n : index, 0, *n); };
   return std::max<int64_t>(0, llvm::divideCeilSigned(place(*last) - place(*first), step));
