@@ -133,6 +133,18 @@ def replace_row(x: Tensor) -> Tensor:
     return torch.zeros(3, 2).select_scatter(x[x > 0], 0, 1)
 
 
+def segments(x: Tensor, lengths: Tensor) -> Tensor:
+    return torch.segment_reduce(x, "sum", lengths=lengths, axis=lengths.dim() - 1)
+
+
+def some_segments(x: Tensor, lengths: Tensor) -> Tensor:
+    return torch.segment_reduce(x, "max", lengths=lengths, unsafe=True)
+
+
+def segments_between(x: Tensor, offsets: Tensor) -> Tensor:
+    return torch.segment_reduce(x, "sum", offsets=offsets)
+
+
 def vector(*numbers: float) -> Tensor:
     return torch.tensor(numbers)
 
@@ -163,6 +175,15 @@ ROWS = [
     Row("put_one", put_one, [(vector(1, 1, 1, 7),), (vector(3, -1, 5, 0),)], [(vector(-1, 0, -2, 0),)], ["break a condition"]),
     *(Row(function.__name__, function, [(vector(1.0, 0, 2),), (vector(-3.0, 4, 5),)], [(vector(1.0, 2, 3),), (vector(0.0, 0, 1),)],
           ["break a condition"]) for function in (put_two, replace_two, replace_row)),
+    *(Row(name, function, *([(torch.arange(7.0), torch.tensor(one)) for one in given] for given in (takes, refuses)),
+          ["index out of range in segment_reduce"])
+      for name, function, takes, refuses in [
+          ("segments", segments, [[2, 0, 5], [7, 0, 0]], [[2, 0, 4], [2, 0, 6], [4, -1, 4], [-1, 4, 4]]),
+          ("some-segments", some_segments, [[2, 0, 5], [2, 1, 1]], [[4, -1, 4], [2, 0, 6]]),
+          ("segments-between", segments_between, [[0, 3, 7], [1, 1, 5]], [[0, 5, 3], [0, 3, 8], [-1, 3, 7]])]),
+    Row("rows-of-segments", segments, [(torch.arange(14.0).reshape(2, 7), torch.tensor([[2, 5], [7, 0]]))],
+        [(torch.arange(14.0).reshape(2, 7), torch.tensor(one)) for one in ([[2, 5], [6, 0]], [[2, 4], [7, 0]])],
+        ["index out of range in segment_reduce"]),
     Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
     # An element before the first is outside of the memory that so many have.
     Row("the-middle-of-nothing", middle, [(torch.arange(140_000, dtype=torch.int16) % 7,)], [(torch.zeros(140_000, dtype=torch.int16),)],

@@ -141,16 +141,28 @@ static void addHistograms(Table &t) {
 // Segments
 //===----------------------------------------------------------------------===//
 
+/// The bounds as indices: -1, which fails the call, for one before the bound that it follows, and where `isWhole` says
+/// that segments cover all, for a last one that is not the end.
+static T checkBounds(B &b, T bounds, int64_t axis, AffineExpr end, bool isWhole) {
+  AffineExpr last = bounds.size(axis) - 1;
+  T before = b.padDim(b.slice(bounds, axis, b.size(0), last), axis, b.size(1), b.size(0), 0);
+  T isWrong = bounds < before;
+  if (isWhole)
+    isWrong = isWrong | ((b.iota(bounds.sizes(), axis, b.i64()) == T(last)) & (bounds != T(end)));
+  return b.where(isWrong, -1, bounds);
+}
+
 /// Reduces x along `axis` from bounds[s] to bounds[s + 1], one element after the other in x's type, as PyTorch does.
 /// Dimensions before the axis number independent rows of bounds.
-static T reduceSegments(B &b, T x, Str reduce, T bounds, int64_t axis, OptT initial) {
+static T reduceSegments(B &b, T x, Str reduce, T bounds, int64_t axis, OptT initial, bool isWhole) {
   AffineExpr n = x.size(axis), count = bounds.size(axis) - 1;
   // Segment 0 is what lies before the first bound, the last one what lies behind the last: neither is asked for.
   Shape starts = bounds.sizes(), segments = x.sizes();
   starts[axis] = n + 1;
   segments[axis] = count + 2;
-  T counts = b.scatter(b.full(starts, 0, b.i64()), b.full(bounds.sizes(), 1, b.i64()),
-                       elementIndices(b, bounds, axis), b.dims(bounds, {}), "sum");
+  T places = checkBounds(b, bounds, axis, n, isWhole);
+  T counts = b.scatter(b.full(starts, 0, b.i64()), b.full(bounds.sizes(), 1, b.i64()), elementIndices(b, places, axis),
+                       b.dims(bounds, {}), "sum");
   T segment = b.slice(b.scan("sum", counts, axis), axis, b.size(0), n);
   bool isMean = reduce == "mean";
   llvm::StringRef kind = reduce == "sum" || isMean ? "sum" : reduce;
@@ -169,17 +181,17 @@ static T reduceSegments(B &b, T x, Str reduce, T bounds, int64_t axis, OptT init
 }
 
 static void addSegments(Table &t) {
-  t.def("segment_reduce", [](B &b, T x, Str reduce, OptT lengths, OptT indices, OptT offsets, int64_t axis, bool,
-                             OptT initial) {
+  t.def("segment_reduce", [](B &b, T x, Str reduce, OptT lengths, OptT indices, OptT offsets, int64_t axis,
+                             bool isUnsafe, OptT initial) {
     axis = b.dim(x, axis);
     if (lengths) {
       T ends = b.scan("sum", b.to(*lengths, b.i64()), axis);
-      return reduceSegments(b, x, reduce, b.padDim(ends, axis, b.size(1), b.size(0), 0), axis, initial);
+      return reduceSegments(b, x, reduce, b.padDim(ends, axis, b.size(1), b.size(0), 0), axis, initial, !isUnsafe);
     }
     if (!offsets)
       return b.unsupported(indices ? "segments by 'indices' are not supported"
                                    : "'lengths' or 'offsets' must be given");
-    return reduceSegments(b, x, reduce, b.to(*offsets, b.i64()), axis, initial);
+    return reduceSegments(b, x, reduce, b.to(*offsets, b.i64()), axis, initial, false);
   });
 }
 
