@@ -129,6 +129,22 @@ def replace_two(x: Tensor) -> Tensor:
     return torch.zeros(5).slice_scatter(x[x > 0], 0, 1, -2)
 
 
+def replace_rest(x: Tensor, y: Tensor) -> Tensor:
+    return y.slice_scatter(x[x > 0], 0, 1)
+
+
+def replace_four(x: Tensor, y: Tensor) -> Tensor:
+    return y.slice_scatter(x[x > 0], 0, 0, 4)
+
+
+def replace_every_second(x: Tensor, y: Tensor) -> Tensor:
+    return y.slice_scatter(x[x > 0], 0, 1, -1, 2)
+
+
+def replace_rows(x: Tensor) -> Tensor:
+    return torch.zeros(6, 2).slice_scatter(x[x > 0].expand(3, -1), 0, 0, 6, 2)
+
+
 def replace_row(x: Tensor) -> Tensor:
     return torch.zeros(3, 2).select_scatter(x[x > 0], 0, 1)
 
@@ -174,7 +190,14 @@ ROWS = [
     Row("parts", parts, [(torch.arange(9.0) + 1,), (vector(-1.0, 2, 3, -4, 5, 6, 7, -8, 9),), (vector(0.0, 1, 0, 2, 0, 0, 0, 0, 0),)], [], []),
     Row("put_one", put_one, [(vector(1, 1, 1, 7),), (vector(3, -1, 5, 0),)], [(vector(-1, 0, -2, 0),)], ["break a condition"]),
     *(Row(function.__name__, function, [(vector(1.0, 0, 2),), (vector(-3.0, 4, 5),)], [(vector(1.0, 2, 3),), (vector(0.0, 0, 1),)],
-          ["break a condition"]) for function in (put_two, replace_two, replace_row)),
+          ["break a condition"]) for function in (put_two, replace_two, replace_rows, replace_row)),
+    *(Row(function.__name__, function, [(vector(*[1.0] * count, 0), torch.zeros(size)) for count, size in takes],
+          [(vector(*[1.0] * count, 0), torch.zeros(size)) for count, size in refuses], ["break a condition"],
+          dynamic=(({0: Dim.AUTO}, {0: Dim.AUTO}),))
+      for function, takes, refuses in [
+          (replace_rest, [(3, 4), (7, 8)], [(3, 5), (3, 3)]),
+          (replace_four, [(4, 6), (3, 3), (4, 4)], [(5, 6), (4, 3)]),
+          (replace_every_second, [(2, 5), (2, 6), (1, 4)], [(2, 4), (2, 7)])]),
     *(Row(name, function, *([(torch.arange(7.0), torch.tensor(one)) for one in given] for given in (takes, refuses)),
           ["index out of range in segment_reduce"])
       for name, function, takes, refuses in [

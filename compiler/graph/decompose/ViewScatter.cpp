@@ -11,12 +11,16 @@ namespace ptc::decompose {
 
 using mlir::AffineExpr;
 
-/// x[start:limit] = source is three pieces side by side.
-static T replaceRun(B &b, T x, T source, int64_t dim, AffineExpr start, AffineExpr limit) {
-  AffineExpr n = x.size(dim);
+/// What replaces a view along `dim` has x's sizes in all other dimensions.
+static void requireOtherSizes(B &b, T x, T source, int64_t dim) {
   for (int64_t d = 0; d < std::min(x.rank(), source.rank()); ++d)
     if (d != dim)
       b.requireEqual(source.size(d), x.size(d));
+}
+
+/// x[start:limit] = source is three pieces side by side.
+static T replaceRun(B &b, T x, T source, int64_t dim, AffineExpr start, AffineExpr limit) {
+  AffineExpr n = x.size(dim);
   TList pieces;
   auto add = [&](T piece) {
     if (getConstant(piece.size(dim)) != 0)
@@ -39,20 +43,26 @@ static T replaceSteps(B &b, T x, T source, int64_t dim, Span span, int64_t step)
   return b.where(isReplaced, spread, x);
 }
 
-/// How long x[start:end:step] is where that does not depend on a call.
-static std::optional<int64_t> findLength(B &b, AffineExpr size, OptInt start, OptInt end, int64_t step) {
-  auto n = getConstant(size), first = getConstant(start ? *start : b.size(0)), last = getConstant(end ? *end : size);
-  if (!n || !first || !last || step < 1)
-    return std::nullopt;
-  auto place = [&](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + *n : index, 0, *n); };
-  return std::max<int64_t>(0, llvm::divideCeilSigned(place(*last) - place(*first), step));
+/// `count` elements are as many as x[span.start:end:step] has. Nobody compares them where only a call tells from which
+/// side `end` counts.
+static void requireLength(B &b, AffineExpr count, AffineExpr size, Span span, OptInt end, int64_t step) {
+  if (step < 1 || (end && b.mayBeNegative(*end)))
+    return;
+  AffineExpr last = end ? normaliseIndex(b, *end, size) : size;
+  // As in x[n:n + count], where the smaller of two would be one more symbol for what one condition says.
+  if (step == 1 && isEqual(last - span.start, count))
+    return b.require(span.limit, size);
+  auto inSteps = [&](AffineExpr length) { return (length + step - 1).floorDiv(step); };
+  AffineExpr length = b.smaller(last, size) - b.smaller(span.start, size);
+  if (!isEqual(inSteps(length), count)) // which is not negative
+    b.requireEqual(count, inSteps(b.larger(length, b.size(0))));
 }
 
 static T sliceScatter(B &b, T x, T source, int64_t dim, OptInt start, OptInt end, int64_t step) {
   dim = b.dim(x, dim);
-  if (auto length = findLength(b, x.size(dim), start, end, step))
-    b.requireEqual(source.size(dim), b.size(*length));
   Span span = declaredSpan(b, x, dim, start, step, source.size(dim));
+  requireOtherSizes(b, x, source, dim);
+  requireLength(b, source.size(dim), x.size(dim), span, end, step);
   if (getConstant(source.size(dim)) == 0)
     return x;
   return step == 1 ? replaceRun(b, x, source, dim, span.start, span.limit)
@@ -69,7 +79,9 @@ void addViewScatter(Table &t) {
       return b.scatter(x, b.to(source, x.dtype()), {b.wrap(b.tensor(index, b.i64()), x.size(dim))}, {dim}, "set");
     if (b.range(index).max < 0)
       index = index + x.size(dim);
-    return replaceRun(b, x, b.unsqueeze(source, dim), dim, index, index + 1);
+    source = b.unsqueeze(source, dim);
+    requireOtherSizes(b, x, source, dim);
+    return replaceRun(b, x, source, dim, index, index + 1);
   });
   t.def("diagonal_scatter", [](B &b, T x, T source, int64_t offset, int64_t dim1, int64_t dim2) {
     dim1 = b.dim(x, dim1), dim2 = b.dim(x, dim2);
