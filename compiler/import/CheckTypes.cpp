@@ -117,6 +117,8 @@ RankedTensorType NodeBuilder::findSliceType(const aten::AtenOp &slice) {
     if (!end)
       return otherwise;
     auto known = getConstant(end);
+    if (known && *known > std::numeric_limits<int64_t>::max() / 2) // `x[2:]`: no end
+      return size;
     if (known && *known < 0)
       return call("Max", call("Add", size, Expression(*known)), Expression(0));
     if (!known && symbols.decide("Ge", end) != true)
