@@ -159,10 +159,7 @@ static void markSymbols(Operation *kernel, llvm::SmallBitVector &symbols) {
   AttrTypeWalker walker;
   walker.addWalk([&](AffineMapAttr map) {
     for (AffineExpr expression : map.getValue().getResults())
-      expression.walk([&](AffineExpr part) {
-        if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < symbols.size())
-          symbols.set(symbol.getPosition());
-      });
+      markSymbols(expression, symbols);
   });
   kernel->walk([&](Operation *op) {
     walker.walk(op->getAttrDictionary());

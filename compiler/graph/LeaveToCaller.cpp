@@ -219,14 +219,9 @@ void CallWriter::writeDescribed() {
 static llvm::SmallBitVector findKnownSymbols(Operation *op, const decompose::Scope &scope) {
   llvm::SmallBitVector known(scope.symbols.size());
   auto forward = op->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>("forward");
-  auto mark = [&](AffineExpr size) {
-    size.walk([&](AffineExpr part) {
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < known.size())
-        known.set(symbol.getPosition());
-    });
-  };
   for (unsigned i = 0; forward && i < forward.getNumArguments(); ++i) {
-    llvm::for_each(getShape(forward.getArgumentTypes()[i]), mark);
+    for (AffineExpr size : getShape(forward.getArgumentTypes()[i]))
+      markSymbols(size, known);
     if (auto binds = forward.getArgAttrOfType<IntegerAttr>(i, "ptc.binds"))
       known.set(binds.getInt());
   }

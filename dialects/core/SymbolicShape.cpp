@@ -29,6 +29,13 @@ Shape makeShape(llvm::ArrayRef<int64_t> sizes, MLIRContext *context) {
   return shape;
 }
 
+void markSymbols(AffineExpr expr, llvm::SmallBitVector &symbols) {
+  expr.walk([&](AffineExpr part) {
+    if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < symbols.size())
+      symbols.set(symbol.getPosition());
+  });
+}
+
 /// One more than the highest symbol used.
 static unsigned countSymbols(ShapeRef exprs) {
   unsigned count = 0;

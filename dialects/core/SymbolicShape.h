@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include <cstdint>
 #include <limits>
@@ -89,6 +90,9 @@ void setSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
 
 /// max(a, b) or min(a, b): one of them where the ranges decide it, else a symbol, added to `symbols` if it is new.
 mlir::AffineExpr makeExtremum(llvm::SmallVectorImpl<Symbol> &symbols, Extremum extremum);
+
+/// Sets the bits of the symbols that are in the expression, as far as there are bits.
+void markSymbols(mlir::AffineExpr expr, llvm::SmallBitVector &symbols);
 
 /// Whether the value of the expression follows from the symbol's, through extrema as well.
 bool dependsOn(mlir::AffineExpr expr, unsigned symbol, llvm::ArrayRef<Symbol> symbols);

@@ -98,3 +98,13 @@ TEST_CASE("simplification keeps values, of quotients and remainders by symbols t
     }
   }
 }
+
+TEST_CASE("symbols are marked that have bits") {
+  mlir::MLIRContext context;
+  auto a = mlir::getAffineSymbolExpr(0, &context), c = mlir::getAffineSymbolExpr(2, &context);
+  llvm::SmallBitVector symbols(3);
+  markSymbols(c * 2 + c.floorDiv(4) + mlir::getAffineSymbolExpr(3, &context), symbols);
+  CHECK((!symbols.test(0) && !symbols.test(1) && symbols.test(2)));
+  markSymbols(a + 1, symbols);
+  CHECK((symbols.test(0) && symbols.count() == 2));
+}

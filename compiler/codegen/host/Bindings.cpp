@@ -54,20 +54,14 @@ llvm::Expected<std::vector<Binding>> bindSymbols(const ProgramSpec &spec, llvm::
 
   llvm::SmallBitVector isUsed = spec.kernelSymbols;
   isUsed.resize(spec.symbols.size());
-  auto use = [&](AffineExpr expression) {
-    expression.walk([&](AffineExpr part) {
-      if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part); symbol && symbol.getPosition() < isUsed.size())
-        isUsed[symbol.getPosition()] = true;
-    });
-  };
   for (AffineExpr expression : expressions)
     if (expression)
-      use(expression);
+      markSymbols(expression, isUsed);
   for (auto [symbol, binding] : llvm::zip(spec.symbols, bindings))
     if (symbol.extremum) { // always computed
       binding = {runtime::kFollows, -1, 1, 0};
-      use(symbol.extremum->a);
-      use(symbol.extremum->b);
+      markSymbols(symbol.extremum->a, isUsed);
+      markSymbols(symbol.extremum->b, isUsed);
     }
   for (const SizeDefinitionSpec &definition : spec.sizeDefinitions)
     isUsed[definition.symbol] = false;
