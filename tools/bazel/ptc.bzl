@@ -1,6 +1,6 @@
 """The few rules that this project's packages are written in."""
 
-_COPTS = [
+COPTS = [
     "-fno-rtti",
     "-fno-exceptions",
     "-Wall",
@@ -10,20 +10,45 @@ _COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
+def _precompiled(copts, deps):
+    """`copts` and `deps` with MLIR's and LLVM's headers precompiled, where `deps` name one of the two.
+
+    Parsing these headers is most of a compilation's time. `--define=ptc_pch=off` builds without.
+    """
+    if "@llvm//:mlir" not in deps and "@llvm//:llvm" not in deps:
+        return struct(copts = copts, deps = deps)
+    name = "llvm_headers"
+    if "-fexceptions" in copts:
+        name = "llvm_headers_with_exceptions"
+    off = "//tools/bazel:no_precompiled_headers"
+    return struct(
+        copts = copts + select({
+            off: [],
+            "//conditions:default": ["-include-pch", "$(BINDIR)/tools/bazel/%s.pch" % name],
+        }),
+        deps = deps + select({
+            off: [],
+            "//conditions:default": ["//tools/bazel:" + name],
+        }),
+    )
+
 def ptc_cc_library(name, copts = [], deps = [], **kwargs):
     """A C++17 library in LLVM's style: no RTTI, no exceptions; includes are relative to the repository's root."""
+    own = _precompiled(COPTS + copts, deps)
     native.cc_library(
         name = name,
-        copts = _COPTS + copts,
-        deps = deps,
+        copts = own.copts,
+        deps = own.deps,
         **kwargs
     )
 
-def ptc_cc_binary(name, copts = [], **kwargs):
+def ptc_cc_binary(name, copts = [], deps = [], **kwargs):
     """A program; its own sources in the same style as ptc_cc_library."""
+    own = _precompiled(COPTS + copts, deps)
     native.cc_binary(
         name = name,
-        copts = _COPTS + copts,
+        copts = own.copts,
+        deps = own.deps,
         **kwargs
     )
 
@@ -32,12 +57,13 @@ def ptc_catch2_test(name, srcs, deps = [], copts = [], size = "small", **kwargs)
 
     Catch2 needs exceptions, MLIR is built without RTTI: hence -fexceptions -fno-rtti.
     """
+    own = _precompiled(COPTS + ["-fexceptions", "-DCATCH_CONFIG_NO_CPP11_TO_STRING_RTTI"] + copts, deps)
     native.cc_test(
         name = name,
         srcs = srcs,
         size = size,
-        copts = _COPTS + ["-fexceptions", "-DCATCH_CONFIG_NO_CPP11_TO_STRING_RTTI"] + copts,
-        deps = deps + ["//tools/bazel:catch2_main"],
+        copts = own.copts,
+        deps = own.deps + ["//tools/bazel:catch2_main"],
         **kwargs
     )
 
