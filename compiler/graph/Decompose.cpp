@@ -64,6 +64,30 @@ std::string explainOperator(StringRef name) {
   return explainUnsupported(nullptr) + (near.empty() ? "" : "; did you mean " + llvm::join(near, ", ") + "?");
 }
 
+namespace {
+/// Takes back what a row leaves that is only asked, or that fails half way: operations before `op`, and conditions.
+class Trial {
+public:
+  explicit Trial(Operation *op)
+      : op(op), before(op->getPrevNode()), module(op->getParentOfType<ModuleOp>()),
+        guards(module ? module->getAttr("ptc.guards") : Attribute()) {}
+
+  void undo() {
+    while (op->getPrevNode() != before)
+      op->getPrevNode()->erase();
+    if (guards)
+      module->setAttr("ptc.guards", guards);
+    else if (module)
+      module->removeAttr("ptc.guards");
+  }
+
+private:
+  Operation *op, *before;
+  ModuleOp module;
+  Attribute guards;
+};
+} // namespace
+
 static llvm::Expected<SmallVector<Type>> findTypes(Operation *op, bool hasShapes) {
   const Row *row = decompose::table().find(aten::AtenOp(op).name());
   if (!row)
@@ -100,14 +124,13 @@ static llvm::Expected<SmallVector<Type>> findTypes(Operation *op, bool hasShapes
       types.push_back(makeTensorType(shape, element));
     return checked();
   }
-  Operation *before = op->getPrevNode();
+  Trial trial(op); // whose symbols are not the module's
   decompose::TList results = row->apply(b, aten::AtenOp(op));
   bool isComplete = !b.hasFailed() && results.size() >= op->getNumResults() &&
                     llvm::all_of(results, [](const T &result) { return result.isTensor(); });
   for (unsigned i = 0; isComplete && i < op->getNumResults(); ++i)
     types.push_back(results[i].tensor().getType());
-  while (op->getPrevNode() != before)
-    op->getPrevNode()->erase();
+  trial.undo();
   if (!isComplete)
     return llvm::createStringError(b.getHint().empty() ? "not every result is a tensor" : b.getHint());
   return checked();
@@ -263,9 +286,18 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     return results;
   }
 
+  /// No size is below 0: where an exporter's sizes did not show that one may be, it is a condition of calls.
+  void requireSizes(B &b, Operation *made) {
+    for (Type type : made->getResultTypes())
+      for (AffineExpr size : getShape(type))
+        if (!getConstant(size))
+          b.require(b.size(0), size);
+  }
+
   bool decompose(Operation *op, Scope &scope) {
     OpBuilder builder(op);
     B b(builder, op, scope);
+    Trial trial(op);
     Operation *before = op->getPrevNode();
     std::optional<Scope> scopeBefore = fallback ? std::optional(scope) : std::nullopt;
     llvm::Expected<decompose::TList> results = apply(op, b);
@@ -275,9 +307,7 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
       return false;
     }
     if (!results) {
-      // Nothing may stay of what the row began.
-      while (op->getPrevNode() != before)
-        op->getPrevNode()->erase();
+      trial.undo();
       scope = std::move(*scopeBefore);
       return leave(op, scope, llvm::toString(results.takeError()));
     }
@@ -292,6 +322,8 @@ struct DecomposePass : PassWrapper<DecomposePass, OperationPass<ModuleOp>> {
     }
     if (b.hasMisfit())
       return reportMisfit(op, b.getHint()), false;
+    for (Operation *made = op->getPrevNode(); made != before; made = made->getPrevNode())
+      requireSizes(b, made);
     op->erase();
     return true;
   }

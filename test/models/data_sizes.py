@@ -149,6 +149,14 @@ def replace_row(x: Tensor) -> Tensor:
     return torch.zeros(3, 2).select_scatter(x[x > 0], 0, 1)
 
 
+def behind_a_roll(x: Tensor) -> Tensor:
+    return x.roll(1, -1).reshape(-1).nonzero()
+
+
+def differences(x: Tensor) -> Tensor:
+    return torch.diff(torch.cat([x, x]))
+
+
 def segments(x: Tensor, lengths: Tensor) -> Tensor:
     return torch.segment_reduce(x, "sum", lengths=lengths, axis=lengths.dim() - 1)
 
@@ -207,6 +215,11 @@ ROWS = [
     Row("rows-of-segments", segments, [(torch.arange(14.0).reshape(2, 7), torch.tensor([[2, 5], [7, 0]]))],
         [(torch.arange(14.0).reshape(2, 7), torch.tensor(one)) for one in ([[2, 5], [6, 0]], [[2, 4], [7, 0]])],
         ["index out of range in segment_reduce"]),
+    # The condition of a roll is of a symbol that did not count yet when the importer asked for its type.
+    Row("behind-a-roll", behind_a_roll, [(torch.arange(12).reshape(3, 4) % 5,), (torch.arange(21).reshape(3, 7) % 2,)], [], [],
+        dynamic=(({1: Dim("n", min=0, max=70)},),)),
+    Row("differences", differences, [(vector(1.0, 3, 7),), (vector(2.0, 5),)], [(vector(),)], ["break a condition"],
+        dynamic=(({0: Dim("n", min=0, max=9)},),)),
     Row("unread", unread, [(vector(1, -1, 2),), (vector(-1, -1, 4),)], [], []),
     # An element before the first is outside of the memory that so many have.
     Row("the-middle-of-nothing", middle, [(torch.arange(140_000, dtype=torch.int16) % 7,)], [(torch.zeros(140_000, dtype=torch.int16),)],

@@ -21,6 +21,8 @@ static T difference(B &b, T x, int64_t n, int64_t dim) {
 /// Means of neighbours.
 static T middles(B &b, T y, int64_t dim) {
   AffineExpr n = y.size(dim);
+  if (getConstant(n) == 0)
+    return y;
   return (b.slice(y, dim, b.size(1), n) + b.slice(y, dim, b.size(0), n - 1)) / 2.0;
 }
 
@@ -70,6 +72,7 @@ static void addAreas(Table &t) {
 static T slope(B &b, T x, T spacing, int64_t dim, int64_t edgeOrder) {
   dim = b.dim(x, dim);
   AffineExpr n = x.size(dim);
+  b.require(b.size(edgeOrder + 1), n);
   auto part = [&](T v, int64_t d, AffineExpr from, AffineExpr to) { return b.slice(v, d, from, to); };
   auto shaped = [&](T v) {
     Shape sizes(x.rank(), b.size(1));
