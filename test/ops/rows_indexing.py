@@ -72,6 +72,8 @@ writes = [
     op("index_fill", lambda a, i: a.index_fill(1, i, 9.0), x(2, 5), ints(3, low=0)),
     op("scatter", lambda a, i, s: a.scatter(0, i, s), x(5, 3), lambda r: torch.randperm(5, generator=r)[:, None].expand(5, 3), x(5, 3)),
     op("scatter.value", lambda a, i: a.scatter(1, i, 4.0), x(3, 5), ints(3, 2, low=0)),
+    op("scatter.value", lambda a, i: a.scatter(1, i, 4.0), x(3, 5), ints(2, 0, 7, low=0)),
+    op("scatter_add", lambda a, i, b: a.scatter_add(1, i, b), x(3, 5), ints(2, 0, 7, low=0), x(2, 0, 7)),
     op("scatter_add", lambda a, i, s: a.scatter_add(0, i, s), x(5, 3), ints(7, 3, low=0), x(7, 3)),
     op("scatter.scalar", lambda a, i, s: (a.scatter(0, i, s), a.scatter(0, i, 4.0), a.scatter_add(0, i, s.reshape(1))), x(5), ints(low=0), x()),
     op("scatter_reduce.scalar", lambda a, i, s: (a.scatter_reduce(0, i, s, "amax"), a.scatter_reduce(0, i.reshape(1), s, "mean", include_self=False)),
@@ -111,6 +113,7 @@ order = [
     op("cummax", lambda a: torch.cummax(a, 1), x(3, 9)),
     op("cummax.zeros", lambda a: (torch.cummax(a * 0, 1)[0].signbit(), torch.cummin(a * 0, 1)[0].signbit()), x(3, 40)),
     op("diff", lambda a: torch.diff(a, n=2), x(3, 9)),
+    op("cumulative_trapezoid", lambda a: torch.cumulative_trapezoid(a), x(3, 0)),
 ]
 
 

@@ -59,6 +59,8 @@ static T sourceFor(B &b, T source, T x, T index) {
 static T atLeastOne(B &b, T x) { return x.isNumber() || x.rank() ? x : b.unsqueeze(x, 0); }
 
 static T scatterElements(B &b, T x, int64_t dim, T index, T source, Str reduce, bool includeSelf) {
+  if (getConstant(index.numel()) == 0) // of any rank
+    return x;
   index = atLeastOne(b, index);
   source = atLeastOne(b, source);
   if (!x.rank())
