@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import random
@@ -22,7 +23,7 @@ from compare import FEW, difference, is_near, sums_beyond
 from generate import EXAMPLE
 from program import Program, Spec, Step, Tensors, run
 
-# Of processors, that a program may take with all its calls; by the clock ten times as many, as it may be stopped meanwhile.
+# Of processors, that a program may take with all its calls; by the clock three times as many, as others run beside it.
 SECONDS = 600
 
 
@@ -200,7 +201,7 @@ def apart(work, result: Path) -> int:
         return pid
     try:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        signal.alarm(10 * SECONDS)
+        faulthandler.dump_traceback_later(3 * SECONDS, exit=True)  # where it stands still
         result.write_bytes(pickle.dumps(work()))
         os._exit(0)
     except BaseException:
