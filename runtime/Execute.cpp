@@ -1,4 +1,5 @@
 #include "runtime/Execute.h"
+#include "runtime/Fault.h"
 #include "runtime/Walk.h"
 
 #include <algorithm>
@@ -7,18 +8,18 @@
 namespace ptc::runtime {
 
 namespace {
-constexpr uint64_t kNoFault = UINT64_MAX;
-
 /// What the threads of one call share.
 struct Region {
   Frame &frame;
   Crew &crew;
-  /// (launch << 32 | code) of the first launch with an index out of range: the same one for any number of threads.
-  std::atomic<uint64_t> fault;
   Recording *recording;
   int64_t begun;          ///< when, if it is recorded
   int32_t first, last;    ///< the steps of the region
   void *const *arguments; ///< of the first of them
+  /// The first launch with an index out of range and what it noted: the same for any number of threads.
+  int32_t faulty = -1;
+  uint64_t noted = 0;
+  Mutex mutex = {};
 
   /// As a Body.
   int64_t run(Member &member);
@@ -28,7 +29,7 @@ struct Region {
   void runTasks(int32_t step, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
   void runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end);
   void runCopy(const CopyEntry &copy, int64_t begin, int64_t end);
-  void reportFault(int32_t launch, int32_t code);
+  void reportFault(int32_t launch, uint64_t note);
 };
 
 /// A thread's contiguous share of `count`.
@@ -42,11 +43,12 @@ struct Share {
 };
 } // namespace
 
-void Region::reportFault(int32_t launch, int32_t code) {
-  uint64_t mine = static_cast<uint64_t>(launch) << 32 | static_cast<uint32_t>(code);
-  uint64_t first = fault.load(std::memory_order_relaxed);
-  while (mine < first && !fault.compare_exchange_weak(first, mine, std::memory_order_relaxed)) {
-  }
+void Region::reportFault(int32_t launch, uint64_t note) {
+  Guard guard(mutex);
+  if (faulty < 0 || launch < faulty)
+    faulty = launch, noted = note;
+  else if (launch == faulty)
+    noted = std::max(noted, note);
 }
 
 void Region::runLaunch(int32_t index, void *const *arguments, ptc_worker &worker, int64_t begin, int64_t end) {
@@ -134,8 +136,8 @@ int64_t Region::run(Member &member) {
   } else if (recording) {
     recording->stopWaiting(member.thread);
   }
-  int32_t faultCode = 0;
-  ptc_worker worker = {frame.scratch.data + member.thread * frame.scratchBytes, &faultCode, 0, member.thread};
+  uint64_t fault = 0;
+  ptc_worker worker = {frame.scratch.data + member.thread * frame.scratchBytes, &fault, 0, member.thread};
   Team *team = member.team;
   for (int32_t &i = member.step; i < last; ++i) {
     const StepPlan &plan = frame.steps[i];
@@ -165,19 +167,19 @@ int64_t Region::run(Member &member) {
   return kNothingLeft;
 }
 
-/// Runs steps first to last on the threads; the first fault among them.
-static uint64_t runRegion(Frame &frame, Crew &crew, Recording *recording, int32_t first, int32_t last) {
+/// Runs steps first to last on the threads.
+static ptc_status runRegion(Frame &frame, Crew &crew, Recording *recording, int32_t first, int32_t last, Error &error) {
   frame.beginRegion();
   void *const *arguments = frame.arguments.data;
   for (int32_t i = 0; i < std::min(first, frame.program->launchCount); ++i)
     arguments += frame.program->launches[i].argCount;
-  Region region{frame, crew, {kNoFault}, recording, recording ? now() : 0, first, last, arguments};
+  Region region{frame, crew, recording, recording ? now() : 0, first, last, arguments};
   auto run = [](void *opaque, Member &member) { return static_cast<Region *>(opaque)->run(member); };
   const StepPlan &end = frame.steps[last - 1];
   crew.run(run, &region, end.tasksBefore + end.tasks, frame.workOf(first, last), last == frame.steps.count);
   if (recording)
     recording->stopAllWaiting();
-  return region.fault.load(std::memory_order_relaxed);
+  return region.faulty < 0 ? PTC_OK : setFault(frame, region.faulty, region.noted, error);
 }
 
 namespace {
@@ -190,12 +192,7 @@ struct CpuRunner {
   Error &error;
 
   /// All threads are done behind it.
-  ptc_status runSteps(int32_t first, int32_t last) {
-    uint64_t fault = runRegion(frame, crew, recording, first, last);
-    if (fault == kNoFault)
-      return PTC_OK;
-    return setFault(*frame.program, static_cast<int32_t>(fault >> 32), static_cast<int32_t>(fault & UINT32_MAX), error);
-  }
+  ptc_status runSteps(int32_t first, int32_t last) { return runRegion(frame, crew, recording, first, last, error); }
   ptc_status read(int32_t buffer, void *value, int64_t bytes) {
     memcpy(value, frame.addresses[buffer], bytes);
     return PTC_OK;

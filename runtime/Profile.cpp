@@ -101,6 +101,8 @@ static void writeEvent(FILE *file, const Event &event, int64_t origin) {
     writeString(file, launch->operators);
     fputs(",\"source\":", file);
     writeString(file, launch->source);
+    fputs(",\"modules\":", file);
+    writeString(file, launch->modules);
     fprintf(file, ",\"bytes\":%lld,\"flops\":%lld}", static_cast<long long>(event.bytes),
             static_cast<long long>(event.flops));
   } else if (external) {

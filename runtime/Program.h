@@ -16,9 +16,9 @@ extern "C" {
 
 /// What a kernel may use besides its arguments; one for each thread.
 struct ptc_worker {
-  void *scratch;  ///< 64-byte aligned, of the size that the launch declares
-  int32_t *fault; ///< set to a code of the kernel's own when an index is out of range
-  int64_t kept;   ///< a kernel's note of what scratch holds; 0 when a step begins
+  void *scratch;   ///< 64-byte aligned, of the size that the launch declares
+  uint64_t *fault; ///< becomes the larger of it and a FaultNote when an index is out of range
+  int64_t kept;    ///< a kernel's note of what scratch holds; 0 when a step begins
   int32_t thread;
 };
 
@@ -28,7 +28,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 11;
+constexpr uint32_t kTablesVersion = 12;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -97,8 +97,15 @@ struct TensorMapEntry {
   const int32_t *box;     ///< sizes of a box
 };
 
-/// One grid of a kernel on a GPU. The function's parameters, 8 bytes each: the launch's args, a pointer to an i32 for a
-/// fault code, then the value of every symbol; then the maps, 128 bytes each.
+/// A check of a kernel.
+struct FaultEntry {
+  const char *text;  ///< "index out of range in aten.embedding"
+  ValueId size;      ///< indices are from 0 to below it
+  int32_t isWrapped; ///< what the caller gave as -1 is the last index of all
+};
+
+/// One grid of a kernel on a GPU. The function's parameters, 8 bytes each: the launch's args, a pointer to a FaultNote,
+/// then the value of every symbol; then the maps, 128 bytes each.
 struct GridEntry {
   const char *function;      ///< of the device's image
   ValueId blocks;            ///< along x; 0: nothing to do
@@ -112,10 +119,11 @@ struct GridEntry {
 /// One kernel: on the CPU over tasks [0, tasks), dealt to the threads in contiguous ranges; on a GPU grids, one after
 /// the other.
 struct LaunchEntry {
-  ptc_kernel kernel;         ///< null on a GPU
-  const int32_t *args;       ///< buffers
-  const char *const *faults; ///< faults[c - 1] explains the fault code c
+  ptc_kernel kernel;        ///< null on a GPU
+  const int32_t *args;      ///< buffers
+  const FaultEntry *faults; ///< of code c at c - 1
   const char *name, *operators, *source;
+  const char *modules; ///< "encoder.layers.0": of the user's, which the operators are of
   int32_t argCount, faultCount;
   ValueId tasks, scratch, bytes, flops;
   int32_t barrierBefore; ///< reads or overwrites what a launch since the last barrier touched

@@ -62,11 +62,4 @@ template <class Runner> ptc_status walk(Frame &frame, Runner &runner, Error &err
   return PTC_OK;
 }
 
-/// The error of a launch whose kernel has found an index out of range.
-inline ptc_status setFault(const Program &program, int32_t index, int32_t code, Error &error) {
-  const LaunchEntry &launch = program.launches[index];
-  const char *text = code >= 1 && code <= launch.faultCount ? launch.faults[code - 1] : "index out of range";
-  return error.set(PTC_INDEX_ERROR, "%s: %s%s%s", launch.name, text, launch.source[0] ? ", at " : "", launch.source);
-}
-
 } // namespace ptc::runtime

@@ -140,18 +140,21 @@ void ProgramBuilder::addReturned(unsigned index) {
     spec.copies.push_back({from, to});
 }
 
-/// Every node and source line that a kernel was made from, once each.
+/// Every node, source line and module that a kernel was made from, once each.
 static void describe(Operation *kernel, host::LaunchSpec &launch) {
-  llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> nodes, sources;
+  llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> nodes, sources, modules;
   kernel->walk([&](Operation *op) {
     Place place = Place::of(op->getLoc());
     if (!place.node.empty())
       nodes.insert(place.node);
     if (!place.source.empty())
       sources.insert(place.source);
+    if (!place.module.empty())
+      modules.insert(place.module);
   });
   launch.operators = llvm::join(nodes, ", ");
   launch.source = llvm::join(sources, ", ");
+  launch.modules = llvm::join(modules, ", ");
 }
 
 /// Marks the symbols of all sizes and indices that a kernel has, which are affine maps in types and attributes.
@@ -189,7 +192,8 @@ void ProgramBuilder::addLaunch(loop::KernelOp kernel, const KernelInfo &info, bo
   launch.flops = cost.flops;
   launch.barrierBefore = barrier;
   launch.name = kernel.getName().str();
-  launch.faults = info.faults;
+  for (const Fault &fault : info.faults)
+    launch.faults.push_back({fault.text, fault.size, fault.isWrapped});
   describe(kernel, launch);
   markSymbols(kernel, spec.kernelSymbols);
   spec.launches.push_back(std::move(launch));

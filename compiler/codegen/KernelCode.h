@@ -41,12 +41,19 @@ struct Grid {
   std::vector<TensorMap> maps = {}; ///< the function's last parameters
 };
 
+/// A check of an index in data.
+struct Fault {
+  std::string text;       ///< "index out of range in aten.embedding"
+  mlir::AffineExpr size;  ///< indices are from 0 to below it
+  bool isWrapped = false; ///< what the caller gave as -1 is the last index of all
+};
+
 /// What a launch of one kernel needs to know.
 struct KernelInfo {
   std::string symbol;              ///< function in one of the objects; empty on a GPU
   mlir::AffineExpr tasks;          ///< how many tasks there are
   mlir::AffineExpr scratchBytes;   ///< for each thread
-  std::vector<std::string> faults; ///< faults[c - 1] explains fault code c
+  std::vector<Fault> faults;       ///< of code c at c - 1
   std::vector<Grid> grids;         ///< on a GPU, one after the other
   mlir::AffineExpr workspaceBytes; ///< on a GPU: memory that the grids use beside their tensors; null: none
 };

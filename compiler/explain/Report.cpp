@@ -259,17 +259,11 @@ static llvm::Error describeMachines(llvm::ArrayRef<Variant> variants, Report &re
   return llvm::Error::success();
 }
 
-/// Modules of the user's, each once, in the order of their operators; the importer fuses them to locations.
-static std::vector<std::string> findModules(Location location) {
-  std::vector<std::string> modules;
-  location->walk([&](Location one) {
-    auto fused = llvm::dyn_cast<FusedLoc>(one);
-    auto module = fused ? llvm::dyn_cast_or_null<StringAttr>(fused.getMetadata()) : StringAttr();
-    if (module && !llvm::is_contained(modules, module.getValue()))
-      modules.push_back(module.str());
-    return WalkResult::advance();
-  });
-  return modules;
+/// The parts of "a, b, c".
+static std::vector<std::string> splitList(llvm::StringRef list) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  list.split(parts, ", ", -1, /*KeepEmpty=*/false);
+  return {parts.begin(), parts.end()};
 }
 
 static llvm::Error describeKernels(const Variant &variant, Report &report) {
@@ -297,10 +291,8 @@ static llvm::Error describeKernels(const Variant &variant, Report &report) {
     entry.tuning = loop::describeTuning(kernel);
     entry.elements = getElements(kernel);
     describeDataFlow(kernel, launches, program->symbols, report, entry);
-    llvm::SmallVector<llvm::StringRef> nodes;
-    llvm::StringRef(launch.operators).split(nodes, ", ", -1, /*KeepEmpty=*/false);
-    entry.ops.assign(nodes.begin(), nodes.end());
-    entry.modules = findModules(kernel.getLoc());
+    entry.ops = splitList(launch.operators);
+    entry.modules = splitList(launch.modules);
     entry.bytes = describe(launch.bytes, program->symbols, report);
     entry.flops = describe(launch.flops, program->symbols, report);
     report.kernels.push_back(std::move(entry));

@@ -1,4 +1,5 @@
 #include "runtime/device/DeviceCall.h"
+#include "runtime/Fault.h"
 #include "runtime/Strided.h"
 #include "runtime/Tensor.h"
 #include "runtime/Walk.h"
@@ -42,11 +43,11 @@ struct DeviceRunner {
 /// The error of the first launch with an index out of range, which is told once. Nothing runs that could find another.
 static ptc_status takeFault(Frame &frame, Error &error) {
   const Program &program = *frame.program;
-  int32_t *faults = frame.onDevice.faults;
+  uint64_t *faults = frame.onDevice.faults;
   for (int32_t i = 0; i < program.launchCount; ++i)
     if (faults[i]) {
-      ptc_status status = setFault(program, i, faults[i], error);
-      memset(faults, 0, program.launchCount * sizeof(int32_t));
+      ptc_status status = setFault(frame, i, faults[i], error);
+      memset(faults, 0, program.launchCount * sizeof(*faults));
       return status;
     }
   return PTC_OK;

@@ -33,10 +33,10 @@ ptc_status DeviceFrame::begin(Device &device, const Program &program, bool isCal
     if (ptc_status status = functions.createMark(device, false, &done, error))
       return status;
   if (!readback) {
-    int64_t faultBytes = program.launchCount * int64_t(sizeof(int32_t));
+    int64_t faultBytes = program.launchCount * int64_t(sizeof(*faults));
     if (ptc_status status = functions.allocateShared(device, sizeof(int64_t) + faultBytes, &readback, error))
       return status;
-    faults = reinterpret_cast<int32_t *>(readback + sizeof(int64_t));
+    faults = reinterpret_cast<uint64_t *>(readback + sizeof(int64_t));
   }
   if (!parameters.data || !places.data) {
     int32_t most = 0;

@@ -29,7 +29,7 @@ struct DeviceFrame {
   DeviceBlock staging; ///< inputs and outputs that kernels do not take where they are
   PinnedRing ring;
   Array<Landing> landings;
-  int32_t *faults;           ///< one for each launch, which its kernels set; zeroed between calls
+  uint64_t *faults;          ///< one for each launch, which its kernels set; zeroed between calls
   char *readback;            ///< eight bytes for a size or a condition, where the device writes quickly
   Array<int64_t> parameters; ///< of one grid
   Array<void *> places;      ///< where they lie, and maps behind them

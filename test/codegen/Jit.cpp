@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/Target.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/Loop.h"
+#include "runtime/FaultNote.h"
 #include "runtime/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,13 +62,13 @@ int32_t Jit::run(const std::vector<void *> &buffers, const std::vector<int64_t> 
   auto function = llvm::ExitOnError("Jit: ")(std::move(found)).getAddress().toPtr<ptc_kernel>();
   size_t bytes = (evaluate(info.scratchBytes, symbols) + 127) / 64 * 64;
   std::unique_ptr<void, decltype(&std::free)> scratch(std::aligned_alloc(64, bytes), &std::free);
-  int32_t fault = 0;
+  uint64_t fault = 0;
   ptc_worker worker{scratch.get(), &fault, 0};
   // Two ranges, as two threads would have.
   int64_t count = tasks(symbols, kernel);
   function(buffers.data(), symbols.data(), &worker, count / 2, count);
   function(buffers.data(), symbols.data(), &worker, 0, count / 2);
-  return fault;
+  return fault ? runtime::FaultNote(fault).code : 0;
 }
 
 } // namespace ptc::test

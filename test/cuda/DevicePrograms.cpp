@@ -10,8 +10,6 @@ DeviceEntry deviceEntry = {kDLCUDA, 8, 0, 0, 0, "no PTX"};
 
 namespace {
 constexpr char kNoText[] = "";
-const char *const kFaults[] = {"one thing", "index out of range in a dimension"};
-
 /// w, then the first value of 'total'.
 alignas(64) const float kWeights[] = {1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100};
 constexpr int64_t kTotalPlace = 64;
@@ -45,14 +43,16 @@ static const BufferEntry buffers[] = {
     {Storage::Weight, 0, 0, RowBytes, 0, 0, -1},    {Storage::Arena, 0, 0, MatrixBytes, 0, 1, -1},
     {Storage::Output, 0, 0, MatrixBytes, 0, 0, -1}, {Storage::State, 0, 0, FloatBytes, 0, 0, -1},
     {Storage::Arena, 0, 0, FloatBytes, 1, 2, -1}};
+static const FaultEntry faults[] = {{"one thing", Four, 0}, {"index out of range in a dimension", Rows, 0}};
 static const int32_t scaleArgs[] = {X, Weight, T}, gatherArgs[] = {T, Index, Y}, countArgs[] = {Total, Next};
 static const GridEntry scaleGrid[] = {{"scale", Blocks, 64, 0}}, gatherGrid[] = {{"gather", Blocks, 64, 0}},
                        countGrid[] = {{"count", One, 1, 64 << 10}};
-static const LaunchEntry launches[] = {
-    {nullptr, scaleArgs, nullptr, "scale", kNoText, kNoText, 3, 0, Zero, Zero, MatrixBytes, Zero, 0, 1, scaleGrid},
-    {nullptr, gatherArgs, kFaults, "gather", kNoText, "net.py:7", 3, 2, Zero, Zero, MatrixBytes, Zero, 1, 1,
-     gatherGrid},
-    {nullptr, countArgs, nullptr, "count", kNoText, kNoText, 2, 0, Zero, Zero, FloatBytes, Zero, 0, 1, countGrid}};
+static const LaunchEntry launches[] = {{nullptr, scaleArgs, nullptr, "scale", kNoText, kNoText, kNoText, 3, 0, Zero,
+                                        Zero, MatrixBytes, Zero, 0, 1, scaleGrid},
+                                       {nullptr, gatherArgs, faults, "gather", kNoText, "net.py:7", kNoText, 3, 2, Zero,
+                                        Zero, MatrixBytes, Zero, 1, 1, gatherGrid},
+                                       {nullptr, countArgs, nullptr, "count", kNoText, kNoText, kNoText, 2, 0, Zero,
+                                        Zero, FloatBytes, Zero, 0, 1, countGrid}};
 static const CopyEntry copies[] = {{Next, Total, 0}};
 } // namespace gathering
 
@@ -114,10 +114,10 @@ static const int32_t loopArgs[] = {N, I, Count, GoesOn}, fillArgs[] = {Y}, kept[
 static const GridEntry startGrid[] = {{"start", One, 1, 0}}, stepGrid[] = {{"step", One, 1, 0}},
                        fillGrid[] = {{"fill", Blocks, 32, 0}};
 static const LaunchEntry launches[] = {
-    {nullptr, loopArgs, nullptr, "start", kNoText, kNoText, 4, 0, Zero, Zero, Zero, Zero, 0, 1, startGrid},
-    {nullptr, loopArgs, nullptr, "step", kNoText, kNoText, 4, 0, Zero, Zero, Zero, Zero, 0, 1, stepGrid},
-    {nullptr, fillArgs, nullptr, "nothing", kNoText, kNoText, 1, 0, Zero, Zero, Zero, Zero, 0, 0, nullptr},
-    {nullptr, fillArgs, nullptr, "fill", kNoText, kNoText, 1, 0, Zero, Zero, SizeBytes, Zero, 0, 1, fillGrid}};
+    {nullptr, loopArgs, nullptr, "start", kNoText, kNoText, kNoText, 4, 0, Zero, Zero, Zero, Zero, 0, 1, startGrid},
+    {nullptr, loopArgs, nullptr, "step", kNoText, kNoText, kNoText, 4, 0, Zero, Zero, Zero, Zero, 0, 1, stepGrid},
+    {nullptr, fillArgs, nullptr, "nothing", kNoText, kNoText, kNoText, 1, 0, Zero, Zero, Zero, Zero, 0, 0, nullptr},
+    {nullptr, fillArgs, nullptr, "fill", kNoText, kNoText, kNoText, 1, 0, Zero, Zero, SizeBytes, Zero, 0, 1, fillGrid}};
 static const ControlEntry controls[] = {{nullptr, 0, 1, GoesOn, 2, 2, -1}, // while: goes on with the step
                                         {nullptr, 0, 2, -1, 1, 0, -1},     // and back
                                         {kept, 1, 2, -1, 2, 3, -1}};       // what is left of the loop
@@ -159,7 +159,7 @@ static const TensorEntry inputs[] = {{"n", nullptr, 0, looping::NumberBytes, 0, 
 static const TensorEntry outputs[] = {{"y", size, 0, looping::SizeBytes, 1, kDLInt, 64, 0}};
 static const BufferEntry buffers[] = {{Storage::Output, 0, 0, looping::SizeBytes, 0, 0, -1}};
 static const int32_t args[] = {0};
-static const LaunchEntry launches[] = {{nullptr, args, nullptr, "fill", kNoText, kNoText, 1, 0, looping::Zero,
+static const LaunchEntry launches[] = {{nullptr, args, nullptr, "fill", kNoText, kNoText, kNoText, 1, 0, looping::Zero,
                                         looping::Zero, looping::SizeBytes, looping::Zero, 0, 1, looping::fillGrid}};
 } // namespace filling
 

@@ -112,7 +112,7 @@ TEST_CASE("an index out of range is an error, and the next call works") {
   Rows rows(5);
   rows.index.values[3] = 5;
   CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_INDEX_ERROR);
-  CHECK(context.error() == "gather: index out of range in a dimension, at net.py:7");
+  CHECK(context.error() == "gather: index out of range in a dimension: 5 is not from 0 to 4, at net.py:7");
   rows.index.values[3] = 1;
   CHECK(context.call({&rows.x.view, &rows.index.view}, {&rows.y.view}) == PTC_OK);
   CHECK(rows.isRight());

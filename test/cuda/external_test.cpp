@@ -21,12 +21,12 @@ const BufferEntry buffers[] = {
     {Storage::Arena, 0, 0, MatrixBytes, 0, 3, -1}};
 const int32_t scaleArgs[] = {X, Weight, T}, gatherArgs[] = {Changed, Index, Gathered};
 const char kNoText[] = "";
-const char *const faults[] = {"one thing", "index out of range in a dimension"};
+const FaultEntry faults[] = {{"one thing", Four, 0}, {"index out of range in a dimension", Rows, 0}};
 const GridEntry scaleGrid[] = {{"scale", Blocks, 64, 0}}, gatherGrid[] = {{"gather", Blocks, 64, 0}};
-const LaunchEntry launches[] = {
-    {nullptr, scaleArgs, nullptr, "scale", kNoText, kNoText, 3, 0, Zero, Zero, MatrixBytes, Zero, 0, 1, scaleGrid},
-    {nullptr, gatherArgs, faults, "gather", kNoText, "net.py:7", 3, 2, Zero, Zero, MatrixBytes, Zero, 1, 1,
-     gatherGrid}};
+const LaunchEntry launches[] = {{nullptr, scaleArgs, nullptr, "scale", kNoText, kNoText, kNoText, 3, 0, Zero, Zero,
+                                 MatrixBytes, Zero, 0, 1, scaleGrid},
+                                {nullptr, gatherArgs, faults, "gather", kNoText, "net.py:7", kNoText, 3, 2, Zero, Zero,
+                                 MatrixBytes, Zero, 1, 1, gatherGrid}};
 const TensorEntry tensors[] = {{"", rowsByFour, 0, MatrixBytes, 2, kDLFloat, 32, 0},
                                {"", rowsByFour, 0, MatrixBytes, 2, kDLFloat, 32, 0}};
 const int32_t first[] = {T, Changed}, second[] = {Gathered, Y};

@@ -89,7 +89,7 @@ def check_gather(path):
     check("a call with tensors of the host", (model.call(inputs, [y]), model.error()), (0, ""))
     check("its results", list(y.buffer), expected)
     bad = [inputs[0], tensor([rows] + reverse[1:], [rows], INT)]
-    message = "gather: index out of range in a dimension, at net.py:7"
+    message = f"gather: index out of range in a dimension: {rows} is not from 0 to {rows - 1}, at net.py:7"
     check("an index out of range", (model.call(bad, [y]), model.error()), (3, message))
     y = tensor([0.0] * (rows * 4), [rows, 4], FLOAT)
     check("a call after it", model.call(inputs, [y]), 0)
@@ -179,7 +179,7 @@ def check_streams(path):
     made.contents.deleter(made)
 
     bad = tensor([rows] + reverse[1:], [rows], INT, driver)
-    message = "gather: index out of range in a dimension, at net.py:7"
+    message = f"gather: index out of range in a dimension: {rows} is not from 0 to {rows - 1}, at net.py:7"
     check("a call with an index out of range", model.call([given[0], bad], [y]), 0)
     check("is told of", (lib.ptc_synchronize(context), model.error()), (3, message))
     check("and again", model.call([given[0], bad], [y]), 0)

@@ -1,5 +1,5 @@
 // Kernels of the tests' programs, as x86 for the fake driver and as PTX for a GPU. Parameters: the launch's arguments,
-// its fault slot, the symbols.
+// a place for a FaultNote, the symbols.
 #ifdef __NVPTX__
 #include <stdint.h>
 #define KERNEL(NAME) __attribute__((device_kernel)) void NAME
@@ -16,7 +16,7 @@ extern __attribute__((address_space(3), aligned(16))) char dynamic_shared[];
 static int64_t element(void) { return (int64_t)fake_block_index() * fake_block_size() + fake_thread_index(); }
 
 // t[s0, 4] = x[s0, 4] * w[4]
-KERNEL(scale)(const float *x, const float *w, float *t, int32_t *fault, int64_t s0) {
+KERNEL(scale)(const float *x, const float *w, float *t, uint64_t *fault, int64_t s0) {
   (void)fault;
   int64_t i = element();
   if (i < s0 * 4)
@@ -24,19 +24,19 @@ KERNEL(scale)(const float *x, const float *w, float *t, int32_t *fault, int64_t 
 }
 
 // y[s0, 4] = t[index[s0], 4]; fault 2 where an index is out of range
-KERNEL(gather)(const float *t, const int64_t *index, float *y, int32_t *fault, int64_t s0) {
+KERNEL(gather)(const float *t, const int64_t *index, float *y, uint64_t *fault, int64_t s0) {
   int64_t i = element();
   if (i >= s0 * 4)
     return;
   int64_t row = index[i / 4];
   if (row < 0 || row >= s0)
-    *fault = 2;
+    __atomic_fetch_max(fault, ~((uint64_t)2 << 48 | (row & (((uint64_t)1 << 48) - 1))), __ATOMIC_RELAXED);
   else
     y[i] = t[row * 4 + i % 4];
 }
 
 // next[1] = total[1] + s0, by way of shared memory
-KERNEL(count)(const float *total, float *next, int32_t *fault, int64_t s0) {
+KERNEL(count)(const float *total, float *next, uint64_t *fault, int64_t s0) {
   (void)fault;
   float *shared = fake_shared();
   *shared = *total + (float)s0;
@@ -44,7 +44,7 @@ KERNEL(count)(const float *total, float *next, int32_t *fault, int64_t s0) {
 }
 
 // i[1] = 0, size[1] = 1, goes_on[1] = n > 0
-KERNEL(start)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, int32_t *fault, int64_t u0) {
+KERNEL(start)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, uint64_t *fault, int64_t u0) {
   (void)fault, (void)u0;
   *i = 0;
   *size = 1;
@@ -52,7 +52,7 @@ KERNEL(start)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, int32_
 }
 
 // i += 1, size *= 3, goes_on = i < n
-KERNEL(step)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, int32_t *fault, int64_t u0) {
+KERNEL(step)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, uint64_t *fault, int64_t u0) {
   (void)fault, (void)u0;
   *i += 1;
   *size *= 3;
@@ -60,7 +60,7 @@ KERNEL(step)(const int64_t *n, int64_t *i, int64_t *size, char *goes_on, int32_t
 }
 
 // y[u0] = 10, 11, ...
-KERNEL(fill)(int64_t *y, int32_t *fault, int64_t u0) {
+KERNEL(fill)(int64_t *y, uint64_t *fault, int64_t u0) {
   (void)fault;
   int64_t i = element();
   if (i < u0)
@@ -68,11 +68,11 @@ KERNEL(fill)(int64_t *y, int32_t *fault, int64_t u0) {
 }
 
 // t[s0, 8] = x[s0, 8] * w[8], then y[s0, 8] = t + b[8]: a block a row
-KERNEL(scale_rows)(const float *x, const float *w, float *t, int32_t *fault, int64_t s0) {
+KERNEL(scale_rows)(const float *x, const float *w, float *t, uint64_t *fault, int64_t s0) {
   (void)fault, (void)s0;
   t[element()] = x[element()] * w[fake_thread_index()];
 }
-KERNEL(add_row)(const float *t, const float *b, float *y, int32_t *fault, int64_t s0) {
+KERNEL(add_row)(const float *t, const float *b, float *y, uint64_t *fault, int64_t s0) {
   (void)fault, (void)s0;
   y[element()] = t[element()] + b[fake_thread_index()];
 }

@@ -113,7 +113,7 @@ TEST_CASE("what fails behind a call is told once") {
   Rows rows(5);
   rows.index.values[3] = 5;
   OnGpu<int64_t> bad(rows.index);
-  const std::string message = "gather: index out of range in a dimension, at net.py:7";
+  const std::string message = "gather: index out of range in a dimension: 5 is not from 0 to 4, at net.py:7";
   REQUIRE(context.call({&good.x.view, &bad.view}, {&good.y.view}) == PTC_OK);
   SECTION("when somebody waits") {
     CHECK(ptc_synchronize(context.handle) == PTC_INDEX_ERROR);

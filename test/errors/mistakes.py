@@ -105,7 +105,7 @@ MISTAKES = [
     running("channels last", "layout", "'image' (0)", "[4, 8, 6, 3]", "channels last? transpose(0, 3, 1, 2) fits"),
     running("a size that is not the other input's", "rows", "'ids' (1)", "size 5", "must be s0 = 4"),
     running("a size beyond the range", "range", "'image' (0)", "size 65", "allowed: 2..64"),
-    running("an index beyond the table", "index", "net.py:13", "index out of range", "rows"),
+    running("an index beyond the table", "index", "net.py:13", "index out of range", "10 is not from 0 to 9"),
     running("a misspelt name", "keyword", "'image'", "missing", "the file has ids, imgae"),
     running("an input left out", "missing", "'ids'", "missing", "name it 'ids' or '1'"),
     running("an input twice", "twice", "'image'", "twice", "by its name and as '0'"),

@@ -64,8 +64,8 @@ WRONG = {
     "no rows": ({**FINE, "x": tensor("F32", [0, 8]), "y": tensor("F32", [0, 8])}, "'x'"),
     "too many rows": ({**FINE, "x": tensor("F32", [65, 8]), "y": tensor("F32", [65, 8])}, "'x'"),
     "rows that differ": ({**FINE, "y": tensor("F32", [5, 8])}, "'y'"),
-    "an index out of range": ({**FINE, "i": tensor("I64", [3], 4)}, "index out of range"),
-    "a negative index": ({**FINE, "i": tensor("I64", [3], -(1 << 62))}, "index out of range"),
+    "an index out of range": ({**FINE, "i": tensor("I64", [3], 4)}, "index out of range in picked: 4 is not from 0 to 3"),
+    "a negative index": ({**FINE, "i": tensor("I64", [3], -(1 << 62))}, "a value beyond 48 bits is not from 0 to 3"),
 }
 
 

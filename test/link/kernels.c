@@ -3,7 +3,7 @@
 
 struct ptc_worker {
   void *scratch;
-  int32_t *fault;
+  uint64_t *fault;
   int32_t thread;
 };
 
@@ -60,7 +60,8 @@ KERNEL(look_up) {
   for (int64_t i = begin; i < end; ++i) {
     int64_t at = index[i];
     if (at < 0 || at >= 10) {
-      *worker->fault = 1;
+      uint64_t note = ~((uint64_t)1 << 48 | (at & (((uint64_t)1 << 48) - 1)));
+      *worker->fault = note > *worker->fault ? note : *worker->fault;
       at = at < 0 ? 0 : 9;
     }
     y[i] = table[at];

@@ -2,12 +2,13 @@
 
 newcomer.py DIST        # as root; DIST has what tools/release made, and Debian's mirror is asked for the rest
 
-It needs mmdebstrap and some minutes, and so is no part of the test run. What asks for torch (the export) is test/wheel/deploy_test.py's,
+It needs mmdebstrap and a quarter of an hour, most of it for README's first command, and so is no part of the test run. What asks for torch (the export) is test/wheel/deploy_test.py's,
 which goes through the same page; here models are those of examples/digits.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
@@ -17,8 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r"^(?:#|//) (\S+\.\w+)$")
-# What a user of Debian has installed by then: compilers, CMake, Python with NumPy.
-PACKAGES = ["ca-certificates", "cmake", "g++", "libdlpack-dev", "make", "pkg-config", "python3-numpy", "python3-pip", "python3-venv", "rustc"]
+# What a user of Debian has installed by then: git to build ptc, and to use it compilers, CMake, Python with NumPy.
+BUILDER = ["ca-certificates", "git"]
+USER = ["ca-certificates", "cmake", "g++", "libdlpack-dev", "make", "pkg-config", "python3-numpy", "python3-pip", "python3-venv", "rustc"]
 
 
 class Chroot:
@@ -90,18 +92,33 @@ def walk(chroot: Chroot, dist: Path) -> None:
     chroot.run("cmake -B build2 -Dptc_DIR=$(python -m ptc.paths cmake) > /dev/null\ncmake --build build2\nbuild2/classify build2/digits.so")
 
 
-def main() -> None:
-    dist = Path(sys.argv[1]).resolve()
+def build(chroot: Chroot) -> None:
+    """README's first command from a clean clone, and the program that it says is there then."""
+    subprocess.run(["git", "clone", "--quiet", ROOT, chroot.home / "ptc"], check=True)
+    demo, path = re.search(r"^## First command.*?```\n(.*?)```.*?```\n(.*?)```", (ROOT / "README.md").read_text(), re.M | re.S).groups()
+    assert "360" in chroot.run(f"cd ptc\n{demo}")
+    chroot.run(f"cd ptc\n{path}ptc --version")
+
+
+@contextlib.contextmanager
+def debian(packages: list[str]):
     with tempfile.TemporaryDirectory(prefix="ptc-newcomer-") as name:
         folder = Path(name) / "debian"
-        subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(PACKAGES)}", "bookworm", folder], check=True)
+        subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(packages)}", "bookworm", folder], check=True)
         subprocess.run(["mount", "-t", "proc", "proc", folder / "proc"], check=True)
         try:
-            chroot = Chroot(folder)
-            walk(chroot, dist)
+            yield Chroot(folder)
         finally:
             subprocess.run(["umount", folder / "proc"], check=True)
-    print(f"{chroot.steps} passed, 0 failed")
+
+
+def main() -> None:
+    dist = Path(sys.argv[1]).resolve()
+    with debian(USER) as user:
+        walk(user, dist)
+    with debian(BUILDER) as builder:
+        build(builder)
+    print(f"{user.steps + builder.steps} passed, 0 failed")
 
 
 if __name__ == "__main__":

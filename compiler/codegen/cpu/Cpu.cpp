@@ -46,7 +46,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
   auto planned = kernel::planUnits<KernelPlan>(
       module, description, [&](loop::KernelOp kernel) { return planKernel(kernel, *this); },
       [&](loop::KernelOp kernel, const Unit &unit, const KernelPlan &plan) {
-        code.kernels[kernel] = {unit.symbol, plan.tasks, plan.scratchBytes, kernel::faultTexts(kernel), {}, {}};
+        code.kernels[kernel] = {unit.symbol, plan.tasks, plan.scratchBytes, kernel::findFaults(kernel), {}, {}};
       });
   if (!planned)
     return planned.takeError();

@@ -54,7 +54,7 @@ Expected<KernelCode> Target::emitKernels(mlir::ModuleOp module, CodeForm form, c
           info.grids.push_back({getGridSymbol(unit.symbol, i), grid.blocks, grid.threads, grid.sharedBytes,
                                 grid.isPersistent ? grid.resident : 0, grid.maps});
         info.workspaceBytes = plan.workspaceBytes;
-        info.faults = kernel::faultTexts(kernel);
+        info.faults = kernel::findFaults(kernel);
       });
   if (!planned)
     return planned.takeError();

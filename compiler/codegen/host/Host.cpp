@@ -265,17 +265,20 @@ Constant *TableWriter::tensorMap(const TensorMap &map) {
 
 Constant *TableWriter::launch(const LaunchSpec &launch) {
   Constant *args = table(launch.args, "args", [&](int64_t arg) { return c.i32(arg); });
-  Constant *faults = table(launch.faults, "faults", [&](const std::string &text) { return c.string(text); });
+  Constant *faults = table(launch.faults, "faults", [&](const FaultSpec &fault) {
+    return c.record<runtime::FaultEntry>({c.string(fault.text), value(fault.size), c.i32(fault.isWrapped)});
+  });
   Constant *grids = table(launch.grids, "grids", [&](const GridSpec &grid) {
     Constant *maps = table(grid.maps, "maps", [&](const TensorMap &map) { return tensorMap(map); });
     return c.record<runtime::GridEntry>({c.string(grid.function), value(grid.blocks), c.i32(grid.threads),
                                          c.i32(grid.sharedBytes), c.i32(grid.perMultiprocessor),
                                          c.i32(grid.maps.size()), maps});
   });
-  return c.record<runtime::LaunchEntry>(
-      {kernel(launch.kernel), args, faults, c.string(launch.name), c.string(launch.operators), c.string(launch.source),
-       c.i32(launch.args.size()), c.i32(launch.faults.size()), value(launch.tasks), value(launch.scratch),
-       value(launch.bytes), value(launch.flops), c.i32(launch.barrierBefore), c.i32(launch.grids.size()), grids});
+  return c.record<runtime::LaunchEntry>({kernel(launch.kernel), args, faults, c.string(launch.name),
+                                         c.string(launch.operators), c.string(launch.source), c.string(launch.modules),
+                                         c.i32(launch.args.size()), c.i32(launch.faults.size()), value(launch.tasks),
+                                         value(launch.scratch), value(launch.bytes), value(launch.flops),
+                                         c.i32(launch.barrierBefore), c.i32(launch.grids.size()), grids});
 }
 
 Constant *TableWriter::device() {

@@ -72,6 +72,13 @@ struct GridSpec {
   std::vector<TensorMap> maps = {};
 };
 
+/// A check of an index in data by a kernel (runtime::FaultEntry).
+struct FaultSpec {
+  std::string text;
+  mlir::AffineExpr size;
+  bool isWrapped = false;
+};
+
 /// One kernel call; launches run in the order of the list.
 struct LaunchSpec {
   std::string kernel; ///< symbol of a function with the kernel ABI, in one of the objects linked; empty on a GPU
@@ -87,7 +94,8 @@ struct LaunchSpec {
   std::string name;                ///< for people: "fused_add_relu_3"
   std::string operators;           ///< "aten.add.Tensor, aten.relu.default"
   std::string source;              ///< "model.py:12"
-  std::vector<std::string> faults; ///< faults[c - 1] explains fault code c, as "index out of range in aten.embedding"
+  std::string modules;             ///< "encoder.layers.0, encoder.layers.1"
+  std::vector<FaultSpec> faults;   ///< of code c at c - 1
 };
 
 /// After the last launch buffer `from` is copied to buffer `to`: written states and inputs, and outputs that

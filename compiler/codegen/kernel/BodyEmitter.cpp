@@ -2,11 +2,11 @@
 
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/Emit.h"
+#include "compiler/codegen/kernel/KernelFunction.h"
 #include "compiler/codegen/kernel/ScalarType.h"
 #include "dialects/core/Polynomial.h"
 #include "dialects/loop/Faults.h"
 #include "dialects/loop/StridedAccess.h"
-
 
 using namespace llvm;
 
@@ -175,7 +175,10 @@ Lanes BodyEmitter::emitCheckedIndex(loop::CheckedIndexOp op) {
   Value *size = splat(lanes.affine(getSizeFromAttr(op.getSize()), {}, frame.symbols).value);
   if (loop::mayFault(op)) {
     Value *isOutside = b.CreateICmpUGE(index, size);
-    emitIf(b, lanes.any({isOutside}), [&] { b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault); });
+    if (lanes.mask && isOutside->getType()->isVectorTy())
+      isOutside = b.CreateAnd(isOutside, lanes.mask);
+    Value *isAnyOutside = isOutside->getType()->isVectorTy() ? b.CreateOrReduce(isOutside) : isOutside;
+    emitIf(b, isAnyOutside, [&] { noteFault(frame, op, index, isOutside); });
   }
   Value *zero = splat(b.getInt64(0)), *last = b.CreateSub(size, splat(b.getInt64(1)));
   return {b.CreateBinaryIntrinsic(Intrinsic::smax, b.CreateBinaryIntrinsic(Intrinsic::smin, index, last), zero)};

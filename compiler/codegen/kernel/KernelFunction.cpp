@@ -3,7 +3,9 @@
 #include "compiler/codegen/kernel/BodyOps.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "dialects/loop/Faults.h"
+#include "runtime/FaultNote.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -47,15 +49,34 @@ static std::vector<std::string> operatorNames(mlir::Location loc) {
   return names;
 }
 
-std::vector<std::string> faultTexts(loop::KernelOp kernel) {
-  std::vector<std::string> texts;
+/// Whether it is `x < 0 ? x + size : x`, as PyTorch's indices that count from the end come to be.
+static bool isWrapped(loop::CheckedIndexOp op) {
+  mlir::Value value = op.getValue();
+  for (mlir::Operation *from; (from = value.getDefiningOp());) {
+    auto read = dyn_cast<loop::ReadOp>(from);
+    auto map = read ? read.getTensor().getDefiningOp<loop::MapOp>() : nullptr;
+    if (auto cast = dyn_cast<mlir::arith::IndexCastOp>(from))
+      value = cast.getIn();
+    else if (map) // of the same kernel
+      value = map.getBody().front().getTerminator()->getOperand(0);
+    else
+      break;
+  }
+  auto select = value.getDefiningOp<mlir::arith::SelectOp>();
+  auto sum = select ? select.getTrueValue().getDefiningOp<mlir::arith::AddIOp>() : nullptr;
+  return sum && is_contained(sum->getOperands(), select.getFalseValue());
+}
+
+std::vector<Fault> findFaults(loop::KernelOp kernel) {
+  std::vector<Fault> faults;
   kernel->walk([&](loop::CheckedIndexOp op) {
     if (!loop::mayFault(op))
       return;
     std::vector<std::string> names = operatorNames(op.getLoc());
-    texts.push_back("index out of range" + (names.empty() ? "" : " in " + names.front()));
+    faults.push_back({"index out of range" + (names.empty() ? "" : " in " + names.front()),
+                      getSizeFromAttr(op.getSize()), isWrapped(op)});
   });
-  return texts;
+  return faults;
 }
 
 void numberFaults(KernelFrame &frame, loop::KernelOp kernel) {
@@ -64,6 +85,20 @@ void numberFaults(KernelFrame &frame, loop::KernelOp kernel) {
     if (loop::mayFault(op))
       frame.faultCodes[op] = ++code;
   });
+}
+
+void noteFault(KernelFrame &frame, loop::CheckedIndexOp op, Value *index, Value *isOutside) {
+  Ir &b = frame.b;
+  Type *type = index->getType();
+  auto constant = [&](uint64_t value) { return ConstantInt::get(type, value); };
+  index = b.CreateBinaryIntrinsic(Intrinsic::smin, index, constant(runtime::kMostFaultIndex));
+  index = b.CreateBinaryIntrinsic(Intrinsic::smax, index, constant(runtime::kLeastFaultIndex));
+  Value *low = b.CreateAnd(index, constant((uint64_t(1) << runtime::kFaultIndexBits) - 1));
+  Value *note =
+      b.CreateNot(b.CreateOr(low, constant(uint64_t(frame.faultCodes.lookup(op)) << runtime::kFaultIndexBits)));
+  if (type->isVectorTy())
+    note = b.CreateIntMaxReduce(b.CreateSelect(isOutside, note, constant(0)), /*IsSigned=*/false);
+  b.CreateAtomicRMW(AtomicRMWInst::UMax, frame.fault, note, Align(sizeof(uint64_t)), AtomicOrdering::Monotonic);
 }
 
 namespace {
@@ -140,7 +175,7 @@ void endWhereNothingIsIndexed(KernelFrame &frame, loop::KernelOp kernel) {
     b.CreateCondBr(isBad, end, next);
     b.SetInsertPoint(end);
     if (loop::mayFault(op))
-      b.CreateStore(b.getInt32(frame.faultCodes.lookup(op)), frame.fault);
+      noteFault(frame, op, b.getInt64(0), b.getTrue());
     b.CreateRetVoid();
     b.SetInsertPoint(next);
   });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/KernelCode.h"
 #include "compiler/codegen/kernel/KernelFrame.h"
 #include "dialects/loop/Loop.h"
 
@@ -20,8 +21,11 @@ namespace ptc::kernel {
 llvm::Error checkBodies(loop::KernelOp kernel, llvm::StringRef device);
 
 /// What fault code c (from 1 on) means, at c - 1; and gives the checks of the kernel these codes.
-std::vector<std::string> faultTexts(loop::KernelOp kernel);
+std::vector<Fault> findFaults(loop::KernelOp kernel);
 void numberFaults(KernelFrame &frame, loop::KernelOp kernel);
+
+/// Notes that index (i64 or a vector of them) is out of range, in the lanes that `isOutside` says.
+void noteFault(KernelFrame &frame, loop::CheckedIndexOp op, llvm::Value *index, llvm::Value *isOutside);
 
 /// Tells LLVM which buffers of the kernel are different memory.
 void setAlias(KernelFrame &frame, loop::KernelOp kernel);
