@@ -142,18 +142,32 @@ static bool isRoundedToHalf(Value value) {
          });
 }
 
+/// How large the terms are whose difference is a special function at x: their rounding is an error of the result, and
+/// near a zero more than any part of it. 0 where the error is in proportion to the result.
+static double termsOnGpu(StringRef function, double x) {
+  // As large as the neighbouring extremes (codegen/cuda/library/Bessel.cpp).
+  if (function.starts_with("bessel_"))
+    return std::sqrt(M_2_PI / std::max(std::fabs(x), 1.0));
+  // A logarithm, of 10 or more, less fractions and a cotangent (runtime/special/Gamma.cpp). The CPU's has the same
+  // terms, but the GPU's log and tan round otherwise.
+  if (function == "digamma")
+    return std::log(1 + std::max(std::fabs(x), 10.0));
+  // libclc reflects: a logarithm less that of gamma(-x), where glibc has series around the zeros.
+  if (function == "lgamma" && x < 0)
+    return std::max(std::lgamma(1 - x), 1.0);
+  return 0;
+}
+
 /// What a GPU's functions lose beside the CPU's.
 void Disturbance::onGpu() {
   if (auto error = shortFormulaErrors().find(name);
       error != shortFormulaErrors().end() && isRoundedToHalf(op->getResult(0)))
     for (double &value : result.reals)
       value *= 1 + random.uniform(-1, 1) * error->second;
-  // Near a zero as much as of numbers as large as the neighbouring extremes (codegen/cuda/library/Bessel.cpp).
-  auto function = op->getAttrOfType<StringAttr>("function");
-  if (function && function.getValue().starts_with("bessel_"))
+  if (auto function = op->getAttrOfType<StringAttr>("function"); function)
     for (auto [value, x] : llvm::zip(result.reals, operands[0]->reals))
-      if (std::isfinite(value))
-        value += noise() * 0x1p-52 * std::sqrt(M_2_PI / std::max(std::fabs(x), 1.0));
+      if (double terms = termsOnGpu(function.getValue(), x); terms > 0 && std::isfinite(value))
+        value += noise() * 0x1p-52 * terms;
 }
 
 void Disturbance::sums() {

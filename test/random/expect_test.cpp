@@ -53,3 +53,26 @@ TEST_CASE("the bits of what is computed may end in any way") {
   CHECK(expected.span.low.integers == std::vector<int64_t>(8, 0));
   CHECK(expected.span.high.integers == std::vector<int64_t>(8, 1));
 }
+
+/// `answer` is what the GPU's library makes of x (its bitcode as x86 code), `beyond` far more than its error.
+static void checkNearZero(const char *function, double x, double answer, double beyond) {
+  std::string text = R"(func.func @forward(%x: tensor<1xf64>) -> tensor<1xf64> {
+    %0 = prims.special %x {function = "NAME"} : (tensor<1xf64>) -> tensor<1xf64>
+    return %0 : tensor<1xf64>
+  })";
+  text.replace(text.find("NAME"), 4, function);
+  Tensor input;
+  input.shape = {1};
+  input.reals = {x};
+  Expected onGpu(text.c_str(), {input}, /*isForGpu=*/true), onCpu(text.c_str(), {input}, /*isForGpu=*/false);
+  CHECK(onGpu.allows(answer));
+  CHECK_FALSE(onGpu.allows(answer + beyond));
+  CHECK_FALSE(onCpu.allows(answer));
+}
+
+TEST_CASE("on a GPU a special function near its zero is as inexact as its terms") {
+  checkNearZero("digamma", 1.4616321682398001, 2.2519124827672862e-08, 1e-13);
+  checkNearZero("digamma", -11.714123678268958, 0.00015061312032793595, 1e-13);
+  checkNearZero("lgamma", -2.457022977854506, 2.6680322811611923e-06, 1e-13);
+  checkNearZero("lgamma", -3.955292248187238, -4.2209093771061745e-05, 1e-13);
+}
