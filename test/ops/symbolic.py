@@ -55,6 +55,8 @@ def larger(exported: torch.export.ExportedProgram, tensors: Sequence[torch.Tenso
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     if list(tensor.shape) == list(shape):
         return tensor
+    if not tensor.numel():
+        return tensor.new_zeros(tuple(shape))
     random = torch.Generator().manual_seed(len(shape))
     values = tensor.flatten()[torch.randint(tensor.numel(), tuple(shape), generator=random)]
     # No two alike: the order of equal elements is open in sort and topk.

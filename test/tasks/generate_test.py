@@ -95,7 +95,7 @@ class GenerateTest(unittest.TestCase):
         model = ptc.load(self.folder / "decoder.so")
         with self.assertRaisesRegex(ptc.MismatchError, f"has size {CAPACITY + 1}, allowed: 1..{CAPACITY}"):
             model(np.zeros(CAPACITY + 1, np.int64), 0)
-        with self.assertRaisesRegex(ptc.OutOfRangeError, "index out of range in index_copy_, at export.py"):
+        with self.assertRaisesRegex(ptc.OutOfRangeError, "index out of range in index_copy_: 256 is not from 0 to 255, at export.py"):
             model(np.zeros(2, np.int64), CAPACITY - 1)
 
 
