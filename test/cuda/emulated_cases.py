@@ -43,6 +43,18 @@ class Counter(nn.Module):
         return x.sum(0) * torch.where(self.count == 1, 1.0, 0.5)
 
 
+def beside_one(rows, columns):
+    """Ones, each followed by numbers that are lost where they are added to it one by one."""
+    x = torch.full((rows, columns), 2.0**-25)
+    x[:, 0] = 1
+    return x
+
+
+def sums_of_rows(x):
+    largest = x.amax(1, keepdim=True)
+    return (x / (x * largest).sum(1, keepdim=True)).sum(0)
+
+
 def permutations(rows, columns):
     return torch.stack([torch.randperm(columns) for _ in range(rows)])
 
@@ -56,6 +68,10 @@ def cases():
     index_put = Function(lambda x, i, s: x.index_put((i,), s))
     amax = Function(lambda x, i, s: x.scatter_reduce(0, i, s, "amax"))
     yield Case("counter", Counter(), (r(4, 100),))
+    # Rows and columns are added up in one kernel: rows are a warp's each, or a warp has them all.
+    for rows, columns in [(4, 1000), (3, 77)]:
+        yield Case(f"{rows} sums of {columns} in a kernel", Function(sums_of_rows),
+                   (beside_one(rows, columns),))  # fmt: skip
     yield Case("Bessel functions of huge numbers", Function(lambda x: torch.special.bessel_j0(x) * x.sqrt()),
                (torch.linspace(5e307, 1.7e308, 9, dtype=torch.float64),))  # fmt: skip
     yield Case("scatter_add", scatter_add, (r(50, 8), i(0, 50, (400, 8)), r(400, 8)))

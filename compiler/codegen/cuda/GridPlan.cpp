@@ -111,6 +111,22 @@ static SmallVector<unsigned> getSharedDims(const GridPlan &plan, const Stage &st
   return points.empty() ? reduced : points;
 }
 
+bool hasWarpsForPoints(const GridPlan &plan, const Stage &stage) {
+  constexpr int64_t kFewElements = 2 * kWarp;
+  SmallVector<unsigned> shared = getSharedDims(plan, stage);
+  if (plan.isFlat || stage.isScan || !stage.isReduction || shared.empty() || shared.back() >= stage.resultRank)
+    return false;
+  auto elements = getConstant(product(ShapeRef(stage.domain).drop_front(stage.resultRank), plan.context()));
+  bool readsColumns = any_of(stage.accesses.accesses, [&](const kernel::Access &access) {
+    if (access.isStore || !access.strided || getConstant(access.strided->strides[shared.back()]) != 1)
+      return false;
+    auto reduced = ArrayRef(access.strided->strides).drop_front(stage.resultRank); // zeros: one number for all elements
+    return any_of(reduced, [](mlir::AffineExpr stride) { return getConstant(stride) != 0; }) &&
+           getConstant(reduced.back()) != 1;
+  });
+  return (!elements || *elements >= kFewElements) && !readsColumns;
+}
+
 static void chooseWidths(GridPlan &plan) {
   const Stage &first = plan.stages.front();
   if (plan.isFlat && plan.stages.size() == 1 && !plan.loops.empty() && !first.isReduction)
@@ -122,9 +138,11 @@ static void chooseWidths(GridPlan &plan) {
   }
 }
 
-/// Vectors of neighbours that the threads of a row share in a stage, if that is known.
+/// Vectors of neighbours that the threads of a row share in a stage, or threads that its points take, if that is known.
 static std::optional<int64_t> countShared(const GridPlan &plan, size_t stage) {
   auto count = getConstant(countPoints(plan, plan.stages[stage], getSharedDims(plan, plan.stages[stage])));
+  if (count && hasWarpsForPoints(plan, plan.stages[stage]))
+    return *count * kWarp;
   return count ? std::optional<int64_t>(divideCeil(*count, plan.widths[stage])) : std::nullopt;
 }
 

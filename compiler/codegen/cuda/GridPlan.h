@@ -52,6 +52,11 @@ GridPlan planGrid(loop::KernelOp kernel);
 /// added up.
 bool reducesColumns(const GridPlan &plan, const kernel::Stage &stage);
 
+/// A stage of a block or warp whose points are a warp's each, which shares what is reduced over there: one thread would
+/// add it up one after the other, slowly and with the rounding errors of all additions. Few elements, and columns that
+/// neighbouring threads read side by side, are a thread's all the same.
+bool hasWarpsForPoints(const GridPlan &plan, const kernel::Stage &stage);
+
 /// As many elements as 16 bytes hold of the largest type, where every access of neighbours is one place or neighbours.
 unsigned chooseWidth(const GridPlan &plan, const kernel::Stage &stage, const kernel::Loop &loop);
 

@@ -5,6 +5,8 @@
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Reductions.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace llvm;
 
 namespace ptc::cuda {
@@ -34,6 +36,7 @@ private:
   SmallVector<unsigned> loopDims() const;
   void emitStage(const Stage &stage, unsigned vector);
   void emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, unsigned vector);
+  void emitPointsOfWarps(const Stage &stage, ArrayRef<unsigned> parallel);
   void emitOnePoint(const Stage &stage);
   void emitScan(const Stage &stage);
   Carried reduceAlone(const Stage &stage, unsigned dim, ArrayRef<Value *> carried);
@@ -42,14 +45,14 @@ private:
   void finish(const Stage &stage, ArrayRef<Value *> carried);
   void finishMember(const Stage &stage, mlir::Operation *member, ArrayRef<Value *> combined);
   void setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank, const Lanes &value);
-  /// Until all threads that share the row have come here.
-  void waitForRow() { plan.rows > 1 ? f.gpu.warpBarrier(b) : f.gpu.barrier(b); }
+  /// Until all threads that share the point have come here.
+  void waitForSharers() { isWarps ? f.gpu.warpBarrier(b) : f.gpu.barrier(b); }
 
   SmallVector<unsigned> parallelDims(const Stage &stage) const;
   Shape sizesOf(const Stage &stage, ArrayRef<unsigned> dimensions) const;
   void takeTogether(unsigned dim, unsigned vector);
   void setDims(ArrayRef<unsigned> dimensions, ArrayRef<Value *> indices);
-  /// body(i) for i of [0, count): alone, or with the other threads of the row, each its own.
+  /// body(i) for i of [0, count): alone, or with the other threads that share the point, each its own.
   Carried share(Value *count, ArrayRef<Value *> carried, function_ref<Carried(Value *, ArrayRef<Value *>)> body);
   Carried identities() { return reductions.identities(b, width); }
 
@@ -58,16 +61,19 @@ private:
   const GridPlan &plan;
   unsigned width = 1;                     ///< lanes that are neighbouring points
   Value *thread = nullptr;                ///< of those that share the point; null: the thread works alone
+  unsigned sharers;                       ///< how many those are
+  bool isWarps;                           ///< they are a warp, of which the block has others with points of their own
   SmallVector<Lanes> dims;                ///< index of each dimension
   kernel::Reductions reductions;          ///< of the stage
-  bool isOneOfRow = false;                ///< all threads that share the row have the same point: one of them stores
+  bool isOneOfRow = false;                ///< all threads that share the point are at it: one of them stores
   DenseSet<mlir::Value> inPlace;          ///< results that are stored where the kernel reads an operand
   DenseMap<mlir::Value, Lanes> registers; ///< results that are one element of the outer point
 };
 
 } // namespace
 
-NestEmitter::NestEmitter(GpuFrame &frame, const GridPlan &plan) : f(frame), b(frame.b), plan(plan) {
+NestEmitter::NestEmitter(GpuFrame &frame, const GridPlan &plan)
+    : f(frame), b(frame.b), plan(plan), sharers(plan.sharers()), isWarps(plan.rows > 1) {
   loop::KernelOp kernel = plan.kernel;
   mlir::Operation *yield = kernel.getBody().front().getTerminator();
   for (auto [result, operand] : zip(yield->getOperands(), kernel.getInPlace()))
@@ -149,7 +155,7 @@ void NestEmitter::emitPoint(Value *point) {
   setDims(loopDims(), kernel::delinearize(f, point, plan.loopSizes()));
   for (auto [i, stage] : enumerate(plan.stages)) {
     if (i > 0 && thread) // the stage reads what other threads wrote
-      waitForRow();
+      waitForSharers();
     emitStage(stage, thread ? plan.widths[i] : 1);
   }
 }
@@ -183,7 +189,6 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
   if (!thread)
     return forEach(b, b.getInt64(0), count, 1, carried, body);
   auto *constant = dyn_cast<ConstantInt>(count);
-  unsigned sharers = plan.sharers();
   int64_t turns = constant && constant->getSExtValue() % sharers == 0 ? constant->getSExtValue() / sharers : 0;
   if (turns == 0 || turns > kFewTurns)
     return forEach(b, thread, count, sharers, carried, body);
@@ -197,6 +202,8 @@ Carried NestEmitter::share(Value *count, ArrayRef<Value *> carried,
 void NestEmitter::emitStage(const Stage &stage, unsigned vector) {
   reductions = kernel::Reductions(b, stage);
   SmallVector<unsigned> parallel = parallelDims(stage);
+  if (thread && hasWarpsForPoints(plan, stage))
+    return emitPointsOfWarps(stage, parallel);
   if (!parallel.empty())
     return emitParallel(stage, parallel, vector);
   if (!thread)
@@ -225,6 +232,26 @@ void NestEmitter::emitParallel(const Stage &stage, ArrayRef<unsigned> parallel, 
     emitOnePoint(stage);
     registers = std::move(before);
     width = 1;
+    return {};
+  });
+}
+
+/// The warps take points in turns.
+void NestEmitter::emitPointsOfWarps(const Stage &stage, ArrayRef<unsigned> parallel) {
+  Shape sizes = sizesOf(stage, parallel);
+  Value *count = emitSize(f, product(sizes, plan.context()));
+  Value *warp = b.CreateTrunc(b.CreateUDiv(thread, b.getInt64(kWarp)), b.getInt32Ty());
+  Value *first = b.CreateZExt(f.gpu.uniform(b, warp), b.getInt64Ty());
+  SaveAndRestore lane(thread, b.CreateURem(thread, b.getInt64(kWarp)));
+  SaveAndRestore ofWarp(sharers, kWarp);
+  SaveAndRestore areWarps(isWarps, true);
+  forEach(b, first, count, plan.sharers() / kWarp, {}, [&](Value *i, ArrayRef<Value *>) -> Carried {
+    setDims(parallel, kernel::delinearize(f, i, sizes));
+    DenseMap<mlir::Value, Lanes> before = registers; // those of this point are of no other
+    isOneOfRow = true;
+    finish(stage, reduceTogether(stage, 1));
+    isOneOfRow = false;
+    registers = std::move(before);
     return {};
   });
 }
@@ -270,8 +297,7 @@ Carried NestEmitter::reduceTogether(const Stage &stage, unsigned vector) {
     combiners.push_back(r.combiner);
     running.push_back(r.combiner.acrossLanes(b, one));
   }
-  return kernel::Reductions::pack(plan.rows > 1 ? reduceWarp(f, combiners, running)
-                                                : reduceBlock(f, combiners, running));
+  return kernel::Reductions::pack(isWarps ? reduceWarp(f, combiners, running) : reduceBlock(f, combiners, running));
 }
 
 /// From now on the index of a dimension counts vectors of neighbours.
@@ -291,7 +317,7 @@ void NestEmitter::setResult(BodyEmitter &body, mlir::Value tensor, unsigned rank
     return;
   auto store = [&] { body.store(tensor, ArrayRef(dims).take_front(rank), value); };
   if (isOneOfRow && inPlace.contains(tensor)) // all threads have read what lies there
-    waitForRow();
+    waitForSharers();
   if (isOneOfRow)
     kernel::emitIf(b, b.CreateICmpEQ(thread, b.getInt64(0)), store);
   else
