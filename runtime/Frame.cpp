@@ -241,12 +241,17 @@ void Frame::planSteps(int32_t first) {
       mostTasks = std::max(mostTasks, tasks);
     }
   };
-  int32_t control = 0;
-  // A control begins a region.
+  int32_t control = 0, definition = 0;
+  // A control begins a region, and so does a size that data define: no thread goes on before all tasks are done.
   auto enterRegion = [&](int32_t index) {
     while (control < program->controlCount && program->controls[control].launch < index)
       ++control;
-    if (control == program->controlCount || program->controls[control].launch != index)
+    while (definition < program->sizeDefinitionCount && program->sizeDefinitions[definition].launch < index)
+      ++definition;
+    bool isControl = control < program->controlCount && program->controls[control].launch == index;
+    bool isDefinition =
+        definition < program->sizeDefinitionCount && program->sizeDefinitions[definition].launch == index;
+    if (!isControl && !isDefinition)
       return;
     for (; opened < index; ++opened)
       steps[opened].awaited = before;
