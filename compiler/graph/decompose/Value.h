@@ -33,6 +33,8 @@ public:
   using Base::Base;
   List(const Base &other) : Base(other) {}
   List(Base &&other) : Base(std::move(other)) {}
+  explicit List(int64_t count) : Base(checkedCount(count)) {}
+  explicit List(size_t count) : List(int64_t(count)) {}
   List(int64_t count, E element) : Base(checkedCount(count), element) {}
   template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
   List(Iterator begin, Iterator end) : Base(begin, begin + checkedCount(end - begin)) {}
