@@ -85,7 +85,7 @@ static void addNormalizations(Table &t) {
 /// The sizes of the last `count` dimensions.
 static Shape lastSizes(T x, size_t count) {
   Shape sizes = x.sizes();
-  return Shape(sizes.end() - count, sizes.end());
+  return Shape(ShapeRef(sizes).drop_front(sizes.size() - checkLength(count, sizes.size())));
 }
 
 /// Of the input, weight and bias of a convolution: convolutions themselves.
@@ -167,7 +167,7 @@ static T averagePoolBackward(B &b, size_t spatial, T grad, T x, Dims kernel, Dim
     high[dim] = size[i] + (kernel[i] - 2 - lead) - span;
   }
   T counts = b.pad(b.full(counted, 1, grad.dtype()), before, after, 0);
-  T count = b.reduceWindow("sum", counts, Shape(window.end() - spatial, window.end()), strides, ones, zeros, zeros);
+  T count = b.reduceWindow("sum", counts, ShapeRef(window).take_back(spatial), strides, ones, zeros, zeros);
   T share = divisor ? grad / double(*divisor) : grad / count;
   return b.reduceWindow("sum", b.pad(share, low, high, 0, between), window, unit, unit, none, none);
 }

@@ -30,7 +30,7 @@ Location B::loc() const { return op->getLoc(); }
 Shape B::declared(unsigned i) const {
   if (!hasShapes)
     throwMisfit("the shape of its result does not follow from its operands and arguments");
-  return getShape(op->getResult(i));
+  return getShape(declaredTensor(i));
 }
 unsigned B::resultCount() const { return op->getNumResults(); }
 bool B::hasDeclared(unsigned i) const {
@@ -39,10 +39,15 @@ bool B::hasDeclared(unsigned i) const {
 bool B::hasNote(StringRef name) const { return op->hasAttr(name); }
 bool B::isUsed(unsigned i) const { return i < op->getNumResults() && !op->getResult(i).use_empty(); }
 bool B::isOnlyReturned(unsigned i) const {
-  return llvm::all_of(op->getResult(i).getUsers(),
-                      [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+  auto isEnd = [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); };
+  return i >= op->getNumResults() || llvm::all_of(op->getResult(i).getUsers(), isEnd);
 }
-Type B::declaredType(unsigned i) const { return cast<RankedTensorType>(op->getResult(i).getType()).getElementType(); }
+Type B::declaredType(unsigned i) const { return declaredTensor(i).getElementType(); }
+RankedTensorType B::declaredTensor(unsigned i) const {
+  if (!hasDeclared(i))
+    throwMisfit("its result " + llvm::Twine(i) + " has no type");
+  return cast<RankedTensorType>(op->getResult(i).getType());
+}
 
 static bool mayBeEqual(AffineExpr a, AffineExpr b) {
   auto x = getConstant(a), y = getConstant(b);

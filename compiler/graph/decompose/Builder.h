@@ -22,7 +22,7 @@
 namespace ptc::decompose {
 
 using Dims = List<int64_t>;
-using DimsRef = llvm::ArrayRef<int64_t>;
+using DimsRef = ListRef<int64_t>;
 
 /// A symbol that takes its value from a 0-d i64 tensor while the program runs.
 struct DefinedSize {
@@ -167,7 +167,7 @@ public:
   /// y, whose derivative by x is what `derive` makes of y's cotangent: of x's shape, or of one that x broadcasts to.
   T withGradient(T y, T x, llvm::function_ref<T(T grad)> derive);
   /// The same by several, of which those that are no tensors of floating-point or complex numbers get nothing.
-  T withGradient(T y, llvm::ArrayRef<T> by, llvm::function_ref<llvm::SmallVector<T, 2>(T grad)> derive);
+  T withGradient(T y, llvm::ArrayRef<T> by, llvm::function_ref<TList(T grad)> derive);
 
   // Creation.
   T full(ShapeRef sizes, T value, mlir::Type dtype);
@@ -205,8 +205,8 @@ public:
   T pad(T x, ShapeRef low, ShapeRef high, T value, DimsRef interior = {});
   /// Pads one dimension.
   T padDim(T x, int64_t dim, mlir::AffineExpr low, mlir::AffineExpr high, T value);
-  T cat(llvm::ArrayRef<T> inputs, int64_t dim);
-  T stack(llvm::ArrayRef<T> inputs, int64_t dim);
+  T cat(ListRef<T> inputs, int64_t dim);
+  T stack(ListRef<T> inputs, int64_t dim);
   T reverse(T x, DimsRef dims);
 
   // Reductions; no dims means all. 0-d tensors have one virtual dimension.
@@ -230,7 +230,7 @@ public:
 
   // Indexing. Indices must be in range; `wrap` makes negative ones so.
   T gather(T x, llvm::ArrayRef<T> indices, DimsRef dims);
-  T scatter(T x, T updates, llvm::ArrayRef<T> indices, DimsRef dims, llvm::StringRef combine);
+  T scatter(T x, T updates, ListRef<T> indices, DimsRef dims, llvm::StringRef combine);
   T wrap(T index, mlir::AffineExpr size);
 
   // Contractions. The results of half types are f32: who goes on with one as an operand rounds it first.
@@ -253,6 +253,7 @@ private:
   template <class Op> T binary(T x, T y);
   template <class Op> T floatBinary(T x, T y);
   mlir::Location loc() const;
+  mlir::RankedTensorType declaredTensor(unsigned i) const;
   /// Creates a prim; throws a Misfit if its operands do not fit.
   template <class Op, class... Arguments> Op create(Arguments &&...arguments);
   mlir::Attribute sizesAttr(ShapeRef sizes) { return makeSizesAttr(sizes, context()); }

@@ -89,7 +89,7 @@ static TList splitAt(B &b, T x, T indices, int64_t dim) {
     return {b.unsupported("the number of parts must be known at compile time")};
   T ends = b.clamp(b.wrap(b.to(indices, b.i64()), n), T(0), T(n)), start = b.full({}, 0, b.i64());
   TList results;
-  for (int64_t i = 0; i <= *parts; ++i) {
+  for (int64_t i = 0; i <= checkMost(*parts, kMostUnrolled); ++i) {
     T end = i < *parts ? b.select(ends, 0, b.size(i)) : b.tensor(T(n), b.i64());
     T first = start;
     start = end;

@@ -154,9 +154,18 @@ static void addConvolutions(Table &t) {
   });
 }
 
+/// How many elements a window has, each of which takes operations of its own.
+static int64_t countTaps(const Dims &kernel) {
+  int64_t rows = checkMost(kernel[0], kMostUnrolled), columns = checkMost(kernel[1], kMostUnrolled);
+  if (rows < 1 || columns < 1)
+    throwMisfit("a window without elements");
+  return checkMost(rows * columns, kMostUnrolled);
+}
+
 /// The windows of x as columns: [N, C * kernel, places].
 static T im2col(B &b, T x, Dims kernel, Dims dilation, Dims padding, Dims stride) {
   bool isBatched = x.rank() == 4;
+  countTaps(kernel);
   b.requireElementsOfLast(x, 3);
   x = isBatched ? x : b.unsqueeze(x, 0);
   AffineExpr zero = b.size(0), rows = b.size(padding[0]), columns = b.size(padding[1]);
@@ -184,7 +193,7 @@ static T col2im(B &b, T x, Ints output, Dims kernel, Dims dilation, Dims padding
   bool isBatched = x.rank() == 3;
   b.requireElementsOfLast(x, 2);
   x = isBatched ? x : b.unsqueeze(x, 0);
-  int64_t taps = kernel[0] * kernel[1];
+  int64_t taps = countTaps(kernel);
   auto places = [&](int64_t d) {
     return (output[d] + (2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1)).floorDiv(stride[d]) + 1;
   };

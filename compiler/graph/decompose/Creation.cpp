@@ -76,6 +76,7 @@ static T distance(B &b, ShapeRef sizes) {
 
 /// The places of a triangle, row by row: known at compile time.
 static T triangle(B &b, int64_t rows, int64_t columns, int64_t offset, bool isLower) {
+  checkMost(checkMost(rows, kMostListed) * checkMost(columns, kMostListed), kMostListed);
   llvm::SmallVector<int64_t> row, column;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c)

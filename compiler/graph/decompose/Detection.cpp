@@ -114,9 +114,9 @@ T DeformableConvolution::apply(OptT mask) {
   if (groups < 1 || offsetGroups < 1 || *channels % groups || *filters % groups || *channels % offsetGroups)
     throwMisfit("channels do not divide into the groups");
   b.requireElementsOfLast(x, 2);
-  kernel[0] = *height;
-  kernel[1] = *width;
-  taps = kernel[0] * kernel[1];
+  kernel[0] = checkMost(*height, kMostUnrolled);
+  kernel[1] = checkMost(*width, kMostUnrolled);
+  taps = checkMost(kernel[0] * kernel[1], kMostListed);
   AffineExpr images = x.size(0), area = offset.size(2) * offset.size(3);
   planes = images * offsetGroups;
   T image = b.reshape(x, {planes, b.size(*channels / offsetGroups), x.size(2), x.size(3)});

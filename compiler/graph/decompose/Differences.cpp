@@ -8,6 +8,8 @@ using mlir::AffineExpr;
 
 /// x[1:] - x[:-1], n times.
 static T difference(B &b, T x, int64_t n, int64_t dim) {
+  auto known = getConstant(x.size(b.dim(x, dim)));
+  n = checkMost(known ? std::min(n, *known) : n, kMostUnrolled);
   for (int64_t i = 0; i < n; ++i) {
     AffineExpr size = x.size(b.dim(x, dim));
     if (getConstant(size) == 0)

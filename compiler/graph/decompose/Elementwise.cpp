@@ -39,7 +39,8 @@ AffineExpr T::size(int64_t dim) const {
 AffineExpr T::numel() const { return product(sizes(), tensor().getContext()); }
 
 static B &builderOf(const T &x, const T &y) {
-  assert((x.isTensor() || y.isTensor()) && "arithmetic of two numbers has no builder");
+  if (!x.isTensor() && !y.isTensor())
+    throwMisfit("two numbers, where one must be a tensor");
   return x.isTensor() ? x.builder() : y.builder();
 }
 
@@ -84,11 +85,11 @@ T operator/(T x, T y) {
   auto number = fold(x, y, '/');
   return number ? *number : builderOf(x, y).trueDivide(x, y);
 }
-T operator-(T x) { return x.isNumber() ? T(0) - x : x.builder().neg(x); }
+T operator-(T x) { return x.isNumber() ? T(0) - x : builderOf(x, x).neg(x); }
 T operator&(T x, T y) { return builderOf(x, y).bitAnd(x, y); }
 T operator|(T x, T y) { return builderOf(x, y).bitOr(x, y); }
 T operator^(T x, T y) { return builderOf(x, y).bitXor(x, y); }
-T operator~(T x) { return x.builder().bitNot(x); }
+T operator~(T x) { return builderOf(x, x).bitNot(x); }
 T operator<(T x, T y) { return builderOf(x, y).lt(x, y); }
 T operator<=(T x, T y) { return builderOf(x, y).le(x, y); }
 T operator>(T x, T y) { return builderOf(x, y).gt(x, y); }

@@ -86,6 +86,8 @@ static T sampleBicubic(B &b, Sampler &sampler, T image, T y, T x) {
 static T gridSample(B &b, T image, T grid, int64_t mode, int64_t padding, bool alignCorners) {
   Sampler sampler(b, image, Padding(padding), alignCorners);
   int64_t spatial = sampler.spatial();
+  if (spatial < 1 || spatial > 3)
+    throwMisfit("sampling is of images of one to three dimensions");
   b.requireElementsOfLast(image, spatial);
   TList places; // the grid has x first
   for (int64_t d = 0; d < spatial; ++d)

@@ -79,8 +79,10 @@ static TList equalBins(B &b, T x, llvm::ArrayRef<AffineExpr> bins, const Floats 
   TList edges;
   for (auto [d, count] : llvm::enumerate(bins)) {
     T values = b.select(x, 1, b.size(d)), low = 0.0, high = 0.0;
-    if (range)
+    if (range) {
+      checkLength(2 * d + 2, range->size());
       low = (*range)[2 * d], high = (*range)[2 * d + 1];
+    }
     std::tie(low, high) =
         span(b, values, range ? b.tensor(low, x.dtype()) : low, range ? b.tensor(high, x.dtype()) : high, 0.5);
     edges.push_back(edgesOf(b, low, high, count));

@@ -39,6 +39,7 @@ std::optional<AdvancedIndex> readIndices(B &b, T x, const OptTList &given) {
 /// indices stand.
 static Dims fromGather(const AdvancedIndex &index, int64_t rank) {
   Dims order(rank);
+  checkLength(index.rank + index.position, order.size());
   std::iota(order.begin(), order.end(), 0);
   std::rotate(order.begin(), order.begin() + index.rank, order.begin() + index.rank + index.position);
   return order;

@@ -126,8 +126,9 @@ static void addDistances(Table &t) {
       return distance(b, b.gather(x, {first}, {0}) - b.gather(x, {second}, {0}), p);
     };
     auto n = getConstant(x.size(0));
-    if (!n) {
-      auto [first, second] = pairsOf(b, x.size(0), b.declared()[0]);
+    if (!n || *n > 4096) { // of more the pairs are counted when the program runs
+      AffineExpr size = x.size(0);
+      auto [first, second] = pairsOf(b, size, n ? (size * (size - 1)).floorDiv(2) : b.declared()[0]);
       return distances(first, second);
     }
     if (*n < 2)

@@ -117,7 +117,7 @@ static T averagePool(B &b, T x, int64_t spatial, Dims kernel, Dims stride, Dims 
     return sum / T(product(w.size, b.context()));
   T count = divisor(b, x, w, spatial, countPadding);
   Shape sizes = sum.sizes();
-  std::fill(sizes.begin(), sizes.end() - spatial, b.size(1));
+  std::fill(sizes.begin(), sizes.end() - checkLength(spatial, sizes.size()), b.size(1));
   return sum / b.reshape(count, sizes);
 }
 
@@ -164,7 +164,7 @@ static UnevenWindows makeUnevenWindows(B &b, AffineExpr n, AffineExpr out) {
   constexpr int64_t kMostWindows = 1 << 22; // they are listed
   if (getConstant(out).value_or(0) > kMostWindows)
     throwMisfit("pooling to " + llvm::Twine(*getConstant(out)) + " windows, which are too many");
-  if (getConstant(n) && getConstant(out))
+  if (getConstant(n) && getConstant(out) && *getConstant(n) <= kMostWindows)
     return makeStaticWindows(b, *getConstant(n), *getConstant(out));
   T i = b.range(out, b.i64()), start = b.truncDivide(i * T(n), T(out));
   T end = b.truncDivide((i + 1) * T(n) + T(out - 1), T(out));
@@ -245,7 +245,7 @@ static T putAt(B &b, T values, T places, ShapeRef sizes, int64_t spatial, llvm::
 /// same sizes for all.
 static TList maxOfWindows(B &b, T x, TList indices) {
   int64_t spatial = indices.size(), lead = x.rank() - spatial, rank = lead + 2 * spatial;
-  Shape sizes = x.sizes(), domain(sizes.begin(), sizes.begin() + lead), lengths;
+  Shape sizes = x.sizes(), domain(ShapeRef(sizes).drop_back(spatial)), lengths;
   for (const T &index : indices) {
     domain.push_back(index.size(-2));
     lengths.push_back(index.size(-1));
@@ -326,7 +326,7 @@ static TList fractionalMaxPool(B &b, T x, Dims kernel, Ints target, T samples) {
 /// The same in the shape of the declared result.
 static T unpool(B &b, T values, T places, int64_t spatial, llvm::StringRef combine) {
   b.requireElementsOfLast(values, spatial + 1);
-  Shape sizes = b.declared(), flat(sizes.begin(), sizes.end() - spatial);
+  Shape sizes = b.declared(), flat(ShapeRef(sizes).drop_back(spatial));
   flat.push_back(product(ShapeRef(sizes).take_back(spatial), b.context()));
   T result = b.reshape(putAt(b, values, places, flat, spatial, combine), sizes);
   return b.withGradient(result, values, [&](T grad) { // also of values that others have overwritten, as in PyTorch

@@ -103,6 +103,8 @@ static T limit(Type type, bool isHigh, bool infinite) {
     value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
     return value.convertToDouble();
   }
+  if (!isIntegral(type))
+    throwMisfit("complex numbers have no largest one and no least");
   if (isBool(type))
     return isHigh;
   unsigned width = type.getIntOrFloatBitWidth();

@@ -132,6 +132,15 @@ static T repeatedIndex(B &b, T repeats, AffineExpr total) {
 
 /// All ways to choose r of n numbers, in lexical order; each column is the i-th chosen number.
 static std::vector<llvm::SmallVector<int64_t>> chooseAll(int64_t n, int64_t r, bool withReplacement) {
+  constexpr int64_t kMostChosen = 1024;
+  if (r < 0)
+    throwMisfit("a negative number of elements to choose");
+  checkMost(r, kMostChosen);
+  double ways = 1, of = double(n) + double(withReplacement ? r - 1 : 0);
+  for (int64_t i = 0; i < r; ++i)
+    ways *= std::max(of - double(i), 0.0) / double(i + 1);
+  if (ways * double(r) > double(kMostListed))
+    throwMisfit("there are too many ways to choose " + llvm::Twine(r) + " of " + llvm::Twine(n));
   std::vector<llvm::SmallVector<int64_t>> columns(r);
   llvm::SmallVector<int64_t> chosen;
   std::function<void(int64_t)> choose = [&](int64_t from) {
@@ -140,7 +149,8 @@ static std::vector<llvm::SmallVector<int64_t>> chooseAll(int64_t n, int64_t r, b
         columns[i].push_back(chosen[i]);
       return;
     }
-    for (int64_t i = from; i < n; ++i) {
+    int64_t missing = withReplacement ? 1 : r - int64_t(chosen.size());
+    for (int64_t i = from; i <= n - missing; ++i) {
       chosen.push_back(i);
       choose(withReplacement ? i : i + 1);
       chosen.pop_back();
@@ -233,7 +243,7 @@ static void addOrders(Table &t) {
 /// The last three dimensions [g * a, ...] regrouped: reshape, permute, reshape.
 static T regroup(B &b, T x, ShapeRef split, DimsRef order) {
   Shape sizes = x.sizes();
-  Shape grown(sizes.begin(), sizes.end() - 3);
+  Shape grown(ShapeRef(sizes).drop_back(3));
   int64_t lead = grown.size();
   grown.append(split.begin(), split.end());
   Dims permutation(lead);

@@ -67,7 +67,7 @@ State step(B &b, Cell cell, T input, State state, const Weights &w) {
 T run(B &b, Cell cell, T x, State &state, const Weights &w, bool isReverse) {
   int64_t length = *getConstant(x.size(0));
   T inputs = affine(b, x, w.input, w.inputBias);
-  TList outputs(length);
+  llvm::SmallVector<T> outputs(length);
   for (int64_t i = 0; i < length; ++i) {
     int64_t place = isReverse ? length - 1 - i : i;
     state = step(b, cell, b.select(inputs, 0, b.size(place)), state, w);
@@ -91,16 +91,17 @@ TList runNetwork(B &b, T x, T h0, OptT c0, const TList &params, Network net) {
   if (*getConstant(x.size(0)) > kMostSteps / std::max<int64_t>(net.layers, 1))
     return {b.unsupported("a sequence of " + llvm::Twine(*getConstant(x.size(0))) + " steps is too long")};
   bool isProjected = c0 && !isEqual(h0.size(-1), c0->size(-1));
-  const T *next = params.begin();
+  size_t used = 0;
+  auto next = [&] { return params[used++]; };
   TList finalH, finalC;
   for (int64_t layer = 0; layer < net.layers; ++layer) {
     TList directions;
     for (int64_t direction = 0; direction <= int64_t(net.isBidirectional); ++direction) {
-      Weights w{*next++, *next++, {}, {}, {}};
+      Weights w{next(), next(), {}, {}, {}};
       if (net.hasBiases)
-        w.inputBias = *next++, w.hiddenBias = *next++;
+        w.inputBias = next(), w.hiddenBias = next();
       if (isProjected)
-        w.projection = *next++;
+        w.projection = next();
       AffineExpr place = b.size(finalH.size());
       State state{b.select(h0, 0, place), c0 ? b.select(*c0, 0, place) : T()};
       directions.push_back(run(b, net.cell, x, state, w, direction == 1));

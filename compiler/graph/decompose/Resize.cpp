@@ -186,6 +186,7 @@ static T antialiasedWeights(B &b, const Axis &axis, Filter filter) {
 
 static T resizeAntialiased(B &b, T x, Filter filter, bool alignCorners, llvm::ArrayRef<std::optional<double>> factors) {
   Shape target = resized(b, x);
+  checkLength(x.rank(), factors.size() + 2);
   for (int64_t dim = x.rank() - 1; dim >= 2; --dim) {
     T weights = antialiasedWeights(b, axisOf(b, x, dim, target[dim], factors[dim - 2], alignCorners), filter);
     x = b.moveDim(b.contract(x, b.to(weights, x.dtype()), {}, {}, {dim}, {1}), -1, dim);

@@ -74,7 +74,7 @@ static void addGamma(Table &t) {
   t.def("mvlgamma special_multigammaln", [](B &b, T x, int64_t p) {
     x = b.toFloating(x);
     T sum = 0.25 * p * (p - 1) * std::log(M_PI);
-    for (int64_t i = 0; i < p; ++i)
+    for (int64_t i = 0; i < checkMost(p, kMostUnrolled); ++i)
       sum = sum + b.special("lgamma", b.toOpmath(x - i / 2.0));
     return sum;
   });

@@ -125,7 +125,7 @@ T B::padDim(T x, int64_t d, AffineExpr low, AffineExpr high, T value) {
   return pad(x, lows, highs, value);
 }
 
-T B::cat(ArrayRef<T> inputs, int64_t d) {
+T B::cat(ListRef<T> inputs, int64_t d) {
   Type dtype = promoted(inputs);
   SmallVector<Value> values;
   for (const T &input : inputs)
@@ -136,7 +136,7 @@ T B::cat(ArrayRef<T> inputs, int64_t d) {
   return T(*this, create<prims::ConcatenateOp>(values, builder.getI64IntegerAttr(d)).getResult());
 }
 
-T B::stack(ArrayRef<T> inputs, int64_t d) {
+T B::stack(ListRef<T> inputs, int64_t d) {
   d = wrapDim(d, inputs.front().rank() + 1);
   TList unsqueezed;
   for (const T &input : inputs)
@@ -164,7 +164,7 @@ T B::gather(T x, ArrayRef<T> indices, DimsRef dims) {
   return T(*this, op.getResult());
 }
 
-T B::scatter(T x, T updates, ArrayRef<T> indices, DimsRef dims, StringRef combine) {
+T B::scatter(T x, T updates, ListRef<T> indices, DimsRef dims, StringRef combine) {
   // The exporter does not compare sizes of updates.
   Shape wanted = indices.front().sizes();
   for (int64_t d = 0; d < x.rank(); ++d)
@@ -249,7 +249,10 @@ TList B::matrix(StringRef algorithm, ArrayRef<T> inputs) {
   TList numbers(inputs);
   bool arePairs = llvm::any_of(numbers, [](const T &x) { return isComplex(x.dtype()); });
   for (T &x : numbers) { // a row that has failed goes on with what the prim takes
-    Type part = arePairs ? cast<ComplexType>(x.dtype()).getElementType() : x.dtype();
+    auto pair = dyn_cast<ComplexType>(x.dtype());
+    if (arePairs && !pair)
+      throwMisfit("matrices of complex numbers beside such of others");
+    Type part = pair ? pair.getElementType() : x.dtype();
     if (!part.isF32() && !part.isF64())
       unsupported("matrices must be of float32 or float64");
     x = arePairs ? stack({real(x), imag(x)}, -1) : x;

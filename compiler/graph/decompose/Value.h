@@ -14,6 +14,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 namespace ptc::decompose {
 
@@ -25,35 +26,83 @@ struct Misfit {
 };
 [[noreturn]] void throwMisfit(const llvm::Twine &why);
 
+[[noreturn]] inline void throwTooShort(size_t size) {
+  throwMisfit("a list of " + llvm::Twine(size) + " elements is too short");
+}
+/// `count`; a Misfit where a list of `size` elements has fewer.
+inline size_t checkLength(size_t count, size_t size) { return count <= size ? count : (throwTooShort(size), 0); }
+/// i; a Misfit where a list of `size` elements has no i-th.
+inline size_t checkPlace(size_t i, size_t size) { return i < size ? i : (throwTooShort(size), 0); }
+
+/// How many operations a row makes one by one, and how many numbers it lists, where an argument or a size says it.
+constexpr int64_t kMostUnrolled = 1 << 14, kMostListed = 1 << 24;
+/// `count`; a Misfit where it is more than `most`, which would take all time and memory.
+inline int64_t checkMost(int64_t count, int64_t most) {
+  if (count > most)
+    throwMisfit(llvm::Twine(count) + " are too many; at most " + llvm::Twine(most) + " are supported");
+  return count;
+}
+
+/// Elements of a list as rows take them: as many as PyTorch has checked, or it is a Misfit.
+template <class E> class ListRef : public llvm::ArrayRef<E> {
+  using Base = llvm::ArrayRef<E>;
+
+public:
+  using Base::Base;
+  ListRef(Base other) : Base(other) {}
+
+  const E &operator[](size_t i) const { return this->data()[checkPlace(i, this->size())]; }
+  const E &front() const { return (*this)[0]; }
+  const E &back() const { return (*this)[this->size() - 1]; }
+  ListRef drop_front(size_t count = 1) const { return Base::drop_front(checkLength(count, this->size())); }
+  ListRef drop_back(size_t count = 1) const { return Base::drop_back(checkLength(count, this->size())); }
+  ListRef take_front(size_t count = 1) const { return Base::take_front(count); }
+  ListRef take_back(size_t count = 1) const { return Base::take_back(count); }
+  ListRef slice(size_t first, size_t count) const {
+    ListRef rest = drop_front(first);
+    return ListRef(rest.data(), checkLength(count, rest.size()));
+  }
+};
+
 /// A list as rows take it: as long as PyTorch has checked, or it is a Misfit.
 template <class E> class List : public llvm::SmallVector<E, 4> {
   using Base = llvm::SmallVector<E, 4>;
+  template <class Count> using IfSigned = std::enable_if_t<std::is_integral_v<Count> && std::is_signed_v<Count>>;
+  template <class Iterator> using IfIterator = typename std::iterator_traits<Iterator>::iterator_category;
 
 public:
   using Base::Base;
   List(const Base &other) : Base(other) {}
   List(Base &&other) : Base(std::move(other)) {}
-  explicit List(int64_t count) : Base(checkedCount(count)) {}
-  explicit List(size_t count) : List(int64_t(count)) {}
-  List(int64_t count, E element) : Base(checkedCount(count), element) {}
-  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
+  template <class Count, class = IfSigned<Count>> explicit List(Count count) : Base(checkedCount(count)) {}
+  template <class Count, class = IfSigned<Count>>
+  List(Count count, const E &element) : Base(checkedCount(count), element) {}
+  // A difference of a size and a number is unsigned.
+  explicit List(size_t count) : Base(checkedCount(count)) {}
+  List(size_t count, const E &element) : Base(checkedCount(count), element) {}
+  template <class Iterator, class = IfIterator<Iterator>>
   List(Iterator begin, Iterator end) : Base(begin, begin + checkedCount(end - begin)) {}
 
-  E &operator[](size_t i) { return Base::operator[](checked(i)); }
-  const E &operator[](size_t i) const { return Base::operator[](checked(i)); }
+  E &operator[](size_t i) { return this->data()[checkPlace(i, this->size())]; }
+  const E &operator[](size_t i) const { return this->data()[checkPlace(i, this->size())]; }
   const E &front() const { return (*this)[0]; }
   E &back() { return (*this)[this->size() - 1]; }
   const E &back() const { return (*this)[this->size() - 1]; }
   using Base::assign;
   void assign(int64_t count, E element) { Base::assign(checkedCount(count), element); }
-  void pop_back_n(size_t count) { Base::pop_back_n(count ? checked(count - 1) + 1 : 0); }
+  using Base::resize;
+  void resize(int64_t count, E element) { Base::resize(checkedCount(count), element); }
+  void pop_back() { Base::truncate(checkPlace(this->size() - 1, this->size())); }
+  void pop_back_n(size_t count) { Base::pop_back_n(checkLength(count, this->size())); }
+  void erase(const E *at) { Base::erase(this->begin() + checkPlace(at - this->begin(), this->size())); }
+  void insert(const E *at, E element) { Base::insert(checkedEnd(at), element); }
+  void insert(const E *at, int64_t count, E element) { Base::insert(checkedEnd(at), checkedCount(count), element); }
+  template <class Iterator, class = IfIterator<Iterator>> void insert(const E *at, Iterator begin, Iterator end) {
+    Base::insert(checkedEnd(at), begin, end);
+  }
 
 private:
-  size_t checked(size_t i) const {
-    if (i >= this->size())
-      throwMisfit("a list of " + llvm::Twine(this->size()) + " numbers is too short");
-    return i;
-  }
+  E *checkedEnd(const E *at) { return this->begin() + checkLength(at - this->begin(), this->size()); }
   /// No rank is larger than PyTorch's limit.
   static size_t checkedCount(int64_t count) {
     if (count < 0 || count > 1024)
@@ -61,6 +110,7 @@ private:
     return count;
   }
 };
+using ShapeRef = ListRef<mlir::AffineExpr>;
 using Shape = List<mlir::AffineExpr>;
 
 /// A tensor, or a number that is no tensor yet: it becomes one of whatever
@@ -126,8 +176,8 @@ private:
 };
 
 using OptT = std::optional<T>;
-using TList = llvm::SmallVector<T, 2>;
-using OptTList = llvm::SmallVector<OptT, 2>;
+using TList = List<T>;
+using OptTList = List<OptT>;
 
 // Arithmetic of a promoted type. At least one side is a tensor.
 T operator+(T x, T y);

@@ -111,7 +111,9 @@ static void addPermutations(Table &t) {
     auto next = order.begin();
     for (int64_t d = 0; d < x.rank(); ++d)
       if (!llvm::is_contained(order, d)) {
-        next = std::find(order.begin(), order.end(), -1);
+        next = std::find(next, order.end(), -1);
+        if (next == order.end())
+          throwMisfit("a dimension is moved to two places");
         *next = d;
       }
     return b.permute(x, order);

@@ -7,7 +7,7 @@
 // CHECK: error: operator aten.sum.dim_IntList does not fit the graph
 // CHECK: note: there is no dimension 7 among 2
 // CHECK: error: operator aten.rot90.default does not fit the graph
-// CHECK: note: a list of 1 numbers is too short
+// CHECK: note: a list of 1 elements is too short
 // CHECK: error: operator aten.relu.default does not fit the graph
 // CHECK: note: result 0 is tensor<4x8xf32>, but the graph says tensor<4x9xf32>
 // CHECK: error: operator aten.instance_norm.default does not fit the graph
