@@ -72,6 +72,8 @@ def cases():
     for rows, columns in [(4, 1000), (3, 77)]:
         yield Case(f"{rows} sums of {columns} in a kernel", Function(sums_of_rows),
                    (beside_one(rows, columns),))  # fmt: skip
+    # Vectors of four are read of what is shorter.
+    yield Case("sums of three rows, and a zero", Function(lambda x: F.pad(x.sum(1), (0, 1))), (r(3, 130),))
     yield Case("Bessel functions of huge numbers", Function(lambda x: torch.special.bessel_j0(x) * x.sqrt()),
                (torch.linspace(5e307, 1.7e308, 9, dtype=torch.float64),))  # fmt: skip
     yield Case("scatter_add", scatter_add, (r(50, 8), i(0, 50, (400, 8)), r(400, 8)))

@@ -22,7 +22,9 @@ namespace ptc::cuda {
 /// LLVM's own pipeline: its code for GPUs wants small loops unrolled and everything in registers.
 static void optimise(Module &module, TargetMachine &machine) {
   kernel::PassAnalyses analyses(machine);
+  hideSharedPlaces(module);
   analyses.builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, analyses.modules);
+  showSharedPlaces(module);
   expandConstantMasks(module);
 }
 
