@@ -48,7 +48,8 @@ class Checker:
     def export(program: Program) -> torch.export.ExportedProgram:
         shapes = program.sizes({name: EXAMPLE[name] for name in program.symbols})
         example = {name: values.fill(program.inputs[name].dtype, shape, "ordinary", random.Random(name)) for name, shape in shapes.items()}
-        named = {name: Dim(name, min=least, max=most) for name, (least, most) in program.symbols.items()}
+        # A Dim has more than one size.
+        named = {name: Dim(name, min=least, max=most) for name, (least, most) in program.symbols.items() if least < most}
         for dims in (named, dict.fromkeys(program.symbols, Dim.AUTO)):
             dynamic = {
                 name: {i: dims[n] for i, n in enumerate(spec.shape) if n in dims} or None for name, spec in program.inputs.items()
