@@ -40,14 +40,14 @@ def find_problem(name, kind, content, weights=WEIGHTS, must_fail=True, memory=25
             return f"{name}: no answer within ten minutes"
         left = sorted(p.name for p in Path(folder).iterdir() if p.name not in (model.name, "model.safetensors"))
         stderr = done.stderr.decode(errors="replace")
-        lines = stderr.splitlines()
+        lines = [line for line in stderr.splitlines() if not line.startswith("ptc: warning: ")]
         if done.returncode == 0 and not must_fail:
             return None  # the damage may hit padding, or a name
         problem = None
         if done.returncode != 1:
             problem = f"exit status {done.returncode}"
         elif len(lines) != 1 or not lines[0].startswith("ptc: error: "):
-            problem = f"{len(lines)} lines on stderr"
+            problem = f"{len(lines)} lines of errors on stderr"
         elif left:
             problem = f"left {', '.join(left)}"
         return problem and f"{name}: {problem}: {stderr[:300]!r}"
