@@ -26,7 +26,8 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools/python")]
 import torch  # noqa: E402
 
 import values  # noqa: E402
-from check import Checker, Verdict, apart, collect  # noqa: E402
+from apart import Child  # noqa: E402
+from check import Checker, Verdict, collect  # noqa: E402
 from generate import Generator  # noqa: E402
 from program import Program, Tensors  # noqa: E402
 from shrink import shrink  # noqa: E402
@@ -73,13 +74,14 @@ class Hunt:
             is_over = time.monotonic() - self.start > args.seconds or self.counts["passed"] >= args.cases or self.failures >= args.failures
             while not is_over and len(running) < args.jobs:
                 result = self.folder / f"{seed}.pickle"
-                running[apart(lambda: self.work(seed), result)] = (seed, result)  # noqa: B023: forked at once
+                child = Child(lambda: self.work(seed), result)  # noqa: B023: forked at once
+                running[child.pid] = (seed, child)
                 seed += 1
             if not running:
                 break
             pid, status = os.wait()
-            number, result = running.pop(pid)
-            verdict = collect(result, status)
+            number, child = running.pop(pid)
+            verdict = collect(child, status)
             self.programs += 1
             self.counts += verdict.counts
             if verdict.why is not None:
@@ -93,9 +95,7 @@ class Hunt:
 
     def fails(self, program: Program, inputs: Tensors) -> Verdict | None:
         """Whether `program` fails with `inputs`, tried apart."""
-        result = self.folder / "shrink.pickle"
-        _, status = os.waitpid(apart(lambda: self.checker.check(program, lambda _: [inputs]), result), 0)
-        verdict = collect(result, status)
+        verdict = collect(Child(lambda: self.checker.check(program, lambda _: [inputs]), self.folder / "shrink.pickle"))
         return verdict if verdict.why is not None else None
 
     def report(self, seed: int, verdict: Verdict) -> None:

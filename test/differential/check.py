@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
-import pickle
 import random
-import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,13 +15,10 @@ import torch
 from torch.export import Dim
 
 import values
+from apart import Child, EagerEnded, Ended, eagerly
 from compare import FEW, difference, is_near, sums_beyond
 from generate import EXAMPLE
 from program import Program, Spec, Step, Tensors, run
-
-# Of processors, that a program may take with all its calls; by the clock three times as many, as others run beside it.
-SECONDS = 600
-
 
 @dataclass
 class Verdict:
@@ -151,7 +144,7 @@ class Checker:
                 verdict.counts["passed"] += 1
                 continue
             # An export for other sizes may be another program.
-            with torch.no_grad():
+            with torch.no_grad(), eagerly():
                 replayed = exported.module()(**inputs)
             if difference(program, inputs, replayed, got) is None:
                 verdict.counts["differences that are torch.export's"] += 1
@@ -188,35 +181,18 @@ def refuses(program: Program, output: str, inputs: Tensors) -> bool:
 
 def replays(exported: torch.export.ExportedProgram, inputs: Tensors) -> bool:
     try:
-        with torch.no_grad():
+        with torch.no_grad(), eagerly():
             exported.module()(**inputs)
     except Exception:
         return False
     return True
 
 
-def apart(work, result: Path) -> int:
-    """Starts a process that writes what `work` answers to `result`; its id."""
-    sys.stdout.flush()
-    if pid := os.fork():
-        return pid
+def collect(child: Child, status: int | None = None) -> Verdict:
+    """What a process found out."""
     try:
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        faulthandler.dump_traceback_later(3 * SECONDS, exit=True)  # where it stands still
-        result.write_bytes(pickle.dumps(work()))
-        os._exit(0)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-        os._exit(1)
-
-
-def collect(result: Path, status: int) -> Verdict:
-    """What a process left."""
-    if result.exists() and status == 0:
-        verdict = pickle.loads(result.read_bytes())
-        result.unlink()
-        return verdict
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        return Verdict(why=f"no answer within {SECONDS} s" if number in (signal.SIGALRM, signal.SIGPROF) else signal.Signals(number).name)
-    return Verdict(why=f"the process ended with {status >> 8}")
+        return child.answer(status)
+    except EagerEnded:
+        return Verdict(Counter({"modules that end eager mode": 1}))
+    except Ended as end:
+        return Verdict(why=str(end))

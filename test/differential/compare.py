@@ -87,10 +87,36 @@ EXACT: dict[str, Callable[..., float]] = {
 }  # fmt: skip
 
 
+# What stays as it is when all elements that it averages are moved by one number: the dimensions of an average.
+CENTRED: dict[str, Callable[..., Sequence[int]]] = {
+    "instance_norm": lambda x: range(2, x.dim()), "layer_norm": lambda x, shape, *_: range(-len(shape), 0),
+    "var": lambda _, d: [d], "std": lambda _, d: [d], "cov": lambda _: [-1],
+}  # fmt: skip
+
+
+def centred(x: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
+    """`x` without its mean over `dims`, correctly rounded: a mean that is one rounding off is all that is left of equal numbers."""
+    rows = x.double().movedim(list(dims), list(range(-len(dims), 0)))
+    flat = rows.reshape(-1, math.prod(rows.shape[-len(dims) :]))
+    if not flat.numel():
+        return x
+    away = flat - flat[:, :1]
+    for row in away:
+        with contextlib.suppress(OverflowError, ValueError):  # the mean is no number
+            row -= math.fsum(row.tolist()) / len(row)
+    finite = away.isfinite().all(-1, keepdim=True)
+    return torch.where(finite, away, flat).reshape(rows.shape).movedim(list(range(-len(dims), 0)), list(dims)).to(x.dtype)
+
+
 class Exactly(TorchFunctionMode):
-    """Functions of EXACT element by element, where they have a value."""
+    """Functions of EXACT element by element, where they have a value, and those of CENTRED about an exact mean."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function is F.group_norm:
+            x, groups = args
+            args = (centred(x.reshape(x.shape[0], groups, -1), [2]).reshape(x.shape), groups)
+        elif find_dims := CENTRED.get(function.__name__):
+            args = (centred(args[0], find_dims(*args)), *args[1:])
         result, exact = function(*args, **(kwargs or {})), EXACT.get(function.__name__)
         if exact is None or not result.is_floating_point():
             return result

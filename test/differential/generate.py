@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 
 import values
-from program import Program, Spec, Step
+from program import Program, Spec, Step, run
 
 EXAMPLE = {"n": 11, "m": 13}  # sizes of the example; no other size is one of these
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 24, 32, 33)
@@ -129,7 +129,7 @@ class Generator:
             inputs={name: Spec(self.pool[name].dtype, ()) for name in dict.fromkeys(operands)}, steps=[step], outputs=(step.name,)
         )
         try:
-            (value,) = alone.module()(**{name: self.pool[name].clone() for name in alone.inputs})
+            (value,) = run(alone.module(), {name: self.pool[name] for name in alone.inputs})
         except Exception:  # whatever eager mode raises, this is no step
             raise NoOperand from None
         if not isinstance(value, torch.Tensor) or value.numel() > MOST or value.dim() > 6 or value.is_complex():

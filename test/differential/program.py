@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from apart import eagerly
+
 Tensors = dict[str, torch.Tensor]
 
 
@@ -89,5 +91,5 @@ def run(module: torch.nn.Module, inputs: Tensors, change: Callable[..., torch.Te
     """What eager mode answers to copies of `inputs`; `change` sees the values that rounding reaches, with what they are sums of."""
     if change is not None:
         module.see = module.near = module.wide = change
-    with torch.no_grad():
+    with torch.no_grad(), eagerly():
         return module(**{name: tensor.clone() for name, tensor in inputs.items()})
