@@ -158,12 +158,6 @@ static double termsOnGpu(StringRef function, double x) {
   return 0;
 }
 
-/// Whether roundings of what x is made of, which may be far larger than x, decide if gamma functions are infinite.
-static bool isNearPole(double x) { return std::fabs(x - std::min(std::round(x), 0.0)) < 1e-3; }
-
-/// Whether the value is neither an argument nor a constant: roundings have changed it.
-static bool isComputed(Value value) { return value.getDefiningOp() && value.getDefiningOp()->getNumOperands() > 0; }
-
 /// What a GPU's functions lose beside the CPU's.
 void Disturbance::onGpu() {
   if (auto error = shortFormulaErrors().find(name);
@@ -257,13 +251,9 @@ void Disturbance::run() {
   if (name == "tan") // near a pole the last bits of the angle decide
     for (double &value : result.reals)
       value = std::fabs(value) > 30 ? anything(value) : value;
-  auto function = op->getAttrOfType<StringAttr>("function");
-  if (function && (function == "digamma" || function == "lgamma") && isComputed(op->getOperand(0)))
-    for (auto [value, x] : llvm::zip(result.reals, operands[0]->reals))
-      if (isNearPole(x))
-        value = anything(value);
   // A factor that moves into the weights of a sum gives +0 where it is zero, whatever the sum's sign.
-  if (name == "mul" && !llvm::all_of(op->getOperands(), isComputed))
+  auto isConstant = [](Value x) { return !x.getDefiningOp() || x.getDefiningOp()->getNumOperands() == 0; };
+  if (name == "mul" && llvm::any_of(op->getOperands(), isConstant))
     zeros();
   if (isForGpu)
     onGpu();

@@ -76,22 +76,3 @@ TEST_CASE("on a GPU a special function near its zero is as inexact as its terms"
   checkNearZero("lgamma", -2.457022977854506, 2.6680322811611923e-06, 1e-13);
   checkNearZero("lgamma", -3.955292248187238, -4.2209093771061745e-05, 1e-13);
 }
-
-/// Whether lgamma of x may be infinite; `text` makes %y, x itself, of %x.
-static bool mayBeInfinite(const char *text, double argument) {
-  Tensor input;
-  input.shape = {1};
-  input.reals = {argument};
-  std::string program = std::string("func.func @forward(%x: tensor<1xf32>) -> tensor<1xf32> {") + text + R"(
-    %0 = prims.special %y {function = "lgamma"} : (tensor<1xf32>) -> tensor<1xf32>
-    return %0 : tensor<1xf32>
-  })";
-  return Expected(program.c_str(), {input}, /*isForGpu=*/false).allows(std::numeric_limits<double>::infinity());
-}
-
-TEST_CASE("what roundings have brought near a pole may be infinite") {
-  const char *negated = "%y = prims.neg %x : (tensor<1xf32>) -> tensor<1xf32>";
-  CHECK(mayBeInfinite(negated, 2.9999952316));
-  CHECK_FALSE(mayBeInfinite(negated, 2.9));
-  CHECK_FALSE(mayBeInfinite(negated, -2.9999952316));
-}
