@@ -20,6 +20,7 @@ from compare import FEW, difference, is_near, sums_beyond
 from generate import EXAMPLE
 from program import Program, Spec, Step, Tensors, run
 
+
 @dataclass
 class Verdict:
     """`why`: the failure, with the program and the inputs that show it."""
