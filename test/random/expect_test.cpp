@@ -76,3 +76,29 @@ TEST_CASE("on a GPU a special function near its zero is as inexact as its terms"
   checkNearZero("lgamma", -2.457022977854506, 2.6680322811611923e-06, 1e-13);
   checkNearZero("lgamma", -3.955292248187238, -4.2209093771061745e-05, 1e-13);
 }
+
+/// Whether lgamma of what `text` makes of %x, as %y, may be infinite: of the number, and of 1,000 and -1,000 in turns.
+static bool mayBeInfinite(const char *text, double number) {
+  Tensor x;
+  x.shape = {257};
+  for (int i = 0; i < 256; ++i)
+    x.reals.push_back(i % 2 ? -1000 : 1000);
+  x.reals.push_back(number);
+  std::string program = "func.func @forward(%x: tensor<257xf32>) -> tensor<1xf32> {" + std::string(text) + R"(
+    %0 = prims.special %y {function = "lgamma"} : (tensor<1xf32>) -> tensor<1xf32>
+    return %0 : tensor<1xf32>
+  })";
+  return Expected(program.c_str(), {x}, /*isForGpu=*/false).allows(std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("what is rounded may be a function's pole where its bound reaches beyond") {
+  const char *sum = R"(
+    %sum = prims.reduce %x {dims = array<i64: 0>, kind = "sum"} : (tensor<257xf32>) -> tensor<f32>
+    %y = prims.reshape %sum {sizes = array<i64: 1>} : (tensor<f32>) -> tensor<1xf32>)";
+  CHECK(mayBeInfinite(sum, -2.9999998));
+  CHECK_FALSE(mayBeInfinite(sum, -2.5));
+  const char *element = R"(
+    %y = prims.slice %x {limits = array<i64: 257>, starts = array<i64: 256>, strides = array<i64: 1>}
+      : (tensor<257xf32>) -> tensor<1xf32>)";
+  CHECK_FALSE(mayBeInfinite(element, -2.9999998));
+}
