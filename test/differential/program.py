@@ -26,6 +26,11 @@ class Step:
     logarithm: bool = False  # of a sum: rounding errors are as large as those of 1
     terms: str = ""  # text of a tensor as the result is: rounding errors are as large as those of its elements
 
+    def reads(self, operand: str) -> bool:
+        """Whether the operand's elements are used, and not its sizes alone."""
+        places = [f"{{{i}}}" for i, name in enumerate(self.operands) if name == operand]
+        return any(not rest.startswith((".shape", ".new_ones")) for place in places for rest in self.text.split(place)[1:])
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -58,6 +63,14 @@ class Program:
             steps=steps[::-1],
             symbols={name: limits for name, limits in self.symbols.items() if name in used},
         )
+
+    def read(self) -> set[str]:
+        """The values whose elements reach an output."""
+        found = set(self.outputs)
+        for step in reversed(self.steps):
+            if step.name in found:
+                found.update(name for name in step.operands if step.reads(name))
+        return found
 
     def source(self, observed: bool = False) -> str:
         """The module's text; `observed` passes results through `self.see`, and what is summed through `self.near` or `self.wide`."""
