@@ -154,13 +154,16 @@ def without_padding(convolution: Callable, x: torch.Tensor, weight: torch.Tensor
 
 class OtherWays(TorchFunctionMode):
     """Operands that are not finite tell eager mode's algorithms apart, which sizes choose: distances of many rows by products,
-    padding that is multiplied by weights, neighbours that an interpolation along another dimension multiplies by 0."""
+    padding that is multiplied by weights, neighbours that an interpolation along another dimension multiplies by 0, vector code in
+    which gelu of infinity is NaN (docs/precision.md)."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if function is torch.cdist:
             rows = [x.double() for x in args[:2]]  # there is no other way for types of 16 bits
             return function(*rows, compute_mode="donot_use_mm_for_euclid_dist").to(args[0].dtype)
+        if function is F.gelu:
+            return torch.where(args[0] == math.inf, args[0], function(*args, **kwargs))
         if function in (F.conv1d, F.conv2d, torch.conv1d, torch.conv2d) and not kwargs:
             return without_padding(function, *args)
         if function is F.interpolate and kwargs.get("mode") == "bilinear" and kwargs.get("size"):
