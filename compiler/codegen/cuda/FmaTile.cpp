@@ -2,7 +2,8 @@
 //
 // Of every type. Operands lie in shared memory by the depth, as sums' types, so that a thread reads the rows and
 // columns that it multiplies 16 bytes at a time. A ring of tiles is filled by cp.async or, where elements are to be
-// converted, by way of registers. What a step of the depth multiplies is read while the step before it is multiplied.
+// converted or lie side by side along the depth, by way of registers, a part of a tile at a time. What a step of the
+// depth multiplies is read while the step before it is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,8 @@ namespace {
 constexpr unsigned kLaneRows = 4, kLaneColumns = 8;
 /// Of the depth: what neighbouring threads bring of a row, at least 32 bytes.
 constexpr unsigned kSlab = 8;
+/// Of the depth: what is multiplied while a part of a tile comes by way of registers.
+constexpr unsigned kPartDepth = 4;
 
 /// One operand's tiles.
 class SharedOperand {
@@ -28,11 +31,11 @@ public:
   SharedOperand(BlockTile &tile, const Matrix &matrix, unsigned rows, Value *firstRow, Value *count,
                 mlir::AffineExpr size, unsigned offset);
 
-  /// Begins to bring the thread's part of the tile at `depth` into the stage at `stage` (i32, bytes). Answers what is
-  /// on its way by registers, which `finish` puts there.
-  SmallVector<Value *> start(Value *stage, Value *depth);
-  void finish(Value *stage, ArrayRef<Value *> values);
-  unsigned countPending() const { return isCopied ? 0 : chunks.size(); }
+  /// Begins to copy the thread's part of the tile at `depth` into the stage at `stage` (i32, bytes), if it is copied.
+  void copy(Value *stage, Value *depth);
+  /// Else it comes in parts: reads one of the `parts`, which `store` puts there.
+  SmallVector<Value *> read(Value *depth, unsigned part, unsigned parts);
+  void store(Value *stage, ArrayRef<Value *> values, unsigned part, unsigned parts);
   /// 16 bytes of neighbours at `depth` of the tile, from a row on that begins at `from` (i32, bytes).
   Value *load(Value *stage, Value *from, unsigned depth);
 
@@ -46,9 +49,11 @@ private:
     Value *place;       ///< i32, bytes
     SmallVector<SmallVector<Value *, 4>, 4> starts;
   };
-  Matrix::Element find(const Chunk &chunk, unsigned first, Value *depth);
+  ArrayRef<Chunk> getPart(unsigned part, unsigned parts) const;
+  Matrix::Element find(const Chunk &chunk, unsigned first, Value *depth, bool ends);
   void copy(const Chunk &chunk, Value *stage, Value *depth);
   Value *read(const Chunk &chunk, Value *depth);
+  void store(const Chunk &chunk, Value *stage, Value *vector);
   Value *address(Value *stage, const Chunk &chunk, unsigned bytes) {
     return atByte(b, tile.memory, b.CreateAdd(b.CreateAdd(stage, chunk.place), b.getInt32(bytes)));
   }
@@ -60,7 +65,7 @@ private:
   unsigned width; ///< elements of 16 bytes of sums
   unsigned pitch; ///< elements from a step of the depth to the next
   unsigned offset;
-  bool isCopied;             ///< by cp.async: elements are of the sums' type
+  bool isCopied;             ///< by cp.async
   unsigned taken;            ///< elements of a chunk, along what lies side by side
   unsigned together;         ///< of them are read at a time
   SmallVector<Chunk> chunks; ///< of the thread
@@ -68,10 +73,13 @@ private:
 } // namespace
 
 /// Elements of the sums' type, but for pixels whose channels are side by side: to find one takes many operations, so
-/// several are read at a time.
+/// several are read at a time. So are neighbours along the depth, which lie apart in shared memory: a load of 16 bytes
+/// and four stores take half the clocks there that four copies do.
 static bool canCopy(const BlockTile &tile, const Matrix &matrix, Type *sum) {
   bool isImage = isa<loop::ConvolutionOp>(tile.product.op) && &matrix == tile.product.lhs.get();
-  return kernel::memoryType(sum->getContext(), matrix.tensor.getType()) == sum && !(isImage && matrix.isDeep);
+  bool areNeighbours = matrix.alongDepth * tile.shape.sumBytes >= 16;
+  return kernel::memoryType(sum->getContext(), matrix.tensor.getType()) == sum &&
+         !(matrix.isDeep && (isImage || areNeighbours));
 }
 
 /// Rows lie side by side in shared memory, so an element goes alone where its neighbours are along the depth. Steps of
@@ -108,11 +116,20 @@ SharedOperand::SharedOperand(BlockTile &tile, const Matrix &matrix, unsigned row
   }
 }
 
-/// Element `first` of the chunk. There is none behind the block's part of the depth.
-Matrix::Element SharedOperand::find(const Chunk &chunk, unsigned first, Value *depth) {
+ArrayRef<SharedOperand::Chunk> SharedOperand::getPart(unsigned part, unsigned parts) const {
+  if (isCopied)
+    return {};
+  size_t begin = chunks.size() * part / parts, end = chunks.size() * (part + 1) / parts;
+  return ArrayRef(chunks).slice(begin, end - begin);
+}
+
+/// Element `first` of the chunk. With `ends` there is none behind the block's part of the depth.
+Matrix::Element SharedOperand::find(const Chunk &chunk, unsigned first, Value *depth, bool ends) {
   Value *inTile = matrix.isDeep ? b.CreateAdd(chunk.depth, b.getInt32(first)) : chunk.depth;
   Value *k = b.CreateAdd(depth, b.CreateZExt(inTile, b.getInt64Ty()));
   Matrix::Element found = matrix.at(tile.f, chunk.starts[matrix.isDeep ? 0 : first / together], k);
+  if (!ends)
+    return found;
   Value *isInside = b.CreateICmpSLT(tile.hasTail() ? k : depth, tile.end);
   found.isThere = found.isThere ? b.CreateAnd(found.isThere, isInside) : isInside;
   return found;
@@ -121,7 +138,7 @@ Matrix::Element SharedOperand::find(const Chunk &chunk, unsigned first, Value *d
 void SharedOperand::copy(const Chunk &chunk, Value *stage, Value *depth) {
   Value *base = tile.f.pointers.lookup(matrix.tensor);
   for (unsigned first = 0; first < taken; first += together) {
-    Matrix::Element found = find(chunk, first, depth);
+    Matrix::Element found = find(chunk, first, depth, /*ends=*/true);
     unsigned bytes = tile.shape.sumBytes;
     tile.f.gpu.copyAsync(b, address(stage, chunk, first * bytes), kernel::emitAddress(b, element, base, found.place),
                          together * bytes, found.isThere);
@@ -133,10 +150,13 @@ Value *SharedOperand::read(const Chunk &chunk, Value *depth) {
   unsigned bytes = std::max<unsigned>(1, element->getScalarSizeInBits() / 8);
   Type *type = FixedVectorType::get(element, together);
   for (unsigned first = 0; first < taken; first += together) {
-    Matrix::Element found = find(chunk, first, depth);
-    Value *from = kernel::emitAddress(b, element, base, b.CreateSelect(found.isThere, found.place, b.getInt64(0)));
+    Matrix::Element found = find(chunk, first, depth, tile.hasTail());
+    if (found.isThere)
+      found.place = b.CreateSelect(found.isThere, found.place, b.getInt64(0));
+    Value *from = kernel::emitAddress(b, element, base, found.place);
     Value *values = b.CreateAlignedLoad(type, from, Align(bytes * together));
-    values = b.CreateSelect(found.isThere, values, Constant::getNullValue(type));
+    if (found.isThere)
+      values = b.CreateSelect(found.isThere, values, Constant::getNullValue(type));
     for (unsigned i = 0; i < together; ++i) {
       Value *one = widen(b, b.CreateExtractElement(values, i), sum, matrix.isUnsigned);
       sums = b.CreateInsertElement(sums, one, first + i);
@@ -145,23 +165,35 @@ Value *SharedOperand::read(const Chunk &chunk, Value *depth) {
   return sums;
 }
 
-SmallVector<Value *> SharedOperand::start(Value *stage, Value *depth) {
-  SmallVector<Value *> values;
-  for (const Chunk &chunk : chunks)
-    if (isCopied)
+void SharedOperand::store(const Chunk &chunk, Value *stage, Value *vector) {
+  if (!matrix.isDeep)
+    b.CreateAlignedStore(vector, address(stage, chunk, 0), Align(16));
+  else
+    for (unsigned i = 0; i < taken; ++i)
+      b.CreateStore(b.CreateExtractElement(vector, i), address(stage, chunk, i * pitch * tile.shape.sumBytes));
+}
+
+void SharedOperand::copy(Value *stage, Value *depth) {
+  if (isCopied)
+    for (const Chunk &chunk : chunks)
       copy(chunk, stage, depth);
-    else
-      values.push_back(read(chunk, depth));
+}
+
+/// Nobody multiplies what is read behind the end: where whole steps end there, it may be the last step's once more.
+SmallVector<Value *> SharedOperand::read(Value *depth, unsigned part, unsigned parts) {
+  if (!tile.hasTail()) {
+    depth = b.CreateBinaryIntrinsic(Intrinsic::smin, depth, b.CreateSub(tile.end, b.getInt64(tile.shape.depth)));
+    depth = b.CreateBinaryIntrinsic(Intrinsic::smax, depth, b.getInt64(0));
+  }
+  SmallVector<Value *> values;
+  for (const Chunk &chunk : getPart(part, parts))
+    values.push_back(read(chunk, depth));
   return values;
 }
 
-void SharedOperand::finish(Value *stage, ArrayRef<Value *> values) {
-  for (auto [chunk, vector] : zip(chunks, values))
-    if (!matrix.isDeep)
-      b.CreateAlignedStore(vector, address(stage, chunk, 0), Align(16));
-    else
-      for (unsigned i = 0; i < taken; ++i)
-        b.CreateStore(b.CreateExtractElement(vector, i), address(stage, chunk, i * pitch * tile.shape.sumBytes));
+void SharedOperand::store(Value *stage, ArrayRef<Value *> values, unsigned part, unsigned parts) {
+  for (auto [chunk, vector] : zip_equal(getPart(part, parts), values))
+    store(chunk, stage, vector);
 }
 
 Value *SharedOperand::load(Value *stage, Value *from, unsigned depth) {
@@ -178,8 +210,14 @@ public:
 
 private:
   using Values = SmallVector<Value *>;
-  Values start(Value *stage, Value *depth);
-  void finish(Value *stage, ArrayRef<Value *> values);
+  /// What of a tile comes by way of registers.
+  struct Part {
+    Values lhs, rhs;
+  };
+  void copy(Value *stage, Value *depth);
+  Part read(Value *depth, unsigned part, unsigned parts);
+  void store(Value *stage, const Part &values, unsigned part, unsigned parts);
+  void begin();
   void wait(unsigned groups);
   Values load(Value *stage, unsigned depth);
   void multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *> sums);
@@ -210,17 +248,32 @@ ThreadProduct::ThreadProduct(BlockTile &tile)
 }
 
 /// A group of copies each time, of nothing behind the end: so that waiting is by number.
-ThreadProduct::Values ThreadProduct::start(Value *stage, Value *depth) {
-  Values values = lhs.start(stage, depth);
-  append_range(values, rhs.start(stage, depth));
+void ThreadProduct::copy(Value *stage, Value *depth) {
+  lhs.copy(stage, depth);
+  rhs.copy(stage, depth);
   tile.f.gpu.commitCopies(b);
-  return values;
 }
 
-void ThreadProduct::finish(Value *stage, ArrayRef<Value *> values) {
-  unsigned ofLhs = lhs.countPending();
-  lhs.finish(stage, values.take_front(ofLhs));
-  rhs.finish(stage, values.drop_front(ofLhs));
+ThreadProduct::Part ThreadProduct::read(Value *depth, unsigned part, unsigned parts) {
+  return {lhs.read(depth, part, parts), rhs.read(depth, part, parts)};
+}
+
+void ThreadProduct::store(Value *stage, const Part &values, unsigned part, unsigned parts) {
+  lhs.store(stage, values.lhs, part, parts);
+  rhs.store(stage, values.rhs, part, parts);
+}
+
+/// Fills the ring; what comes by way of registers, but for the last tile, which comes in the first step.
+void ThreadProduct::begin() {
+  auto stage = [&](unsigned i) { return b.getInt32(i * shape.stageBytes()); };
+  auto depth = [&](unsigned i) { return b.CreateAdd(tile.begin, b.getInt64(i * shape.depth)); };
+  for (unsigned i = 0; i < shape.stages; ++i)
+    copy(stage(i), depth(i));
+  SmallVector<Part> tiles;
+  for (unsigned i = 0; i + 1 < shape.stages; ++i)
+    tiles.push_back(read(depth(i), 0, 1));
+  for (auto [i, values] : enumerate(tiles))
+    store(stage(i), values, 0, 1);
 }
 
 /// All tiles but the last `groups` are there, and nobody reads any more what was read before.
@@ -259,39 +312,37 @@ void ThreadProduct::multiply(ArrayRef<Value *> operands, MutableArrayRef<Value *
 }
 
 SmallVector<Fragment> ThreadProduct::emit() {
-  unsigned stageBytes = shape.stageBytes(), last = shape.stages - 1, operands = rows + columns;
-  Values pending;
-  for (unsigned i = 0; i < shape.stages; ++i) {
-    if (i > 0)
-      finish(b.getInt32((i - 1) * stageBytes), pending);
-    pending = start(b.getInt32(i * stageBytes), b.CreateAdd(tile.begin, b.getInt64(i * shape.depth)));
-  }
+  unsigned last = shape.stages - 1, operands = rows + columns, parts = shape.depth / kPartDepth;
+  begin();
   wait(last);
-  // A step's tile gives way to the one `stages` behind it. What of that goes by registers is written a step later.
-  Values carried = {b.getInt32(0), b.getInt32(last * stageBytes)};
-  append_range(carried, pending);
+  // A step's tile gives way to the one `stages` behind it. What of that comes by way of registers does a step later.
+  Values carried = {b.getInt32(0), b.getInt32(last * shape.stageBytes())};
   append_range(carried, load(b.getInt32(0), 0));
   carried.append(rows * columns, Constant::getNullValue(tile.product.sumType(b)));
   carried = kernel::emitLoop(
       b, tile.begin, tile.end, b.getInt64(shape.depth), carried, [&](Value *depth, ArrayRef<Value *> before) {
-        Value *stage = before[0], *following = tile.nextStage(stage);
-        Values current(before.slice(2 + pending.size(), operands)), sums(before.take_back(rows * columns)), ahead;
+        Value *stage = before[0], *previous = before[1], *following = tile.nextStage(stage);
+        Values current(before.slice(2, operands)), sums(before.take_back(rows * columns));
+        Part coming;
         for (unsigned k = 0; k < shape.depth; ++k) {
+          if (k % kPartDepth == 0)
+            coming = read(b.CreateAdd(depth, b.getInt64(last * shape.depth)), k / kPartDepth, parts);
+          if ((k + 1) % kPartDepth == 0)
+            store(previous, coming, k / kPartDepth, parts);
           Values next;
           if (k + 1 < shape.depth) {
             next = load(stage, k + 1);
           } else {
-            finish(before[1], before.slice(2, pending.size()));
             wait(last - 1);
             next = load(following, 0);
-            ahead = start(stage, b.CreateAdd(depth, b.getInt64(shape.stages * shape.depth)));
+            copy(stage, b.CreateAdd(depth, b.getInt64(shape.stages * shape.depth)));
           }
           multiply(current, sums);
           current = next;
         }
         Values after = {following, stage};
-        for (ArrayRef<Value *> values : {ahead, current, sums})
-          append_range(after, values);
+        append_range(after, current);
+        append_range(after, sums);
         return after;
       });
   tile.f.gpu.waitForCopies(b, 0); // memory is the epilogue's now

@@ -39,10 +39,12 @@ constexpr Candidate kMapped[] = {{128, 192, 64, 32, 192, 5, 1, 1, 1830}, {128, 1
                                  {128, 256, 64, 16, 256, 4, 1, 1, 1855}, {128, 192, 64, 16, 192, 5, 1, 1, 1860},
                                  {128, 128, 64, 16, 128, 6, 1, 1, 1765}, {128, 64, 64, 16, 64, 3, 2, 1, 940},
                                  {64, 128, 64, 16, 128, 4, 2, 1, 1350},  {64, 64, 64, 16, 64, 4, 3, 1, 955}};
-// Of fma: a thread has 16 x 8 or 8 x 8. The threads of small tiles bring more of them, each element with an address of
-// its own where rows are odd: half the depth fits into their registers.
-constexpr Candidate kFma[] = {
-    {128, 128, 16, 64, 64, 3, 2, 0, 110}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 8, 32, 64, 3, 4, 0, 85}};
+// Of fma: a thread has 8 x 8. The threads of small tiles bring more of them, each element with an address of its own
+// where rows are odd: half the depth fits into their registers. Rates were measured on an H200 (docs/cuda.md).
+constexpr Candidate kFma[] = {{128, 128, 16, 32, 64, 3, 2, 0, 95},
+                              {128, 64, 16, 32, 64, 3, 3, 0, 92},
+                              {64, 128, 8, 32, 64, 3, 3, 0, 88},
+                              {64, 64, 8, 32, 64, 3, 4, 0, 80}};
 // The same for convolutions, whose pixels take registers to find.
 constexpr Candidate kFmaImages[] = {
     {128, 128, 8, 32, 64, 3, 2, 0, 105}, {64, 128, 8, 32, 64, 3, 3, 0, 95}, {64, 64, 4, 32, 64, 3, 6, 0, 80}};
@@ -61,9 +63,14 @@ constexpr double kSeen = 0.4;
 constexpr double kL2Bytes = 30;
 /// A multiprocessor with one block where it might have several has nothing to do while that waits.
 constexpr double kAlone = 1.4;
+/// The same of fma's blocks, but for those that look for pixels: how much longer the last ones take, which are fewer
+/// than fit, with one warp.
+constexpr double kFewWarps = 0.6;
 /// Of the depth: a part has at least so much.
 constexpr int64_t kLeastDepth = 256;
 constexpr unsigned kMostParts = 16;
+/// Blocks for each multiprocessor that fill a GPU well enough: the depth is not cut, which takes memory for all parts.
+constexpr double kEnoughBlocks = 8;
 /// A size that is not known, as far as it is free.
 constexpr int64_t kSupposed = 512;
 
@@ -91,16 +98,23 @@ static double estimateMapped(const Candidate &tile, double tiles, double depth) 
          tiles * tile.rows * tile.columns * (depth / tile.rate + ofResult);
 }
 
-static double estimate(TileShape::Unit unit, const Candidate &tile, unsigned parts, const Sizes &sizes,
+static double countBlocks(const Candidate &tile, const Sizes &sizes) {
+  return double(sizes.batches) * divideCeil(sizes.m, tile.rows) * divideCeil(sizes.n, tile.columns);
+}
+
+static double estimate(TileShape::Unit unit, bool isImage, const Candidate &tile, unsigned parts, const Sizes &sizes,
                        unsigned sumBytes) {
-  double tiles = double(sizes.batches) * divideCeil(sizes.m, tile.rows) * divideCeil(sizes.n, tile.columns);
+  double tiles = countBlocks(tile, sizes);
   double onOne = std::ceil(tiles * parts / kMultiprocessors); // of the busiest multiprocessor
   double depth = divideCeil(sizes.k, parts);
+  double warps = tile.rows / tile.warpRows * (tile.columns / tile.warpColumns);
   double results = tile.rows * tile.columns, ends = kBeginClocks + results * kResultClocks;
   double clocks = unit == TileShape::MappedWgmma
                       ? estimateMapped(tile, onOne, depth)
                       : onOne * (results * depth / tile.rate + ends * (tile.resident > 1 ? kSeen : 1));
-  if (onOne == 1 && tile.resident > 1)
+  if (unit == TileShape::Fma && !isImage)
+    clocks *= unsigned(onOne) % tile.resident ? 1 + kFewWarps / (onOne * warps) : 1;
+  else if (onOne == 1 && tile.resident > 1)
     clocks *= kAlone;
   if (parts > 1) {
     double moved = double(sizes.batches) * sizes.m * sizes.n * sumBytes * 2 * parts;
@@ -169,7 +183,8 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
   unsigned sumBytes = getElementBytes(sumOf(product)), operandBytes = sumBytes;
   if (unit != TileShape::Fma)
     operandBytes = getElementBytes(elementOf(product.lhs->tensor));
-  SmallVector<Candidate> candidates = getTiles(unit, operandBytes, isa<loop::ConvolutionOp>(product.op));
+  bool isImage = isa<loop::ConvolutionOp>(product.op);
+  SmallVector<Candidate> candidates = getTiles(unit, operandBytes, isImage);
   Sizes sizes = suppose(product);
   unsigned mostParts = 1; // a depth that is not known is not cut: a part might have nothing
   if (getConstant(product.k))
@@ -177,10 +192,12 @@ TileConfig chooseTiles(const Product &product, const Target &target) {
   const Candidate *best = nullptr;
   unsigned bestParts = 1;
   double least = 0;
-  for (const Candidate &tile : candidates)
-    for (unsigned parts = 1; parts <= mostParts; ++parts)
-      if (double clocks = estimate(unit, tile, parts, sizes, sumBytes); !best || clocks < least)
+  for (const Candidate &tile : candidates) {
+    bool isEnough = countBlocks(tile, sizes) > kEnoughBlocks * kMultiprocessors;
+    for (unsigned parts = 1; parts <= (isEnough ? 1 : mostParts); ++parts)
+      if (double clocks = estimate(unit, isImage, tile, parts, sizes, sumBytes); !best || clocks < least)
         best = &tile, bestParts = parts, least = clocks;
+  }
   TileShape shape{unit,         best->rows,     best->columns,  best->depth, best->warpRows, best->warpColumns,
                   best->stages, best->resident, best->inFlight, sumBytes,    operandBytes};
   return {shape, bestParts};
