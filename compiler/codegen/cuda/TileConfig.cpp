@@ -107,7 +107,7 @@ static double estimate(TileShape::Unit unit, bool isImage, const Candidate &tile
   double tiles = countBlocks(tile, sizes);
   double onOne = std::ceil(tiles * parts / kMultiprocessors); // of the busiest multiprocessor
   double depth = divideCeil(sizes.k, parts);
-  double warps = tile.rows / tile.warpRows * (tile.columns / tile.warpColumns);
+  unsigned warps = tile.rows / tile.warpRows * (tile.columns / tile.warpColumns);
   double results = tile.rows * tile.columns, ends = kBeginClocks + results * kResultClocks;
   double clocks = unit == TileShape::MappedWgmma
                       ? estimateMapped(tile, onOne, depth)
