@@ -96,7 +96,7 @@ namespace ptc::test::fake {
 void *openSelf(int flags) {
   Dl_info own;
   return dladdr(reinterpret_cast<void *>(&fake_shared), &own) ? dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | flags)
-                                                         : nullptr;
+                                                              : nullptr;
 }
 } // namespace ptc::test::fake
 
@@ -170,7 +170,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned gridY, un
     if (places || !extra || extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE)
       return kInvalidValue; // as the runtime passes parameters
     auto *values = static_cast<const int64_t *>(extra[1]);
-    parameters.assign(values, values + *static_cast<size_t *>(extra[3]) / sizeof(int64_t));
+    size_t count = *static_cast<size_t *>(extra[3]) / sizeof(int64_t);
+    parameters.assign(values, values + count);
   }
   ++launches;
   return enqueue(stream,
