@@ -1,6 +1,7 @@
 // Products of 16-bit floats are tensor cores', by mma.sync from tiles that cp.async brings, or with sm_90a by wgmma from
-// those that the copy engine brings, with warpgroups that take turns; those of f32 are fma's, from such tiles too. A
-// depth that is cut takes two grids. By one row the other operand is multiplied on its way from memory.
+// those that the copy engine brings, with warpgroups that take turns; those of f32 are fma's, from tiles that cp.async
+// brings too, but where neighbours along the depth are to lie apart: these come by way of registers. A depth that is
+// cut takes two grids. By one row the other operand is multiplied on its way from memory.
 // RUN: ptc compile %s -o %t.ptx --target cuda --emit ptx --gpu-arch sm_80 && FileCheck %s < %t.ptx
 // RUN: ptc compile %s -o %t90.ptx --target cuda --emit ptx --gpu-arch sm_90a && FileCheck %s --check-prefix=WGMMA < %t90.ptx
 
@@ -15,8 +16,10 @@
 
 // CHECK: .visible .entry
 // CHECK-NOT: mma.sync
-// CHECK: cp.async.ca.shared.global
-// CHECK: ld.shared.v4
+// CHECK: cp.async.cg.shared.global
+// CHECK: ld.global{{.*}}v4
+// CHECK-COUNT-4: st.shared.b32
+// CHECK-NOT: cp.async.ca
 // CHECK: fma.rn.f32
 
 // CHECK: .visible .entry
