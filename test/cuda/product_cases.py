@@ -69,6 +69,8 @@ def cases():
     yield product("fma, whole tiles", 128, 128, 32, torch.float32)
     yield product("fma, odd sizes", 131, 67, 21, torch.float32)
     yield product("fma, lhs by columns", 68, 64, 24, torch.float32, left)
+    yield product("fma, rhs by columns", 129, 72, 48, torch.float32, right)
+    yield product("fma, rhs by columns, depth within a step", 65, 70, 36, torch.float32, right)
     yield product("float64", 70, 45, 33, double)
     yield product("float64, rhs by columns", 64, 48, 32, double, right)
     yield product("float64, lhs by columns", 72, 80, 40, double, left)

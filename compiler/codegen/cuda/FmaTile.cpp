@@ -74,10 +74,11 @@ private:
 
 /// Elements of the sums' type, but for pixels whose channels are side by side: to find one takes many operations, so
 /// several are read at a time. So are neighbours along the depth, which lie apart in shared memory: a load of 16 bytes
-/// and four stores take half the clocks there that four copies do.
+/// and four stores take half the clocks there that four copies do. Only a copy reads nothing where there is no depth.
 static bool canCopy(const BlockTile &tile, const Matrix &matrix, Type *sum) {
   bool isImage = isa<loop::ConvolutionOp>(tile.product.op) && &matrix == tile.product.lhs.get();
-  bool areNeighbours = matrix.alongDepth * tile.shape.sumBytes >= 16;
+  bool hasDepth = getConstant(tile.product.k).value_or(0) > 0;
+  bool areNeighbours = hasDepth && matrix.alongDepth * tile.shape.sumBytes >= 16;
   return kernel::memoryType(sum->getContext(), matrix.tensor.getType()) == sum &&
          !(matrix.isDeep && (isImage || areNeighbours));
 }
