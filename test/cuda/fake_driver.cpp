@@ -205,7 +205,6 @@ CUresult enqueueCopy(CUstream stream, void *to, const void *from, size_t bytes, 
     return CUDA_SUCCESS;
   });
 }
-
 } // namespace
 
 extern "C" {

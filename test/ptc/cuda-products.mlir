@@ -20,6 +20,7 @@
 // CHECK: ld.global{{.*}}v4
 // CHECK-COUNT-4: st.shared.b32
 // CHECK-NOT: cp.async.ca
+// CHECK: ld.shared.v4
 // CHECK: fma.rn.f32
 
 // CHECK: .visible .entry
