@@ -14,6 +14,11 @@
 #include "dialects/aten/AtenOp.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+#include <tuple>
 
 namespace ptc::import::onnx {
 
@@ -162,11 +167,17 @@ private:
   mlir::Attribute attribute(const aten::Argument &argument, const Arg &arg);
   mlir::Value materialise(const Value &x);
   bool isMadeByData(mlir::AffineExpr size) const;
+  /// A file may give several tensors one name: values of nodes, initializers of two branches. Those behind the first
+  /// have a number, but for what is the same tensor once more, as in a function that is called twice.
+  std::string findKey(const Stored &stored);
 
   FindTypes findTypes;
   std::string error;
   unsigned literals = 0;
   llvm::SmallVector<mlir::AffineExpr> sizesMade; ///< By data.
+  std::map<std::tuple<std::string, const char *, std::vector<int64_t>, std::optional<DType>>, std::string> keys;
+  llvm::StringSet<> usedKeys;
+  llvm::StringMap<unsigned> namesakes;
 };
 
 /// What is built while it lives can be taken away again.

@@ -27,17 +27,29 @@ mlir::Value Builder::tensor(const Value &x) {
   return hasFailed() ? mlir::Value() : x.tensor ? x.tensor : materialise(x);
 }
 
+std::string Builder::findKey(const Stored &stored) {
+  const StoredTensor &tensor = stored.tensor;
+  std::string &key = keys[{stored.name, tensor.bytes.data(), tensor.sizes, tensor.dtype}];
+  if (!key.empty())
+    return key;
+  key = stored.name;
+  while (!usedKeys.insert(key).second)
+    key = stored.name + "." + std::to_string(++namesakes[stored.name]);
+  return key;
+}
+
 mlir::Value Builder::weight(Stored &stored) {
   if (stored.argument)
     return stored.argument;
-  auto weight = loadWeight(stored.name, stored.tensor, weights, *context);
+  std::string key = findKey(stored);
+  auto weight = loadWeight(key, stored.tensor, weights, *context);
   if (!weight) {
     fail("weight '" + stored.name + "' " + llvm::toString(weight.takeError()));
     return {};
   }
   unsigned index = function.getNumArguments();
-  auto attrs = builder.getDictionaryAttr(builder.getNamedAttr("ptc.weight", builder.getStringAttr(stored.name)));
-  Location loc = NameLoc::get(builder.getStringAttr(stored.name));
+  auto attrs = builder.getDictionaryAttr(builder.getNamedAttr("ptc.weight", builder.getStringAttr(key)));
+  Location loc = NameLoc::get(builder.getStringAttr(key));
   (void)function.insertArgument(index, weight->type, attrs, loc);
   return stored.argument = function.getArgument(index);
 }
