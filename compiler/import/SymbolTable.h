@@ -40,6 +40,12 @@ public:
   size_t countGuards() const { return guards.size(); }
   /// Forgets all but the first, for what is not built after all.
   void keepGuards(size_t count) { guards.erase(guards.begin() + count, guards.end()); }
+  /// All but the first, which are kept no more.
+  std::vector<Expression> takeGuards(size_t count) {
+    std::vector<Expression> taken(guards.begin() + count, guards.end());
+    keepGuards(count);
+    return taken;
+  }
 
   /// A symbol for the value of a user's SymInt input; its position.
   llvm::Expected<unsigned> bind(const Expression &expression);

@@ -21,6 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from branches import BRANCHES  # noqa: E402
 from classical import CLASSICAL, CLASSICAL_ERRORS  # noqa: E402
 from evaluator import MaxRoiPool  # noqa: E402
 from fused import FUSED, FUSED_ERRORS  # noqa: E402
@@ -145,7 +146,7 @@ def main() -> int:
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
     parser.add_argument("patterns", nargs="*", help="names, or parts of names, of rows")
     args = parser.parse_args()
-    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *STEPS, *FUSED, *CLASSICAL]]
+    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *BRANCHES, *STEPS, *FUSED, *CLASSICAL]]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder))
                for name, model, words in [*ERRORS, *FUSED_ERRORS, *CLASSICAL_ERRORS]]
     checks += [("saved-again", lambda folder: check_saved_again(args.ptc, folder)),

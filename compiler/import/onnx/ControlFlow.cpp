@@ -71,6 +71,27 @@ static const Expression *asEquality(const Literal *condition) {
   return e.kind == Expression::Call && e.name == "Eq" && e.arguments.size() == 2 ? &e : nullptr;
 }
 
+/// What a branch takes for granted must hold where it is taken: its guards are asked when the condition is known, whose
+/// value (0 or 1) is a size then. Inside another branch or loop, where data make no sizes, they are asked at once. The
+/// condition, made of that size where there is one.
+static mlir::Value guardBranches(Builder &b, mlir::Value condition, ArrayRef<std::vector<Expression>> guards) {
+  bool isInside = !isa<func::FuncOp>(b.builder.getInsertionBlock()->getParentOp()) || !b.asked.empty();
+  bool areNone = guards[0].empty() && guards[1].empty();
+  if (isInside || areNone) {
+    for (const std::vector<Expression> &branch : guards)
+      llvm::for_each(branch, [&](const Expression &guard) { b.symbols.addGuard(guard); });
+    return condition;
+  }
+  AffineExpr size = b.freshSize();
+  Value places = b.call("nonzero.default", {b.reshape(b.wrap(condition), b.constant(1))},
+                        makeTensorType({size, b.constant(1)}, b.i64()));
+  Expression isTrue = b.symbols.express(size), isFalse = Expression::makeCall("Sub", {Expression(1), isTrue});
+  for (auto [i, branch] : llvm::enumerate(guards))
+    for (const Expression &guard : branch)
+      b.symbols.addGuard(Expression::makeCall("Ge", {guard, i == 0 ? isTrue : isFalse}));
+  return b.tensor(b.call("any.default", {b.call("ge.Scalar", {places, 0})}, makeTensorType({}, b.boolean())));
+}
+
 Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame) {
   const auto *yes = node.find("then_branch"), *no = node.find("else_branch");
   if (!yes || !no)
@@ -92,19 +113,23 @@ Values GraphImporter::buildIf(const Node &node, Scope &scope, const Frame &frame
     return {};
   RegionBuilder regions(b, "aten.higher_order.cond", 2);
   llvm::SmallVector<Type> types[2];
+  std::vector<Expression> guards[2];
   for (unsigned i : {0, 1}) {
     regions.begin(i, {});
+    size_t guardsAround = b.symbols.countGuards();
     auto results = callGraph((i == 0 ? yes : no)->g(), {}, scope, frame);
     auto found = results ? regions.end(*results) : std::nullopt;
     if (!found)
       return {};
     types[i] = *found;
+    guards[i] = b.symbols.takeGuards(guardsAround);
   }
   if (types[0] != types[1])
     return {b.fail("its branches answer tensors of different shapes or types, and which one runs is not known at "
                    "compile time")};
+  condition = guardBranches(b, condition, guards);
   if (regions.isEmpty())
-    return chooseBetween(b, node[0], regions.answers(0), regions.answers(1));
+    return chooseBetween(b, b.wrap(condition), regions.answers(0), regions.answers(1));
   return regions.finish(condition, types[0]);
 }
 
