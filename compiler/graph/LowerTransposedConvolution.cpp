@@ -30,7 +30,10 @@ public:
 private:
   int64_t kernelSize(size_t dim) const { return llvm::cast<RankedTensorType>(w.getType()).getDimSize(dim); }
   Phase getPhase(size_t dim, int64_t r);
-  Value convolve(ArrayRef<Phase> phases);
+  Value convolve(Value taps, ArrayRef<Phase> phases);
+  Value convolvePhase(ArrayRef<Phase> phases);
+  bool arePhasesAlike();
+  Value convolveAll();
   Value lower(size_t dim, SmallVector<Phase> phases);
   Value interleave(ArrayRef<Value> parts, int64_t dim);
 
@@ -54,19 +57,75 @@ Phase Lowering::getPhase(size_t dim, int64_t r) {
   return phase;
 }
 
-Value Lowering::convolve(ArrayRef<Phase> phases) {
-  size_t rank = getShape(w).size();
-  SmallVector<int64_t> starts(rank, 0), limits(llvm::cast<RankedTensorType>(w.getType()).getShape()), steps(rank, 1);
+Value Lowering::convolve(Value taps, ArrayRef<Phase> phases) {
   SmallVector<int64_t> low, high, ones(phases.size(), 1);
-  for (auto [i, phase] : llvm::enumerate(phases)) {
-    starts[i] = phase.firstTap;
-    steps[i] = op.getInputDilations()[i];
+  for (const Phase &phase : phases) {
     low.push_back(phase.low);
     high.push_back(phase.high);
   }
-  Value taps = SliceOp::create(b, loc, w, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(limits), steps);
   return ConvolutionOp::create(b, loc, op.getX(), taps, ones, low, high, ones, ones, op.getGroups(),
                                /*channels_last=*/true);
+}
+
+Value Lowering::convolvePhase(ArrayRef<Phase> phases) {
+  size_t rank = getShape(w).size();
+  SmallVector<int64_t> starts(rank, 0), limits(llvm::cast<RankedTensorType>(w.getType()).getShape()), steps(rank, 1);
+  for (auto [i, phase] : llvm::enumerate(phases)) {
+    starts[i] = phase.firstTap;
+    steps[i] = op.getInputDilations()[i];
+  }
+  Value taps = SliceOp::create(b, loc, w, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(limits), steps);
+  return convolve(taps, phases);
+}
+
+/// All phases read the same inputs, as where a kernel is as large as its stride and nothing is cropped.
+bool Lowering::arePhasesAlike() {
+  for (auto [i, d] : llvm::enumerate(op.getInputDilations()))
+    if (kernelSize(i) % d != 0 || (op.getLow()[i] + 1) % d != 0)
+      return false;
+  return op.getGroups() == 1;
+}
+
+/// One convolution, whose output channels are those of all phases: [N, q..., r..., c], which becomes [N, (q r)..., c].
+/// Phase r has elements d - 1 - r, 2 d - 1 - r, ... of a dimension's kernel.
+Value Lowering::convolveAll() {
+  ArrayRef<int64_t> d = op.getInputDilations();
+  int64_t spatial = d.size();
+  MLIRContext *context = b.getContext();
+  auto reshape = [&](Value value, const Shape &sizes) {
+    return ReshapeOp::create(b, loc, value, makeSizesAttr(sizes, context));
+  };
+  auto constant = [&](int64_t size) { return getAffineConstantExpr(size, context); };
+  Shape kernel = getShape(w), cut, joined;
+  SmallVector<int64_t> taps, residues;
+  SmallVector<Phase> phases;
+  for (int64_t i = 0; i < spatial; ++i) {
+    phases.push_back(getPhase(i, 0));
+    taps.push_back(2 * i);
+    residues.push_back(2 * i + 1);
+    cut.append({constant(phases[i].taps), constant(d[i])});
+    joined.push_back(constant(phases[i].taps));
+  }
+  cut.append({kernel[spatial], kernel[spatial + 1]});
+  joined.append({kernel[spatial], kernel[spatial + 1] * llvm::product_of(d)});
+  SmallVector<int64_t> order = taps;
+  order.push_back(2 * spatial);
+  llvm::append_range(order, residues);
+  order.push_back(2 * spatial + 1);
+  Value weights = ReverseOp::create(b, loc, reshape(w, cut), residues);
+  Value result = convolve(reshape(TransposeOp::create(b, loc, weights, order), joined), phases);
+
+  Shape places = getShape(result), apart(places.begin(), places.end() - 1), together = {places[0]};
+  order = {0};
+  for (int64_t i = 0; i < spatial; ++i) {
+    apart.push_back(constant(d[i]));
+    together.push_back(places[1 + i] * d[i]);
+    order.append({1 + i, 1 + spatial + i});
+  }
+  apart.push_back(kernel[spatial + 1]);
+  together.push_back(kernel[spatial + 1]);
+  order.push_back(1 + 2 * spatial);
+  return reshape(TransposeOp::create(b, loc, reshape(result, apart), order), together);
 }
 
 /// [.., q, ..] of each part become [.., q * parts, ..].
@@ -86,7 +145,7 @@ Value Lowering::interleave(ArrayRef<Value> parts, int64_t dim) {
 /// The phases of spatial dimension `dim` and those behind it.
 Value Lowering::lower(size_t dim, SmallVector<Phase> phases) {
   if (dim == op.getInputDilations().size())
-    return convolve(phases);
+    return convolvePhase(phases);
   SmallVector<Value> parts;
   for (int64_t r = 0; r < op.getInputDilations()[dim]; ++r) {
     SmallVector<Phase> chosen = phases;
@@ -107,12 +166,12 @@ bool Lowering::run() {
   for (size_t i = 0; i < op.getInputDilations().size(); ++i)
     if (kernelSize(i) < op.getInputDilations()[i])
       return false;
-  Value result = lower(0, {});
+  Value result = arePhasesAlike() ? convolveAll() : lower(0, {});
   Shape shape = getShape(op), zeros(shape.size(), getAffineConstantExpr(0, b.getContext()));
   if (result.getType() != op.getType()) {
     SmallVector<int64_t> ones(shape.size(), 1);
-    result = SliceOp::create(b, loc, result, makeSizesAttr(zeros, b.getContext()),
-                             makeSizesAttr(shape, b.getContext()), ones);
+    result = SliceOp::create(b, loc, result, makeSizesAttr(zeros, b.getContext()), makeSizesAttr(shape, b.getContext()),
+                             ones);
   }
   op.getResult().replaceAllUsesWith(result);
   return true;

@@ -3,7 +3,8 @@
 // Before: channels-last convolutions over inputs with d - 1 zeros between the
 //         elements of a spatial dimension (input_dilations = d).
 // After:  d ordinary convolutions a dimension, each with every d-th kernel
-//         element; their results interleave.
+//         element; their results interleave. Where all of them read the same
+//         inputs, they are one with as many times more output channels.
 //
 // Output o = d q + r meets an element and no zero at kernel elements
 // k = k0 + d m with k0 = (low - r) mod d, and that element is
