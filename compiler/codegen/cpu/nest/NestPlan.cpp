@@ -55,6 +55,7 @@ private:
   void chooseStreamed();
 
   SmallVector<Loop> loopsOver(ArrayRef<unsigned> dims, ArrayRef<const Stage *> stages) const;
+  double vectorsOfPoint(const Loop &loop) const;
   double costOfVector(const Stage &stage, unsigned dim) const;
   double costAlong(const Stage &stage, const Loop &loop) const;
   double costOfScalar(const Stage &stage) const;
@@ -196,12 +197,22 @@ double Planner::costOfVector(const Stage &stage, unsigned dim) const {
   return cost;
 }
 
-/// Of one point when lanes lie along the loop.
-double Planner::costAlong(const Stage &stage, const Loop &loop) const {
+/// How many vectors along the loop its points take, divided by their number. An open size may be 1, as a batch often
+/// is, which a vector serves no better than a scalar: one call in eight is taken to have the least size.
+double Planner::vectorsOfPoint(const Loop &loop) const {
+  constexpr double kLeast = 0.125;
   double size = std::max(1.0, estimate(loop.size)), vectors = 0;
   for (int64_t length : stretchesOf(loop))
     vectors += std::ceil(double(length) / lanes);
-  return costOfVector(stage, loop.dim) * vectors / size;
+  if (getConstant(loop.size))
+    return vectors / size;
+  double least = std::max<int64_t>(1, getRange(loop.size, getSymbols(kernel)).min);
+  return (1 - kLeast) * vectors / size + kLeast * std::ceil(least / lanes) / least;
+}
+
+/// Of one point when lanes lie along the loop.
+double Planner::costAlong(const Stage &stage, const Loop &loop) const {
+  return costOfVector(stage, loop.dim) * vectorsOfPoint(loop);
 }
 
 double Planner::costOfScalar(const Stage &stage) const {
@@ -243,10 +254,9 @@ double Planner::costOfTransposing(unsigned store, unsigned read) const {
     cost += access.isStore ? kTransposed : alone;
   }
   for (unsigned i : {store, read}) {
-    double size = std::max(1.0, estimate(p.outer[i].size));
     if (!p.outer[i].cuts.empty())
       return kNever;
-    cost *= std::ceil(size / lanes) / size;
+    cost *= vectorsOfPoint(p.outer[i]);
   }
   return cost * lanes;
 }
