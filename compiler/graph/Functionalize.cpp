@@ -9,6 +9,7 @@
 #include "compiler/graph/Functionalize.h"
 
 #include "compiler/graph/FunctionalizeAliases.h"
+#include "compiler/graph/FunctionalizeCopies.h"
 #include "compiler/graph/FunctionalizeViews.h"
 #include "compiler/graph/FunctionalizeWrites.h"
 #include "compiler/support/FunctionPass.h"
@@ -101,11 +102,13 @@ static bool needsWork(Operation *op) {
 namespace {
 class Functionalizer {
 public:
-  explicit Functionalizer(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  explicit Functionalizer(func::FuncOp function)
+      : function(function), builder(function.getContext()), strides(getSymbols(function)), copies(function) {}
   LogicalResult run();
 
 private:
   LogicalResult visit(Operation *op);
+  LogicalResult write(const AtenOp &op, Value name, Value updated);
   LogicalResult visitWrite(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitBatchNorm(const AtenOp &op, ArrayRef<Value> names);
   LogicalResult visitInstanceNorm(const AtenOp &op, ArrayRef<Value> names);
@@ -121,6 +124,7 @@ private:
   OpBuilder builder;
   Aliases aliases;
   Strides strides;
+  Copies copies;
   SmallVector<Operation *> replaced;
 };
 } // namespace
@@ -131,7 +135,9 @@ LogicalResult Functionalizer::visit(Operation *op) {
   if (isKnown && mayBeView(AtenOp(op)) && failed(checkView(AtenOp(op))))
     return failure();
   bool isAlias = isKnown && isAliasOfFirstOperand(AtenOp(op), strides);
-  strides.visit(op);
+  if (isKnown && !isAlias)
+    copies.visit(AtenOp(op), strides);
+  strides.visit(op, isAlias || (isKnown && AtenOp(op).schema().has(Mark::InplaceView)));
   SmallVector<Value> names(op->getOperands());
   // Regions too: what they capture has a value of now.
   op->walk([&](Operation *inner) {
@@ -153,6 +159,10 @@ LogicalResult Functionalizer::visit(Operation *op) {
   if (isAlias)
     aliases.addView(op, names[0]);
   return success();
+}
+
+LogicalResult Functionalizer::write(const AtenOp &op, Value name, Value updated) {
+  return failed(copies.checkWrite(op, name, aliases)) ? failure() : aliases.write(builder, op.loc(), name, updated);
 }
 
 static LogicalResult refuseNewSize(const AtenOp &op) {
@@ -181,7 +191,7 @@ LogicalResult Functionalizer::visitWrite(const AtenOp &op, ArrayRef<Value> names
     if (failed(effects))
       return failure();
     for (auto [name, value] : llvm::zip(written, effects->written))
-      if (failed(aliases.write(builder, op.loc(), name, value)))
+      if (failed(write(op, name, value)))
         return failure();
     auto fresh = effects->results.begin();
     for (auto [result, declared] : llvm::zip(op->getResults(), op.schema().returns))
@@ -242,9 +252,8 @@ LogicalResult Functionalizer::visitInstanceNorm(const AtenOp &op, ArrayRef<Value
     return create(Call("mean.dim").set("self", matrix).set("dim", first, context), {channels}, matrix);
   };
   replaced.push_back(op.operation());
-  return success(
-      succeeded(aliases.write(builder, op.loc(), namesOf(op, names, "running_mean")[0], mean(3))) &&
-      succeeded(aliases.write(builder, op.loc(), namesOf(op, names, "running_var")[0], mean(4))));
+  return success(succeeded(write(op, namesOf(op, names, "running_mean")[0], mean(3))) &&
+                 succeeded(write(op, namesOf(op, names, "running_var")[0], mean(4))));
 }
 
 LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> names) {
@@ -263,8 +272,8 @@ LogicalResult Functionalizer::visitBatchNorm(const AtenOp &op, ArrayRef<Value> n
   }
   Value meanName = namesOf(op, names, "running_mean")[0], varianceName = namesOf(op, names, "running_var")[0];
   replaced.push_back(op.operation());
-  return success(succeeded(aliases.write(builder, op.loc(), meanName, update->getResult(3))) &&
-                 succeeded(aliases.write(builder, op.loc(), varianceName, update->getResult(4))));
+  return success(succeeded(write(op, meanName, update->getResult(3))) &&
+                 succeeded(write(op, varianceName, update->getResult(4))));
 }
 
 /// A view of `root` with its dimensions in the order of memory, where that has no gaps.

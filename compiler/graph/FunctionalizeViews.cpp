@@ -31,6 +31,18 @@ static bool isUndeclaredAlias(const AtenOp &op) {
   return false;
 }
 
+/// Whether it depends on strides and sizes if the result is a copy.
+static bool mayCopy(const AtenOp &op) {
+  StringRef format = op.hasArgument("memory_format") ? op.string("memory_format") : StringRef();
+  bool isPlain = format.empty() || format.contains("preserve") || format.contains("contiguous");
+  return isReshape(op.schema().baseName()) || (op.schema().baseName() == "contiguous" && isPlain);
+}
+
+static bool isAliasWith(const AtenOp &op, ShapeRef sizes, ShapeRef strides, ShapeRef resultSizes) {
+  return isReshape(op.schema().baseName()) ? viewStrides(sizes, strides, resultSizes, op->getContext()).has_value()
+                                           : isContiguous(sizes, strides);
+}
+
 bool isAliasOfFirstOperand(const AtenOp &op, const Strides &strides) {
   if (op->getNumOperands() == 0)
     return false;
@@ -38,16 +50,65 @@ bool isAliasOfFirstOperand(const AtenOp &op, const Strides &strides) {
     return isUndeclaredAlias(op);
   Value self = op->getOperand(0);
   StringRef base = op.schema().baseName();
-  if (isReshape(base))
-    return viewStrides(getShape(self), strides.of(self), getShape(op.result()), op->getContext()).has_value();
-  StringRef format = op.hasArgument("memory_format") ? op.string("memory_format") : StringRef();
-  bool keepsOrder = format.empty() || format.contains("preserve") ||
-                    (format.contains("contiguous") && strides.isContiguous(self));
+  if (mayCopy(op))
+    return strides.isKnown(self) && isAliasWith(op, getShape(self), strides.of(self), getShape(op.result()));
   if (base == "contiguous")
-    return keepsOrder;
-  if (base == "to")
-    return keepsOrder && !op.boolean("copy") && op.result().getType() == self.getType();
-  return true;
+    return strides.isChannelsLast(self);
+  if (base != "to")
+    return true;
+  StringRef format = op.hasArgument("memory_format") ? op.string("memory_format") : StringRef();
+  bool keepsOrder =
+      format.empty() || format.contains("preserve") || strides.isChannelsLast(self) == format.contains("channels_last");
+  return keepsOrder && !op.boolean("copy") && op.result().getType() == self.getType();
+}
+
+AliasSizes findAliasSizes(const AtenOp &op, const Strides &strides, ArrayRef<Symbol> symbols) {
+  AliasSizes found;
+  if (op->getNumOperands() == 0 || !mayCopy(op))
+    return found;
+  MLIRContext *context = op->getContext();
+  Value self = op->getOperand(0);
+  Shape sizes = getShape(self), steps = strides.of(self), resultSizes = getShape(op.result());
+  if (!strides.isKnown(self)) {
+    found.hasOthers = true;
+    return found;
+  }
+  auto isAliasAt = [&](SmallVector<int64_t> values) {
+    evaluateExtrema(symbols, values);
+    auto at = [&](ShapeRef shape) {
+      return makeShape(llvm::map_to_vector(shape, [&](AffineExpr e) { return evaluate(e, values); }), context);
+    };
+    return isAliasWith(op, at(sizes), at(steps), at(resultSizes));
+  };
+  SmallVector<int64_t> usual = usualSizes(symbols), ones = usual;
+  SmallVector<unsigned> open;
+  AffineExpr count = getAffineConstantExpr(1, context);
+  for (auto [i, symbol] : llvm::enumerate(symbols))
+    if (!symbol.extremum &&
+        llvm::any_of(llvm::concat<AffineExpr>(sizes, steps), [&](AffineExpr e) { return dependsOn(e, i, symbols); }))
+      open.push_back(i);
+  auto isPossible = [&](unsigned i, int64_t value) {
+    return symbols[i].min <= value && (symbols[i].max == Symbol::kUnbounded || value <= symbols[i].max);
+  };
+  for (unsigned i : open) {
+    auto with = [&](int64_t value) {
+      SmallVector<int64_t> values = usual;
+      values[i] = value;
+      return isPossible(i, value) && isAliasAt(values);
+    };
+    if (with(1))
+      found.ones.push_back(getAffineSymbolExpr(i, context));
+    if (isPossible(i, 1)) {
+      ones[i] = 1;
+      count = count * getAffineSymbolExpr(i, context);
+    }
+    found.hasOthers |= llvm::any_of(llvm::seq<int64_t>(2, 9), with);
+    for (unsigned j : open)
+      found.hasOthers |= j != i && with(usual[j]);
+  }
+  if (found.ones.empty() && isAliasAt(ones))
+    found.ones.push_back(count);
+  return found;
 }
 
 bool hasDisjointResults(const AtenOp &view) { return view.schema().returns[0].isList; }

@@ -13,6 +13,14 @@ namespace ptc {
 /// answer is what PyTorch does with these sizes, types and strides.
 bool isAliasOfFirstOperand(const aten::AtenOp &op, const Strides &strides);
 
+/// Sizes for which a copy in general is an alias of the first operand: reshape and contiguous, as a matrix of one row
+/// is its own transposed. Found by trial, with sizes that are 1, small, or equal.
+struct AliasSizes {
+  llvm::SmallVector<mlir::AffineExpr> ones; ///< Where one of these is 1.
+  bool hasOthers = false;
+};
+AliasSizes findAliasSizes(const aten::AtenOp &op, const Strides &strides, llvm::ArrayRef<Symbol> symbols);
+
 /// Whether what the rest of functionalization relies on holds: dimensions in
 /// range, results of a rank that fits. Fails with a message otherwise.
 llvm::LogicalResult checkView(const aten::AtenOp &view);

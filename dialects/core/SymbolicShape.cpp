@@ -286,6 +286,20 @@ static std::string toTerm(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
   }
 }
 
+ArrayRef<Attribute> getGuards(ModuleOp module) {
+  auto guards = module ? module->getAttrOfType<ArrayAttr>("ptc.guards") : ArrayAttr();
+  return guards ? guards.getValue() : ArrayRef<Attribute>();
+}
+
+void addGuard(ModuleOp module, AffineExpr value, StringRef relation, const llvm::Twine &text) {
+  OpBuilder b(module.getContext());
+  SmallVector<Attribute> guards(getGuards(module));
+  guards.push_back(b.getDictionaryAttr(
+      {b.getNamedAttr("relation", b.getStringAttr(relation)), b.getNamedAttr("text", b.getStringAttr(text)),
+       b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, module.getContext())))}));
+  module->setAttr("ptc.guards", b.getArrayAttr(guards));
+}
+
 std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
   std::string text = toTerm(expr, symbols);
   bool isWrapped =

@@ -114,6 +114,11 @@ Range getRange(mlir::AffineExpr expr, llvm::ArrayRef<Symbol> symbols);
 /// The value of an expression for given symbol values. Division is floored.
 int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> symbols);
 
+/// The conditions on a call's sizes, from `ptc.guards`: each a relation of `value` to zero, and `text`.
+llvm::ArrayRef<mlir::Attribute> getGuards(mlir::ModuleOp module);
+/// `relation` is eq, ne, lt, le, gt or ge.
+void addGuard(mlir::ModuleOp module, mlir::AffineExpr value, llvm::StringRef relation, const llvm::Twine &text);
+
 /// The expression as users know it, `2*s0 + 1`, with the symbols' names.
 std::string toString(mlir::AffineExpr expr, llvm::ArrayRef<Symbol> symbols);
 

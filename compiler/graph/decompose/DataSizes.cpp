@@ -21,21 +21,6 @@ namespace {
 /// No memory has room for as many elements.
 constexpr int64_t kMost = int64_t(1) << 40;
 
-/// The module's conditions, each a relation of `value` to zero.
-ArrayRef<Attribute> guardsOf(ModuleOp module) {
-  auto guards = module ? module->getAttrOfType<ArrayAttr>("ptc.guards") : ArrayAttr();
-  return guards ? guards.getValue() : ArrayRef<Attribute>();
-}
-
-void addGuard(ModuleOp module, AffineExpr value, StringRef relation, const llvm::Twine &text) {
-  OpBuilder b(module.getContext());
-  SmallVector<Attribute> guards(guardsOf(module));
-  guards.push_back(b.getDictionaryAttr(
-      {b.getNamedAttr("relation", b.getStringAttr(relation)), b.getNamedAttr("text", b.getStringAttr(text)),
-       b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, module.getContext())))}));
-  module->setAttr("ptc.guards", b.getArrayAttr(guards));
-}
-
 /// What is known of sizes at one operation, and said of them.
 class DataSizes {
 public:
@@ -103,7 +88,7 @@ AffineExpr DataSizes::upperBound(unsigned symbol) {
   int64_t most = b.range(self(symbol)).max;
   if (most <= kMost)
     return b.size(most);
-  for (Attribute entry : guardsOf(module)) {
+  for (Attribute entry : getGuards(module)) {
     auto guard = cast<DictionaryAttr>(entry);
     auto attribute = guard.getAs<StringAttr>("relation");
     AffineExpr value = getSizeFromAttr(guard.get("value"));
@@ -176,7 +161,7 @@ void B::require(AffineExpr least, AffineExpr most) {
     return;
   auto text = toString(least, scope.symbols) + " <= " + toString(most, scope.symbols);
   auto module = op->getParentOfType<ModuleOp>();
-  bool isKnown = llvm::any_of(guardsOf(module), [&](Attribute guard) {
+  bool isKnown = llvm::any_of(getGuards(module), [&](Attribute guard) {
     return cast<DictionaryAttr>(guard).getAs<StringAttr>("text").getValue() == text;
   });
   if (!isKnown)

@@ -52,3 +52,14 @@ func.func @part_of_another_rank(%x: tensor<4x3xf32>) {
   %n = aten.neg_.default %s#1 : (tensor<f32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @unknown_order(%x: tensor<4x3xf32>) -> tensor<12x12xf32> {
+  %t = aten.t.default %x : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %k = aten.kron.default %t, %x : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<12x12xf32>
+  %f = aten.flatten.using_ints %k : (tensor<12x12xf32>) -> tensor<144xf32>
+  // expected-error @+1 {{cannot compile aten.neg_.default: to write to what aten.flatten.using_ints may have copied or not, by strides that are not known, is not supported}}
+  %n = aten.neg_.default %f : (tensor<144xf32>) -> tensor<144xf32>
+  return %k : tensor<12x12xf32>
+}
