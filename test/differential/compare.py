@@ -79,10 +79,16 @@ def log2_of_sum(x: float, y: float) -> float:
         return float(max(x, y) + mpmath.log1p(mpmath.mpf(2) ** -abs(mpmath.mpf(x) - y)) / mpmath.log(2))
 
 
+def times_limit(x: float, limit: Callable[[mpmath.mpf], mpmath.mpf]) -> float:
+    """x times what goes from 0 to 1, which eager mode has no digits of, or none at all, where it is subnormal."""
+    return float(x * limit(mpmath.mpf(x))) if math.isfinite(x) else math.nan if x != math.inf else x
+
+
 # Near its roots PyTorch's lgamma loses digits, large quotients leave its fmod nothing, or NaN, and log2(0.5 + 0.5) is not zero.
 EXACT: dict[str, Callable[..., float]] = {
     "logaddexp2": log2_of_sum, "cosh": math.cosh, "sinh": math.sinh,  # eager mode is infinite from 710 on
-    "lgamma": log_gamma, "fmod": math.fmod, "remainder": operator.mod, "__rmod__": lambda x, y: y % x,
+    "mish": lambda x: times_limit(x, lambda t: mpmath.tanh(mpmath.log1p(mpmath.exp(t)))),
+    "silu": lambda x: times_limit(x, lambda t: 1 / (1 + mpmath.exp(-t))), "lgamma": log_gamma, "fmod": math.fmod, "remainder": operator.mod, "__rmod__": lambda x, y: y % x,
     "floor_divide": operator.floordiv, "__floordiv__": operator.floordiv, "__rfloordiv__": lambda x, y: y // x,
 }  # fmt: skip
 
@@ -154,8 +160,8 @@ def without_padding(convolution: Callable, x: torch.Tensor, weight: torch.Tensor
 
 class OtherWays(TorchFunctionMode):
     """Operands that are not finite tell eager mode's algorithms apart, which sizes choose: distances of many rows by products,
-    padding that is multiplied by weights, neighbours that an interpolation along another dimension multiplies by 0, vector code in
-    which gelu of infinity is NaN (docs/precision.md)."""
+    padding that is multiplied by weights, neighbours that an interpolation multiplies by 0 along a dimension that keeps its size,
+    vector code in which gelu of infinity is NaN; and a softmax may have zeros for subnormal numbers (docs/precision.md)."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -166,13 +172,16 @@ class OtherWays(TorchFunctionMode):
             return torch.where(args[0] == math.inf, args[0], function(*args, **kwargs))
         if function in (F.conv1d, F.conv2d, torch.conv1d, torch.conv2d) and not kwargs:
             return without_padding(function, *args)
-        if function is F.interpolate and kwargs.get("mode") == "bilinear" and kwargs.get("size"):
+        if function in (F.softmax, F.softmin):
+            weights = function(*args, **kwargs)
+            return torch.where(weights < torch.finfo(weights.dtype).smallest_normal, 0, weights)
+        if function is F.interpolate and kwargs.get("mode") in ("bilinear", "bicubic") and kwargs.get("size"):
             x = args[0]
             for d, size in enumerate(kwargs["size"], start=2):
                 if size != x.shape[d]:
                     lines = x.movedim(d, -1)
-                    flat = lines.reshape(1, -1, lines.shape[-1])
-                    longer = F.interpolate(flat, size=size, mode="linear", align_corners=kwargs.get("align_corners"))
+                    flat = lines.reshape(1, -1, 1, lines.shape[-1])
+                    longer = F.interpolate(flat, size=(1, size), mode=kwargs["mode"], align_corners=kwargs.get("align_corners"))
                     x = longer.reshape(*lines.shape[:-1], size).movedim(-1, d)
             return x
         return function(*args, **kwargs)
@@ -280,7 +289,8 @@ def outside(runs: Sequence[torch.Tensor], want: torch.Tensor, have: torch.Tensor
         values = torch.stack([value.double() for value in runs])
         low, high = values.amin(0), values.amax(0)
         eps, least = torch.finfo(want.dtype).eps, torch.finfo(want.dtype).smallest_normal
-        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (10000 if flushes else 16 * eps)
+        # A factor that is subnormal has lost digits; mish and silu multiply one by up to 745.
+        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (10000 if flushes else 16000 * eps)
         inside = (have.double() >= low - slack) & (have.double() <= high + slack)
         wrong = settled & ((kinds(have) != seen[0]) | (have.isfinite() & ~inside))
         # What rounds to the largest number or beyond it.
