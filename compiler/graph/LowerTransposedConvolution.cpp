@@ -32,7 +32,7 @@ private:
   Phase getPhase(size_t dim, int64_t r);
   Value convolve(Value taps, ArrayRef<Phase> phases);
   Value convolvePhase(ArrayRef<Phase> phases);
-  bool arePhasesAlike();
+  bool areOneConvolution();
   Value convolveAll();
   Value lower(size_t dim, SmallVector<Phase> phases);
   Value interleave(ArrayRef<Value> parts, int64_t dim);
@@ -78,12 +78,14 @@ Value Lowering::convolvePhase(ArrayRef<Phase> phases) {
   return convolve(taps, phases);
 }
 
-/// All phases read the same inputs, as where a kernel is as large as its stride and nothing is cropped.
-bool Lowering::arePhasesAlike() {
+/// All phases read the same inputs, as where a kernel is as large as its stride and nothing is cropped. Products that
+/// fill a register tile's columns are as fast apart, and their results interleave where they are read.
+bool Lowering::areOneConvolution() {
+  constexpr int64_t kColumns = 32; // of a tile
   for (auto [i, d] : llvm::enumerate(op.getInputDilations()))
     if (kernelSize(i) % d != 0 || (op.getLow()[i] + 1) % d != 0)
       return false;
-  return op.getGroups() == 1;
+  return op.getGroups() == 1 && llvm::cast<RankedTensorType>(w.getType()).getShape().back() < kColumns;
 }
 
 /// One convolution, whose output channels are those of all phases: [N, q..., r..., c], which becomes [N, (q r)..., c].
@@ -166,7 +168,7 @@ bool Lowering::run() {
   for (size_t i = 0; i < op.getInputDilations().size(); ++i)
     if (kernelSize(i) < op.getInputDilations()[i])
       return false;
-  Value result = arePhasesAlike() ? convolveAll() : lower(0, {});
+  Value result = areOneConvolution() ? convolveAll() : lower(0, {});
   Shape shape = getShape(op), zeros(shape.size(), getAffineConstantExpr(0, b.getContext()));
   if (result.getType() != op.getType()) {
     SmallVector<int64_t> ones(shape.size(), 1);

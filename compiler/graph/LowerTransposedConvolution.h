@@ -4,7 +4,8 @@
 //         elements of a spatial dimension (input_dilations = d).
 // After:  d ordinary convolutions a dimension, each with every d-th kernel
 //         element; their results interleave. Where all of them read the same
-//         inputs, they are one with as many times more output channels.
+//         inputs and have few output channels, they are one convolution
+//         with those of all.
 //
 // Output o = d q + r meets an element and no zero at kernel elements
 // k = k0 + d m with k0 = (low - r) mod d, and that element is
