@@ -79,16 +79,10 @@ def log2_of_sum(x: float, y: float) -> float:
         return float(max(x, y) + mpmath.log1p(mpmath.mpf(2) ** -abs(mpmath.mpf(x) - y)) / mpmath.log(2))
 
 
-def times_limit(x: float, limit: Callable[[mpmath.mpf], mpmath.mpf]) -> float:
-    """x times what goes from 0 to 1, which eager mode has no digits of, or none at all, where it is subnormal."""
-    return float(x * limit(mpmath.mpf(x))) if math.isfinite(x) else math.nan if x != math.inf else x
-
-
 # Near its roots PyTorch's lgamma loses digits, large quotients leave its fmod nothing, or NaN, and log2(0.5 + 0.5) is not zero.
 EXACT: dict[str, Callable[..., float]] = {
     "logaddexp2": log2_of_sum, "cosh": math.cosh, "sinh": math.sinh,  # eager mode is infinite from 710 on
-    "mish": lambda x: times_limit(x, lambda t: mpmath.tanh(mpmath.log1p(mpmath.exp(t)))),
-    "silu": lambda x: times_limit(x, lambda t: 1 / (1 + mpmath.exp(-t))), "lgamma": log_gamma, "fmod": math.fmod, "remainder": operator.mod, "__rmod__": lambda x, y: y % x,
+    "lgamma": log_gamma, "fmod": math.fmod, "remainder": operator.mod, "__rmod__": lambda x, y: y % x,
     "floor_divide": operator.floordiv, "__floordiv__": operator.floordiv, "__rfloordiv__": lambda x, y: y // x,
 }  # fmt: skip
 
@@ -124,6 +118,9 @@ class Exactly(TorchFunctionMode):
         elif find_dims := CENTRED.get(function.__name__):
             args = (centred(args[0], find_dims(*args)), *args[1:])
         result, exact = function(*args, **(kwargs or {})), EXACT.get(function.__name__)
+        if function in (F.silu, F.mish):  # x exp(x) far below 0, where exp(x) alone is subnormal and has lost digits, or all
+            half = (args[0].double() / 2).exp()
+            return torch.where(args[0] < -40, (args[0].double() * half * half).to(result.dtype), result)
         if exact is None or not result.is_floating_point():
             return result
         operands = torch.broadcast_tensors(*(torch.as_tensor(x).double() for x in args))
