@@ -40,9 +40,11 @@ wrote it), IR versions since 3, data inside the file or beside it, functions, `I
   call is checked to give a cache with no more room than what is in it.
 - Functions are inlined. A branch whose condition is known is inlined; a loop whose trips are known and few is written
   out, so that sequences and shapes may change from trip to trip. Others become `cond`, `while_loop` and, of `Scan`, `scan`, over
-  as many steps as a call's sizes say. Where two sizes are
-  compared that nothing says to be equal, which is how torch writes the squeeze of an open size, the branch for equal ones is
-  compiled: a warning says so, and a call with others is refused.
+  as many steps as a call's sizes say. What a branch takes for granted of sizes is asked of calls that take it. Where two sizes
+  are compared that nothing says to be equal, which is how torch writes the squeeze of an open size, the branch for equal ones
+  is compiled: a warning says so, and a call with others is refused.
+- Tensors of one name, as values of nodes and initializers of branches may have it, are different weights: those behind the first
+  are called NAME.1, NAME.2, and so on.
 - `NonMaxSuppression` chooses one box a trip in every class of every image at once (a `while_loop`), so that nothing is as
   large as the square of the number of boxes; how many are chosen is a size that data decide.
 - Random operators draw ptc's own numbers: their `seed` is of no consequence.
