@@ -286,8 +286,7 @@ def outside(runs: Sequence[torch.Tensor], want: torch.Tensor, have: torch.Tensor
         values = torch.stack([value.double() for value in runs])
         low, high = values.amin(0), values.amax(0)
         eps, least = torch.finfo(want.dtype).eps, torch.finfo(want.dtype).smallest_normal
-        # A factor that is subnormal has lost digits; mish and silu multiply one by up to 745.
-        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (10000 if flushes else 16000 * eps)
+        slack = 3 * (high - low) + 4 * eps * torch.maximum(low.abs(), high.abs()) + least * (10000 if flushes else 16 * eps)
         inside = (have.double() >= low - slack) & (have.double() <= high + slack)
         wrong = settled & ((kinds(have) != seen[0]) | (have.isfinite() & ~inside))
         # What rounds to the largest number or beyond it.
