@@ -31,15 +31,6 @@ static bool isReadAfter(Operation *op, const llvm::SetVector<Value> &roots, Alia
   return false;
 }
 
-static void requireOther(ModuleOp module, AffineExpr size, ArrayRef<Symbol> symbols) {
-  std::string text = toString(size, symbols) + " != 1";
-  bool isKnown = llvm::any_of(getGuards(module), [&](Attribute guard) {
-    return llvm::cast<DictionaryAttr>(guard).getAs<StringAttr>("text") == text;
-  });
-  if (!isKnown)
-    addGuard(module, size - 1, "ne", text);
-}
-
 LogicalResult Copies::checkWrite(const AtenOp &op, Value name, Aliases &aliases) {
   // Copies of copies, too: all that may be one memory.
   Value written = aliases.rootOf(name);
@@ -67,7 +58,7 @@ LogicalResult Copies::checkWrite(const AtenOp &op, Value name, Aliases &aliases)
                              << "or view there)";
     for (AffineExpr size : copy->sizes.ones)
       if (isSeen)
-        requireOther(op->getParentOfType<ModuleOp>(), size, symbols);
+        addGuard(op->getParentOfType<ModuleOp>(), size - 1, "ne", toString(size, symbols) + " != 1");
   }
   return success();
 }

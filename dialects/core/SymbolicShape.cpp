@@ -293,10 +293,13 @@ ArrayRef<Attribute> getGuards(ModuleOp module) {
 
 void addGuard(ModuleOp module, AffineExpr value, StringRef relation, const llvm::Twine &text) {
   OpBuilder b(module.getContext());
-  SmallVector<Attribute> guards(getGuards(module));
-  guards.push_back(b.getDictionaryAttr(
+  Attribute guard = b.getDictionaryAttr(
       {b.getNamedAttr("relation", b.getStringAttr(relation)), b.getNamedAttr("text", b.getStringAttr(text)),
-       b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, module.getContext())))}));
+       b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, module.getContext())))});
+  SmallVector<Attribute> guards(getGuards(module));
+  if (llvm::is_contained(guards, guard))
+    return;
+  guards.push_back(guard);
   module->setAttr("ptc.guards", b.getArrayAttr(guards));
 }
 

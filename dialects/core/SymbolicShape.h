@@ -116,7 +116,7 @@ int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> symbols);
 
 /// The conditions on a call's sizes, from `ptc.guards`: each a relation of `value` to zero, and `text`.
 llvm::ArrayRef<mlir::Attribute> getGuards(mlir::ModuleOp module);
-/// `relation` is eq, ne, lt, le, gt or ge.
+/// `relation` is eq, ne, lt, le, gt or ge. A condition that is there already is not added again.
 void addGuard(mlir::ModuleOp module, mlir::AffineExpr value, llvm::StringRef relation, const llvm::Twine &text);
 
 /// The expression as users know it, `2*s0 + 1`, with the symbols' names.

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from branches import BRANCHES  # noqa: E402
 from classical import CLASSICAL, CLASSICAL_ERRORS  # noqa: E402
 from evaluator import MaxRoiPool  # noqa: E402
+from extremes import EXTREMES  # noqa: E402
 from fused import FUSED, FUSED_ERRORS  # noqa: E402
 from rows import ERRORS, OVERRIDABLE, OVERRIDDEN_SIZES, ROWS, X, Row  # noqa: E402
 from sizes import SIZES_OF_EXPORTERS  # noqa: E402
@@ -148,7 +149,7 @@ def main() -> int:
     args = parser.parse_args()
     checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *BRANCHES, *STEPS, *FUSED, *CLASSICAL]]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder))
-               for name, model, words in [*ERRORS, *FUSED_ERRORS, *CLASSICAL_ERRORS]]
+               for name, model, words in [*ERRORS, *FUSED_ERRORS, *CLASSICAL_ERRORS, *EXTREMES]]
     checks += [("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
                ("external-files", lambda folder: check_external_files(args.ptc, folder)),
                ("initializers-that-are-constants", lambda folder: check_constants(args.ptc, folder)),

@@ -149,6 +149,8 @@ ROWS = [
         [{"x": X}, {"x": X, "w": numbers(6)}, {"x": X, "b": numbers(1, 6), "low": np.float32(1)}, {"x": X[:2]}],
         violates={"x": X, "w": numbers(5)}),
     Row("overridden-by-another-type", OVERRIDABLE, [], violates={"x": X, "b": numbers(1, 6).astype(np.float64)}),
+    Row("split-of-an-open-size", model([node("Split", ["x", "parts"], ["y", "z"])], {"x": ["n"]}, ["y", "z"], {"parts": int64(2, 3)}),
+        [{"x": numbers(5)}], violates={"x": numbers(7)}),
     Row("overridden-sizes", OVERRIDDEN_SIZES, [{"x": X}, {"x": X[:1], "w": numbers(2, 3)}],
         violates={"x": X, "rest": int64(3, 2)}),
     Row("overridden-branches", overridden_branches(),

@@ -159,13 +159,8 @@ void B::require(AffineExpr least, AffineExpr most) {
   // What a branch takes for granted need not hold where it is not taken.
   if (range(room).min >= 0 || isBranch())
     return;
-  auto text = toString(least, scope.symbols) + " <= " + toString(most, scope.symbols);
-  auto module = op->getParentOfType<ModuleOp>();
-  bool isKnown = llvm::any_of(getGuards(module), [&](Attribute guard) {
-    return cast<DictionaryAttr>(guard).getAs<StringAttr>("text").getValue() == text;
-  });
-  if (!isKnown)
-    addGuard(module, room, "ge", text);
+  addGuard(op->getParentOfType<ModuleOp>(), room, "ge",
+           toString(least, scope.symbols) + " <= " + toString(most, scope.symbols));
 }
 
 void B::requireSaid(AffineExpr own, AffineExpr said) {

@@ -177,6 +177,21 @@ Value Builder::select(const Value &x, int64_t d, int64_t index) {
   return call("select.int", {x, d, index}, makeTensorType(sizes, element(x)));
 }
 
+Values Builder::split(const Value &x, int64_t d, IntsRef sizes) {
+  Values parts;
+  int64_t start = 0;
+  for (int64_t part : sizes) {
+    if (part < 0 || part > INT64_MAX - start)
+      return {fail("a part of size " + llvm::Twine(part))};
+    parts.push_back(slice(x, d, constant(start), constant(start + part)));
+    start += part;
+  }
+  // Where data decide the size, the last slice alone has a condition: it must not end beyond that.
+  if (AffineExpr whole = size(x, d); !isMadeByData(whole))
+    require(whole, constant(start));
+  return parts;
+}
+
 Value Builder::cat(Values values, int64_t dim) {
   if (values.size() == 1)
     return values.front();

@@ -325,7 +325,9 @@ Values GraphImporter::buildScan(const Node &node, Scope &scope, const Frame &fra
   auto reversed = [&](const Value &x) { return b.call("flip.default", {x, Ints{0}}); };
   auto moved = [&](const Value &x, int64_t from, int64_t to) { return b.call("movedim.int", {x, from, to}); };
   // Before opset 9 everything has a batch dimension in front.
-  int64_t batches = first ? b.staticSize(node[first], 0) : 1;
+  int64_t batches = first ? b.staticSize(node[first], 0) : 1, most = kMostNodes / (body.node_size() + 1);
+  if (batches > most)
+    return {b.fail("more than " + llvm::Twine(most) + " batches are not supported")};
   std::vector<Values> results(states + outputs);
   for (int64_t batch = 0; batch < batches && !b.hasFailed(); ++batch) {
     auto part = [&](const Value &x) { return first ? b.select(x, 0, batch) : x; };

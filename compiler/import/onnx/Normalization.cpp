@@ -5,13 +5,6 @@ using namespace mlir;
 namespace ptc::import::onnx {
 namespace {
 
-Ints rangeOf(int64_t start, int64_t end) {
-  Ints dims;
-  for (int64_t i = start; i < end; ++i)
-    dims.push_back(i);
-  return dims;
-}
-
 Value mean(Builder &b, const Value &x, Ints dims) { return b.call("mean.dim", {x, dims, true}); }
 
 Value rsqrt(Builder &b, const Value &x) { return b.call("rsqrt.default", {x}); }
@@ -25,7 +18,7 @@ Values batchNorm(Builder &b, const Node &n) {
       return {b.fail("outputs that are for training, in an operator that does not train")};
     return {b.call("batch_norm.default", {x, scale, shift, mean, variance, false, 1 - momentum, epsilon, false})};
   }
-  Ints dims = rangeOf(0, rank);
+  Ints dims = llvm::to_vector(llvm::seq(rank));
   if (rank > 1)
     dims.erase(dims.begin() + 1);
   Value wide = b.toOpmath(x);
@@ -57,7 +50,7 @@ Values layerNorm(Builder &b, const Node &n) {
                  (!n.has(2) || b.shape(n[2]) == normalised);
   if (isPlain)
     return {b.call("layer_norm.default", {x, normalised, n[1], n.input(2), epsilon})};
-  auto [y, middle, inverse] = normalise(b, b.toOpmath(x), rangeOf(axis, rank), epsilon);
+  auto [y, middle, inverse] = normalise(b, b.toOpmath(x), llvm::to_vector(llvm::seq(axis, rank)), epsilon);
   y = b.to(y, b.element(x));
   if (n.has(1))
     y = y * n[1];
@@ -72,7 +65,7 @@ Value rmsNorm(Builder &b, const Node &n) {
   if (b.hasFailed())
     return x;
   Value wide = b.toOpmath(x);
-  Value inverse = rsqrt(b, mean(b, wide * wide, rangeOf(axis, rank)) + n.real("epsilon", 1e-5f));
+  Value inverse = rsqrt(b, mean(b, wide * wide, llvm::to_vector(llvm::seq(axis, rank))) + n.real("epsilon", 1e-5f));
   Value y = b.to(wide * inverse, b.element(x));
   return n.has(1) ? y * n[1] : y;
 }
@@ -102,8 +95,8 @@ Value groupNorm(Builder &b, const Node &n) {
 Value lrn(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t size = n.integer("size", 1), before = (size - 1) / 2, after = size - 1 - before;
-  if (b.rank(x) < 2 || size < 1)
-    return b.fail("needs channels, and a positive size");
+  if (b.rank(x) < 2 || size < 1 || size > 4096)
+    return b.fail("needs channels, and a size of 1 to 4096");
   Ints pads(2 * (b.rank(x) - 1), 0);
   pads[pads.size() - 2] = before;
   pads[pads.size() - 1] = after;

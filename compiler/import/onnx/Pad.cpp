@@ -47,12 +47,8 @@ std::vector<Padding> readPadding(Builder &b, const Node &n, const Value &x) {
       result.push_back({{}, (*declared)[i], b.select(starts, 0, i)});
     return result;
   }
-  Ints axes;
-  for (int64_t i = 0; i < rank; ++i)
-    axes.push_back(i);
-  if (n.has(3))
-    axes = b.dims(b.ints(n[3], "axes"), rank);
-  if (known->size() != 2 * axes.size()) {
+  Ints axes = n.has(3) ? b.dims(b.ints(n[3], "axes"), rank) : llvm::to_vector(llvm::seq(rank));
+  if (b.hasFailed() || known->size() != 2 * axes.size()) {
     b.fail("pads are not two a dimension");
     return {};
   }
@@ -108,10 +104,9 @@ Value pad(Builder &b, const Node &n) {
 Value centerCropPad(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t rank = b.rank(x);
-  Ints axes;
-  for (int64_t i = 0; i < rank; ++i)
-    axes.push_back(i);
-  axes = b.dims(n.ints("axes").value_or(axes), rank);
+  Ints axes = b.dims(n.ints("axes").value_or(llvm::to_vector(llvm::seq(rank))), rank);
+  if (b.hasFailed())
+    return x;
   auto known = b.knownInts(n[1]);
   Ints wanted = known.value_or(Ints());
   if (!known && !n.declared.empty() && n.declared[0] && int64_t(n.declared[0]->size()) == rank)

@@ -130,6 +130,8 @@ Value sumOfParts(Builder &b, const Value &x, const Windows &w, size_t dim) {
   if (dim == w.kernel.size())
     return x;
   int64_t size = b.staticSize(x, dim + 2), results = (size - w.extent(dim)) / w.strides[dim] + 1;
+  if (w.kernel[dim] > 4096)
+    return b.fail("dilated windows of more than 4096 elements are not supported");
   Value total;
   for (int64_t k = 0; k < w.kernel[dim] && !b.hasFailed(); ++k) {
     int64_t start = k * w.dilations[dim], end = start + (results - 1) * w.strides[dim] + 1;
@@ -193,10 +195,7 @@ Value lpPool(Builder &b, const Node &n) {
 }
 
 Ints spatialDims(Builder &b, const Value &x) {
-  Ints dims;
-  for (int64_t i = 2; i < b.rank(x); ++i)
-    dims.push_back(i);
-  return dims;
+  return llvm::to_vector(llvm::seq<int64_t>(2, std::max<int64_t>(b.rank(x), 2)));
 }
 
 /// Values to the places that MaxPool took them from.

@@ -65,9 +65,7 @@ Value multiplyDequantized(Builder &b, const Value &x, const Value &scaleX, const
 }
 
 Values quantizeDynamically(Builder &b, const Value &x) {
-  Ints dims;
-  for (int64_t i = 0; i < b.rank(x); ++i)
-    dims.push_back(i);
+  Ints dims = llvm::to_vector(llvm::seq(b.rank(x)));
   Value zero = b.full({}, 0, b.f32());
   Value high = b.call("maximum.default", {b.amax(x, dims, false), zero});
   Value low = b.call("minimum.default", {b.call("amin.default", {x, dims, false}), zero});

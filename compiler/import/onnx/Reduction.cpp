@@ -13,15 +13,12 @@ using Reduce = std::function<Value(Builder &b, const Value &x, const Ints &dims,
 
 /// The dimensions that a reduction goes over; nullopt when it does nothing.
 std::optional<Ints> axesOf(Builder &b, const Node &n, int64_t rank) {
-  Ints all;
-  for (int64_t i = 0; i < rank; ++i)
-    all.push_back(i);
   auto axes = n.has(1) && b.shape(n[1]) == Shape{b.constant(0)} ? std::optional(Ints()) : n.intsOrInput("axes", 1);
   if (axes && !axes->empty())
     return b.dims(*axes, rank);
   if (n.integer("noop_with_empty_axes", 0))
     return std::nullopt;
-  return all;
+  return llvm::to_vector(llvm::seq(rank));
 }
 
 /// Axes that are data: each choice of as many dimensions that gives the result the size that the model declares is
@@ -154,6 +151,8 @@ Value cumulative(Builder &b, const Node &n, const char *aten, double first) {
 Values topK(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t axis = b.dim(n.integer("axis", -1), b.rank(x));
+  if (b.hasFailed())
+    return {x};
   AffineExpr k;
   if (n.opset < 10) {
     k = b.constant(n.integer("k", 1));

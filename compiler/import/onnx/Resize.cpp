@@ -44,11 +44,9 @@ private:
 
 bool Resizer::readAxes(const Value &x) {
   int64_t rank = b.rank(x);
-  Ints dims;
-  for (int64_t i = 0; i < rank; ++i)
-    dims.push_back(i);
-  if (auto given = n.ints("axes"))
-    dims = b.dims(*given, rank);
+  Ints dims = b.dims(n.ints("axes").value_or(llvm::to_vector(llvm::seq(rank))), rank);
+  if (b.hasFailed())
+    return false;
   unsigned place = n.opset < 11 ? 1 : 2;
   Value scales = n.input(place), sizes = n.opset < 11 ? b.none() : n.input(3);
   if (scales && b.shape(scales) == Shape{b.constant(0)})

@@ -30,27 +30,24 @@ Value splitToSequence(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t axis = b.dim(n.integer("axis", 0), b.rank(x)), total = b.staticSize(x, axis);
   bool drops = !n.has(1) && !n.integer("keepdims", 1);
-  Ints sizes;
-  if (!n.has(1)) {
-    sizes.assign(total, 1);
-  } else if (b.rank(n[1]) == 0) {
-    Ints part = b.ints(n[1], "split");
-    if (b.hasFailed() || part.empty() || part[0] <= 0)
-      return b.fail("split must be positive");
-    for (int64_t start = 0; start < total; start += part[0])
-      sizes.push_back(std::min(part[0], total - start));
-  } else {
+  Ints sizes{1};
+  if (n.has(1))
     sizes = b.ints(n[1], "split");
+  if (!n.has(1) || b.rank(n[1]) == 0) {
+    // Parts of one size; the last one may be smaller.
+    if (b.hasFailed() || sizes.empty() || sizes[0] <= 0)
+      return b.fail("split must be positive");
+    int64_t part = std::min(sizes[0], total);
+    sizes.clear();
+    for (int64_t start = 0; start < total && sizes.size() <= 4096; start += part)
+      sizes.push_back(std::min(part, total - start));
   }
   if (sizes.size() > 4096)
     return b.fail("more than 4096 parts");
-  Values parts;
-  int64_t start = 0;
-  for (int64_t size : sizes) {
-    Value part = b.slice(x, axis, b.constant(start), b.constant(start + size));
-    parts.push_back(drops ? b.squeeze(part, axis) : part);
-    start += size;
-  }
+  Values parts = b.split(x, axis, sizes);
+  if (drops)
+    for (Value &part : parts)
+      part = b.squeeze(part, axis);
   return b.sequence(std::move(parts));
 }
 

@@ -119,15 +119,9 @@ Values split(Builder &b, const Node &n) {
     for (int64_t i = 0; i < count && i < int64_t(n.outputs()); ++i)
       sizes.push_back(std::clamp<int64_t>(total - i * part, 0, part));
   }
-  Values parts;
-  int64_t start = 0;
-  for (int64_t size : sizes) {
-    parts.push_back(b.slice(x, axis, b.constant(start), b.constant(start + size)));
-    start += size;
-  }
-  if (parts.size() != n.outputs() || getConstant(b.size(x, axis)).value_or(start) != start)
-    b.fail("the parts are not those of dimension " + llvm::Twine(axis));
-  return parts;
+  if (sizes.size() != n.outputs())
+    return {b.fail(llvm::Twine(sizes.size()) + " sizes for " + llvm::Twine(n.outputs()) + " parts")};
+  return b.split(x, axis, sizes);
 }
 
 Value expand(Builder &b, const Node &n) {

@@ -163,7 +163,10 @@ Value melWeights(Builder &b, const Node &n) {
   std::vector<int64_t> places(bins + 2);
   for (int64_t i = 0; i < bins + 2; ++i) {
     double hertz = 700 * (std::pow(10, (i * step + low) / 2595) - 1);
-    places[i] = int64_t(std::floor((length + 1) * hertz / rate));
+    double place = std::floor((length + 1) * hertz / rate);
+    if (!(std::abs(place) <= 1 << 24))
+      return b.fail("an edge at " + std::to_string(hertz) + " Hz");
+    places[i] = int64_t(place);
   }
   Literal literal{b.f32(), {spectrum, bins}, std::vector<Expression>(spectrum * bins, Expression::makeReal(0))};
   for (int64_t i = 0; i < bins; ++i) {

@@ -70,13 +70,14 @@ Value slice(Builder &b, const Node &n) {
     auto declared = declaredShape(b, n);
     if (!declared || int64_t(declared->size()) != rank)
       return b.fail("starts, ends and steps must be known at compile time, or the result's shape");
-    Ints axes;
-    for (int64_t i = 0, count = b.staticSize(n[1], 0); i < count; ++i)
-      axes.push_back(i);
     if (n.has(3) && !b.knownInts(n[3]))
       return sliceAnywhere(b, n, *declared);
-    if (n.has(3))
-      axes = b.dims(b.ints(n[3], "axes"), rank);
+    int64_t count = b.staticSize(n[1], 0);
+    Ints axes = n.has(3) ? b.dims(b.ints(n[3], "axes"), rank) : Ints();
+    if (!n.has(3) && count <= rank)
+      axes = llvm::to_vector(llvm::seq(count));
+    if (b.hasFailed() || int64_t(axes.size()) != count)
+      return b.fail(llvm::Twine(count) + " starts of " + llvm::Twine(rank) + " dimensions, or not one an axis");
     for (auto [i, axis] : llvm::enumerate(axes)) {
       auto part = [&](unsigned input) { return b.select(n[input], 0, i); };
       x = sliceAt(b, x, axis, part(1), n.has(4) ? part(4) : b.none(), (*declared)[axis]);
@@ -97,8 +98,7 @@ Value slice(Builder &b, const Node &n) {
     steps = n.has(4) ? b.ints(n[4], "steps") : Ints();
   }
   if (axes.empty())
-    for (size_t i = 0; i < starts.size(); ++i)
-      axes.push_back(i);
+    axes = llvm::to_vector(llvm::seq<int64_t>(starts.size()));
   axes = b.dims(axes, rank);
   if (steps.empty())
     steps.assign(starts.size(), 1);

@@ -1,0 +1,48 @@
+"""Axes that an operand does not have, and counts that would take hours or all memory: each is an error that names the node."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import helper
+from rows import FLOAT, INT64, int64, model, node, value
+
+MANY = 1 << 30
+
+
+def declared(*sizes: int) -> onnx.ValueInfoProto:
+    return value("y", FLOAT, sizes)
+
+
+def scan(batches: int) -> onnx.ModelProto:
+    body = helper.make_graph([node("Add", ["s", "r"], ["t"]), node("Neg", ["r"], ["o"])], "body",
+                             [value("s", FLOAT, []), value("r", FLOAT, [])], [value("t", FLOAT, []), value("o", FLOAT, [])])
+    return model([node("Scan", ["", "s0", "x"], ["last", "y"], body=body, num_scan_inputs=1)],
+                 {"s0": [batches], "x": [batches, 2]}, ["y"], opset=8)
+
+
+def mel(high: float) -> onnx.ModelProto:
+    return model([node("MelWeightMatrix", ["bins", "length", "rate", "low", "high"], ["y"])], {}, ["y"],
+                 {"bins": np.int64(4), "length": np.int64(16), "rate": np.int64(8192), "low": np.float32(0), "high": np.float32(high)})
+
+
+ONE = {"at": (INT64, [1])}
+EXTREMES = [
+    ("slice-of-a-scalar", model([node("Slice", ["x", "at", "at"], ["y"])], {"x": [], **ONE}, [declared()]), ["(Slice)"]),
+    ("slice-of-no-such-axis", model([node("Slice", ["x", "at", "at", "axis"], ["y"])], {"x": [], **ONE}, [declared()], {"axis": int64(0)}), ["(Slice)"]),
+    ("slice-with-many-starts", model([node("Slice", ["x", "at", "at"], ["y"])], {"x": [4], "at": (INT64, [MANY])}, [declared(4)]), ["(Slice)"]),
+    ("pads-of-a-scalar", model([node("Pad", ["x", "pads", "", "axis"], ["y"])], {"x": []}, ["y"], {"pads": int64(1, 1), "axis": int64(0)}, opset=18), ["(Pad)"]),
+    ("crop-of-a-scalar", model([node("CenterCropPad", ["x", "shape"], ["y"], axes=[0])], {"x": []}, ["y"], {"shape": int64(4)}, opset=18), ["(CenterCropPad)"]),
+    ("crop-to-what-is-declared", model([node("CenterCropPad", ["x", "at"], ["y"], axes=[0])], {"x": [], **ONE}, [declared()], opset=18), ["(CenterCropPad)"]),
+    ("resize-of-a-scalar", model([node("Resize", ["x", "", "scale"], ["y"], axes=[0])], {"x": [], "scale": [1]}, [declared()], opset=18), ["(Resize)"]),
+    ("largest-of-a-scalar", model([node("TopK", ["x", "k"], ["y", "i"])], {"x": [], "k": (INT64, [1])}, [declared()]), ["(TopK)"]),
+    ("split-in-many", model([node("SplitToSequence", ["x"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [MANY]}, ["y"]), ["4096 parts"]),
+    ("split-in-many-of-one", model([node("SplitToSequence", ["x", "one"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [MANY]}, ["y"], {"one": np.int64(1)}), ["4096 parts"]),
+    ("split-in-less-than-none", model([node("SplitToSequence", ["x", "parts"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [4]}, ["y"], {"parts": int64(2, -1, 3)}), ["(SplitToSequence)", "a part of size -1"]),
+    ("split-of-a-part", model([node("SplitToSequence", ["x", "parts"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [4]}, ["y"], {"parts": int64(2, 1)}), ["(SplitToSequence)", "sizes of 4 and 3"]),
+    ("scan-of-many", scan(MANY), ["(Scan)", "batches"]),
+    ("mel-of-infinity", mel(3e38), ["(MelWeightMatrix)", "Hz"]),
+    ("mel-of-what-is-none", mel(float("nan")), ["(MelWeightMatrix)", "Hz"]),
+    ("lrn-of-many", model([node("LRN", ["x"], ["y"], size=MANY)], {"x": [1, 2, 3, 3]}, ["y"]), ["(LRN)"]),
+    ("window-of-many", model([node("AveragePool", ["x"], ["y"], kernel_shape=[1 << 20], dilations=[2])], {"x": [1, 1, 1 << 22]}, ["y"], opset=19), ["(AveragePool)", "4096"]),
+]
