@@ -14,11 +14,12 @@ def declared(*sizes: int) -> onnx.ValueInfoProto:
     return value("y", FLOAT, sizes)
 
 
-def scan(batches: int) -> onnx.ModelProto:
+def scan(sizes: list[int], opset: int = 8) -> onnx.ModelProto:
+    """Before opset 9 batches come first."""
     body = helper.make_graph([node("Add", ["s", "r"], ["t"]), node("Neg", ["r"], ["o"])], "body",
                              [value("s", FLOAT, []), value("r", FLOAT, [])], [value("t", FLOAT, []), value("o", FLOAT, [])])
-    return model([node("Scan", ["", "s0", "x"], ["last", "y"], body=body, num_scan_inputs=1)],
-                 {"s0": [batches], "x": [batches, 2]}, ["y"], opset=8)
+    return model([node("Scan", ["", "s0", "x"][opset > 8 :], ["last", "y"], body=body, num_scan_inputs=1)],
+                 {"s0": sizes[:-1], "x": sizes}, ["y"], opset=opset)
 
 
 def mel(high: float) -> onnx.ModelProto:
@@ -40,7 +41,8 @@ EXTREMES = [
     ("split-in-many-of-one", model([node("SplitToSequence", ["x", "one"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [MANY]}, ["y"], {"one": np.int64(1)}), ["4096 parts"]),
     ("split-in-less-than-none", model([node("SplitToSequence", ["x", "parts"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [4]}, ["y"], {"parts": int64(2, -1, 3)}), ["(SplitToSequence)", "a part of size -1"]),
     ("split-of-a-part", model([node("SplitToSequence", ["x", "parts"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"x": [4]}, ["y"], {"parts": int64(2, 1)}), ["(SplitToSequence)", "sizes of 4 and 3"]),
-    ("scan-of-many", scan(MANY), ["(Scan)", "batches"]),
+    ("scan-of-many", scan([MANY, 2]), ["(Scan)", "batches"]),
+    ("scan-of-a-scalar", scan([], opset=17), ["(Scan)"]),
     ("mel-of-infinity", mel(3e38), ["(MelWeightMatrix)", "Hz"]),
     ("mel-of-what-is-none", mel(float("nan")), ["(MelWeightMatrix)", "Hz"]),
     ("lrn-of-many", model([node("LRN", ["x"], ["y"], size=MANY)], {"x": [1, 2, 3, 3]}, ["y"]), ["(LRN)"]),

@@ -251,6 +251,8 @@ def packed() -> list[Row]:
 FUSED = [*products(), *elementwise(), *attention(), *quantized()]
 FUSED_ERRORS = [
     ("unknown-fused", row("", fused("Mystery", ["x"]), [{"x": numbers(2)}], []).model, ["operator Mystery", "com.microsoft"]),
+    ("quantized-complex-numbers",
+     row("", fused("QLinearLeakyRelu", ["x", "s", "", "s", ""]), [{"x": numbers(2).astype(np.complex64)}], [], {"s": np.float32(1)}).model, ["(QLinearLeakyRelu)"]),
     ("rows-in-another-order",
      row("", fused("MatMulNBits", ["x", "w", "s", "", "g"], K=16, N=2, bits=4, block_size=16), [{"x": numbers(2, 16)}], [],
          {"w": bytes_of(2, 1, 8), "s": numbers(2), "g": np.zeros(16, np.int32)}).model, ["(MatMulNBits)", "'g_idx' is not supported"]),

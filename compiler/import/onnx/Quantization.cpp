@@ -38,6 +38,8 @@ Value saturate(Builder &b, const Value &x, const Value &zero, Type to) {
     FloatType float8 = asFloat8(to);
     return float8 ? saturateFloat8(b, y, float8) : b.to(y, to);
   }
+  if (!isa<IntegerType>(to) || to.isInteger(1))
+    return b.fail("quantization to numbers of another kind than integers and floats");
   unsigned width = to.getIntOrFloatBitWidth();
   bool isUnsigned = to.isUnsignedInteger();
   double low = isUnsigned ? 0 : -std::ldexp(1, width - 1), high = std::ldexp(1, isUnsigned ? width : width - 1) - 1;

@@ -114,11 +114,11 @@ Values buildScan(Builder &b, const Values &begin, const Values &over, size_t row
   AffineExpr length = b.size(over.front(), 0);
   for (const Value &value : over) {
     b.require(b.size(value, 0), length);
+    if (b.hasFailed())
+      return {};
     operands.push_back(b.tensor(value));
     types.push_back(makeTensorType(ShapeRef(b.shape(value)).drop_front(), b.element(value)));
   }
-  if (b.hasFailed())
-    return {};
   RegionBuilder regions(b, "aten.higher_order.scan", 1);
   std::optional<Values> answers = step(regions.begin(0, types));
   auto found = answers && answers->size() == begin.size() + rows ? regions.end(*answers) : std::nullopt;
