@@ -152,7 +152,7 @@ LogicalResult Compilation::compile(const Targets &targets) {
     if (failed(check(session->open())))
       return failure();
   }
-  Pipeline pipeline(model->weights, options, times);
+  Pipeline pipeline(model->weights, options, allMultiplyBytes(targets), times);
   std::vector<Variant> variants;
   auto plan = [&] {
     return planMemory(model->weights, module, *targets.front(), options, times, pipeline, /*isForReport=*/false);

@@ -35,7 +35,8 @@ struct Plan {
 class Planner {
 public:
   Planner(WeightStore &weights, ModuleOp module, const Target &target, const Options &options, Times &times)
-      : module(module), target(target), quiet(makeQuiet(options)), pipeline(weights, quiet, times) {}
+      : module(module), target(target), quiet(makeQuiet(options)),
+        pipeline(weights, quiet, target.multipliesBytes, times) {}
 
   LogicalResult add(std::optional<double> budget);
   LogicalResult keepLimit(const Training &training);

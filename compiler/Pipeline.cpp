@@ -14,6 +14,7 @@
 #include "compiler/graph/FoldBatchNorm.h"
 #include "compiler/graph/FoldConstants.h"
 #include "compiler/graph/Functionalize.h"
+#include "compiler/graph/IntegerProducts.h"
 #include "compiler/graph/LowerComplex.h"
 #include "compiler/graph/LowerFloat8.h"
 #include "compiler/graph/LowerPatchConvolution.h"
@@ -64,6 +65,7 @@ struct Pipe {
   WeightStore &weights;
   const Options &options;
   schedule::Limits limits;
+  bool multipliesBytes;
   const Target *target;               ///< in Scope::Target
   std::optional<double> memoryBudget; ///< in Scope::Memory
 
@@ -140,6 +142,9 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createLowerPatchConvolutionPass(); }, isOptimizedForGpu},
     // Again: transposes that cancelled each other have left operations that simplify.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
+    // Products of quantized tensors are of bytes.
+    {Stage::Prims, Scope::Model, kEvery,
+     [](Pipe &p) { return createIntegerProductsPass(p.weights, p.multipliesBytes); }, isOptimized},
     // Attention whose mask is known to be a triangle is causal.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createCausalMasksPass(p.weights); }, isOptimized},
     // On a GPU a tensor is multiplied by several weights at once.
@@ -187,7 +192,11 @@ void registerPasses(PassesEnvironment &environment) {
   for (const Step &step : kSteps)
     registerPass([&step, &environment] {
       const Target &target = *environment.target;
-      Pipe pipe{environment.weights, environment.options, schedule::getLimits(target.device), &target,
+      Pipe pipe{environment.weights,
+                environment.options,
+                schedule::getLimits(target.device),
+                target.multipliesBytes,
+                &target,
                 environment.options.train.memoryBudget};
       return step.create(pipe);
     });
@@ -213,7 +222,7 @@ LogicalResult Pipeline::run(ModuleOp module, Stage stage, Scope scope, std::opti
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   tracePasses(manager, options, times, dumped);
-  Pipe pipe{weights, options, schedule::getLimits(options.device), target, memoryBudget};
+  Pipe pipe{weights, options, schedule::getLimits(options.device), multipliesBytes, target, memoryBudget};
   for (const Step &step : kSteps)
     if (step.stage == stage && step.scope == scope && (!step.device || step.device == device) &&
         (!step.isWanted || step.isWanted(options)))

@@ -45,8 +45,9 @@ enum class Scope { Model, Memory, Device, Target };
 /// options.emit is kept.
 class Pipeline {
 public:
-  Pipeline(WeightStore &weights, const Options &options, Times &times)
-      : weights(weights), options(options), times(times) {}
+  /// `multipliesBytes`: all targets do (Target.h).
+  Pipeline(WeightStore &weights, const Options &options, bool multipliesBytes, Times &times)
+      : weights(weights), options(options), multipliesBytes(multipliesBytes), times(times) {}
 
   /// Takes a module, of whatever stage it is, to the end of stage `to`: Prims at most.
   llvm::LogicalResult lowerModel(mlir::ModuleOp module, Stage to = Stage::Prims);
@@ -64,6 +65,7 @@ private:
 
   WeightStore &weights;
   const Options &options;
+  bool multipliesBytes;
   Times &times;
   int dumped = 0;
 };

@@ -31,6 +31,7 @@ struct Target {
   std::string description;  ///< all that decides code, as one line: part of kernel symbols, cache and tuning keys
   std::string loopKey;      ///< targets with equal ones share a module at the end of stage Loop
   unsigned vectorBytes = 0; ///< of one vector register; 0: the device has none
+  bool multipliesBytes = false; ///< products of bytes are faster than those of float32
   std::string assembler;    ///< of images, with its version: "ptxas 13.0.88"; empty: none. Part of a library's key
 
   virtual ~Target() = default;

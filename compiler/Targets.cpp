@@ -67,6 +67,10 @@ static llvm::Expected<Targets> parseGpus(const Options &options) {
   return targets;
 }
 
+bool allMultiplyBytes(const Targets &targets) {
+  return llvm::all_of(targets, [](const auto &target) { return target->multipliesBytes; });
+}
+
 llvm::Expected<Targets> parseTargets(const Options &options) {
   if (options.device == Device::Cuda)
     return parseGpus(options);

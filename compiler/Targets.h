@@ -15,4 +15,7 @@ using Targets = std::vector<std::unique_ptr<const Target>>;
 /// for is slow.
 llvm::Expected<Targets> parseTargets(const Options &options);
 
+/// Target::multipliesBytes, of all.
+bool allMultiplyBytes(const Targets &targets);
+
 } // namespace ptc

@@ -106,7 +106,7 @@ OperatorReport describeOperator(const aten::Schema &schema, MLIRContext &context
       continue;
     OperatorExample example = describeExample(*module);
     WeightStore weights;
-    Pipeline pipeline(weights, options, times);
+    Pipeline pipeline(weights, options, /*multipliesBytes=*/false, times);
     if (failed(pipeline.lowerModel(*module)))
       continue;
     example.prims = namesOfPrims(*module);

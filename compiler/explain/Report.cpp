@@ -401,7 +401,7 @@ static void describeCompilation(ModuleOp module, WeightStore &weights, const Opt
   if (!targets)
     return diagnostics.report(targets.takeError());
   Times times;
-  Pipeline pipeline(weights, options, times);
+  Pipeline pipeline(weights, options, allMultiplyBytes(*targets), times);
   // A copy: what makes a step of the model can be done once.
   OwningOpRef<ModuleOp> functional = module.clone();
   if (failed(pipeline.lowerModel(*functional, Stage::Aten)))

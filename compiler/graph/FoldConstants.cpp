@@ -6,6 +6,7 @@
 #include "compiler/weights/WeightStore.h"
 #include "dialects/core/TensorBytes.h"
 #include "dialects/prims/Compute.h"
+#include "dialects/prims/Elementwise.h"
 #include "dialects/prims/Structure.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -100,6 +101,11 @@ int64_t Folder::getLeafBytes(Value value) {
 
 bool Folder::isWorthFolding(Value value) {
   if (llvm::isa<prims::ConstantOp, prims::FullOp, prims::IotaOp, prims::BroadcastInDimOp>(value.getDefiningOp()))
+    return false;
+  // Kernels read bytes as they are.
+  auto convert = llvm::dyn_cast<prims::ConvertOp>(value.getDefiningOp());
+  if (convert && llvm::cast<RankedTensorType>(convert.getX().getType()).getElementType().isInteger(8) &&
+      llvm::all_of(value.getUsers(), llvm::IsaPred<prims::ContractOp, prims::ConvolutionOp>))
     return false;
   return countBytes(value) <= std::max(kGrowth * getLeafBytes(value), kFree);
 }

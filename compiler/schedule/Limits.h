@@ -17,6 +17,7 @@ struct Limits {
   // ToLoop
   int64_t fewChannels = 4; ///< pixels of so many channels or fewer are read one number at a time, from planes; 0: never
   bool multipliesBytes = true; ///< products of 8-bit integers are templates; else reductions of 32-bit products
+  bool convolvesBytes = true;  ///< likewise convolutions
 
   // OperandViews
   bool exchangesHeads = false; ///< attention may store queries before heads
@@ -65,6 +66,7 @@ struct Limits {
 inline Limits getLimits(Device device) {
   Limits limits;
   if (device == Device::Cuda) {
+    limits.convolvesBytes = false;
     limits.exchangesHeads = true;
     limits.cheapWork = 8;
     limits.repeatedWork = 16;

@@ -94,21 +94,25 @@ static Value convertedFrom(Value value, Type element) {
 }
 
 /// Quantized operands as they lie in memory, where there is a kernel that converts or multiplies them so.
-static void skipConversions(prims::ContractOp op) {
-  MLIRContext *context = op.getContext();
-  Value rhs = convertedFrom(op.getRhs(), IntegerType::get(context, 8));
-  bool isFloat = elementType(op.getLhs()).isF32();
-  Value lhs = isFloat ? op.getLhs() : convertedFrom(op.getLhs(), IntegerType::get(context, 8, IntegerType::Unsigned));
-  if (!rhs || !lhs)
-    return;
-  op.getLhsMutable().set(lhs);
-  op.getRhsMutable().set(rhs);
+static bool skipConversions(Value &lhs, Value &rhs) {
+  MLIRContext *context = lhs.getContext();
+  Value bytes = convertedFrom(rhs, IntegerType::get(context, 8));
+  bool isFloat = elementType(lhs).isF32();
+  Value other = isFloat ? lhs : convertedFrom(lhs, IntegerType::get(context, 8, IntegerType::Unsigned));
+  if (!bytes || !other)
+    return false;
+  lhs = other;
+  rhs = bytes;
+  return true;
 }
 
 static Value lowerContract(Builder &b, prims::ContractOp op, const Limits &limits) {
   ContractDims dims(op);
-  if (dims.n > 0 && limits.multipliesBytes)
-    skipConversions(op);
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  if (dims.n > 0 && limits.multipliesBytes && skipConversions(lhs, rhs)) {
+    op.getLhsMutable().set(lhs);
+    op.getRhsMutable().set(rhs);
+  }
   bool isQuantized = elementType(op.getRhs()) != elementType(op.getLhs());
   if ((!llvm::isa<FloatType>(elementType(op.getLhs())) && !isQuantized) || dims.n == 0)
     return contractByReduction(b, op, dims);
@@ -409,7 +413,8 @@ static Value lowerConvolution(Builder &b, prims::ConvolutionOp op, const Limits 
     sizes.push_back(channels);
   }
   RankedTensorType type = makeTensorType(sizes, elementType(op.getResult()));
-  bool hasKernel = llvm::isa<FloatType>(elementType(x)) && tensorType(w).hasStaticShape();
+  bool isOfBytes = elementType(x).isInteger() && limits.convolvesBytes && skipConversions(x, w);
+  bool hasKernel = (llvm::isa<FloatType>(elementType(x)) || isOfBytes) && tensorType(w).hasStaticShape();
   ArrayRef<int64_t> kernel = tensorType(w).getShape().drop_back(2);
   Value result = !hasKernel                         ? createGeneralConvolution(b, op, x, w, type)
                  : isPointwise(op, kernel)          ? createPointwise(b, x, w, op.getStrides(), type)

@@ -239,6 +239,9 @@ LogicalResult ContractOp::verify() {
 }
 
 LogicalResult ConvolutionOp::verify() {
+  Type x = getX().getType().getElementType(), w = getW().getType().getElementType();
+  if (x != w && !(x.isUnsignedInteger(8) && w.isSignlessInteger(8)))
+    return emitOpError("has no kernel for ") << x << " and a weight of " << w;
   if (failed(verifyEpilogue(*this, getX())))
     return failure();
   size_t spatial = getKernel().size();

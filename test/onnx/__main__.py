@@ -26,6 +26,7 @@ from classical import CLASSICAL, CLASSICAL_ERRORS  # noqa: E402
 from evaluator import MaxRoiPool  # noqa: E402
 from extremes import EXTREMES  # noqa: E402
 from fused import FUSED, FUSED_ERRORS  # noqa: E402
+from quantized import QUANTIZED  # noqa: E402
 from rows import ERRORS, OVERRIDABLE, OVERRIDDEN_SIZES, ROWS, X, Row  # noqa: E402
 from sizes import SIZES_OF_EXPORTERS  # noqa: E402
 from steps import STEPS  # noqa: E402
@@ -68,6 +69,17 @@ def check_error(ptc: str, model: onnx.ModelProto | bytes, words: list[str], fold
     problem = call(ptc, "compile", path, "-o", folder / "model.so")
     missing = [word for word in ["exit status 1: ptc: error: ", *words] if word not in problem]
     return f"{missing} not in: {problem}" if missing else ""
+
+
+def check_kernels_of_bytes(ptc: str, folder: Path) -> str:
+    """Quantized models have kernels that multiply bytes where the machine does, and those of float32 elsewhere."""
+    row = next(row for row in QUANTIZED if row.name == "bytes-in-layers")
+    onnx.save(row.model, folder / "model.onnx")
+    for march, expected in (("znver4", 3), ("x86-64-v3", 0)):
+        done = subprocess.run([ptc, "explain", folder / "model.onnx", "--march", march], capture_output=True, text=True, check=True)
+        if (found := done.stdout.count("int8 on AVX512-VNNI")) != expected:
+            return f"{found} kernels of bytes for {march}, not {expected}"
+    return ""
 
 
 def check_saved_again(ptc: str, folder: Path) -> str:
@@ -147,10 +159,11 @@ def main() -> int:
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
     parser.add_argument("patterns", nargs="*", help="names, or parts of names, of rows")
     args = parser.parse_args()
-    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *BRANCHES, *STEPS, *FUSED, *CLASSICAL]]
+    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *BRANCHES, *STEPS, *FUSED, *CLASSICAL, *QUANTIZED]]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder))
                for name, model, words in [*ERRORS, *FUSED_ERRORS, *CLASSICAL_ERRORS, *EXTREMES]]
-    checks += [("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
+    checks += [("kernels-of-bytes", lambda folder: check_kernels_of_bytes(args.ptc, folder)),
+               ("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
                ("external-files", lambda folder: check_external_files(args.ptc, folder)),
                ("initializers-that-are-constants", lambda folder: check_constants(args.ptc, folder)),
                ("initializers-of-the-reference", lambda folder: check_reference(args.ptc, folder))]

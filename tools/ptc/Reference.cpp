@@ -149,7 +149,7 @@ int runReference(const RunOptions &options) {
   }
   Times times;
   const Options compilation;
-  if (failed(Pipeline(model->weights, compilation, times).lowerModel(*model->module)))
+  if (failed(Pipeline(model->weights, compilation, /*multipliesBytes=*/false, times).lowerModel(*model->module)))
     return diagnostics.printFirst();
   setActivity("the reference evaluation");
   if (llvm::Error error = evaluateModel(options, *model)) {

@@ -98,6 +98,7 @@ static std::string suggestMachine(StringRef march) {
 /// What is made of the other fields.
 static void describe(Target &target) {
   target.name = target.cpu;
+  target.multipliesBytes = target.hasInt8Dot();
   target.description = formatv("{0} {1} {2} {3} +{4} -{5}", target.triple, target.cpu, target.vectorBytes,
                                target.vectorRegisters, join(target.features, ","), join(target.disabled, ","));
   // What the passes of compiler/codegen/cpu/pack read.

@@ -20,6 +20,7 @@ public:
                      const std::optional<SplitConvolutionPlan> &split)
       : f(frame), b(frame.b), plan(plan), split(split), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
+    accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
     x = f.pointers.lookup(op.getX());
     w = f.pointers.lookup(op.getW());
     channels = b.getInt64(plan.channels());
@@ -47,7 +48,7 @@ private:
   const std::optional<SplitConvolutionPlan> &split;
   ConvolutionWalk walk;
   TileEpilogue epilogue;
-  Type *element;
+  Type *element, *accumulator;
   Value *x, *w, *channels;
 };
 
@@ -141,7 +142,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
                                   unsigned vectors, ArrayRef<Value *> masks) {
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last];
-  TileType tile{pixels.rows, vectors, plan.width, element, accumulatorType(element), plan.group};
+  TileType tile{pixels.rows, vectors, plan.width, element, accumulator, plan.group};
   Accumulators acc = zeroAccumulators(tile);
   Value *inputs = b.getInt64(plan.groupInputs), *width = emitSize(f, plan.input[1 + last]);
   int64_t tapSize = alignTo(plan.groupInputs, plan.group) * plan.panel, allTaps = plan.taps();
