@@ -114,7 +114,8 @@ std::optional<Quantized> Products::matchMul(prims::MulOp op) const {
     auto number = getNumber(factor);
     auto spread = factor.getDefiningOp<prims::BroadcastInDimOp>();
     bool isVector = spread && llvm::cast<RankedTensorType>(spread.getX().getType()).getRank() == 1;
-    auto inner = number || isVector ? match(x) : std::nullopt;
+    bool isScale = number ? std::isfinite(*number) : isVector;
+    auto inner = isScale ? match(x) : std::nullopt;
     if (!inner || inner->isScaled || !llvm::cast<RankedTensorType>(op.getType()).getElementType().isF32())
       continue;
     inner->isScaled = true;
@@ -264,7 +265,7 @@ bool Products::treat(prims::ConvolutionOp op) {
 
 bool Products::treat(prims::ContractOp op) {
   auto type = llvm::cast<RankedTensorType>(op.getRhs().getType());
-  if (type.getRank() != 2 || !type.hasStaticShape() || op.getRhsContract().size() != 1)
+  if (type.getRank() != 2 || !type.hasStaticShape() || op.getRhsContract().size() != 1 || !op.getRhsBatch().empty())
     return false;
   int64_t k = op.getRhsContract()[0];
   auto x = match(op.getLhs()), w = match(op.getRhs());

@@ -101,3 +101,17 @@ func.func @moved(%q: tensor<2x4x32xui8>, %w: tensor<32x64xi8> {ptc.weight = "w"}
   %y = prims.contract %r, %wt {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
   return %y : tensor<4x32xf32>
 }
+
+// A batch of rows has no outputs.
+// CHECK-LABEL: @batch_of_rows
+// CHECK: prims.contract {{.*}} -> tensor<32x4xf32>
+func.func @batch_of_rows(%q: tensor<32x4x64xui8>, %w: tensor<32x64xi8> {ptc.weight = "w"}) -> tensor<32x4xf32> {
+  %f = prims.convert %q {dtype = f32} : (tensor<32x4x64xui8>) -> tensor<32x4x64xf32>
+  %scale = prims.full {value = 0.5 : f32, sizes = array<i64: 32, 4, 64>} : () -> tensor<32x4x64xf32>
+  %r = prims.mul %f, %scale : (tensor<32x4x64xf32>, tensor<32x4x64xf32>) -> tensor<32x4x64xf32>
+  %wf = prims.convert %w {dtype = f32} : (tensor<32x64xi8>) -> tensor<32x64xf32>
+  %ws = prims.full {value = 0.25 : f32, sizes = array<i64: 32, 64>} : () -> tensor<32x64xf32>
+  %wr = prims.mul %wf, %ws : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  %y = prims.contract %r, %wr {lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<32x4x64xf32>, tensor<32x64xf32>) -> tensor<32x4xf32>
+  return %y : tensor<32x4xf32>
+}
