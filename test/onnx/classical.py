@@ -129,7 +129,8 @@ def trees() -> list[Row]:
     ]
 
 
-CLASSICAL = [*linear(), *trees()]
+SIGNS = numbers(3, 4)
+CLASSICAL = [*linear(), *trees(), row("binarizer", classical("Binarizer", threshold=0.5), [{"x": SIGNS}], [(SIGNS > 0.5).astype(np.float32)])]
 TEXTS = row("texts", classical("LinearClassifier", ("l", "y"), classlabels_strings=["a", "b"], coefficients=[1.0, 2.0], intercepts=[0.0, 0.0]),
             [{"x": numbers(2, 1)}], [[np.zeros(2, np.int64), numbers(2, 2)]])
 CLASSICAL_ERRORS = [("labels-that-are-texts", TEXTS.model, ["(LinearClassifier)", "which are integers"])]

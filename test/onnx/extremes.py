@@ -45,6 +45,14 @@ EXTREMES = [
     ("scan-of-a-scalar", scan([], opset=17), ["(Scan)"]),
     ("mel-of-infinity", mel(3e38), ["(MelWeightMatrix)", "Hz"]),
     ("mel-of-what-is-none", mel(float("nan")), ["(MelWeightMatrix)", "Hz"]),
+    *[(f"n-grams-{name}", model([node("TfIdfVectorizer", ["x"], ["y"], **{"mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0,
+                                 "pool_int64s": [1, 2], "ngram_counts": [0], "ngram_indexes": [0, 1]} | change)], {"x": (INT64, [4])}, ["y"]), ["(TfIdfVectorizer)", "do not fit"])
+      for name, change in (("skipping-many", {"max_skip_count": (1 << 63) - 1}), ("beyond-the-pool", {"ngram_counts": [7]}),
+                           ("of-no-column", {"ngram_indexes": [0, -1]}), ("of-many-columns", {"ngram_indexes": [0, MANY]}),
+                           ("of-half-a-pair", {"max_gram_length": 2, "ngram_counts": [0, 1], "ngram_indexes": [0]}),
+                           ("longer-than-known", {"max_gram_length": 5}))],
+    ("frames-of-many", model([node("STFT", ["x", "step", "window"], ["y"])], {"x": [1, 40, 1], "step": (INT64, [])}, [declared(1, MANY, 5, 2)],
+                             {"window": np.ones(8, np.float32)}), ["(STFT)"]),
     ("lrn-of-many", model([node("LRN", ["x"], ["y"], size=MANY)], {"x": [1, 2, 3, 3]}, ["y"]), ["(LRN)"]),
     ("window-of-many", model([node("AveragePool", ["x"], ["y"], kernel_shape=[1 << 20], dilations=[2])], {"x": [1, 1, 1 << 22]}, ["y"], opset=19), ["(AveragePool)", "4096"]),
 ]

@@ -17,8 +17,8 @@ TEXT = """# ONNX
 
 Made by `tools/python/generate_onnx_docs.py`; do not edit.
 
-`ptc compile model.onnx -o model.so` takes models of any exporter: opsets 7 to 28 (and 6, as far as PyTorch's old exporter
-wrote it), IR versions since 3, data inside the file or beside it, functions, `If`, `Loop` and `Scan`. `ptc explain` and
+`ptc compile model.onnx -o model.so` takes models of any exporter: opsets 7 to 28 (and 1 to 6, as far as their operators
+are those of later ones), IR versions since 3, data inside the file or beside it, functions, `If`, `Loop` and `Scan`. `ptc explain` and
 `ptc run --reference` take them too. Inputs and outputs have the names of the model's graph.
 
 ## How it is read
@@ -71,7 +71,7 @@ the initializer's type and sizes, behind the inputs that a call must give.
 
 The error names the node, its operator and the file. [`--fallback`](fallback.md#onnx) leaves the node to the library's caller.
 
-- Text and what makes it, images as files (`ImageDecoder`), `TfIdfVectorizer`; domains for which the model brings no function,
+- Text and what makes it, images as files (`ImageDecoder`); domains for which the model brings no function,
   but for the operators of `com.microsoft` and `ai.onnx.ml` below; training (`ai.onnx.preview.training`).
 - Of `ai.onnx.ml`, labels that are texts and what makes maps (`ZipMap`: exporters have an option to leave it out), and trees
   whose branches compare in several ways. Labels of two classes whose trees score both are those of the larger score.

@@ -294,6 +294,9 @@ Values classifyByTrees(Builder &b, const Node &n) {
 
 void addClassical(Table &t) {
   t.row("ai.onnx.ml.ArrayFeatureExtractor", extract);
+  t.row("ai.onnx.ml.Binarizer", [](Builder &b, const Node &n) {
+    return b.to(b.call("gt.Scalar", {n[0], n.real("threshold", 0)}), b.element(n[0]));
+  });
   t.rows("ai.onnx.ml.LinearClassifier", classifyLinearly);
   t.row("ai.onnx.ml.LinearRegressor",
         [](Builder &b, const Node &n) { return transform(b, n, linear(b, n, n.integer("targets", 1))); });

@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/Unsupported.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using llvm::StringRef;
@@ -197,6 +198,19 @@ bool GraphImporter::buildNode(const proto::NodeProto &node, Scope &scope, const 
   return true;
 }
 
+/// Operators that an opset up to the sixth made others of: earlier ones took an attribute for an input, or meant
+/// something else by leaving it out. (What the sixth alone took from many, `consumed_inputs`, said nothing of the
+/// result.)
+static int64_t firstKnownOpset(StringRef type) {
+  return llvm::StringSwitch<int64_t>(type)
+      .Cases({"GlobalLpPool", "LpPool", "Pad", "Split"}, 2)
+      .Case("GRU", 3)
+      .Case("Concat", 4)
+      .Case("Reshape", 5)
+      .Cases({"BatchNormalization", "Cast", "Dropout", "Tile"}, 6)
+      .Default(1);
+}
+
 std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &message, Values inputs, bool believes,
                                                   Scope &scope, const Frame &frame) {
   Node node(b, message, std::move(inputs), frame.opset, frame.attributes);
@@ -220,6 +234,11 @@ std::optional<Values> GraphImporter::buildResults(const proto::NodeProto &messag
   }
   if (frame.opset == 0) {
     b.fail("operator " + type + " is of a version that the model does not say (opset_import)");
+    return std::nullopt;
+  }
+  if (int64_t first = firstKnownOpset(type); frame.opset < first) {
+    b.fail("operator " + type + " of opset " + llvm::Twine(frame.opset) + " is another than that of opset " +
+           llvm::Twine(first) + " (convert the model with onnx.version_converter)");
     return std::nullopt;
   }
   if (type == "Constant")

@@ -13,7 +13,7 @@
 namespace ptc::import::onnx {
 
 /// The opsets whose operators are known (docs/onnx.md).
-constexpr int64_t kFirstOpset = 6, kLastOpset = 28;
+constexpr int64_t kFirstOpset = 1, kLastOpset = 28;
 
 class Model {
 public:

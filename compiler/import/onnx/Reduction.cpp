@@ -89,7 +89,29 @@ Value product(Builder &b, Value x, Ints dims, bool keeps) {
   return x;
 }
 
+/// The largest number of the type, or the least: what is left of no elements.
+Value outermost(Builder &b, ShapeRef sizes, Type element, bool isLargest) {
+  if (isa<FloatType>(element))
+    return b.full(sizes, isLargest ? INFINITY : -INFINITY, element);
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool isUnsigned = element.isUnsignedInteger() || width == 1;
+  int64_t low = isUnsigned ? 0 : INT64_MIN >> (64 - width);
+  int64_t high = isUnsigned ? int64_t(~uint64_t(0) >> (64 - width)) : ~low;
+  Value number = b.to(b.select(b.wrap(b.tensor(b.literal(IntsRef{isLargest ? high : low}))), 0, 0), element);
+  return b.expand(b.reshape(number, Shape(sizes.size(), b.constant(1))), sizes);
+}
+
 Value extreme(Builder &b, const Value &x, const Ints &dims, bool keeps, bool isMax) {
+  Shape sizes;
+  bool isEmpty = false;
+  for (auto [i, size] : llvm::enumerate(b.shape(x))) {
+    bool isReduced = llvm::is_contained(dims, int64_t(i));
+    isEmpty |= isReduced && getConstant(size) == 0;
+    if (!isReduced || keeps)
+      sizes.push_back(isReduced ? b.constant(1) : size);
+  }
+  if (isEmpty && isa<FloatType, IntegerType>(b.element(x)))
+    return outermost(b, sizes, b.element(x), !isMax);
   return b.call(isMax ? "amax.default" : "amin.default", {x, dims, keeps});
 }
 

@@ -116,7 +116,8 @@ Value shortTime(Builder &b, const Node &n) {
   Value x = n[0];
   Type element = b.element(x);
   bool isOneSided = n.integer("onesided", 1), isReal;
-  Ints step = b.ints(n[1], "frame_step");
+  auto known = b.knownInts(n[1]);
+  Ints step = known.value_or(Ints{1});
   x = b.rank(x) == 2 ? x : fromParts(b, x, isReal);
   if (b.rank(n[0]) == 2)
     isReal = true;
@@ -128,9 +129,15 @@ Value shortTime(Builder &b, const Node &n) {
   if (b.hasFailed() || size <= 0 || step.size() != 1 || step[0] <= 0 || b.rank(x) != 2)
     return b.fail("needs a batch of signals, a positive frame_step, and a window or frame_length");
   int64_t length = b.staticSize(x, 1), frames = length < size ? 0 : (length - size) / step[0] + 1;
-  if (frames == 0)
+  // A step that is data: how many frames there are must be said by the model.
+  if (!known && (n.declared.empty() || !n.declared[0] || n.declared[0]->size() != 4))
+    return b.fail("frame_step must be known at compile time, or the result's shape");
+  if (!known)
+    frames = (*n.declared[0])[1];
+  if (frames <= 0 || frames > length)
     return b.fail("the signal is shorter than a frame");
-  Value starts = b.along(b.iota(b.constant(frames), b.i64()) * double(step[0]), 0, 2);
+  Value starts = b.iota(b.constant(frames), b.i64());
+  starts = b.along(known ? starts * double(step[0]) : starts * b.reshape(b.to(n[1], b.i64()), {}), 0, 2);
   Value places = starts + b.along(b.iota(b.constant(size), b.i64()), 1, 2);
   Value flat = b.reshape(places, b.constant(frames * size));
   Shape sizes{b.size(x, 0), b.constant(frames), b.constant(size)};

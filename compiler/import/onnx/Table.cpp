@@ -50,6 +50,7 @@ const Table &table() {
     addShape(*table);
     addSignal(*table);
     addSlice(*table);
+    addTfIdf(*table);
     return table;
   }();
   return *built;

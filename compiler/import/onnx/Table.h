@@ -63,5 +63,6 @@ void addSequence(Table &t);
 void addShape(Table &t);
 void addSignal(Table &t);
 void addSlice(Table &t);
+void addTfIdf(Table &t);
 
 } // namespace ptc::import::onnx
