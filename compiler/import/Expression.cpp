@@ -124,7 +124,7 @@ StringRef canonicalCall(StringRef name) {
       .Cases({"StrictLessThan", "Lt"}, "Lt")
       .Cases({"GreaterThan", "Ge"}, "Ge")
       .Cases({"StrictGreaterThan", "Gt"}, "Gt")
-      .Cases({"ToFloat", "float"}, "ToFloat")
+      .Cases({"ToFloat", "float", "torch.sym_float"}, "ToFloat")
       .Default(name);
 }
 

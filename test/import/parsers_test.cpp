@@ -33,6 +33,8 @@ TEST_CASE("expressions: Python and sympy's repr give one tree") {
   CHECK(parsed("-3") == "-3");
   CHECK(parsed("s0 >= 2 & s1 < 3") == parsed("(s0 >= 2) & (s1 < 3)"));
   CHECK(parsed("int_oo") == "int_oo");
+  // A guard's Python and a graph's size.
+  CHECK(parsed("math.trunc(0.5*torch.sym_float(s0)) != 1") == parsed("Ne(TruncToInt(0.5*ToFloat(s0)), 1)"));
 }
 
 TEST_CASE("expressions: what is none is refused at its column") {
