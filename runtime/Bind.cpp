@@ -122,8 +122,9 @@ struct Given {
     size_t length = 0;
     text[0] = 0;
     for (int32_t i = 0; symbols && i < program->symbolCount && length + 64 < sizeof(text); ++i)
-      length += snprintf(text + length, sizeof(text) - length, "%s%.24s = %lld", i == 0 ? ", with " : ", ",
-                         program->symbols[i].name, static_cast<long long>(symbols[i]));
+      if (program->symbols[i].input != kFollows)
+        length += snprintf(text + length, sizeof(text) - length, "%s%.24s = %lld", length ? ", " : ", with ",
+                           program->symbols[i].name, static_cast<long long>(symbols[i]));
     return text;
   }
 };

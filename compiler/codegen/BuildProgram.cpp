@@ -213,19 +213,17 @@ bool ProgramBuilder::isKnown(AffineExpr size) const {
   return true;
 }
 
-/// `ptc.guards`: relations of an expression to zero. One that the importer could
-/// not read has no value; it is for `explain` only. An entry without the inputs that a guard speaks of has no such
+/// `ptc.guards`: relations of an expression to zero. An entry without the inputs that a guard speaks of has no such
 /// guard.
 void ProgramBuilder::addGuards() {
   auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
   for (Attribute entry : guards ? guards.getValue() : ArrayRef<Attribute>()) {
     auto dict = llvm::cast<DictionaryAttr>(entry);
     AffineExpr value = getSizeFromAttr(dict.get("value"));
-    auto relation = dict.getAs<StringAttr>("relation");
-    if (!value || !relation || !isKnown(value))
+    StringRef kind = dict.getAs<StringAttr>("relation").getValue();
+    if (!isKnown(value))
       continue;
     host::GuardSpec guard{value, 0, Symbol::kUnbounded, dict.getAs<StringAttr>("text").getValue().str()};
-    StringRef kind = relation.getValue();
     if (kind == "le" || kind == "lt")
       guard.value = guard.value * -1;
     guard.min = kind == "gt" || kind == "lt";

@@ -100,7 +100,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> ModelBuilder::build() {
     return error;
   for (const Expression &guard : program.guards)
     symbols.addGuard(guard);
-  symbols.annotate(*module);
+  if (llvm::Error error = symbols.annotate(*module))
+    return fail(fileName + ": " + llvm::toString(std::move(error)));
   return module;
 }
 

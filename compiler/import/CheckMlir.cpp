@@ -220,8 +220,6 @@ static llvm::Error checkGuards(ModuleOp module) {
     if (!dict || !dict.getAs<StringAttr>("text"))
       return fail("a condition in 'ptc.guards' needs a text");
     auto relation = dict.getAs<StringAttr>("relation");
-    if (!dict.get("value"))
-      continue;
     if (!getSizeFromAttr(dict.get("value")) || !relation ||
         !llvm::is_contained({"eq", "ne", "lt", "le", "gt", "ge"}, relation.getValue()))
       return fail("the condition '" + dict.getAs<StringAttr>("text").getValue() +

@@ -36,12 +36,8 @@ static llvm::Expected<Expression> parseInputSize(StringRef &text, const Exported
   return input->tensor->sizes[dim];
 }
 
-Expression parseGuard(StringRef text, const ExportedProgram &program) {
-  auto guard = parseExpression(text, [&](StringRef &rest) { return parseInputSize(rest, program); });
-  if (guard)
-    return std::move(*guard);
-  llvm::consumeError(guard.takeError());
-  return Expression::makeSymbol(text);
+llvm::Expected<Expression> parseGuard(StringRef text, const ExportedProgram &program) {
+  return parseExpression(text, [&](StringRef &rest) { return parseInputSize(rest, program); });
 }
 
 } // namespace ptc::import

@@ -285,7 +285,12 @@ bool Reader::readProgram(JsonValue v, ExportedProgram &program, Path path) {
     std::string text;
     if (!readString(guard, text, p))
       return false;
-    program.guards.push_back(parseGuard(text, program));
+    auto condition = parseGuard(text, program);
+    if (!condition) {
+      detail = llvm::toString(condition.takeError());
+      return fail(p, "a condition on sizes that ptc cannot check a call for");
+    }
+    program.guards.push_back(std::move(*condition));
     return true;
   });
 }

@@ -109,9 +109,24 @@ void SymbolTable::addGuard(const Expression &condition) {
   } else if (condition.kind == Expression::Call && condition.name == "And") {
     for (const Expression &part : condition.arguments)
       addGuard(part);
-  } else if (prove(condition) != true && !llvm::is_contained(guards, condition)) {
-    guards.push_back(condition);
+  } else if (Expression named = express(condition); prove(named) != true && !llvm::is_contained(guards, named)) {
+    guards.push_back(std::move(named));
   }
+}
+
+llvm::Expected<std::pair<StringRef, AffineExpr>> SymbolTable::relate(const Expression &condition) {
+  if (relation(condition.name).empty() || condition.arguments.size() != 2) {
+    auto holds = toAffine(condition);
+    if (!holds)
+      return holds.takeError();
+    return std::pair(StringRef("Ne"), *holds);
+  }
+  auto difference = evaluate(Expression::makeCall("Sub", condition.arguments));
+  if (!difference)
+    return difference.takeError();
+  if (range(simplify(difference->denominator)).min <= 0)
+    return llvm::createStringError("sizes cannot hold '" + condition.str() + "'");
+  return std::pair(relation(condition.name), simplify(difference->numerator));
 }
 
 /// As Python has it in arithmetic: 1 where it holds, 0 where it does not. Operands may be conditions themselves, a
@@ -132,14 +147,12 @@ llvm::Expected<AffineExpr> SymbolTable::evaluateCondition(const Expression &cond
     }
     return name == "Not" ? constant(1) - parts[0] : makeExtremum(symbols, {name == "Or", parts[0], parts[1]});
   }
-  auto difference = evaluate(Expression::makeCall("Sub", condition.arguments));
-  if (!difference)
-    return difference.takeError();
-  if (range(simplify(difference->denominator)).min <= 0)
-    return unknown();
-  if (auto known = decide(name, simplify(difference->numerator)))
+  auto related = relate(condition);
+  if (!related)
+    return related.takeError();
+  AffineExpr above = related->second, below = simplify(-above);
+  if (auto known = decide(name, above))
     return constant(*known);
-  AffineExpr above = simplify(difference->numerator), below = simplify(-above);
   auto isPositive = [&](AffineExpr expr) {
     return makeExtremum(symbols, {true, makeExtremum(symbols, {false, expr, constant(1)}), constant(0)});
   };
@@ -176,7 +189,7 @@ void SymbolTable::publish(ModuleOp module) const {
     setSymbols(module, symbols);
 }
 
-void SymbolTable::annotate(ModuleOp module) {
+llvm::Error SymbolTable::annotate(ModuleOp module) {
   for (const RangeConstraint &r : otherRanges) {
     // A range of something that the graph does not use is nobody's business.
     if (r.min != INT64_MIN)
@@ -190,17 +203,16 @@ void SymbolTable::annotate(ModuleOp module) {
   llvm::SmallVector<Attribute> conditions;
   for (size_t i = 0; i < guards.size(); ++i) { // there may come more
     const Expression guard = guards[i];
-    llvm::SmallVector<NamedAttribute> fields{b.getNamedAttr("text", b.getStringAttr(guard.str()))};
-    if (guard.kind == Expression::Call && !relation(guard.name).empty() && guard.arguments.size() == 2) {
-      auto difference = toAffine(Expression::makeCall("Sub", guard.arguments));
-      if (difference) {
-        fields.push_back(b.getNamedAttr("relation", b.getStringAttr(StringRef(guard.name).lower())));
-        fields.push_back(b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(*difference, context))));
-      } else {
-        llvm::consumeError(difference.takeError());
-      }
-    }
-    conditions.push_back(b.getDictionaryAttr(fields));
+    auto related = relate(guard);
+    if (!related)
+      return llvm::createStringError("the export states a condition that ptc cannot check a call for, '" + guard.str() +
+                                     "': " + llvm::toString(related.takeError()));
+    auto [name, value] = *related;
+    conditions.push_back(b.getDictionaryAttr({
+        b.getNamedAttr("relation", b.getStringAttr(name.lower())),
+        b.getNamedAttr("text", b.getStringAttr(guard.str())),
+        b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, context))),
+    }));
   }
   if (!conditions.empty())
     module->setAttr("ptc.guards", b.getArrayAttr(conditions));
@@ -213,6 +225,7 @@ void SymbolTable::annotate(ModuleOp module) {
   while (!symbols.empty() && isUnused())
     symbols.pop_back();
   setSymbols(module, symbols);
+  return llvm::Error::success();
 }
 
 } // namespace ptc::import

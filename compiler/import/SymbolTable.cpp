@@ -102,6 +102,17 @@ Expression SymbolTable::express(AffineExpr expr) const {
   }
 }
 
+Expression SymbolTable::express(const Expression &expression) const {
+  size_t index = 0;
+  if (expression.kind == Expression::Symbol && expression.name.front() == kWrappedMark &&
+      !StringRef(expression.name).drop_front().getAsInteger(10, index))
+    return express(wrapped[index]);
+  Expression named = expression;
+  for (Expression &argument : named.arguments)
+    argument = express(argument);
+  return named;
+}
+
 llvm::Expected<unsigned> SymbolTable::bind(const Expression &expression) {
   auto expr = toAffine(expression);
   if (!expr)

@@ -56,6 +56,8 @@ public:
 
   /// The same with the symbols' names, as a condition should be told.
   Expression express(mlir::AffineExpr expr) const;
+  /// An expression with names in place of what `wrap` made.
+  Expression express(const Expression &expression) const;
 
   /// What the symbol follows from, if it does.
   const std::optional<Extremum> &extremumOf(unsigned position) const { return symbols[position].extremum; }
@@ -69,8 +71,8 @@ public:
   /// Sets `ptc.symbols` to those met so far.
   void publish(mlir::ModuleOp module) const;
 
-  /// Sets `ptc.symbols` and `ptc.guards`.
-  void annotate(mlir::ModuleOp module);
+  /// Sets `ptc.symbols` and `ptc.guards`; an error names a condition that no call can be checked for.
+  llvm::Error annotate(mlir::ModuleOp module);
 
 private:
   /// torch's own infinity for sizes is near to INT64_MAX, and not quite it.
@@ -83,6 +85,8 @@ private:
   llvm::Expected<Quotient> evaluate(const Expression &expression);
   llvm::Expected<Quotient> evaluateCall(const Expression &call);
   llvm::Expected<mlir::AffineExpr> evaluateCondition(const Expression &condition);
+  /// The condition as a relation of a size to zero.
+  llvm::Expected<std::pair<llvm::StringRef, mlir::AffineExpr>> relate(const Expression &condition);
   llvm::Expected<Quotient> evaluateChoice(const Expression &call);
   llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
   llvm::Expected<Quotient> evaluateReal(double value);

@@ -215,8 +215,8 @@ def ConvolutionOp : Template<"convolution"> {
     (C/groups == O/groups, a power of two; 1 is depthwise) are packed as one:
     [1, ceil(O/p), kernel..., C/groups, p]. `winograd` m > 0: w is packed as [ceil(O/p) * ((m + 2) (m + 2) + 9),
     C, p]: transformed for tiles of m x m outputs, and as it was (compiler/codegen/cpu/pack/Winograd.h).
-    With `x_channels_first` x is [N, C, spatial...] (one group only). Of unsigned bytes by signed ones (ui8, i8) the
-    sums are i32.
+    With `x_channels_first` x is [N, C, spatial...] (one group only). Of unsigned bytes by bytes (i8, ui8) the
+    sums are i32; GPUs take bytes as the weight of f32, too.
   }];
   let arguments = (ins Tensor:$x, Tensor:$w, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,

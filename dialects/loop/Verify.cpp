@@ -240,7 +240,8 @@ LogicalResult ContractOp::verify() {
 
 LogicalResult ConvolutionOp::verify() {
   Type x = getX().getType().getElementType(), w = getW().getType().getElementType();
-  if (x != w && !(x.isUnsignedInteger(8) && w.isSignlessInteger(8)))
+  bool isMixed = w.isInteger(8) && (x.isF32() || x.isUnsignedInteger(8));
+  if (x != w && !isMixed)
     return emitOpError("has no kernel for ") << x << " and a weight of " << w;
   if (failed(verifyEpilogue(*this, getX())))
     return failure();

@@ -89,7 +89,7 @@ TEST_CASE("a machine of another device takes a model to its kernels, and meets n
   ptc::Options options;
   options.emit = ptc::Stage::Loop;
   ptc::Times times;
-  ptc::Pipeline pipeline(weights, options, times);
+  ptc::Pipeline pipeline(weights, options, /*multipliesBytes=*/false, times);
   StubTarget target;
   REQUIRE(mlir::succeeded(pipeline.lowerModel(*module)));
   REQUIRE(mlir::succeeded(pipeline.lowerForDevice(*module, target.device)));

@@ -151,6 +151,7 @@ def lies_mlir():
         "a symbol without values": fine.replace("max = 9", "max = 0"),
         "guards that are a number": fine.replace(symbols, symbols[:-1] + ", ptc.guards = [1]}"),
         "a guard without a text": fine.replace(symbols, symbols[:-1] + ", ptc.guards = [{value = 1 : i64}]}"),
+        "a guard without a value": fine.replace(symbols, symbols[:-1] + ', ptc.guards = [{text = "t"}]}'),
         "a guard of no relation": fine.replace(
             symbols, symbols[:-1] + ', ptc.guards = [{value = 1 : i64, relation = "is", text = "t"}]}'
         ),

@@ -53,7 +53,13 @@ def ones(*shape: int) -> Tensor:
     return torch.ones(shape)
 
 
+def checked(x: Tensor) -> Tensor:
+    torch._check((x.shape[0] % 2 == 0) | (x.shape[0] * 3 / 4 > 3))
+    return x + 1
+
+
 ROWS = [
+    Row("check.either", checked, ("n",), 6),
     *(Row(f"convolution.{len(k)}.{p}", lambda x, k=k, p=p, s=s, f=f: f(x, ones(2, 3, *k), padding=p, stride=s), ("n", 3, "a", *rest), 3)
       for k, f, rest in (((3,), F.conv1d, ()), ((3, 2), F.conv2d, ("b",)), ((3, 1, 2), F.conv3d, (2, "b")))
       for p, s in ((0, 1), (1, 2), ("same", 1))),

@@ -18,6 +18,9 @@ static llvm::Expected<TemplateKernel> plan(loop::ContractOp op, const Target &ta
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target &target) {
+  mlir::Type x = op.getX().getType().getElementType(), w = op.getW().getType().getElementType();
+  if (x != w && !x.isUnsignedInteger(8))
+    return llvm::createStringError("a convolution of floats by a weight of bytes");
   auto constant = [&](int64_t value) { return mlir::getAffineConstantExpr(value, op.getContext()); };
   if (op.getWinograd() > 0) {
     WinogradPlan plan = planWinograd(op, target);

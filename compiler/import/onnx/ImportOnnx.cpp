@@ -239,7 +239,8 @@ llvm::Error ModelImporter::run() {
   assignRoles();
   for (const std::string &choice : graph.choices)
     result.warnings.push_back(inOneLine((path + ": " + choice + " alone: other calls are refused").str()));
-  symbols.annotate(*module);
+  if (llvm::Error error = symbols.annotate(*module))
+    return llvm::createStringError(inOneLine((path + ": " + llvm::toString(std::move(error))).str()));
   result.module = std::move(module);
   return llvm::Error::success();
 }
