@@ -19,7 +19,7 @@ llvm::Error fail(const llvm::Twine &what) { return llvm::createStringError(what)
 /// Checks that tell a compiler nothing which types and ranges do not.
 bool isDropped(StringRef target) {
   return llvm::StringSwitch<bool>(target)
-      .Cases({"aten._assert_tensor_metadata.default", "aten._assert_async.default", "aten._assert_async.msg"}, true)
+      .Case("aten._assert_tensor_metadata.default", true)
       .Cases({"aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"}, true)
       .Cases({"aten._print.default", "profiler._record_function_exit._RecordFunction"}, true)
       .Default(target.starts_with("aten._functional_assert"));
@@ -127,6 +127,8 @@ llvm::Error NodeBuilder::buildNode(const Node &node, Scope &scope) {
     const Binding *binding = condition ? scope.find(condition->text) : nullptr;
     if (binding && binding->number)
       symbols.addGuard(*binding->number);
+    else if (!condition || condition->kind != Value::Boolean || !condition->integer)
+      return at(node, fail("asserts something that is no condition on sizes"));
     return llvm::Error::success();
   }
   if (target == "higher_order.wrap_with_set_grad_enabled")
@@ -190,6 +192,8 @@ llvm::Error NodeBuilder::buildAten(const Node &node, Scope &scope, const aten::S
   }
   trackAliases(*resolved, op);
   bindResults(node, scope, op);
+  if (schema.baseName() == "_assert_async")
+    bindAssertion(node, op);
   return llvm::Error::success();
 }
 
@@ -266,6 +270,18 @@ void NodeBuilder::bindResults(const Node &node, Scope &scope, Operation *op) {
       scope.bind(output.name, Binding{mlir::Value(), std::nullopt, /*isNone=*/true});
     }
   }
+}
+
+/// `assert x.all(), "message"` of data is a number that data decide, and that no call has as 0.
+void NodeBuilder::bindAssertion(const Node &node, Operation *op) {
+  if (builder.getInsertionBlock() != &function.front())
+    return; // where data decide no numbers, which the decomposition tells
+  std::string name = "asserted." + std::to_string(symbols.count());
+  unsigned symbol = llvm::cantFail(symbols.bind(Expression::makeSymbol(name)));
+  op->setAttr("ptc.binds", builder.getI64IntegerAttr(symbol));
+  std::string said = node.inputs.size() > 1 ? node.inputs[1].value.text : "";
+  addGuard(function->getParentOfType<ModuleOp>(), builder.getAffineSymbolExpr(symbol), "ne",
+           "the assertion '" + (said.empty() ? node.name : said) + "'");
 }
 
 //===----------------------------------------------------------------------===//

@@ -62,6 +62,7 @@ private:
   mlir::RankedTensorType findSliceType(const aten::AtenOp &slice);
   llvm::Expected<Expression> checkNumber(const Expression &own, const Expression &said, bool isDerived);
   void bindResults(const Node &node, Scope &scope, mlir::Operation *op);
+  void bindAssertion(const Node &node, mlir::Operation *op);
   void trackAliases(const ResolvedCall &resolved, mlir::Operation *op);
   llvm::ArrayRef<mlir::Value> rootsOf(mlir::Value &value) const;
 

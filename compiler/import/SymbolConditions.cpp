@@ -200,7 +200,7 @@ llvm::Error SymbolTable::annotate(ModuleOp module) {
 
   Builder b(context);
   // Guards first: evaluating one may meet a symbol for the first time.
-  llvm::SmallVector<Attribute> conditions;
+  llvm::SmallVector<Attribute> conditions(getGuards(module)); // of data
   for (size_t i = 0; i < guards.size(); ++i) { // there may come more
     const Expression guard = guards[i];
     auto related = relate(guard);

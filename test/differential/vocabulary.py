@@ -319,8 +319,11 @@ def resize(g: Generator) -> None:
     mode = g.r.choice(("nearest", "bilinear", "bicubic", "nearest-exact", "area"))
     aligned = ", align_corners=True" if mode in ("bilinear", "bicubic") and g.r.random() < 0.5 else ""
     how = g.r.choice((f"scale_factor={g.r.choice((2, 0.5, 1.5))}", f"size=({g.r.randint(1, 9)}, {g.r.randint(1, 9)})"))
-    # Places and weights are rounded, which tells where neighbours are far larger than the result.
-    terms = f"F.interpolate({{0}}.abs(), {how}, mode='bilinear'{aligned})" if mode.startswith("bi") else ""
+    # Places and weights are rounded, which tells where neighbours are far larger than the result: of float64 PyTorch's vector and
+    # scalar code have other places, and a neighbour whose weight is 0 in one of them has weight in the other.
+    reach = 2 if mode == "bicubic" else 1
+    near = f"F.max_pool2d({{0}}.abs(), {2 * reach + 1}, 1, {reach})"
+    terms = f"F.interpolate({near}, {how}, mode='bilinear'{aligned})" if mode.startswith("bi") else ""
     g.step(f"F.interpolate({{0}}, {how}, mode='{mode}'{aligned})", x, wide=True, terms=terms)
 
 

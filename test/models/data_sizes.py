@@ -169,6 +169,20 @@ def segments_between(x: Tensor, offsets: Tensor) -> Tensor:
     return torch.segment_reduce(x, "sum", offsets=offsets)
 
 
+def asserted(x: Tensor, y: Tensor) -> Tensor:
+    torch._assert_async((x > 0).all(), "x is above 0")
+    torch._assert_async(y.sum(), "y is something")
+    return x + y
+
+
+def asserted_in_branch(x: Tensor) -> Tensor:
+    def positive(x: Tensor) -> Tensor:
+        torch._assert_async((x < 9).all(), "small")
+        return x + 1
+
+    return torch.cond(x.sum() > 0, positive, lambda x: x - 1, (x,))
+
+
 def vector(*numbers: float) -> Tensor:
     return torch.tensor(numbers)
 
@@ -193,6 +207,11 @@ ROWS = [
     Row("not-one", squeezed, [(vector(1, 2, 0, 3),), (vector(0, 1, 0, 1),)], [(vector(0, 1, 0, 0),)], ["!= 1"]),
     Row("without-a-bound", endless, [(integer(3),), (integer(100_000),), (integer(0),)], [(integer(-1),)],
         ["the data decide a size of -1"]),
+    Row("asserted", asserted, [(vector(1, 2), vector(3, 4)), (vector(1, 2), vector(-3, 4))],
+        [(vector(1, 0), vector(3, 4))], ["the assertion 'x is above 0'"]),
+    Row("asserted-number", asserted, [(vector(1, 2), vector(3, 4))], [(vector(1, 2), vector(-3, 3))], ["the assertion 'y is something'"]),
+    Row("asserted-in-branch", asserted_in_branch, [(vector(1, 2),)], [], ["data are asserted in a branch or a loop"],
+        compile=True),
     Row("repeated", repeated, [(vector(1, 2, 3), torch.tensor([2, 0, 1])), (vector(4, 5, 6), torch.tensor([9, 3000, 7000]))],
         [], []),
     Row("parts", parts, [(torch.arange(9.0) + 1,), (vector(-1.0, 2, 3, -4, 5, 6, 7, -8, 9),), (vector(0.0, 1, 0, 2, 0, 0, 0, 0, 0),)], [], []),

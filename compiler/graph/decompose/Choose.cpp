@@ -78,6 +78,14 @@ static void addNonzero(Table &t) {
     b.defineBound(value);
     return value;
   });
+  // What must hold of it is a condition of calls (import/BuildNodes.cpp).
+  t.def("_assert_async _assert_async.msg", [](B &b, T x, Rest) {
+    if (b.isBranch())
+      b.unsupported("data are asserted in a branch or a loop");
+    else
+      b.defineBound(b.to(b.to(b.reshape(x, {}), b.boolean()), b.i64()));
+    return TList();
+  });
 }
 
 /// Parts that end at each of the indices in a vector, which count as a slice's do.

@@ -103,8 +103,7 @@ static void addMatrices(Table &t) {
 
 /// Facts about tensors that hold by how the graph was exported.
 static void addChecks(Table &t) {
-  t.def("_assert_tensor_metadata _assert_async _assert_async.msg _assert_scalar sym_constrain_range "
-        "sym_constrain_range_for_size",
+  t.def("_assert_tensor_metadata _assert_scalar sym_constrain_range sym_constrain_range_for_size",
         [](B &, Rest) { return TList(); });
 }
 
