@@ -96,10 +96,10 @@ CENTRED: dict[str, Callable[..., Sequence[int]]] = {
 
 def centred(x: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
     """`x` without its mean over `dims`, correctly rounded: a mean that is one rounding off is all that is left of equal numbers."""
+    if not x.numel():
+        return x
     rows = x.double().movedim(list(dims), list(range(-len(dims), 0)))
     flat = rows.reshape(-1, math.prod(rows.shape[-len(dims) :]))
-    if not flat.numel():
-        return x
     away = flat - flat[:, :1]
     for row in away:
         with contextlib.suppress(OverflowError, ValueError):  # the mean is no number
