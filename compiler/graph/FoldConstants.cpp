@@ -107,6 +107,12 @@ bool Folder::isWorthFolding(Value value) {
   if (convert && llvm::cast<RankedTensorType>(convert.getX().getType()).getElementType().isInteger(8) &&
       llvm::all_of(value.getUsers(), llvm::IsaPred<prims::ContractOp, prims::ConvolutionOp>))
     return false;
+  // A convolution reads its weight packed: what a call makes of it, it would pack as well.
+  auto isWeight = [](OpOperand &use) {
+    return llvm::isa<prims::ConvolutionOp>(use.getOwner()) && use.getOperandNumber() == 1;
+  };
+  if (!value.use_empty() && llvm::all_of(value.getUses(), isWeight))
+    return true;
   return countBytes(value) <= std::max(kGrowth * getLeafBytes(value), kFree);
 }
 

@@ -35,3 +35,14 @@ func.func @product(%x: tensor<256x256xf32> {ptc.input = "x"}) -> tensor<256x256x
   %0 = prims.add %x, %n : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
   return %0 : tensor<256x256xf32>
 }
+
+// The weight of a convolution is, however large: it is packed before any call.
+// CHECK-LABEL: @weight
+// CHECK-SAME: %[[W:[^ ]*]]: tensor<3x3x64x64xf32> {ptc.weight
+// CHECK-NEXT: prims.convolution %arg0, %[[W]]
+func.func @weight(%x: tensor<1x8x8x64xf32> {ptc.input = "x"}) -> tensor<1x6x6x64xf32> {
+  %i = prims.iota {dim = 3 : i64, sizes = array<i64: 3, 3, 64, 64>, dtype = f32} : () -> tensor<3x3x64x64xf32>
+  %w = prims.neg %i : (tensor<3x3x64x64xf32>) -> tensor<3x3x64x64xf32>
+  %0 = prims.convolution %x, %w {strides = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, input_dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x8x8x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x6x6x64xf32>
+  return %0 : tensor<1x6x6x64xf32>
+}
