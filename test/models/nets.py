@@ -191,6 +191,9 @@ def cases():
                [(r(1, 4, 30, 70), r(6, 4), r(1, 6, 70, 8))])
     yield Case("heads", Function(lambda a, w: torch.einsum("hmk,hkn->mn", a, w)), (r(6, 150, 64), r(6, 64, 96)), tolerance=1e-4)
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
+    # At the border most pixels see other taps; those that all see are a loop.
+    yield Case("long kernel", nn.Conv2d(4, 24, (2, 39), padding="same"), (r(1, 4, 5, 70),))
+    yield Case("long kernel, strided", nn.Conv1d(6, 24, 25, stride=2, padding=12), (r(2, 6, 61),))
     yield Case("conv1d", nn.Conv1d(4, 8, 5, dilation=2, padding=3), (r(2, 4, 30),))
     yield Case("pooling", Function(lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))),
                (r(2, 3, 11, 11),))

@@ -14,13 +14,16 @@ namespace ptc::cpu {
 
 namespace {
 
+/// So many taps in a row that reach the same pixels are a loop; fewer are written out.
+constexpr int64_t kLongRun = 8;
+
 class ConvolutionEmitter {
 public:
   ConvolutionEmitter(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,
                      const std::optional<SplitConvolutionPlan> &split)
       : f(frame), b(frame.b), plan(plan), split(split), walk(frame, plan), epilogue(frame, op, 1, plan.width) {
     element = memoryType(b.getContext(), op.getX().getType());
-    accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
+    accumulator = accumulatorType(element);
     x = f.pointers.lookup(op.getX());
     w = f.pointers.lookup(op.getW());
     channels = b.getInt64(plan.channels());
@@ -175,23 +178,33 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     emitProducts(b, tile, sums, lhs, rhs, inputs, active);
   };
   auto sumOfTaps = [&](Value *outerTap, Value *inputRow, ArrayRef<Value *> carried) {
-    Accumulators sums{tile.rows, tile.vectors, SmallVector<Value *>(carried)};
-    if (!pixels.active.empty()) {
-      for (int64_t tap = 0; tap < taps; ++tap)
-        if (is_contained(pixels.active[tap], true)) {
-          products(outerTap, inputRow, b.getInt64(tap), sums, pixels.active[tap]);
-          emitCompilerFence(b); // the next tap's pixels are in part the same: kept, they would go over the stack
-        }
-      return sums.values;
+    auto loopOverTaps = [&](TapRange range, ArrayRef<Value *> before, ArrayRef<bool> active) {
+      return emitLoop(b, range.begin, range.end, b.getInt64(1), before, [&](Value *tap, ArrayRef<Value *> values) {
+        Accumulators inner{tile.rows, tile.vectors, SmallVector<Value *>(values)};
+        products(outerTap, inputRow, tap, inner, active);
+        return inner.values;
+      });
+    };
+    if (pixels.active.empty()) {
+      TapRange all{b.getInt64(0), b.getInt64(taps)};
+      return loopOverTaps(pixels.bounded ? walk.tapRange(last, pixels.first) : all, carried, {});
     }
-    TapRange range{b.getInt64(0), b.getInt64(taps)};
-    if (pixels.bounded)
-      range = walk.tapRange(last, pixels.first);
-    return emitLoop(b, range.begin, range.end, b.getInt64(1), sums.values, [&](Value *tap, ArrayRef<Value *> values) {
-      Accumulators inner{tile.rows, tile.vectors, SmallVector<Value *>(values)};
-      products(outerTap, inputRow, tap, inner, {});
-      return inner.values;
-    });
+    Accumulators sums{tile.rows, tile.vectors, SmallVector<Value *>(carried)};
+    for (int64_t tap = 0, end = 0; tap < taps; tap = end) {
+      const SmallVector<bool> &active = pixels.active[tap];
+      for (end = tap + 1; end < taps && pixels.active[end] == active;)
+        ++end;
+      if (!is_contained(active, true))
+        continue;
+      if (end - tap >= kLongRun) {
+        sums.values = loopOverTaps({b.getInt64(tap), b.getInt64(end)}, sums.values, active);
+        continue;
+      }
+      end = tap + 1;
+      products(outerTap, inputRow, b.getInt64(tap), sums, active);
+      emitCompilerFence(b); // the next tap's pixels are in part the same: kept, they would go over the stack
+    }
+    return sums.values;
   };
   // As in emitProducts: rounding errors grow with the number of terms of one sum, so many are summed row by row.
   bool isLong = tile.accumulator->isFloatTy() && taps * plan.groupInputs >= 128;
