@@ -23,8 +23,6 @@ namespace {
 
 /// Fewer outputs fill no panel of a kernel; fewer terms cost less than what is done to their sum.
 constexpr int64_t kLeastOutputs = 16, kLeastTerms = 16;
-/// More products of an unsigned and a signed byte do not fit a sum of 32 bits.
-constexpr int64_t kMostTerms = 65536;
 /// One instruction adds up the products of so many channels.
 constexpr int64_t kGroup = 4;
 /// What is added to a signed byte to make it an unsigned one.
@@ -165,7 +163,7 @@ static bool areFit(const Quantized &x, const Quantized &w, int64_t outputDim, Ty
 }
 
 static bool isWorthwhile(int64_t outputs, int64_t terms) {
-  return outputs >= kLeastOutputs && terms >= kLeastTerms && terms <= kMostTerms;
+  return outputs >= kLeastOutputs && terms >= kLeastTerms && terms <= kMostByteProducts;
 }
 
 /// A signed tensor as an unsigned one, which takes its place where it is quantized and read as numbers alone.

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace mlir {
@@ -23,6 +24,9 @@ class Pass;
 
 namespace ptc {
 class WeightStore;
+
+/// More products of an unsigned and a signed byte may not fit a sum of 32 bits.
+constexpr int64_t kMostByteProducts = 65536;
 
 /// Pipeline name: integer-products. Does nothing unless the machine `multipliesBytes`: elsewhere float32 is faster.
 std::unique_ptr<mlir::Pass> createIntegerProductsPass(const WeightStore &weights, bool multipliesBytes);

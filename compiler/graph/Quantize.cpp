@@ -1,6 +1,7 @@
 #include "compiler/graph/Quantize.h"
 
 #include "compiler/graph/ConstantValues.h"
+#include "compiler/graph/IntegerProducts.h"
 #include "compiler/graph/decompose/Builder.h"
 #include "compiler/weights/WeightStore.h"
 #include "dialects/prims/Prims.h"
@@ -23,8 +24,6 @@ namespace {
 
 /// Smaller matrices gain nothing, and fill no panel of a kernel.
 constexpr int64_t kLeastColumns = 16, kLeastTerms = 16;
-/// More products of an unsigned and a signed byte do not fit a sum of 32 bits.
-constexpr int64_t kMostTerms = 65536;
 constexpr double kLargest = 127;
 
 /// A matrix as int8 [as it lay], with what a column is multiplied by, and the sum of what it holds.
@@ -119,7 +118,7 @@ bool Quantizer::isFit(prims::ContractOp op) {
       op.getRhsContract().size() != 1)
     return false;
   int64_t k = op.getRhsContract()[0], terms = type.getDimSize(k), columns = type.getDimSize(1 - k);
-  if (terms < kLeastTerms || terms > kMostTerms || columns < kLeastColumns)
+  if (terms < kLeastTerms || terms > kMostByteProducts || columns < kLeastColumns)
     return false;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     float value;

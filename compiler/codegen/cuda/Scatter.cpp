@@ -165,7 +165,7 @@ Update ScatterEmitter::emitUpdate() {
 Value *ScatterEmitter::combine(Value *old, Value *added) {
   if (op.getCombine() == "set")
     return added;
-  Type *wide = kernel::accumulatorType(type);
+  Type *wide = type->isIntegerTy() ? type : kernel::accumulatorType(type);
   auto widen = [&](Value *value) { return wide == type ? value : kernel::emitFloatCast(b, value, wide); };
   Value *combined = Combiner(op.getCombine(), wide).combine(b, {widen(old)}, {widen(added)}).value;
   return wide == type ? combined : kernel::emitFloatCast(b, combined, type);

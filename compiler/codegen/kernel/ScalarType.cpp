@@ -23,6 +23,8 @@ Type *memoryType(LLVMContext &context, mlir::Type type) {
 }
 
 Type *accumulatorType(Type *element) {
+  if (element->isIntegerTy() && element->getIntegerBitWidth() < 32)
+    return Type::getInt32Ty(element->getContext());
   return element->isHalfTy() || element->isBFloatTy() ? Type::getFloatTy(element->getContext()) : element;
 }
 

@@ -147,8 +147,8 @@ Values linearAttention(Builder &b, const Node &n) {
   Shape sizes{b.size(q, 0), b.constant(pairs), b.size(k, 3), b.size(v, 3)};
   Value state = n.has(3) ? b.to(n[3], b.f32()) : b.full(sizes, 0, b.f32());
   int64_t steps = b.staticSize(q, 2);
-  if (steps > 4096)
-    return {b.fail("more than 4096 steps are not supported")};
+  if (steps > kMostWritten)
+    return {b.fail("more than " + llvm::Twine(kMostWritten) + " steps are not supported")};
   Values outputs;
   for (int64_t t = 0; t < steps && !b.hasFailed(); ++t) {
     auto at = [&](const Value &x) { return b.slice(x, 2, b.constant(t), b.constant(t + 1)); };

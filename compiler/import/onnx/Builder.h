@@ -60,6 +60,9 @@ inline Arg named(llvm::StringRef name, Arg arg) {
   return arg;
 }
 
+/// So many steps, parts or elements that a file asks for are written out one by one, and no more.
+constexpr int64_t kMostWritten = 4096;
+
 class Builder {
 public:
   Builder(mlir::ModuleOp module, mlir::func::FuncOp function, SymbolTable &symbols, WeightStore &weights,
@@ -110,6 +113,9 @@ public:
   Value none() { return wrap({}); }
   Value literal(Literal literal);
   Value literal(IntsRef numbers); ///< int64, one dimension
+  /// A literal as a tensor of the graph, made once however often it is used.
+  Value constantTensor(Literal numbers) { return wrap(tensor(literal(std::move(numbers)))); }
+  Value constantTensor(IntsRef numbers) { return wrap(tensor(literal(numbers))); }
   Value number(double value, mlir::Type element, ShapeRef sizes = {});
   Value sequence(Values values);
   Value full(ShapeRef sizes, double value, mlir::Type element);

@@ -21,18 +21,16 @@ using Reals = llvm::SmallVector<double>;
 Reals realsOf(const Node &n, llvm::StringRef name) { return n.reals(name).value_or(Reals()); }
 Ints intsOf(const Node &n, llvm::StringRef name) { return n.ints(name).value_or(Ints()); }
 
-/// A constant of these sizes, made once however often it is used.
-Value constantOf(Builder &b, Literal literal) { return b.wrap(b.tensor(b.literal(std::move(literal)))); }
-
+/// A constant of these sizes.
 Value constantOf(Builder &b, llvm::ArrayRef<double> numbers, IntsRef sizes, Type element) {
   Literal literal{element, Ints(sizes), {}};
   for (double number : numbers)
     literal.elements.push_back(roundTo(Expression::makeReal(number), element));
-  return constantOf(b, std::move(literal));
+  return b.constantTensor(std::move(literal));
 }
 
 Value constantOf(Builder &b, IntsRef numbers, IntsRef sizes) {
-  return constantOf(b, Literal{b.i64(), Ints(sizes), std::vector<Expression>(numbers.begin(), numbers.end())});
+  return b.constantTensor(Literal{b.i64(), Ints(sizes), std::vector<Expression>(numbers.begin(), numbers.end())});
 }
 
 /// Rows of features in float32; one row where there is one dimension.
@@ -195,7 +193,7 @@ bool Forest::measure(Builder &b) {
     open.push_back({root, 0});
   for (size_t seen = 0; !open.empty(); ++seen) {
     auto [place, steps] = open.pop_back_val();
-    if (seen > ifTrue.size() || steps > 4096) {
+    if (seen > ifTrue.size() || steps > kMostWritten) {
       b.fail("its nodes are no trees");
       return false;
     }
@@ -268,8 +266,8 @@ Value descend(Builder &b, const Node &n, const char *kind, int64_t targets) {
 
 Value regressByTrees(Builder &b, const Node &n) {
   int64_t targets = n.integer("n_targets", 1);
-  return targets > 0 && targets <= 4096 ? transform(b, n, descend(b, n, "target", targets))
-                                        : b.fail("n_targets must be positive");
+  return targets > 0 && targets <= kMostWritten ? transform(b, n, descend(b, n, "target", targets))
+                                                : b.fail("n_targets must be positive");
 }
 
 /// Of two classes trees may score the first one's number alone, which ONNX Runtime calls the binary case: then it is

@@ -95,8 +95,8 @@ Value groupNorm(Builder &b, const Node &n) {
 Value lrn(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t size = n.integer("size", 1), before = (size - 1) / 2, after = size - 1 - before;
-  if (b.rank(x) < 2 || size < 1 || size > 4096)
-    return b.fail("needs channels, and a size of 1 to 4096");
+  if (b.rank(x) < 2 || size < 1 || size > kMostWritten)
+    return b.fail("needs channels, and a size of 1 to " + llvm::Twine(kMostWritten));
   Ints pads(2 * (b.rank(x) - 1), 0);
   pads[pads.size() - 2] = before;
   pads[pads.size() - 1] = after;

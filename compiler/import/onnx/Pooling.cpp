@@ -130,8 +130,8 @@ Value sumOfParts(Builder &b, const Value &x, const Windows &w, size_t dim) {
   if (dim == w.kernel.size())
     return x;
   int64_t size = b.staticSize(x, dim + 2), results = (size - w.extent(dim)) / w.strides[dim] + 1;
-  if (w.kernel[dim] > 4096)
-    return b.fail("dilated windows of more than 4096 elements are not supported");
+  if (w.kernel[dim] > kMostWritten)
+    return b.fail("dilated windows of more than " + llvm::Twine(kMostWritten) + " elements are not supported");
   Value total;
   for (int64_t k = 0; k < w.kernel[dim] && !b.hasFailed(); ++k) {
     int64_t start = k * w.dilations[dim], end = start + (results - 1) * w.strides[dim] + 1;

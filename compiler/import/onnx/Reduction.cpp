@@ -97,7 +97,7 @@ Value outermost(Builder &b, ShapeRef sizes, Type element, bool isLargest) {
   bool isUnsigned = element.isUnsignedInteger() || width == 1;
   int64_t low = isUnsigned ? 0 : INT64_MIN >> (64 - width);
   int64_t high = isUnsigned ? int64_t(~uint64_t(0) >> (64 - width)) : ~low;
-  Value number = b.to(b.select(b.wrap(b.tensor(b.literal(IntsRef{isLargest ? high : low}))), 0, 0), element);
+  Value number = b.to(b.select(b.constantTensor(IntsRef{isLargest ? high : low}), 0, 0), element);
   return b.expand(b.reshape(number, Shape(sizes.size(), b.constant(1))), sizes);
 }
 

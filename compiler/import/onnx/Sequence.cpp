@@ -39,11 +39,11 @@ Value splitToSequence(Builder &b, const Node &n) {
       return b.fail("split must be positive");
     int64_t part = std::min(sizes[0], total);
     sizes.clear();
-    for (int64_t start = 0; start < total && sizes.size() <= 4096; start += part)
+    for (int64_t start = 0; start < total && sizes.size() <= kMostWritten; start += part)
       sizes.push_back(std::min(part, total - start));
   }
-  if (sizes.size() > 4096)
-    return b.fail("more than 4096 parts");
+  if (sizes.size() > kMostWritten)
+    return b.fail("more than " + llvm::Twine(kMostWritten) + " parts");
   Values parts = b.split(x, axis, sizes);
   if (drops)
     for (Value &part : parts)

@@ -189,7 +189,7 @@ Value melWeights(Builder &b, const Node &n) {
     for (int64_t k = middle; last > middle && k < last; ++k)
       set(k, double(last - k) / double(last - middle));
   }
-  return b.to(b.wrap(b.tensor(b.literal(std::move(literal)))), element);
+  return b.to(b.constantTensor(std::move(literal)), element);
 }
 
 /// Blocks, which are columns, added up where they lie in the image.

@@ -12,8 +12,7 @@ using namespace mlir;
 namespace ptc::import::onnx {
 namespace {
 
-/// More comparisons a place than any vocabulary needs.
-constexpr int64_t kMostSteps = 4096, kMostColumns = 1 << 24;
+constexpr int64_t kMostColumns = 1 << 24;
 
 /// The n-grams of one length, [count, length] in one list.
 struct Grams {
@@ -35,8 +34,6 @@ std::vector<Grams> readPool(IntsRef pool, IntsRef starts) {
   return result;
 }
 
-Value constantOf(Builder &b, Ints numbers) { return b.wrap(b.tensor(b.literal(IntsRef(numbers)))); }
-
 /// How often each of the n-grams occurs in the rows of x [rows, elements], with so many elements left out between two
 /// of its own: [rows, n-grams].
 Value countMatches(Builder &b, const Value &x, const Grams &grams, int64_t skipped) {
@@ -47,7 +44,7 @@ Value countMatches(Builder &b, const Value &x, const Grams &grams, int64_t skipp
     for (int64_t gram = 0; gram < grams.count(); ++gram)
       wanted.push_back(grams.elements[gram * grams.length + j]);
     Value part = b.unsqueeze(b.slice(x, 1, b.constant(j * step), b.constant(j * step + places)), 2);
-    Value equal = b.call("eq.Tensor", {part, b.along(constantOf(b, wanted), 2, 3)});
+    Value equal = b.call("eq.Tensor", {part, b.along(b.constantTensor(wanted), 2, 3)});
     matches = j == 0 ? equal : matches & equal;
   }
   return b.sum(b.to(matches, b.f32()), {1}, false);
@@ -68,8 +65,8 @@ Value vectorize(Builder &b, const Node &n) {
     total += some.count();
   for (int64_t column : columns)
     width = column < 0 || column >= kMostColumns ? kMostColumns + 1 : std::max(width, column + 1);
-  if (least < 1 || most < least || most > int64_t(grams.size()) || skips < 0 || skips > kMostSteps ||
-      most * (skips + 1) > kMostSteps || int64_t(columns.size()) != total || total == 0 || width > kMostColumns ||
+  if (least < 1 || most < least || most > int64_t(grams.size()) || skips < 0 || skips > kMostWritten ||
+      most * (skips + 1) > kMostWritten || int64_t(columns.size()) != total || total == 0 || width > kMostColumns ||
       (weights && int64_t(weights->size()) != total) || (mode != "TF" && mode != "IDF" && mode != "TFIDF"))
     return b.fail("its pool, lengths, indices, weights and mode do not fit each other");
   Value x = b.to(n[0], b.i64());
@@ -87,13 +84,13 @@ Value vectorize(Builder &b, const Node &n) {
     // Nothing lies between the elements of a single one.
     for (int64_t skipped = 0; skipped <= (some.length == 1 ? 0 : skips) && !b.hasFailed(); ++skipped)
       if (elements - (some.length - 1) * (skipped + 1) > 0)
-        counts = b.call("index_add.default", {counts, 1, constantOf(b, places), countMatches(b, x, some, skipped)});
+        counts = b.call("index_add.default", {counts, 1, b.constantTensor(places), countMatches(b, x, some, skipped)});
   }
   if (mode != "TF") {
     Literal literal{b.f32(), {1, width}, std::vector<Expression>(width, Expression::makeReal(1))};
     for (size_t i = 0; weights && i < columns.size(); ++i)
       literal.elements[columns[i]] = roundTo(Expression::makeReal((*weights)[i]), b.f32());
-    Value weight = b.wrap(b.tensor(b.literal(std::move(literal))));
+    Value weight = b.constantTensor(std::move(literal));
     counts =
         mode == "IDF" ? b.where(b.call("gt.Scalar", {counts, 0}), weight, b.full({}, 0, b.f32())) : counts * weight;
   }

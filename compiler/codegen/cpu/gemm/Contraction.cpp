@@ -32,7 +32,7 @@ public:
       : f(frame), b(frame.b), op(op), plan(plan), epilogue(frame, op, plan.n.size(), plan.width) {
     element = memoryType(b.getContext(), op.getLhs().getType());
     rhsElement = op.getRhsBf16x3() ? element : memoryType(b.getContext(), op.getRhs().getType());
-    accumulator = element->isIntegerTy() ? b.getInt32Ty() : accumulatorType(element);
+    accumulator = accumulatorType(element);
     lhs = f.pointers.lookup(op.getLhs());
     rhs = f.pointers.lookup(op.getRhs());
     scale = op.getScale() ? f.pointers.lookup(op.getScale()) : nullptr;
