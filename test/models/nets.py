@@ -191,6 +191,14 @@ def cases():
                [(r(1, 4, 30, 70), r(6, 4), r(1, 6, 70, 8))])
     yield Case("heads", Function(lambda a, w: torch.einsum("hmk,hkn->mn", a, w)), (r(6, 150, 64), r(6, 64, 96)), tolerance=1e-4)
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
+    # Sizes that calls tell, by minimal filtering and with few tiles directly; short rows are clipped tiles.
+    height, width = Dim("height", min=3, max=512), Dim("width", min=3, max=512)
+    sizes = [(3, 3), (3, 4), (4, 5), (7, 7), (9, 3), (12, 10), (40, 33)]
+    for channels, outputs, kernel, stride, pad, algorithm in [(64, 48, 3, 1, 1, "winograd F(4x4, 3x3)"), (256, 70, 3, 1, 1, "winograd F(4x4, 3x3)"),
+                                                              (20, 40, 3, 2, 1, "direct"), (3, 40, 7, 2, 3, "direct"), (24, 40, 5, 1, 2, "direct")]:
+        net = nn.Sequential(nn.Conv2d(channels, outputs, kernel, stride, pad), nn.ReLU())
+        yield Case(f"open image, {channels} channels, {kernel}x{kernel}", net, (r(2, channels, 19, 22),), ({0: rows, 2: height, 3: width},),
+                   [(r(1 + i % 3, channels, *size),) for i, size in enumerate(sizes)], algorithm=algorithm, tolerance=1e-4)
     # At the border most pixels see other taps; those that all see are a loop.
     yield Case("long kernel", nn.Conv2d(4, 24, (2, 39), padding="same"), (r(1, 4, 5, 70),))
     yield Case("long kernel, strided", nn.Conv1d(6, 24, 25, stride=2, padding=12), (r(2, 6, 61),))

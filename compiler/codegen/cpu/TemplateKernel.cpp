@@ -24,13 +24,19 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
   auto constant = [&](int64_t value) { return mlir::getAffineConstantExpr(value, op.getContext()); };
   if (op.getWinograd() > 0) {
     WinogradPlan plan = planWinograd(op, target);
-    return TemplateKernel{constant(plan.tasks()), constant(plan.scratchBytes()),
-                          [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); }, describeWinograd(op)};
+    if (!plan.leastTiles)
+      return TemplateKernel{plan.tasks(), constant(plan.scratchBytes()),
+                            [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); }, describeWinograd(op)};
+    ConvolutionPlan directly = planConvolution(op, target);
+    return TemplateKernel{directly.tasks, constant(plan.scratchBytes()),
+                          [op, plan, directly](CpuFrame &frame) { emitWinogradOrDirect(frame, op, plan, directly); },
+                          describeWinograd(op)};
   }
   ConvolutionPlan plan = planConvolution(op, target);
   std::string because;
   auto split = target.hasMatrixUnit() ? planSplit(plan, op, because) : std::nullopt;
-  return TemplateKernel{split ? constant(split->tasks) : plan.tasks, constant(split ? split->scratchBytes() : 0),
+  return TemplateKernel{split ? constant(split->tasks) : plan.tasks,
+                        constant(split ? split->scratchBytes() : plan.zeroBytes),
                         [op, plan, split](CpuFrame &frame) {
                           plan.isGrouped ? emitGroupedConvolution(frame, op, plan)
                           : plan.isDot   ? emitDotConvolution(frame, op, plan)

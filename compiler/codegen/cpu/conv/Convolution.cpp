@@ -25,11 +25,13 @@ public:
     element = memoryType(b.getContext(), op.getX().getType());
     accumulator = accumulatorType(element);
     x = f.pointers.lookup(op.getX());
-    w = f.pointers.lookup(op.getW());
+    w = emitAddress(b, element, f.pointers.lookup(op.getW()), b.getInt64(plan.firstWeight));
     channels = b.getInt64(plan.channels());
   }
 
   void emit() {
+    if (plan.clips())
+      b.CreateMemSet(f.scratch, b.getInt8(0), plan.zeroBytes, Align(sizeof(float)));
     if (!split)
       return walk.forEachTask([&](const ConvolutionTask &task) { emitTask(task); });
     matrixunit::emitBegin(b);
@@ -168,6 +170,11 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     Value *flatTap = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
     TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride),
                     plan.isChannelsFirst ? plane : b.getInt64(1)};
+    if (pixels.count) {
+      Value *zeros = b.CreatePtrDiff(element, f.scratch, lhs.base);
+      for (auto [i, at] : enumerate(lhs.across))
+        at = b.CreateSelect(walk.isReached(pixels, i, tap), at, zeros);
+    }
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
     // All taps of a row of pixels count as one tile.
@@ -220,7 +227,8 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
 
   Value *column =
       b.CreateAdd(b.CreateMul(group, b.getInt64(plan.groupOutputs)), b.CreateMul(panel, b.getInt64(plan.panel)));
-  epilogue.storeTile(tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); });
+  epilogue.storeTile(
+      tile, acc, column, masks, [&](Value *i) { return walk.outputPixel(row, pixels, i); }, pixels.count);
 }
 
 void emitConvolution(CpuFrame &frame, loop::ConvolutionOp op, const ConvolutionPlan &plan,

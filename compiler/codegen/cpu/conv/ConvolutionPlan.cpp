@@ -1,5 +1,6 @@
 #include "compiler/codegen/cpu/conv/ConvolutionPlan.h"
 
+#include "compiler/codegen/cpu/pack/Winograd.h"
 #include "compiler/codegen/cpu/tile/Tasks.h"
 #include "dialects/core/TensorBytes.h"
 #include "dialects/loop/Tuning.h"
@@ -148,6 +149,8 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
     int64_t most = loop::getTuning(op, loop::Knob::Rows).value_or(byRule);
     plan.tileRows = std::clamp<int64_t>((target.vectorRegisters - vectors - 1) / vectors, 1, most);
   }
+  if (int64_t m = op.getWinograd())
+    plan.firstWeight = plan.panels * Winograd::get(m).points() * plan.groupInputs * plan.panel;
   plan.rows = getAffineConstantExpr(1, context);
   for (unsigned i = 0; i < last; ++i)
     plan.rows = plan.rows * plan.output[1 + i];
@@ -156,6 +159,8 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
     plan.tiles = cutPixels(plan, *size, *inputSize);
   else
     plan.tileRows = std::min<int64_t>(plan.tileRows, 8);
+  if (plan.tiles.empty() && !plan.isGrouped && !plan.isDot && !plan.isChannelsFirst)
+    plan.zeroBytes = llvm::alignTo(plan.groupInputs, plan.group) * elementBytes;
   planTasks(plan, op);
   plan.panelsPerBlock = choosePanelsPerBlock(plan, elementBytes);
   return plan;

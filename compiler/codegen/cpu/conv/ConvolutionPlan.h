@@ -33,6 +33,8 @@ struct ConvolutionPlan {
   bool isDot;           ///< so few outputs that vectors lie along the input channels: w is [O, kernel..., C]
   bool isChannelsFirst; ///< the input; `input` is [N, spatial..., channels] all the same
 
+  int64_t firstWeight = 0; ///< elements of w before its panels: those of minimal filtering
+
   unsigned width;   ///< lanes of a vector
   unsigned panel;   ///< output channels of a panel
   unsigned group;   ///< input channels of one step, which lie side by side in each column of w
@@ -50,6 +52,10 @@ struct ConvolutionPlan {
   mlir::AffineExpr rowBlocks;
   int64_t panelBlocks;
   mlir::AffineExpr tasks;
+
+  /// Tiles of rows of dynamic length may be clipped: what they miss is read from as many zeros in scratch.
+  int64_t zeroBytes = 0;
+  bool clips() const { return zeroBytes > 0; }
 
   int64_t channels() const { return groups * groupInputs; } ///< of the input
   unsigned spatialRank() const { return kernel.size(); }

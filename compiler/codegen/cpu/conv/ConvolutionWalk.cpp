@@ -1,10 +1,15 @@
 #include "compiler/codegen/cpu/conv/ConvolutionWalk.h"
 
 #include "compiler/codegen/kernel/IndexExpr.h"
+#include "compiler/codegen/kernel/Loops.h"
+#include "dialects/core/Polynomial.h"
 
 using namespace llvm;
 
 namespace ptc::cpu {
+
+/// Pixels of a clipped tile that takes half the time of a whole one.
+static constexpr int64_t kSmallTile = 4;
 
 static Value *emitMax(Ir &b, Value *x, Value *y) { return b.CreateBinaryIntrinsic(Intrinsic::smax, x, y); }
 static Value *emitMin(Ir &b, Value *x, Value *y) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, y); }
@@ -75,19 +80,47 @@ void ConvolutionWalk::forEachTile(function_ref<void(const PixelTile &)> body) {
   }
   if (!plan.tiles.empty())
     return;
-  // A dynamic length: pixels whose taps all reach run in tiles, the others alone.
-  int64_t low = plan.low[last], stride = plan.strides[last];
-  int64_t span = (plan.kernel[last] - 1) * plan.dilations[last];
-  Value *pixels = emitSize(f, plan.output[1 + last]), *size = emitSize(f, plan.input[1 + last]);
+  // A row of dynamic length. All taps of pixels from `inner` to `innerEnd` reach.
+  int64_t low = plan.low[last], stride = plan.strides[last], dilation = plan.dilations[last], rows = plan.tileRows;
+  int64_t span = (plan.kernel[last] - 1) * dilation;
+  Value *zero = b.getInt64(0), *pixels = emitSize(f, plan.output[1 + last]), *size = emitSize(f, plan.input[1 + last]);
   Value *inner = emitMin(b, b.getInt64(std::max<int64_t>(0, divideCeil(std::max<int64_t>(low, 0), stride))), pixels);
   Value *innerEnd = emitCeilDivAtLeast0(b, b.CreateAdd(size, b.getInt64(low - span)), stride);
   innerEnd = emitMax(b, emitMin(b, innerEnd, pixels), inner);
-  Value *length = b.CreateSub(innerEnd, inner), *rows = b.getInt64(plan.tileRows);
-  Value *tiled = b.CreateAdd(inner, b.CreateMul(b.CreateUDiv(length, rows), rows));
-  run(b.getInt64(0), inner, 1, {}, true);
-  run(inner, tiled, plan.tileRows, {}, false);
-  run(tiled, innerEnd, 1, {}, false);
-  run(innerEnd, pixels, 1, {}, true);
+  auto endOfTiles = [&](Value *begin) { // of as many as lie before innerEnd
+    Value *count = b.CreateUDiv(emitMax(b, b.CreateSub(innerEnd, begin), zero), b.getInt64(rows));
+    return b.CreateAdd(begin, b.CreateMul(count, b.getInt64(rows)));
+  };
+  if (!plan.clips()) {
+    Value *tiled = endOfTiles(inner);
+    run(zero, inner, 1, {}, true);
+    run(inner, tiled, rows, {}, false);
+    run(tiled, innerEnd, 1, {}, false);
+    run(innerEnd, pixels, 1, {}, true);
+    return;
+  }
+  // The first tile's taps are known where it is whole; tiles at the end are clipped, and those of shorter rows.
+  Value *begin = zero;
+  if (low > 0) {
+    SmallVector<SmallVector<bool>> active(plan.kernel[last]);
+    for (auto [tap, reached] : enumerate(active))
+      for (int64_t i = 0; i < rows; ++i)
+        reached.push_back(i * stride + int64_t(tap) * dilation >= low);
+    Value *isWhole = b.CreateICmpSGE(innerEnd, b.getInt64(rows));
+    emitIf(b, isWhole, [&] { body({zero, unsigned(rows), active, false}); });
+    begin = b.CreateSelect(isWhole, b.getInt64(rows), zero);
+  }
+  Value *tiled = endOfTiles(begin);
+  run(begin, tiled, rows, {}, false);
+  emitLoop(b, tiled, pixels, rows, [&](Value *first) {
+    Value *count = emitMin(b, b.CreateSub(pixels, first), b.getInt64(rows));
+    Value *isSmall = b.CreateICmpSLE(count, b.getInt64(kSmallTile));
+    auto clipped = [&](unsigned most) { body({first, most, {}, false, count}); };
+    if (rows <= kSmallTile)
+      return clipped(rows);
+    emitIf(b, isSmall, [&] { clipped(kSmallTile); });
+    emitIf(b, b.CreateNot(isSmall), [&] { clipped(rows); });
+  });
 }
 
 using TapBody = function_ref<SmallVector<Value *>(Value *, Value *, ArrayRef<Value *>)>;
@@ -109,6 +142,14 @@ SmallVector<Value *> ConvolutionWalk::nest(const PixelRow &row, unsigned dim, Va
 
 SmallVector<Value *> ConvolutionWalk::forEachOuterTap(const PixelRow &row, ArrayRef<Value *> carried, TapBody body) {
   return nest(row, 0, f.b.getInt64(0), row.image, carried, body);
+}
+
+Value *ConvolutionWalk::isReached(const PixelTile &tile, unsigned i, Value *tap) {
+  Ir &b = f.b;
+  unsigned last = plan.spatialRank() - 1;
+  Value *place = inputPixel(b.CreateAdd(tile.first, b.getInt64(i)), tap), *size = emitSize(f, plan.input[1 + last]);
+  Value *isInside = b.CreateICmpULT(place, size); // as an unsigned number, one below 0 is above all sizes
+  return b.CreateAnd(isInside, b.CreateICmpSLT(b.getInt64(i), tile.count));
 }
 
 Value *ConvolutionWalk::inputPixel(Value *pixel, Value *tap) {

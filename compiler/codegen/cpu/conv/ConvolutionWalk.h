@@ -26,12 +26,14 @@ struct PixelRow {
 };
 
 /// A tile of a row. `active` as in PixelTiles. A `bounded` tile is one pixel
-/// whose taps along the last dimension are checked when it runs.
+/// whose taps along the last dimension are checked when it runs; of a clipped one (`count`) that is done for each of
+/// its pixels, of which there are `count`.
 struct PixelTile {
   llvm::Value *first;
   unsigned rows;
   llvm::ArrayRef<llvm::SmallVector<bool>> active;
   bool bounded;
+  llvm::Value *count = nullptr;
 };
 
 class ConvolutionWalk {
@@ -56,6 +58,9 @@ public:
                   llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *tap, llvm::Value *inputRow,
                                                                       llvm::ArrayRef<llvm::Value *>)>
                       body);
+
+  /// Whether the pixel `i` of a clipped tile is one, and tap `tap` reaches it.
+  llvm::Value *isReached(const PixelTile &tile, unsigned i, llvm::Value *tap);
 
   /// Index along the last input dimension that tap `tap` reads for `pixel`.
   llvm::Value *inputPixel(llvm::Value *pixel, llvm::Value *tap);

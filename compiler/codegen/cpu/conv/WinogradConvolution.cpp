@@ -1,8 +1,11 @@
 #include "compiler/codegen/cpu/conv/WinogradConvolution.h"
 
+#include "compiler/codegen/cpu/conv/Convolution.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
 #include "compiler/codegen/cpu/tile/TileEpilogue.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
+#include "dialects/core/Polynomial.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -24,10 +27,14 @@ public:
         w(f.pointers.lookup(op.getW())), transformed(f.scratch),
         products(emitAddress(b, element, transformed, number(winograd.points() * plan.inputFloats()))),
         squares(emitAddress(b, element, products, number(winograd.points() * plan.productFloats()))),
-        direct(emitAddress(b, element, squares, number(plan.squaresFloats()))) {}
+        direct(emitAddress(b, element, squares, number(plan.squaresFloats()))), depth(emitSize(f, plan.depth)),
+        height(emitSize(f, plan.height)), width(emitSize(f, plan.width)), outputDepth(emitSize(f, plan.outputDepth)),
+        outputHeight(emitSize(f, plan.outputHeight)), outputWidth(emitSize(f, plan.outputWidth)),
+        tilesDown(emitSize(f, plan.tilesDown)), tilesAcross(emitSize(f, plan.tilesAcross)),
+        tiles(emitSize(f, plan.tiles)), blocks(emitSize(f, plan.blocks)) {}
 
-  void emit() {
-    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+  void emit(Value *begin, Value *end) {
+    emitLoop(b, begin, end, 1, [&](Value *task) { emitTask(task); });
   }
 
 private:
@@ -44,7 +51,7 @@ private:
   Value *isFarFromSeen(const OutputTile &tile);
   void storeInputs(Value *place, Value *channel, ArrayRef<Value *> values);
   void multiplyPoints(Value *panel, unsigned vectors, Value *count);
-  void multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *prefetched, Value *to,
+  void multiplyFrame(TileType tile, Value *frame, Value *inputs, Value *weights, Value *prefetched, Value *to,
                      bool isFirst);
   /// `lastMask`: of the last vector's outputs that there are (null: all).
   void finishTile(Value *place, const OutputTile &tile, Value *panel, unsigned vectors, Value *lastMask);
@@ -57,8 +64,8 @@ private:
   Value *combine(ArrayRef<double> factors, ArrayRef<Value *> values);
 
   Value *number(int64_t value) { return b.getInt64(value); }
-  Value *isWithin(Value *at, int64_t size) {
-    return b.CreateAnd(b.CreateICmpSGE(at, number(0)), b.CreateICmpSLT(at, number(size)));
+  Value *isWithin(Value *at, Value *size) {
+    return b.CreateAnd(b.CreateICmpSGE(at, number(0)), b.CreateICmpSLT(at, size));
   }
   /// The register tiles of a block bring a panel.
   int64_t prefetchBytes() { return prefetchBytesOf(plan.panel * sizeof(float), plan.blockTiles / plan.tileRows); }
@@ -79,19 +86,20 @@ private:
   Type *element;
   FixedVectorType *vector;
   Value *x, *w, *transformed, *products, *squares, *direct;
+  Value *depth, *height, *width, *outputDepth, *outputHeight, *outputWidth, *tilesDown, *tilesAcross, *tiles, *blocks;
 };
 
 } // namespace
 
 void WinogradEmitter::emitTask(Value *task) {
   // By group of panels, by block, by panel.
-  Value *group = b.CreateUDiv(task, number(plan.blocks * plan.groupPanels));
+  Value *group = b.CreateUDiv(task, b.CreateMul(blocks, number(plan.groupPanels)));
   Value *firstOfGroup = b.CreateMul(group, number(plan.groupPanels));
   Value *panels = atMost(number(plan.groupPanels), b.CreateSub(number(plan.panelBlocks), firstOfGroup));
-  Value *inGroup = b.CreateSub(task, b.CreateMul(firstOfGroup, number(plan.blocks)));
+  Value *inGroup = b.CreateSub(task, b.CreateMul(firstOfGroup, blocks));
   Value *block = b.CreateUDiv(inGroup, panels), *panelBlock = b.CreateAdd(firstOfGroup, b.CreateURem(inGroup, panels));
   Value *first = b.CreateMul(block, number(plan.blockTiles));
-  Value *count = atMost(number(plan.blockTiles), b.CreateSub(number(plan.tiles), first));
+  Value *count = atMost(number(plan.blockTiles), b.CreateSub(tiles, first));
   Value *note = b.CreateAdd(block, number(1));
   emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), f.kept), note), [&] {
     emitLoop(b, number(0), count, 1, [&](Value *i) { transformInput(i, findTile(b.CreateAdd(first, i))); });
@@ -114,11 +122,9 @@ void WinogradEmitter::emitTask(Value *task) {
 }
 
 OutputTile WinogradEmitter::findTile(Value *tile) {
-  Value *across = number(plan.tilesAcross), *down = number(plan.tilesDown), *m = number(winograd.m);
-  Value *row = b.CreateUDiv(tile, across);
-  Value *frame = b.CreateUDiv(row, down), *depth = number(plan.outputDepth);
-  return {b.CreateUDiv(frame, depth), b.CreateURem(frame, depth), b.CreateMul(b.CreateURem(row, down), m),
-          b.CreateMul(b.CreateURem(tile, across), m)};
+  Value *m = number(winograd.m), *row = b.CreateUDiv(tile, tilesAcross), *frame = b.CreateUDiv(row, tilesDown);
+  return {b.CreateUDiv(frame, outputDepth), b.CreateURem(frame, outputDepth),
+          b.CreateMul(b.CreateURem(row, tilesDown), m), b.CreateMul(b.CreateURem(tile, tilesAcross), m)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,11 +191,11 @@ SmallVector<Value *> WinogradEmitter::sandwich(ArrayRef<double> left, int64_t ro
 void WinogradEmitter::transformInput(Value *place, const OutputTile &tile) {
   for (int64_t i = 0; i <= plan.squares(); ++i)
     b.CreateAlignedStore(Constant::getNullValue(vector), squaresPlace(i), Align(4));
-  auto fits = [&](Value *first, int64_t low, int64_t size) {
-    return isWithin(b.CreateSub(first, number(low)), size - winograd.size() + 1);
+  auto fits = [&](Value *first, int64_t low, Value *size) {
+    return isWithin(b.CreateSub(first, number(low)), b.CreateSub(size, number(winograd.size() - 1)));
   };
   // The inputs of most tiles lie inside the image; only those of the others are checked one by one.
-  Value *isWhole = b.CreateAnd(fits(tile.row, plan.low[1], plan.height), fits(tile.column, plan.low[2], plan.width));
+  Value *isWhole = b.CreateAnd(fits(tile.row, plan.low[1], height), fits(tile.column, plan.low[2], width));
   forEachFrame(place, tile, [&](Value *to, const OutputTile &from) {
     emitIf(b, isWhole, [&] { transformFrame(to, from, true); });
     emitIf(b, b.CreateNot(isWhole), [&] { transformFrame(to, from, false); });
@@ -219,7 +225,7 @@ void WinogradEmitter::forEachFrame(Value *place, const OutputTile &tile,
     Value *to = b.CreateAdd(first, b.CreateMul(i, number(plan.frameFloats())));
     OutputTile from = tile;
     from.frame = b.CreateSub(b.CreateAdd(tile.frame, i), number(plan.low[0]));
-    Value *exists = isWithin(from.frame, plan.depth);
+    Value *exists = isWithin(from.frame, depth);
     emitIf(b, exists, [&] { body(to, from); });
     emitIf(b, b.CreateNot(exists), [&] {
       SmallVector<Value *> zeros(winograd.points(), Constant::getNullValue(vector));
@@ -248,17 +254,16 @@ WinogradEmitter::forEachVector(const OutputTile &tile, bool isWhole, ArrayRef<Va
                                function_ref<Carried(Value *, ArrayRef<Value *>, ArrayRef<Value *>)> body) {
   int64_t n = winograd.size();
   Value *top = b.CreateSub(tile.row, number(plan.low[1])), *left = b.CreateSub(tile.column, number(plan.low[2]));
-  Value *frame = b.CreateAdd(b.CreateMul(tile.image, number(plan.depth)), tile.frame);
-  Value *first =
-      b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(frame, number(plan.height)), top), number(plan.width)), left);
+  Value *frame = b.CreateAdd(b.CreateMul(tile.image, depth), tile.frame);
+  Value *first = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(frame, height), top), width), left);
   first = b.CreateMul(first, number(plan.channels));
   SmallVector<Value *> offsets, masks;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) {
-      Value *offset = number((i * plan.width + j) * plan.channels);
+      Value *offset = b.CreateMul(b.CreateAdd(b.CreateMul(number(i), width), number(j)), number(plan.channels));
       if (!isWhole) {
-        Value *exists = b.CreateAnd(isWithin(b.CreateAdd(top, number(i)), plan.height),
-                                    isWithin(b.CreateAdd(left, number(j)), plan.width));
+        Value *exists =
+            b.CreateAnd(isWithin(b.CreateAdd(top, number(i)), height), isWithin(b.CreateAdd(left, number(j)), width));
         masks.push_back(b.CreateVectorSplat(plan.lanes, exists));
         // Nothing is loaded, but an address on no page of ours would cost a suppressed fault.
         offset = b.CreateSelect(exists, b.CreateAdd(first, offset), number(0));
@@ -319,8 +324,8 @@ Value *WinogradEmitter::isFarFromSeen(const OutputTile &tile) {
   int64_t perRow = winograd.m / 2;
   for (auto [i, square] : enumerate(seen)) {
     int64_t row = i / perRow * 2, column = i % perRow * 2;
-    Value *exists = b.CreateAnd(b.CreateICmpSLT(tile.row, number(plan.outputHeight - row)),
-                                b.CreateICmpSLT(tile.column, number(plan.outputWidth - column)));
+    Value *exists = b.CreateAnd(b.CreateICmpSLT(tile.row, b.CreateSub(outputHeight, number(row))),
+                                b.CreateICmpSLT(tile.column, b.CreateSub(outputWidth, number(column))));
     Value *limit = b.CreateFMul(square, ConstantFP::get(element, kSquaresToSeen));
     most = b.CreateSelect(b.CreateAnd(exists, b.CreateFCmpOLT(limit, most)), limit, most);
   }
@@ -363,9 +368,9 @@ void WinogradEmitter::finishTile(Value *place, const OutputTile &tile, Value *pa
   };
   Value *isDirect = b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), isDirectPlace(place)), b.getInt32(0));
   Value *isWhole = b.getTrue();
-  if (plan.outputHeight % m || plan.outputWidth % m)
-    isWhole = b.CreateAnd(b.CreateICmpSLE(tile.row, number(plan.outputHeight - m)),
-                          b.CreateICmpSLE(tile.column, number(plan.outputWidth - m)));
+  if (!isMultiple(plan.outputHeight, m) || !isMultiple(plan.outputWidth, m))
+    isWhole = b.CreateAnd(b.CreateICmpSLE(tile.row, b.CreateSub(outputHeight, number(m))),
+                          b.CreateICmpSLE(tile.column, b.CreateSub(outputWidth, number(m))));
   emitIf(b, isDirect, [&] { computeDirectly(place, panel, vectors); }, /*isRare=*/true);
   emitIf(b, b.CreateNot(isDirect), [&] {
     Accumulators outputs = transformOutput(place, vectors);
@@ -380,8 +385,8 @@ void WinogradEmitter::finishTile(Value *place, const OutputTile &tile, Value *pa
     });
   });
   emitIf(b, b.CreateOr(isDirect, b.CreateNot(isWhole)), [&] {
-    Value *rows = atMost(number(m), b.CreateSub(number(plan.outputHeight), tile.row));
-    Value *pixels = atMost(number(m), b.CreateSub(number(plan.outputWidth), tile.column));
+    Value *rows = atMost(number(m), b.CreateSub(outputHeight, tile.row));
+    Value *pixels = atMost(number(m), b.CreateSub(outputWidth, tile.column));
     emitLoop(b, number(0), rows, 1, [&](Value *row) {
       emitLoop(b, number(0), pixels, 1, [&](Value *pixel) {
         Value *output = b.CreateAdd(b.CreateMul(row, number(m)), pixel);
@@ -446,34 +451,41 @@ void WinogradEmitter::multiplyPoints(Value *panel, unsigned vectors, Value *coun
     Value *next = emitAddress(b, element, weights, number(plan.inputs * plan.panel)); // of the next point
     Value *inputsOfPoint = emitAddress(b, element, transformed, b.CreateMul(point, number(plan.inputFloats())));
     Value *productsOfPoint = emitAddress(b, element, products, b.CreateMul(point, number(plan.productFloats())));
-    emitLoop(b, number(0), count, plan.tileRows, [&](Value *tileRow) {
-      Value *inputs = emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.tileFloats())));
-      Value *prefetched = emitPrefetchPlace(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)),
-                                            number(plan.inputs), plan.panel * sizeof(float), prefetchBytes());
-      Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
-      multiplyFrame(vectors, number(0), inputs, weights, prefetched, to, /*isFirst=*/true);
-      if (plan.frames > 1)
-        emitLoop(b, number(1), number(plan.frames), 1, [&](Value *frame) {
-          multiplyFrame(vectors, frame, inputs, weights, prefetched, to, /*isFirst=*/false);
-        });
-    });
+    auto multiply = [&](Value *begin, Value *end, int64_t rows) {
+      TileType tile{unsigned(rows), vectors, plan.lanes, element, element};
+      emitLoop(b, begin, end, rows, [&](Value *tileRow) {
+        Value *inputs = emitAddress(b, element, inputsOfPoint, b.CreateMul(tileRow, number(plan.tileFloats())));
+        Value *prefetched = emitPrefetchPlace(b, weights, next, b.CreateUDiv(tileRow, number(plan.tileRows)),
+                                              number(plan.inputs), plan.panel * sizeof(float), prefetchBytes());
+        Value *to = emitAddress(b, element, productsOfPoint, b.CreateMul(tileRow, number(plan.panel)));
+        multiplyFrame(tile, number(0), inputs, weights, prefetched, to, /*isFirst=*/true);
+        if (plan.frames > 1)
+          emitLoop(b, number(1), number(plan.frames), 1, [&](Value *frame) {
+            multiplyFrame(tile, frame, inputs, weights, prefetched, to, /*isFirst=*/false);
+          });
+      });
+    };
+    if (plan.restRows == plan.tileRows)
+      return multiply(number(0), count, plan.tileRows);
+    Value *whole = b.CreateSub(count, b.CreateURem(count, number(plan.tileRows)));
+    multiply(number(0), whole, plan.tileRows);
+    multiply(whole, count, plan.restRows);
   });
 }
 
 /// A register tile of products with the weights of one frame; those of frames before it are added.
-void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *inputs, Value *weights, Value *prefetched,
+void WinogradEmitter::multiplyFrame(TileType tile, Value *frame, Value *inputs, Value *weights, Value *prefetched,
                                     Value *to, bool isFirst) {
-  TileType tile{unsigned(plan.tileRows), vectors, plan.lanes, element, element};
   Value *row = b.CreateMul(frame, number(plan.channels)), *place = b.CreateMul(frame, number(plan.frameFloats()));
   TileOperand lhs{emitAddress(b, element, inputs, place), strided(b, tile.rows, plan.tileFloats()), number(1)};
   TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(row, number(plan.panel))),
-                  strided(b, vectors, plan.lanes), number(plan.panel)};
+                  strided(b, tile.vectors, plan.lanes), number(plan.panel)};
   rhs.prefetchBytes = prefetchBytes();
   rhs.prefetched = emitAddress(b, b.getInt8Ty(), prefetched, b.CreateMul(row, number(rhs.prefetchBytes)));
   Accumulators sums = zeroAccumulators(tile);
   emitProducts(b, tile, sums, lhs, rhs, number(plan.channels));
   for (unsigned i = 0; i < tile.rows; ++i)
-    for (unsigned j = 0; j < vectors; ++j) {
+    for (unsigned j = 0; j < tile.vectors; ++j) {
       Value *address = emitAddress(b, element, to, number(i * plan.panel + j * plan.lanes)), *sum = sums.at(i, j);
       if (!isFirst)
         sum = b.CreateFAdd(b.CreateAlignedLoad(vector, address, Align(4)), sum);
@@ -482,7 +494,19 @@ void WinogradEmitter::multiplyFrame(unsigned vectors, Value *frame, Value *input
 }
 
 void emitWinograd(CpuFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan) {
-  WinogradEmitter(frame, op, plan).emit();
+  WinogradEmitter(frame, op, plan).emit(frame.begin, frame.end);
+}
+
+void emitWinogradOrDirect(CpuFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan,
+                          const ConvolutionPlan &directly) {
+  Ir &b = frame.b;
+  Value *isMany = b.CreateICmpSGE(emitSize(frame, plan.tiles), b.getInt64(plan.leastTiles));
+  emitIf(b, isMany, [&] {
+    Value *tasks = emitSize(frame, plan.tasks()), *all = emitSize(frame, directly.tasks);
+    auto share = [&](Value *place) { return b.CreateUDiv(b.CreateMul(place, tasks), all); };
+    WinogradEmitter(frame, op, plan).emit(share(frame.begin), share(frame.end));
+  });
+  emitIf(b, b.CreateNot(isMany), [&] { emitConvolution(frame, op, directly, std::nullopt); });
 }
 
 } // namespace ptc::cpu

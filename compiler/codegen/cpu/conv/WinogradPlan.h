@@ -9,25 +9,31 @@
 namespace ptc::cpu {
 
 /// Tiles of m x m outputs, counted over all frames of all images (one frame each, in two dimensions), are cut into
-/// blocks. A task transforms the inputs of its block to scratch, [point][tile][input], unless the thread's last task
-/// has done so; then for each of its panels it multiplies them by the transformed weights, point by point, and turns
-/// the products, [point][tile][output], into outputs. A tile that is computed directly has its inputs in scratch as
-/// they are, (m + 2)^2 like the points, and its outputs in place of its first products.
+/// blocks, by the sizes of the call where these are dynamic. A task transforms the inputs of its block to scratch,
+/// [point][tile][input], unless the thread's last task has done so; then for each of its panels it multiplies them by
+/// the transformed weights, point by point, and turns the products, [point][tile][output], into outputs. A tile that is
+/// computed directly has its inputs in scratch as they are, (m + 2)^2 like the points, and its outputs in place of its
+/// first products.
 struct WinogradPlan {
   const Winograd *winograd;
-  bool hasFrames;                         ///< three dimensions
-  int64_t depth, height, width, channels; ///< of x
-  int64_t outputDepth, outputHeight, outputWidth, outputs;
-  int64_t low[3];                        ///< in depth, height and width
-  int64_t frames, inputs;                ///< that an output is made of; times channels
-  int64_t tilesDown, tilesAcross, tiles; ///< of a frame in each direction; of all images
+  bool hasFrames;                        ///< three dimensions
+  mlir::AffineExpr depth, height, width; ///< of x
+  mlir::AffineExpr outputDepth, outputHeight, outputWidth;
+  int64_t channels, outputs;
+  int64_t low[3];                                 ///< in depth, height and width
+  int64_t frames, inputs;                         ///< that an output is made of; times channels
+  mlir::AffineExpr tilesDown, tilesAcross, tiles; ///< of a frame in each direction; of all images
+  /// Fewer tiles are computed faster by the direct form.
+  int64_t leastTiles = 0;
   unsigned lanes;
   int64_t panel, panels;        ///< output channels of a panel
   int64_t tileRows, blockTiles; ///< tiles in a register tile, in a block
-  int64_t blocks, panelsPerTask, panelBlocks;
+  int64_t restRows;             ///< in a register tile of what is left of a block's
+  mlir::AffineExpr blocks;
+  int64_t panelsPerTask, panelBlocks;
   int64_t groupPanels; ///< neighbouring panelBlocks that all blocks pass through before others
 
-  int64_t tasks() const { return blocks * panelBlocks; }
+  mlir::AffineExpr tasks() const { return blocks * panelBlocks; }
   /// In scratch the channels of a frame, and of a tile's frames, are whole vectors.
   int64_t frameFloats() const { return llvm::alignTo(channels, lanes); }
   int64_t tileFloats() const { return frames * frameFloats(); }

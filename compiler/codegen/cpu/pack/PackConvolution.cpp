@@ -103,7 +103,6 @@ LogicalResult ConvolutionPacker::pack(loop::ConvolutionOp op) {
 
 /// Why minimal filtering cannot compute the convolution; empty where it can.
 std::string ConvolutionPacker::findWinogradObstacle(loop::ConvolutionOp op) const {
-  auto isStatic = [](Value value) { return llvm::cast<RankedTensorType>(value.getType()).hasStaticShape(); };
   auto all = [](ArrayRef<int64_t> list, int64_t value) {
     return llvm::all_of(list, [&](int64_t i) { return i == value; });
   };
@@ -118,8 +117,8 @@ std::string ConvolutionPacker::findWinogradObstacle(loop::ConvolutionOp op) cons
     return std::to_string(op.getGroups()) + " groups";
   if (!elementOf(op.getW()).isF32())
     return "elements other than float32";
-  if (!isStatic(op.getX()) || !isStatic(op.getResult(0)))
-    return "dynamic sizes";
+  if (rank == 3 && !llvm::cast<RankedTensorType>(op.getX().getType()).hasStaticShape())
+    return "dynamic sizes of frames";
   return usesWinograd ? "" : "it is turned off";
 }
 
@@ -135,7 +134,10 @@ int64_t ConvolutionPacker::chooseWinogradTile(loop::ConvolutionOp op) const {
   int64_t frames = rank == 3 ? op.getKernel()[0] : 1, images = y.getDimSize(0) * (rank == 3 ? y.getDimSize(1) : 1);
   int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = lanesOf(type.getElementType());
   WinogradChoice byRule =
-      chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes, target.hasMatrixUnit());
+      y.hasStaticShape()
+          ? chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
+                           target.hasMatrixUnit())
+          : chooseWinograd(llvm::map_to_vector<4>(getShape(op.getResult(0)), getConstant), inputs, outputs, lanes);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule.m);
   loop::addReason(op, byRule.because);
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));

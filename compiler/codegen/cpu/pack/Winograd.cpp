@@ -4,6 +4,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
+
 namespace ptc::cpu {
 
 // Interpolation at 0, 1, -1 and infinity.
@@ -90,6 +92,31 @@ WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, in
   return {cost(best) * kClearly < direct ? best : 0,
           llvm::formatv("estimated cycles: direct {0}, minimal filtering F(2x2) {1}, F(4x4) {2}", int64_t(direct),
                         int64_t(cost(2)), int64_t(cost(4)))};
+}
+
+WinogradChoice chooseWinograd(llvm::ArrayRef<std::optional<int64_t>> sizes, int64_t inputs, int64_t outputs,
+                              int64_t lanes) {
+  constexpr int64_t kLarge = 64;
+  bool isImageKnown = sizes[1] && sizes[2];
+  // What is open grows; the number of images where it alone is.
+  auto at = [&](int64_t size) {
+    return std::array<int64_t, 3>{sizes[0].value_or(isImageKnown ? size : 1), sizes[1].value_or(size),
+                                  sizes[2].value_or(size)};
+  };
+  auto choose = [&](const std::array<int64_t, 3> &known) {
+    return chooseWinograd(known[0], llvm::ArrayRef(known).drop_front(), inputs, outputs, lanes);
+  };
+  WinogradChoice choice = choose(at(kLarge));
+  for (int64_t size = kLarge; choice.m && size-- > 1;)
+    if (!choose(at(size)).m) {
+      auto [images, height, width] = at(size + 1);
+      choice.leastTiles = images * llvm::divideCeil(height, choice.m) * llvm::divideCeil(width, choice.m);
+      break;
+    }
+  if (choice.m)
+    choice.because = llvm::formatv("minimal filtering F({0}x{0}) of {1} tiles or more, which a call tells", choice.m,
+                                   std::max<int64_t>(1, choice.leastTiles));
+  return choice;
 }
 
 } // namespace ptc::cpu

@@ -20,6 +20,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
 struct WinogradChoice {
   int64_t m; ///< 0: the direct form
   std::string because;
+  int64_t leastTiles = 0; ///< of m x m outputs: fewer take less time by the direct form
 };
 
 /// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time.
@@ -58,5 +60,9 @@ struct WinogradChoice {
 /// register.
 WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
                               int64_t lanes, bool matrixUnit = false);
+
+/// The same of images of which calls tell the number, or height and width: null in `sizes`.
+WinogradChoice chooseWinograd(llvm::ArrayRef<std::optional<int64_t>> sizes, int64_t inputs, int64_t outputs,
+                              int64_t lanes);
 
 } // namespace ptc::cpu

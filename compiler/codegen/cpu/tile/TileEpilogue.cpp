@@ -115,7 +115,7 @@ void TileEpilogue::fetchTile(const TileType &tile, Value *column, function_ref<S
 }
 
 void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *column, ArrayRef<Value *> masks,
-                             function_ref<SmallVector<Value *>(Value *)> outer) {
+                             function_ref<SmallVector<Value *>(Value *)> outer, Value *count) {
   Ir &b = frame.b;
   // What the epilogue reads must not be hoisted over the products: there every register holds an accumulator.
   emitCompilerFence(b);
@@ -128,7 +128,7 @@ void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *col
   auto operations = count_if(op->getRegion(0).front().without_terminator(), [](mlir::Operation &member) {
     return member.getName().getStringRef() != "arith.constant";
   });
-  if (operations * acc.values.size() <= kMostOperations || tile.rows == 1) {
+  if (!count && (operations * acc.values.size() <= kMostOperations || tile.rows == 1)) {
     for (unsigned i = 0; i < tile.rows; ++i)
       for (unsigned j = 0; j < tile.vectors; ++j)
         storeVector(b.getInt64(i), j, acc.at(i, j));
@@ -139,7 +139,7 @@ void TileEpilogue::storeTile(const TileType &tile, Accumulators &acc, Value *col
   AllocaInst *buffer = atEntry.CreateAlloca(ArrayType::get(tile.vector(), tile.rows * tile.vectors));
   for (unsigned i = 0; i < acc.values.size(); ++i)
     b.CreateStore(acc.values[i], emitAddress(b, tile.vector(), buffer, b.getInt64(i)));
-  emitLoop(b, b.getInt64(0), b.getInt64(tile.rows), 1, [&](Value *row) {
+  emitLoop(b, b.getInt64(0), count ? count : b.getInt64(tile.rows), 1, [&](Value *row) {
     for (unsigned j = 0; j < tile.vectors; ++j) {
       Value *place = b.CreateAdd(b.CreateMul(row, b.getInt64(tile.vectors)), b.getInt64(j));
       storeVector(row, j, b.CreateLoad(tile.vector(), emitAddress(b, tile.vector(), buffer, place)));

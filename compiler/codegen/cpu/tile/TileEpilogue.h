@@ -38,9 +38,10 @@ public:
   void store(llvm::ArrayRef<llvm::Value *> outer, llvm::Value *column, llvm::Value *acc, llvm::Value *mask);
 
   /// Stores a tile: row i lies at outer(i); `masks` (empty: none) has one mask a
-  /// vector. A long epilogue is emitted once, in a loop over the rows.
+  /// vector; `count` (null: all) rows are stored. A long epilogue is emitted once, in a loop over the rows.
   void storeTile(const TileType &tile, Accumulators &acc, llvm::Value *column, llvm::ArrayRef<llvm::Value *> masks,
-                 llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *)> outer);
+                 llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::Value *)> outer,
+                 llvm::Value *count = nullptr);
 
   /// Whether the epilogue reads or writes rows of tensors that are larger than any L2.
   bool hasFarRows() const;
