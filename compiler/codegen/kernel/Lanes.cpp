@@ -174,6 +174,35 @@ static Instruction *annotate(Value *access, const Memory &memory) {
   return instruction;
 }
 
+/// The number of lanes of a known mask that has the first ones alone, where they are a narrower vector of their own;
+/// else 0. An access under a mask costs more, and no load takes what a masked store has just written beside it.
+static unsigned countFirstLanes(Value *mask) {
+  auto *known = dyn_cast<Constant>(mask);
+  if (!known)
+    return 0;
+  unsigned width = cast<FixedVectorType>(mask->getType())->getNumElements(), count = 0;
+  auto has = [&](unsigned i) {
+    Constant *lane = known->getAggregateElement(i);
+    return lane && lane->isOneValue();
+  };
+  while (count < width && has(count))
+    ++count;
+  for (unsigned i = count; i < width; ++i)
+    if (Constant *lane = known->getAggregateElement(i); !lane || !lane->isNullValue())
+      return 0;
+  constexpr unsigned kLeast = 4;
+  return count >= kLeast && isPowerOf2_32(count) ? count : 0;
+}
+
+/// The lanes from the first on, behind which there are zeros.
+static Value *resize(Ir &b, Value *lanes, unsigned count) {
+  unsigned given = cast<FixedVectorType>(lanes->getType())->getNumElements();
+  SmallVector<int> places;
+  for (unsigned i = 0; i < count; ++i)
+    places.push_back(std::min(i, given));
+  return b.CreateShuffleVector(lanes, Constant::getNullValue(lanes->getType()), places);
+}
+
 Value *LaneBuilder::any(const Lanes &condition) const {
   if (!condition.isVector())
     return condition.value;
@@ -189,6 +218,10 @@ Lanes LaneBuilder::loadLanes(const Memory &memory, const Lanes &place, Value *ac
     Value *from = address(b, memory, place.value);
     if (!active)
       return {annotate(b.CreateAlignedLoad(vectorType, from, alignment(memory, place)), memory)};
+    if (unsigned count = otherwise ? 0 : countFirstLanes(active)) {
+      auto *narrow = FixedVectorType::get(memory.element, count);
+      return {resize(b, annotate(b.CreateAlignedLoad(narrow, from, align), memory), width)};
+    }
     if (!otherwise)
       otherwise = Constant::getNullValue(vectorType);
     return {annotate(b.CreateMaskedLoad(vectorType, from, align, active, otherwise), memory)};
@@ -262,6 +295,10 @@ void LaneBuilder::store(const Memory &memory, const Lanes &place, const Lanes &v
   Value *lanes = vector(value);
   if (place.constantStride() == 1) {
     Value *to = address(b, memory, place.value);
+    if (unsigned count = mask ? countFirstLanes(mask) : 0) {
+      annotate(b.CreateAlignedStore(resize(b, lanes, count), to, align), memory);
+      return;
+    }
     if (mask) {
       annotate(b.CreateMaskedStore(lanes, to, align, mask), memory);
       return;

@@ -27,6 +27,12 @@ void forEach(Ir &b, Value *begin, Value *end, int64_t step, function_ref<void(Va
 }
 
 Value *emitLanesBelow(Ir &b, unsigned width, Value *limit) {
+  if (auto *known = dyn_cast<ConstantInt>(limit)) {
+    SmallVector<Constant *> lanes;
+    for (int64_t i = 0; i < width; ++i)
+      lanes.push_back(b.getInt1(i < known->getSExtValue()));
+    return ConstantVector::get(lanes);
+  }
   // Lanes of 32 bits: half as many registers as of 64.
   Value *most = b.CreateBinaryIntrinsic(Intrinsic::smin, limit, b.getInt64(width));
   Value *count = b.CreateTrunc(b.CreateBinaryIntrinsic(Intrinsic::smax, most, b.getInt64(0)), b.getInt32Ty());
