@@ -9,6 +9,17 @@ from harness import Case, main
 F = nn.functional
 
 
+class Turned(nn.Module):
+    """Two dimensions exchanged."""
+
+    def __init__(self, *dims):
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, x):
+        return x.transpose(*self.dims)
+
+
 class Function(nn.Module):
     """A function as a module."""
 
@@ -191,6 +202,12 @@ def cases():
                [(r(1, 4, 30, 70), r(6, 4), r(1, 6, 70, 8))])
     yield Case("heads", Function(lambda a, w: torch.einsum("hmk,hkn->mn", a, w)), (r(6, 150, 64), r(6, 64, 96)), tolerance=1e-4)
     yield Case("conv_transpose", nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1), (r(1, 6, 7, 5),))
+    # Rows that are not one stride apart are copied, by runs of k where these are heads; the last few are one tile.
+    turned = nn.Sequential(Turned(0, 1), nn.Linear(40, 96), nn.Tanh())
+    yield Case("rows of a turned tensor", turned, (r(9, 5, 40),), ({0: rows, 1: columns},),
+               [(r(9, count, 40),) for count in (1, 2, 3, 4, 14)] + [(r(30, 7, 40),)], tolerance=1e-4)
+    heads = nn.Sequential(Turned(1, 2), nn.Flatten(2), nn.Linear(4 * 24, 70))
+    yield Case("rows of heads", heads, (r(2, 4, 11, 24),), ({0: rows, 2: columns},), [(r(1, 4, 1, 24),), (r(3, 4, 13, 24),)], tolerance=1e-4)
     # Sizes that calls tell, by minimal filtering and with few tiles directly; short rows are clipped tiles.
     height, width = Dim("height", min=3, max=512), Dim("width", min=3, max=512)
     sizes = [(3, 3), (3, 4), (4, 5), (7, 7), (9, 3), (12, 10), (40, 33)]

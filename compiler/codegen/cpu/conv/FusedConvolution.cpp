@@ -32,6 +32,7 @@ Expected<FusedConvolutionPlan> planFusedConvolution(const loop::FusedConvolution
   FusedConvolutionPlan plan{std::move(*product), planConvolution(fused.convolution, target), 0, 0};
   plan.width = *getConstant(plan.convolution.input[2]);
   cutPixelRows(plan.product, plan.width);
+  plan.product.copyLhs = false; // its rows are pixels
   // Bands that L2 holds beside the rest, enough of them for the threads.
   constexpr int64_t kBandBytes = 256 << 10, kTasks = 16;
   int64_t stride = plan.convolution.strides[0], span = spanOf(plan.convolution);

@@ -23,7 +23,8 @@ struct Block {
   Value *firstRow = nullptr;                           ///< that tiles count from; null: the first of all
   Value *firstTile = nullptr;                          ///< of the band; null: of the task
   Value *firstPacked = nullptr;                        ///< panel of rhs in scratch
-  Value *scaledRows = nullptr, *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first
+  Value *scaledRows = nullptr,
+        *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first; scaled, or a copy
 };
 
 class ContractionEmitter {
@@ -59,19 +60,21 @@ private:
   SmallVector<Value *> masksOf(const SplitTask &task, Value *panel, unsigned vectors);
   void storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row, ArrayRef<Value *> products);
   void multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows = nullptr);
+  void copyRows(Block &block, Value *index, Value *first, Value *last);
   void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
   void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
                   Value *lastPanel);
   void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
                  ArrayRef<Value *> masks);
+  /// `count`: of the rows that there are (null: all).
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
-                Value *tileOfBand = nullptr);
+                Value *tileOfBand = nullptr, Value *count = nullptr);
   void fetchNextRows(TileOperand &tile, unsigned rows);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
 
   SmallVector<ReductionLoop> loopsOverScratch() const;
-  TileOperand lhsOperand(const Block &block, Value *row, unsigned rows);
+  TileOperand lhsOperand(const Block &block, Value *row, unsigned rows, Value *count);
   TileOperand rhsOperand(const Block &block, Value *panel, unsigned vectors);
   Value *lhsPlace(const Block &block, Value *row, mlir::AffineExpr place);
   Value *rhsPlace(const Block &block, Value *column);
@@ -102,6 +105,8 @@ SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
   for (ReductionLoop &loop : reverse(result)) {
     if (plan.packRhs)
       loop.rhsStride = place * plan.panel;
+    if (plan.copyLhs)
+      loop.lhsStride = place;
     bool isInnermost = &loop == &result.back();
     place = place * (isInnermost ? loop.size.ceilDiv(plan.group) * plan.group : loop.size);
   }
@@ -142,17 +147,23 @@ void ContractionEmitter::emitTask(Value *task) {
   Value *firstPanel = b.CreateMul(column, perTask);
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, perTask), emitSize(f, plan.panels));
   Value *tileCount = emitSize(f, plan.tiles.count), *rowBlock = b.CreateAdd(b.CreateMul(band, perBand), inBand);
+  Value *indexOfRows = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.taskRows)), rowBlock);
   if (getConstant(plan.mSize)) {
     auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), emitSize(f, plan.taskRows)); };
     block.firstTile = cut(b.CreateMul(band, perBand));
-    return emitRows(block, cut(rowBlock), cut(b.CreateAdd(rowBlock, b.getInt64(1))), false, firstPanel, lastPanel);
+    Value *firstTile = cut(rowBlock), *lastTile = cut(b.CreateAdd(rowBlock, b.getInt64(1)));
+    copyRows(block, indexOfRows, rowOfTile(block, firstTile), rowOfTile(block, lastTile));
+    return emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel);
   }
   Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
   Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
   // The last block of a dynamic m has the rows left over, and no whole tile.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
+  Value *restOfRows = rowOfTile(block, tileCount);
+  copyRows(block, indexOfRows, b.CreateSelect(isLast, restOfRows, rowOfTile(block, firstTile)),
+           b.CreateSelect(isLast, m, rowOfTile(block, lastTile)));
   emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
-  emitIf(b, isLast, [&] { emitRows(block, rowOfTile(block, tileCount), m, true, firstPanel, lastPanel); });
+  emitIf(b, isLast, [&] { emitRows(block, restOfRows, m, true, firstPanel, lastPanel); });
 }
 
 void ContractionEmitter::emitSplitTask(Value *index) {
@@ -238,6 +249,51 @@ void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, 
   matrixunit::emitStoreFinite(b, vector, {vectors, forEachRow, load, store, multiply});
 }
 
+/// Brings rows of lhs to scratch, where all of k is one run, unless the thread's last task has done so. `index`: of the
+/// task's rows among those of all tasks.
+void ContractionEmitter::copyRows(Block &block, Value *index, Value *first, Value *last) {
+  if (!plan.copyLhs)
+    return;
+  block.scaledRows = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, plan.packedRhsBytes));
+  block.firstScaled = first;
+  auto *vector = FixedVectorType::get(element, plan.width);
+  int64_t run = *getConstant(plan.k.back().size), tail = run % plan.width;
+  auto copyRun = [&](Value *from, Value *to) {
+    auto copyVector = [&](Value *i, Value *mask) {
+      Value *source = emitAddress(b, element, from, i), *target = emitAddress(b, element, to, i);
+      if (mask)
+        b.CreateMaskedStore(emitMaskedLoad(b, vector, source, Align(4), mask), target, Align(4), mask);
+      else
+        b.CreateAlignedStore(b.CreateAlignedLoad(vector, source, Align(4)), target, Align(4));
+    };
+    emitLoop(b, b.getInt64(0), b.getInt64(run - tail), plan.width, [&](Value *i) { copyVector(i, nullptr); });
+    if (tail)
+      copyVector(b.getInt64(run - tail), emitLanesBelow(b, plan.width, b.getInt64(tail)));
+  };
+  std::function<void(ArrayRef<ReductionLoop>, Value *, Value *)> copyLoops = [&](ArrayRef<ReductionLoop> left,
+                                                                                 Value *from, Value *to) {
+    if (left.size() == 1)
+      return copyRun(from, to);
+    int64_t size = 1;
+    for (const ReductionLoop &inner : left.drop_front())
+      size *= *getConstant(inner.size);
+    emitLoop(b, b.getInt64(0), emitSize(f, left.front().size), 1, [&](Value *i) {
+      Value *step = b.CreateMul(i, emitSize(f, left.front().lhsStride));
+      copyLoops(left.drop_front(), emitAddress(b, element, from, step),
+                emitAddress(b, element, to, b.CreateMul(i, b.getInt64(size))));
+    });
+  };
+  Value *note = b.CreateAdd(index, b.getInt64(1));
+  emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), f.kept), note), [&] {
+    emitLoop(b, first, last, 1, [&](Value *row) {
+      Value *place = b.CreateMul(b.CreateSub(row, first), packedK);
+      copyLoops(plan.k, emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
+                emitAddress(b, element, block.scaledRows, place));
+    });
+    b.CreateStore(note, f.kept);
+  });
+}
+
 /// Rows of tiles against panels, a group of panels at a time where they are packed here.
 void ContractionEmitter::emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
                                   Value *lastPanel) {
@@ -278,11 +334,13 @@ void ContractionEmitter::emitPanels(const Block &block, Value *firstTile, Value 
 
 void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel,
                                    unsigned vectors, ArrayRef<Value *> masks) {
-  if (leftover) { // rows firstTile ... lastTile, four at a time, then one by one
-    Value *count = b.CreateSub(lastTile, firstTile);
-    Value *fours = b.CreateAdd(firstTile, b.CreateAnd(count, b.getInt64(~3ll)));
+  if (leftover) { // rows firstTile ... lastTile, four at a time, then one, or the last two or three
+    Value *count = b.CreateSub(lastTile, firstTile), *rest = b.CreateAnd(count, b.getInt64(3));
+    Value *fours = b.CreateSub(lastTile, rest);
     emitLoop(b, firstTile, fours, 4, [&](Value *row) { emitTile(block, row, 4, panel, vectors, masks); });
-    emitLoop(b, fours, lastTile, 1, [&](Value *row) { emitTile(block, row, 1, panel, vectors, masks); });
+    emitIf(b, b.CreateICmpEQ(rest, b.getInt64(1)), [&] { emitTile(block, fours, 1, panel, vectors, masks); });
+    emitIf(b, b.CreateICmpSGT(rest, b.getInt64(1)),
+           [&] { emitTile(block, fours, 4, panel, vectors, masks, nullptr, rest); });
     return;
   }
   Value *longer = b.getInt64(plan.tiles.extra), *firstOfBand = block.firstTile ? block.firstTile : firstTile;
@@ -298,7 +356,7 @@ void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *
 }
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
-                                  ArrayRef<Value *> masks, Value *tileOfBand) {
+                                  ArrayRef<Value *> masks, Value *tileOfBand, Value *count) {
   TileType tile{rows, vectors, plan.width, element, accumulator, plan.group, rhsElement};
   Accumulators acc = zeroAccumulators(tile);
   // Panels in scratch and packed weights are padded with zeros; only a tensor
@@ -316,7 +374,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
     rhsTile.prefetchBytes = prefetchBytesOf(stepBytes, tiles);
     rhsTile.prefetched = emitPrefetchPlace(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.prefetchBytes);
   }
-  TileOperand lhsTile = lhsOperand(block, row, rows);
+  TileOperand lhsTile = lhsOperand(block, row, rows, count);
   if (tileOfBand)
     fetchNextRows(lhsTile, rows);
   auto rowOf = [&](Value *i) {
@@ -327,7 +385,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   if (epilogue.hasFarRows())
     epilogue.fetchTile(tile, b.CreateMul(panel, b.getInt64(plan.panel)), rowOf);
   emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
-  epilogue.storeTile(tile, acc, b.CreateMul(panel, b.getInt64(plan.panel)), masks, rowOf);
+  epilogue.storeTile(tile, acc, b.CreateMul(panel, b.getInt64(plan.panel)), masks, rowOf, count);
 }
 
 /// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next
@@ -386,18 +444,27 @@ Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
   return emitIndexExpr(b, plan.rhsPlace, dims, f.symbols);
 }
 
-TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows) {
+/// In place of rows that there are not the last one is multiplied.
+TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows, Value *count) {
+  auto rowAt = [&](unsigned i) -> Value * {
+    return count ? b.CreateBinaryIntrinsic(Intrinsic::smin, b.getInt64(i), b.CreateSub(count, b.getInt64(1)))
+                 : b.getInt64(i);
+  };
+  SmallVector<Value *> across;
+  auto operand = [&](Value *base, function_ref<Value *(Value *)> placeOf) {
+    for (unsigned i = 0; i < rows; ++i)
+      across.push_back(placeOf(rowAt(i)));
+    return TileOperand{base, across, nullptr};
+  };
+  auto every = [&](Value *stride) { return [&, stride](Value *i) { return b.CreateMul(i, stride); }; };
   if (block.scaledRows) {
     Value *place = b.CreateMul(b.CreateSub(row, block.firstScaled), packedK);
-    return {emitAddress(b, element, block.scaledRows, place), strided(b, rows, packedK), nullptr};
+    return operand(emitAddress(b, element, block.scaledRows, place), every(packedK));
   }
   if (plan.lhsRowStride)
-    return {emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
-            strided(b, rows, emitSize(f, plan.lhsRowStride)), nullptr};
-  SmallVector<Value *> across;
-  for (unsigned i = 0; i < rows; ++i)
-    across.push_back(lhsPlace(block, b.CreateAdd(row, b.getInt64(i)), plan.lhsPlace));
-  return {lhs, across, nullptr};
+    return operand(emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
+                   every(emitSize(f, plan.lhsRowStride)));
+  return operand(lhs, [&](Value *i) { return lhsPlace(block, b.CreateAdd(row, i), plan.lhsPlace); });
 }
 
 TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, unsigned vectors) {

@@ -172,6 +172,16 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   plan.tasks = plan.batchCount * plan.taskRows * plan.taskColumns;
 }
 
+/// Rows whose places are computed one by one take a register each, or the stack: rows of lines that several columns
+/// read are better copied.
+static bool isLhsWorthCopying(const ContractionPlan &plan) {
+  constexpr int64_t kLeastColumns = 32, kLeastRun = 16;
+  auto isKnown = [](const ReductionLoop &loop) { return getConstant(loop.size).has_value(); };
+  return !plan.lhsRowStride && plan.group == 1 && plan.elementBytes == 4 && llvm::all_of(plan.k, isKnown) &&
+         getConstant(plan.k.back().lhsStride) == 1 && *getConstant(plan.k.back().size) >= kLeastRun &&
+         plan.panelsPerTask * int64_t(plan.panel) >= kLeastColumns;
+}
+
 llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Target &target, bool onMatrixUnit) {
   MLIRContext *context = op.getContext();
   ContractionPlan plan;
@@ -257,9 +267,10 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   int64_t k = getConstant(plan.reductionSize()).value_or(256);
   int64_t panelBytes = std::max<int64_t>(1, k * plan.panel * plan.rhsBytes);
   plan.panelsPerPack = std::clamp<int64_t>(kPackedRhsBytes / panelBytes, 1, plan.panelsPerTask);
-  plan.scratchBytes = getAffineConstantExpr(0, context);
+  plan.packedRhsBytes = getAffineConstantExpr(0, context);
   if (plan.packRhs)
-    plan.scratchBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.rhsBytes);
+    plan.packedRhsBytes = plan.packedReductionSize() * (plan.panelsPerPack * plan.panel * plan.rhsBytes);
+  plan.scratchBytes = plan.packedRhsBytes;
   auto useMatrixUnit = [&](const TaskGrid &grid, int64_t scratchBytes) {
     plan.tasks = plan.batchCount * grid.tasks();
     plan.scratchBytes = getAffineConstantExpr(scratchBytes, context);
@@ -272,6 +283,12 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     useMatrixUnit(*plan.bf16x3, plan.bf16x3->scratchBytes());
   if (plan.split)
     useMatrixUnit(*plan.split, plan.split->scratchBytes());
+  plan.copyLhs = !plan.bf16x3 && !plan.split && isLhsWorthCopying(plan);
+  if (plan.copyLhs) {
+    int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0));
+    plan.scratchBytes = plan.scratchBytes + plan.reductionSize() * (rows * plan.elementBytes);
+    plan.because.push_back("rows are not one stride apart: copied by each task");
+  }
   if (!plan.bf16x3 && !plan.split)
     plan.because.push_back(llvm::formatv("tiles of {0}x{1} for {2} registers of {3} lanes",
                                          plan.tiles.rows + (plan.tiles.extra > 0), plan.panel, target.vectorRegisters,

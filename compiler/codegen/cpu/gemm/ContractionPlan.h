@@ -72,6 +72,7 @@ struct ContractionPlan {
   unsigned panel;   ///< columns of a panel of rhs: a multiple of width
   RowTiles tiles;   ///< of m
   bool packRhs;     ///< copied to scratch by each task
+  bool copyLhs;     ///< so are the rows of a task, k by k, behind what packRhs takes
   bool rhsIsPacked; ///< a weight already in panels
   unsigned group;   ///< of k: multiplied and added up by one instruction; side by side where rhs is packed
 
@@ -85,6 +86,7 @@ struct ContractionPlan {
   std::optional<Bf16x3Plan> bf16x3;
   const TaskGrid &taskGrid() const { return bf16x3 ? static_cast<const TaskGrid &>(*bf16x3) : *split; }
   mlir::AffineExpr tasks, scratchBytes;
+  mlir::AffineExpr packedRhsBytes; ///< in scratch
 
   mlir::AffineExpr reductionSize() const;
   /// With the innermost k in whole groups: what packed panels have.
