@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/pack/Winograd.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <catch2/catch.hpp>
 
 #include <random>
@@ -89,4 +91,17 @@ TEST_CASE("the direct form stays where transforms or weights cost more than prod
 TEST_CASE("products weigh more against weights where vectors are short") {
   CHECK(chooseWinograd(1, {14, 14}, 512, 512, 8).m == 4);
   CHECK(chooseWinograd(1, {14, 14}, 512, 512, 16).m == 2);
+}
+
+TEST_CASE("of images whose sizes calls tell, those of more tiles than the least take minimal filtering") {
+  for (int64_t channels : {32, 64, 256, 512}) {
+    WinogradChoice open = chooseWinograd({1, std::nullopt, std::nullopt}, channels, channels, 16);
+    REQUIRE(open.m > 0);
+    for (int64_t size = 1; size <= 64; ++size)
+      if (int64_t tiles = llvm::divideCeil(size, open.m); tiles * tiles > open.leastTiles)
+        CHECK(chooseWinograd(1, {size, size}, channels, channels, 16).m > 0);
+  }
+  CHECK(chooseWinograd({1, std::nullopt, std::nullopt}, 512, 512, 16).leastTiles > 1);
+  CHECK(chooseWinograd({std::nullopt, 56, 56}, 64, 64, 16).leastTiles == 0);
+  CHECK(chooseWinograd({1, std::nullopt, std::nullopt}, 3, 64, 16).m == 0);
 }
