@@ -1,5 +1,7 @@
 #include "compiler/import/Guards.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using llvm::StringRef;
 
 namespace ptc::import {
@@ -11,8 +13,23 @@ static const Definition *findInput(const ExportedProgram &program, StringRef nam
   return nullptr;
 }
 
-/// `L['state'][0].size()[1]`: torch names that input `state_0`.
-static llvm::Expected<Expression> parseInputSize(StringRef &text, const ExportedProgram &program) {
+/// A number beyond 64 bits, which torch writes for what has no end: here one that no size reaches.
+static bool consumeEndless(StringRef &text) {
+  int64_t value;
+  size_t digits = text.find_if_not(llvm::isDigit);
+  StringRef after = text.substr(digits);
+  bool isReal = !after.empty() && (after[0] == '.' || after[0] == 'e' || after[0] == 'E');
+  if (digits == 0 || isReal || !text.take_front(digits).getAsInteger(10, value))
+    return false;
+  text = after;
+  return true;
+}
+
+/// `L['state'][0].size()[1]`, of the input that torch names `state_0`, or such a number.
+static llvm::Expected<Expression> parseTerm(StringRef &text, const ExportedProgram &program) {
+  constexpr int64_t kBeyondSizes = int64_t(1) << 62;
+  if (consumeEndless(text))
+    return Expression(kBeyondSizes);
   StringRef rest = text;
   if (!rest.consume_front("L["))
     return Expression::makeSymbol("");
@@ -37,7 +54,7 @@ static llvm::Expected<Expression> parseInputSize(StringRef &text, const Exported
 }
 
 llvm::Expected<Expression> parseGuard(StringRef text, const ExportedProgram &program) {
-  return parseExpression(text, [&](StringRef &rest) { return parseInputSize(rest, program); });
+  return parseExpression(text, [&](StringRef &rest) { return parseTerm(rest, program); });
 }
 
 } // namespace ptc::import
