@@ -4,6 +4,7 @@
 #include "compiler/graph/ConstantView.h"
 #include "compiler/support/FunctionPass.h"
 #include "compiler/weights/WeightStore.h"
+#include "dialects/control/Control.h"
 #include "dialects/core/TensorBytes.h"
 #include "dialects/prims/Compute.h"
 #include "dialects/prims/Elementwise.h"
@@ -46,6 +47,7 @@ private:
   const ConstantView *compute(Value value);
   void replace(Value value);
   Value makeValue(OpBuilder &b, Value old, const ConstantView &view);
+  void giveWeights();
   void dropUnusedWeights();
 
   func::FuncOp function;
@@ -211,6 +213,27 @@ void Folder::replace(Value value) {
   value.replaceAllUsesWith(makeValue(b, value, *view));
 }
 
+/// A weight that a control operation hands to its functions is a weight of theirs, so that they fold and pack it.
+void Folder::giveWeights() {
+  function.walk([&](Operation *op) {
+    SmallVector<func::FuncOp> functions = control::getFunctions(op);
+    if (functions.empty())
+      return;
+    unsigned first = op->getNumOperands() - control::getInputArguments(functions.front()).size();
+    // What a loop updates may begin as a weight, and does not stay one.
+    unsigned updated = llvm::isa<control::WhileOp>(op) ? op->getNumResults() : 0;
+    for (unsigned i = op->getNumOperands(); i-- > first + updated;) {
+      llvm::StringRef key = getWeightKey(op->getOperand(i));
+      if (key.empty())
+        continue;
+      for (func::FuncOp callee : functions)
+        callee.setArgAttr(control::getInputArguments(callee)[i - first].getArgNumber(), "ptc.weight",
+                          StringAttr::get(op->getContext(), key));
+      op->eraseOperand(i);
+    }
+  });
+}
+
 void Folder::dropUnusedWeights() {
   eraseDead(function);
   // Functions of control operations have weights of their own.
@@ -248,13 +271,45 @@ LogicalResult Folder::run() {
     replace(value);
   if (failed)
     return failure();
+  giveWeights();
   dropUnusedWeights();
   return success();
 }
 
+namespace {
+class FoldConstantsPass : public PassWrapper<FoldConstantsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldConstantsPass)
+
+  explicit FoldConstantsPass(WeightStore &weights) : weights(weights) {}
+
+  StringRef getArgument() const final { return "fold-constants"; }
+  StringRef getDescription() const final { return "what weights alone decide"; }
+
+  /// A function before those that it calls: these get weights of it.
+  void runOnOperation() final {
+    llvm::SetVector<func::FuncOp> functions;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && !function.isPrivate())
+        functions.insert(function);
+    for (size_t i = 0; i < functions.size(); ++i) { // more are found meanwhile
+      func::FuncOp function = functions[i];
+      if (failed(Folder(function, weights).run()))
+        return signalPassFailure();
+      function.walk([&](Operation *op) {
+        for (func::FuncOp callee : control::getFunctions(op))
+          functions.insert(callee);
+      });
+    }
+  }
+
+private:
+  WeightStore &weights;
+};
+} // namespace
+
 std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights) {
-  return makeFunctionPass("fold-constants", "what weights alone decide",
-                          [&weights](func::FuncOp function) { return Folder(function, weights).run(); });
+  return std::make_unique<FoldConstantsPass>(weights);
 }
 
 } // namespace ptc

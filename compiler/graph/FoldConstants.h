@@ -3,7 +3,8 @@
 // Before: prims on weights and constants, among others.
 // After:  their values are weights (small ones: constants) themselves; weights
 //         that nobody reads are gone. What would only get larger (a broadcast,
-//         an iota, a mask made of them) stays as it is computed.
+//         an iota, a mask made of them) stays as it is computed. Weights that
+//         functions of control operations read are weights of these.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

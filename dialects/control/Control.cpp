@@ -22,6 +22,14 @@ func::FuncOp getFunction(Operation *op, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name);
 }
 
+SmallVector<func::FuncOp> getFunctions(Operation *op) {
+  if (auto branch = dyn_cast<IfOp>(op))
+    return {getFunction(op, branch.getOnTrueAttr()), getFunction(op, branch.getOnFalseAttr())};
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return {getFunction(op, loop.getConditionAttr()), getFunction(op, loop.getBodyAttr())};
+  return {};
+}
+
 SmallVector<BlockArgument> getInputArguments(func::FuncOp function) {
   SmallVector<BlockArgument> arguments;
   for (BlockArgument argument : function.getArguments())

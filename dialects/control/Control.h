@@ -23,6 +23,9 @@ namespace ptc::control {
 /// The function that a control operation names.
 mlir::func::FuncOp getFunction(mlir::Operation *op, mlir::FlatSymbolRefAttr name);
 
+/// Those that the operation calls: none, unless it is `if` or `while`.
+llvm::SmallVector<mlir::func::FuncOp> getFunctions(mlir::Operation *op);
+
 /// The arguments of such a function that stand for the operation's inputs.
 llvm::SmallVector<mlir::BlockArgument> getInputArguments(mlir::func::FuncOp function);
 

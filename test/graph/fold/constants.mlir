@@ -46,3 +46,28 @@ func.func @weight(%x: tensor<1x8x8x64xf32> {ptc.input = "x"}) -> tensor<1x6x6x64
   %0 = prims.convolution %x, %w {strides = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, input_dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x8x8x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x6x6x64xf32>
   return %0 : tensor<1x6x6x64xf32>
 }
+
+// What a loop only reads is a weight of its functions where it follows from weights: so they fold what they make of it.
+// CHECK-LABEL: @loop
+// CHECK: control.while @condition, @body(%arg0) : (tensor<256x256xf32>) -> tensor<256x256xf32>
+// CHECK-LABEL: func.func private @condition
+// CHECK-SAME: (%arg0: tensor<256x256xf32>)
+// CHECK-LABEL: func.func private @body
+// CHECK-SAME: (%arg0: tensor<256x256xf32>, %[[W:[^ ]*]]: tensor<256x256xf32> {ptc.weight
+// CHECK-NEXT: prims.add %arg0, %[[W]]
+func.func @loop(%x: tensor<256x256xf32> {ptc.input = "x"}) -> tensor<256x256xf32> {
+  %i = prims.iota {dim = 0 : i64, sizes = array<i64: 256, 1>, dtype = f32} : () -> tensor<256x1xf32>
+  %j = prims.iota {dim = 1 : i64, sizes = array<i64: 1, 256>, dtype = f32} : () -> tensor<1x256xf32>
+  %p = prims.contract %i, %j {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<256x1xf32>, tensor<1x256xf32>) -> tensor<256x256xf32>
+  %0 = control.while @condition, @body(%x, %p) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+func.func private @condition(%x: tensor<256x256xf32>, %p: tensor<256x256xf32>) -> tensor<i1> {
+  %0 = prims.constant {value = dense<true> : tensor<i1>} : () -> tensor<i1>
+  return %0 : tensor<i1>
+}
+func.func private @body(%x: tensor<256x256xf32>, %p: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %n = prims.neg %p : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %0 = prims.add %x, %n : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
