@@ -27,6 +27,12 @@ struct Block {
         *firstScaled = nullptr; ///< of lhs in scratch, and which row comes first; scaled, or a copy
 };
 
+/// Rows that a panel meets: whole tiles, and rows behind them in smaller ones. Null: there are none.
+struct RowRange {
+  Value *firstTile = nullptr, *lastTile = nullptr;
+  Value *rest = nullptr, *end = nullptr;
+};
+
 class ContractionEmitter {
 public:
   ContractionEmitter(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan)
@@ -61,11 +67,10 @@ private:
   void storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row, ArrayRef<Value *> products);
   void multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows = nullptr);
   void copyRows(Block &block, Value *index, Value *first, Value *last);
-  void emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel, Value *lastPanel);
-  void emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
-                  Value *lastPanel);
-  void emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel, unsigned vectors,
-                 ArrayRef<Value *> masks);
+  void emitRows(Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel);
+  void emitPanels(const Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel);
+  void emitPanel(const Block &block, const RowRange &rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
+  void emitRest(const Block &block, const RowRange &rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   /// `count`: of the rows that there are (null: all).
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
                 Value *tileOfBand = nullptr, Value *count = nullptr);
@@ -128,7 +133,7 @@ void ContractionEmitter::emitPixelRows(Value *first, Value *last, int64_t width)
     block.batchPlace = b.getInt64(0);
     block.firstRow = b.CreateMul(row, b.getInt64(width));
     Value *zero = b.getInt64(0), *tiles = emitSize(f, plan.tiles.count), *panels = emitSize(f, plan.panels);
-    emitPanels(block, zero, tiles, /*leftover=*/false, zero, panels);
+    emitPanels(block, {zero, tiles}, zero, panels);
   });
 }
 
@@ -153,17 +158,15 @@ void ContractionEmitter::emitTask(Value *task) {
     block.firstTile = cut(b.CreateMul(band, perBand));
     Value *firstTile = cut(rowBlock), *lastTile = cut(b.CreateAdd(rowBlock, b.getInt64(1)));
     copyRows(block, indexOfRows, rowOfTile(block, firstTile), rowOfTile(block, lastTile));
-    return emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel);
+    return emitRows(block, {firstTile, lastTile}, firstPanel, lastPanel);
   }
   Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
   Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
-  // The last block of a dynamic m has the rows left over, and no whole tile.
+  // The last block of a dynamic m has the rows left over, too.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
-  Value *restOfRows = rowOfTile(block, tileCount);
-  copyRows(block, indexOfRows, b.CreateSelect(isLast, restOfRows, rowOfTile(block, firstTile)),
-           b.CreateSelect(isLast, m, rowOfTile(block, lastTile)));
-  emitIf(b, b.CreateNot(isLast), [&] { emitRows(block, firstTile, lastTile, false, firstPanel, lastPanel); });
-  emitIf(b, isLast, [&] { emitRows(block, restOfRows, m, true, firstPanel, lastPanel); });
+  Value *wholeEnd = rowOfTile(block, lastTile), *end = b.CreateSelect(isLast, m, wholeEnd);
+  copyRows(block, indexOfRows, rowOfTile(block, firstTile), end);
+  emitRows(block, {firstTile, lastTile, wholeEnd, end}, firstPanel, lastPanel);
 }
 
 void ContractionEmitter::emitSplitTask(Value *index) {
@@ -222,7 +225,7 @@ void ContractionEmitter::multiplyInF32(Block block, const SplitTask &task, Value
   block.scaledRows = scaledRows;
   block.firstScaled = task.firstRow;
   SmallVector<Value *> masks = masksOf(task, panel, plan.panel / plan.width);
-  emitPanel(block, task.firstRow, task.lastRow, /*leftover=*/true, panel, masks.size(), masks);
+  emitPanel(block, {nullptr, nullptr, task.firstRow, task.lastRow}, panel, masks.size(), masks);
 }
 
 /// Runs the epilogue on a panel's products.
@@ -295,27 +298,24 @@ void ContractionEmitter::copyRows(Block &block, Value *index, Value *first, Valu
 }
 
 /// Rows of tiles against panels, a group of panels at a time where they are packed here.
-void ContractionEmitter::emitRows(Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *firstPanel,
-                                  Value *lastPanel) {
+void ContractionEmitter::emitRows(Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel) {
   if (!plan.packRhs)
-    return emitPanels(block, firstTile, lastTile, leftover, firstPanel, lastPanel);
+    return emitPanels(block, rows, firstPanel, lastPanel);
   emitLoop(b, firstPanel, lastPanel, plan.panelsPerPack, [&](Value *first) {
     Value *last = b.CreateAdd(first, b.getInt64(plan.panelsPerPack));
     last = b.CreateBinaryIntrinsic(Intrinsic::smin, last, lastPanel);
     packPanels(f, plan, rhsElement, first, last,
                [&](Value *column) { return emitAddress(b, rhsElement, rhs, rhsPlace(block, column)); });
     block.firstPacked = first;
-    emitPanels(block, firstTile, lastTile, leftover, first, last);
+    emitPanels(block, rows, first, last);
   });
 }
 
-void ContractionEmitter::emitPanels(const Block &block, Value *firstTile, Value *lastTile, bool leftover,
-                                    Value *firstPanel, Value *lastPanel) {
+void ContractionEmitter::emitPanels(const Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel) {
   unsigned vectors = plan.panel / plan.width;
   Value *whole = b.CreateUDiv(n, b.getInt64(plan.panel));
   Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastPanel, whole);
-  emitLoop(b, firstPanel, end, 1,
-           [&](Value *panel) { emitPanel(block, firstTile, lastTile, leftover, panel, vectors, {}); });
+  emitLoop(b, firstPanel, end, 1, [&](Value *panel) { emitPanel(block, rows, panel, vectors, {}); });
   auto constant = getConstant(plan.nSize);
   int64_t tail = constant ? *constant % plan.panel : plan.panel - 1;
   if (!tail)
@@ -328,31 +328,44 @@ void ContractionEmitter::emitPanels(const Block &block, Value *firstTile, Value 
       bool isFull = constant && int64_t(j + 1) * plan.width <= tail;
       masks.push_back(isFull ? nullptr : lanesBelow(left, j));
     }
-    emitPanel(block, firstTile, lastTile, leftover, whole, used, masks);
+    emitPanel(block, rows, whole, used, masks);
   });
 }
 
-void ContractionEmitter::emitPanel(const Block &block, Value *firstTile, Value *lastTile, bool leftover, Value *panel,
-                                   unsigned vectors, ArrayRef<Value *> masks) {
-  if (leftover) { // rows firstTile ... lastTile, four at a time, then one, or the last two or three
-    Value *count = b.CreateSub(lastTile, firstTile), *rest = b.CreateAnd(count, b.getInt64(3));
-    Value *fours = b.CreateSub(lastTile, rest);
-    emitLoop(b, firstTile, fours, 4, [&](Value *row) { emitTile(block, row, 4, panel, vectors, masks); });
-    emitIf(b, b.CreateICmpEQ(rest, b.getInt64(1)), [&] { emitTile(block, fours, 1, panel, vectors, masks); });
-    emitIf(b, b.CreateICmpSGT(rest, b.getInt64(1)),
-           [&] { emitTile(block, fours, 4, panel, vectors, masks, nullptr, rest); });
-    return;
+void ContractionEmitter::emitPanel(const Block &block, const RowRange &rows, Value *panel, unsigned vectors,
+                                   ArrayRef<Value *> masks) {
+  if (rows.firstTile) {
+    Value *longer = b.getInt64(plan.tiles.extra), *firstOfBand = block.firstTile ? block.firstTile : rows.firstTile;
+    auto emit = [&](Value *tile, unsigned count) {
+      emitTile(block, rowOfTile(block, tile), count, panel, vectors, masks, b.CreateSub(tile, firstOfBand));
+    };
+    if (plan.tiles.extra) {
+      Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, rows.lastTile, longer);
+      emitLoop(b, rows.firstTile, end, 1, [&](Value *tile) { emit(tile, plan.tiles.rows + 1); });
+    }
+    emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, rows.firstTile, longer), rows.lastTile, 1,
+             [&](Value *tile) { emit(tile, plan.tiles.rows); });
   }
-  Value *longer = b.getInt64(plan.tiles.extra), *firstOfBand = block.firstTile ? block.firstTile : firstTile;
-  auto emit = [&](Value *tile, unsigned rows) {
-    emitTile(block, rowOfTile(block, tile), rows, panel, vectors, masks, b.CreateSub(tile, firstOfBand));
-  };
-  if (plan.tiles.extra) {
-    Value *end = b.CreateBinaryIntrinsic(Intrinsic::smin, lastTile, longer);
-    emitLoop(b, firstTile, end, 1, [&](Value *tile) { emit(tile, plan.tiles.rows + 1); });
+  if (rows.rest)
+    emitRest(block, rows, panel, vectors, masks);
+}
+
+/// Four rows at a time, or as many as a tile has; then one, or the last two or three: of two the second one twice.
+void ContractionEmitter::emitRest(const Block &block, const RowRange &rows, Value *panel, unsigned vectors,
+                                  ArrayRef<Value *> masks) {
+  bool isBehindTiles = rows.firstTile != nullptr;
+  int64_t most = isBehindTiles ? std::min<int64_t>(4, plan.tiles.rows) : 4;
+  Value *last = rows.rest, *left = b.CreateSub(rows.end, rows.rest);
+  if (!isBehindTiles || plan.tiles.rows > most) {
+    left = b.CreateURem(left, b.getInt64(most));
+    last = b.CreateSub(rows.end, left);
+    emitLoop(b, rows.rest, last, most, [&](Value *row) { emitTile(block, row, most, panel, vectors, masks); });
   }
-  emitLoop(b, b.CreateBinaryIntrinsic(Intrinsic::smax, firstTile, longer), lastTile, 1,
-           [&](Value *tile) { emit(tile, plan.tiles.rows); });
+  if (most > 1)
+    emitIf(b, b.CreateICmpEQ(left, b.getInt64(1)), [&] { emitTile(block, last, 1, panel, vectors, masks); });
+  if (most > 2)
+    emitIf(b, b.CreateICmpSGT(left, b.getInt64(1)),
+           [&] { emitTile(block, last, most - 1, panel, vectors, masks, nullptr, left); });
 }
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
@@ -365,7 +378,9 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   Value *loadMask = inPlace && !masks.empty() ? masks.back() : nullptr;
   TileOperand rhsTile = rhsOperand(block, panel, vectors);
   int64_t stepBytes = plan.group * plan.panel * plan.rhsBytes;
-  if (plan.rhsIsPacked && getConstant(plan.tiles.count) == 1) {
+  // The rest of a dynamic m may be all there is.
+  bool isRest = !tileOfBand && !getConstant(plan.mSize);
+  if (plan.rhsIsPacked && (isRest || getConstant(plan.tiles.count) == 1)) {
     rhsTile.streamedBytes = stepBytes;
   } else if (tileOfBand && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));

@@ -160,7 +160,7 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
     plan.tilesPerTask = llvm::divideCeil(plan.tilesPerTask, 2);
   plan.taskRows = plan.tiles.count.ceilDiv(plan.tilesPerTask);
   if (!getConstant(plan.mSize)) {
-    plan.taskRows = plan.taskRows + 1; // for the rows left over
+    plan.taskRows = plan.mSize.ceilDiv(plan.tilesPerTask * plan.tiles.rows); // the last one has the rows left over
   } else if (tiles > 0) {
     // Cut evenly: a band with few tiles would wait for the panels that these share.
     plan.bands = llvm::divideCeil(tiles, bandTiles);
