@@ -27,10 +27,12 @@ public:
     x = f.pointers.lookup(op.getX());
     w = emitAddress(b, element, f.pointers.lookup(op.getW()), b.getInt64(plan.firstWeight));
     channels = b.getInt64(plan.channels());
+    plane = emitSize(f, product(ShapeRef(plan.input).drop_front().drop_back(), plan.rows.getContext()));
+    channelStride = plan.isChannelsFirst ? plane : b.getInt64(1);
   }
 
   void emit() {
-    if (plan.clips())
+    if (plan.zeroBytes)
       b.CreateMemSet(f.scratch, b.getInt8(0), plan.zeroBytes, Align(sizeof(float)));
     if (!split)
       return walk.forEachTask([&](const ConvolutionTask &task) { emitTask(task); });
@@ -46,6 +48,10 @@ private:
   void emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel, unsigned vectors,
                 ArrayRef<Value *> masks);
+  Value *emitPlace(Value *pixel, Value *image);
+  TileOperand rowOperand(const PixelRow &row, const PixelTile &pixels, Value *inputRow, Value *tap,
+                         Value *firstChannel);
+  TileOperand spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap, Value *firstChannel);
 
   CpuFrame &f;
   Ir &b;
@@ -55,6 +61,8 @@ private:
   TileEpilogue epilogue;
   Type *element, *accumulator;
   Value *x, *w, *channels;
+  Value *plane;         ///< elements of a channel's, where channels come first
+  Value *channelStride; ///< from a channel to the next
 };
 
 } // namespace
@@ -138,9 +146,50 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
 
 void ConvolutionEmitter::emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors,
                                    ArrayRef<Value *> masks) {
-  walk.forEachRow(task, [&](const PixelRow &row) {
-    walk.forEachTile([&](const PixelTile &tile) { emitTile(row, tile, task.group, panel, vectors, masks); });
-  });
+  auto emit = [&](const PixelRow &row, const PixelTile &tile) {
+    emitTile(row, tile, task.group, panel, vectors, masks);
+  };
+  if (plan.isFlat)
+    return walk.forEachFlatTile(task, emit);
+  walk.forEachRow(task,
+                  [&](const PixelRow &row) { walk.forEachTile([&](const PixelTile &tile) { emit(row, tile); }); });
+}
+
+/// Where the element of channel 0 lies: `pixel` is counted over all images.
+Value *ConvolutionEmitter::emitPlace(Value *pixel, Value *image) {
+  if (!plan.isChannelsFirst)
+    return b.CreateMul(pixel, channels);
+  // Each image has the other channels' planes besides.
+  return b.CreateAdd(pixel, b.CreateMul(b.CreateMul(image, b.CreateSub(channels, b.getInt64(1))), plane));
+}
+
+/// What a tap multiplies of neighbouring pixels.
+TileOperand ConvolutionEmitter::rowOperand(const PixelRow &row, const PixelTile &pixels, Value *inputRow, Value *tap,
+                                           Value *firstChannel) {
+  unsigned last = plan.spatialRank() - 1;
+  int64_t stride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.channels());
+  Value *pixel =
+      b.CreateAdd(b.CreateMul(inputRow, emitSize(f, plan.input[1 + last])), walk.inputPixel(pixels.first, tap));
+  Value *place = b.CreateAdd(emitPlace(pixel, row.image), firstChannel);
+  return {emitAddress(b, element, x, place), strided(b, pixels.rows, stride), channelStride};
+}
+
+/// The same of a spread tile. Pixels that the tap does not reach have zeros.
+TileOperand ConvolutionEmitter::spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap,
+                                              Value *firstChannel) {
+  SmallVector<Value *> tapPlace = walk.tapPlace(outerTap, tap);
+  Value *offset = walk.tapOffset(tapPlace);
+  offset = b.CreateAdd(plan.isChannelsFirst ? offset : b.CreateMul(offset, channels), firstChannel);
+  TileOperand lhs{emitAddress(b, element, x, offset), {}, channelStride};
+  // Where channels lie apart, an element that is there is read in place of each.
+  Value *missing = plan.isChannelsFirst ? b.CreateNeg(offset) : b.CreatePtrDiff(element, f.scratch, lhs.base);
+  for (const SpreadPixel &pixel : pixels.spread) {
+    Value *isReached = walk.isReached(pixel, tapPlace);
+    lhs.across.push_back(b.CreateSelect(isReached, emitPlace(pixel.input, pixel.image), missing));
+    if (plan.isChannelsFirst)
+      lhs.isThere.push_back(isReached);
+  }
+  return lhs;
 }
 
 void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel,
@@ -149,7 +198,7 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   int64_t taps = plan.kernel[last];
   TileType tile{pixels.rows, vectors, plan.width, element, accumulator, plan.group};
   Accumulators acc = zeroAccumulators(tile);
-  Value *inputs = b.getInt64(plan.groupInputs), *width = emitSize(f, plan.input[1 + last]);
+  Value *inputs = b.getInt64(plan.groupInputs);
   int64_t tapSize = alignTo(plan.groupInputs, plan.group) * plan.panel, allTaps = plan.taps();
   Value *panelIndex = b.CreateAdd(b.CreateMul(group, b.getInt64(plan.panels)), panel);
   Value *weights = emitAddress(b, element, w, b.CreateMul(panelIndex, b.getInt64(allTaps * tapSize)));
@@ -159,22 +208,11 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
   Value *allSteps = b.getInt64(allTaps * tapSteps);
   int64_t stepBytes = plan.group * plan.panel * element->getScalarSizeInBits() / 8;
   int64_t prefetchBytes = prefetchBytesOf(stepBytes, plan.blocksPerBand * plan.rowsPerTask);
-  int64_t pixelStride = plan.strides[last] * (plan.isChannelsFirst ? 1 : plan.channels());
-  Value *plane = emitSize(f, product(ShapeRef(plan.input).slice(1, last + 1), plan.rows.getContext()));
 
   auto products = [&](Value *outerTap, Value *inputRow, Value *tap, Accumulators &sums, ArrayRef<bool> active) {
-    Value *pixel = b.CreateAdd(b.CreateMul(inputRow, width), walk.inputPixel(pixels.first, tap));
-    Value *place = b.CreateAdd(b.CreateMul(pixel, channels), firstChannel);
-    if (plan.isChannelsFirst) // pixels are counted over all images: each has the other channels' planes besides
-      place = b.CreateAdd(pixel, b.CreateMul(b.CreateMul(row.image, b.CreateSub(channels, b.getInt64(1))), plane));
     Value *flatTap = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
-    TileOperand lhs{emitAddress(b, element, x, place), strided(b, pixels.rows, pixelStride),
-                    plan.isChannelsFirst ? plane : b.getInt64(1)};
-    if (pixels.count) {
-      Value *zeros = b.CreatePtrDiff(element, f.scratch, lhs.base);
-      for (auto [i, at] : enumerate(lhs.across))
-        at = b.CreateSelect(walk.isReached(pixels, i, tap), at, zeros);
-    }
+    TileOperand lhs = pixels.spread.empty() ? rowOperand(row, pixels, inputRow, tap, firstChannel)
+                                            : spreadOperand(pixels, outerTap, tap, firstChannel);
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
     // All taps of a row of pixels count as one tile.

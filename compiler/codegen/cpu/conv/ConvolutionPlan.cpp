@@ -43,7 +43,8 @@ static SmallVector<PixelTiles> cutPixels(const ConvolutionPlan &plan, int64_t si
 static void countTasks(ConvolutionPlan &plan) {
   plan.rowBlocks = plan.rows.ceilDiv(plan.rowsPerTask);
   plan.panelBlocks = llvm::divideCeil(plan.panels, plan.panelsPerTask);
-  plan.tasks = plan.output[0] * plan.rowBlocks * plan.panelBlocks * (plan.isGrouped ? 1 : plan.groups);
+  AffineExpr images = plan.isFlat ? getAffineConstantExpr(1, plan.rows.getContext()) : plan.output[0];
+  plan.tasks = images * plan.rowBlocks * plan.panelBlocks * (plan.isGrouped ? 1 : plan.groups);
 }
 
 /// Panels of a grouped convolution pass all rows of a task in blocks where the rows of inputs under a kernel do not fit
@@ -57,6 +58,21 @@ static int64_t choosePanelsPerBlock(const ConvolutionPlan &plan, int64_t element
   int64_t rows = llvm::product_of(llvm::ArrayRef(plan.kernel).drop_back());
   int64_t panelBytes = std::max<int64_t>(1, rows * *width * plan.panel * elementBytes);
   return panelBytes * plan.panels <= kL2Bytes ? plan.panels : std::max<int64_t>(1, kBlockBytes / panelBytes);
+}
+
+/// Where a call tells how many pixels there are. Blocks of rows are as long as their weights need to arrive, and panels
+/// are shared out as if there were one block.
+static void planFlatTasks(ConvolutionPlan &plan, Operation *op) {
+  constexpr int64_t kBlockPixels = 256;
+  TaskRules rules = TaskRules::of(op);
+  plan.rowsPerTask = llvm::divideCeil(kBlockPixels, plan.tileRows);
+  plan.panelsPerTask = plan.panels;
+  int64_t flops = 2 * kBlockPixels * plan.panel * plan.taps() * plan.groupInputs; // of a panel
+  while (plan.panelsPerTask > 1 && plan.panelsPerTask * flops > rules.flops &&
+         plan.groups * int64_t(llvm::divideCeil(plan.panels, plan.panelsPerTask)) < rules.wanted)
+    plan.panelsPerTask = llvm::divideCeil(plan.panelsPerTask, 2);
+  plan.blocksPerBand = 1;
+  countTasks(plan);
 }
 
 static void planTasks(ConvolutionPlan &plan, Operation *op) {
@@ -159,9 +175,16 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
     plan.tiles = cutPixels(plan, *size, *inputSize);
   else
     plan.tileRows = std::min<int64_t>(plan.tileRows, 8);
-  if (plan.tiles.empty() && !plan.isGrouped && !plan.isDot && !plan.isChannelsFirst)
-    plan.zeroBytes = llvm::alignTo(plan.groupInputs, plan.group) * elementBytes;
-  planTasks(plan, op);
+  bool isPadded = !plan.isChannelsFirst || plan.group == 1; // what a tap does not reach can be read as zeros
+  plan.isFlat = plan.tiles.empty() && !plan.isGrouped && !plan.isDot && isPadded;
+  if (plan.isFlat) {
+    plan.rows = (plan.output[0] * plan.rows * plan.output[1 + last]).ceilDiv(plan.tileRows);
+    if (!plan.isChannelsFirst)
+      plan.zeroBytes = llvm::alignTo(plan.groupInputs, plan.group) * elementBytes;
+    planFlatTasks(plan, op);
+  } else {
+    planTasks(plan, op);
+  }
   plan.panelsPerBlock = choosePanelsPerBlock(plan, elementBytes);
   return plan;
 }

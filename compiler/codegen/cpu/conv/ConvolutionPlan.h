@@ -7,6 +7,11 @@
 // spatial dimensions by the bounds of the tap loops, along the last one by
 // tiles that know at compile time which of their pixels a tap reaches.
 //
+// Where the length of a row is dynamic, tiles are runs of pixels counted over
+// all rows and images (isFlat): most lie within a row, and all taps along it
+// reach; of the others each pixel has its place of its own, and what a tap does
+// not reach is zero. So narrow images fill their tiles, too.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -42,6 +47,7 @@ struct ConvolutionPlan {
   int64_t tileRows; ///< pixels a tile has at most
   /// The tiles of one row of pixels; empty when the row's length is dynamic.
   llvm::SmallVector<PixelTiles> tiles;
+  bool isFlat; ///< what is said of rows below is true of tiles, which are counted over all images
 
   int64_t rowsPerTask; ///< rows of pixels
   /// Neighbouring blocks of so many rows: their tasks of one panel follow each other, and find its weights in L2.
@@ -53,9 +59,7 @@ struct ConvolutionPlan {
   int64_t panelBlocks;
   mlir::AffineExpr tasks;
 
-  /// Tiles of rows of dynamic length may be clipped: what they miss is read from as many zeros in scratch.
-  int64_t zeroBytes = 0;
-  bool clips() const { return zeroBytes > 0; }
+  int64_t zeroBytes = 0; ///< in scratch: what a tap does not reach, where channels lie side by side
 
   int64_t channels() const { return groups * groupInputs; } ///< of the input
   unsigned spatialRank() const { return kernel.size(); }

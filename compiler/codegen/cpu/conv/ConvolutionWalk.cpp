@@ -8,7 +8,7 @@ using namespace llvm;
 
 namespace ptc::cpu {
 
-/// Pixels of a clipped tile that takes half the time of a whole one.
+/// Pixels of a spread tile that takes half the time of a whole one.
 static constexpr int64_t kSmallTile = 4;
 
 static Value *emitMax(Ir &b, Value *x, Value *y) { return b.CreateBinaryIntrinsic(Intrinsic::smax, x, y); }
@@ -37,7 +37,8 @@ void ConvolutionWalk::forEachTask(function_ref<void(const ConvolutionTask &)> bo
     Value *rowBlocks = emitSize(f, plan.rowBlocks), *panelBlocks = b.getInt64(plan.panelBlocks);
     Value *columns = b.getInt64(plan.panelBlocks * (plan.isGrouped ? 1 : plan.groups));
     Value *perBand = b.getInt64(plan.blocksPerBand), *perImage = b.CreateMul(rowBlocks, columns);
-    Value *image = b.CreateUDiv(task, perImage), *rest = b.CreateURem(task, perImage);
+    Value *image = plan.isFlat ? b.getInt64(0) : b.CreateUDiv(task, perImage);
+    Value *rest = plan.isFlat ? task : b.CreateURem(task, perImage);
     Value *firstBlock = b.CreateMul(b.CreateUDiv(rest, b.CreateMul(perBand, columns)), perBand);
     Value *blocks = emitMin(b, perBand, b.CreateSub(rowBlocks, firstBlock));
     rest = b.CreateSub(rest, b.CreateMul(firstBlock, columns));
@@ -81,46 +82,100 @@ void ConvolutionWalk::forEachTile(function_ref<void(const PixelTile &)> body) {
   if (!plan.tiles.empty())
     return;
   // A row of dynamic length. All taps of pixels from `inner` to `innerEnd` reach.
-  int64_t low = plan.low[last], stride = plan.strides[last], dilation = plan.dilations[last], rows = plan.tileRows;
-  int64_t span = (plan.kernel[last] - 1) * dilation;
-  Value *zero = b.getInt64(0), *pixels = emitSize(f, plan.output[1 + last]), *size = emitSize(f, plan.input[1 + last]);
-  Value *inner = emitMin(b, b.getInt64(std::max<int64_t>(0, divideCeil(std::max<int64_t>(low, 0), stride))), pixels);
-  Value *innerEnd = emitCeilDivAtLeast0(b, b.CreateAdd(size, b.getInt64(low - span)), stride);
-  innerEnd = emitMax(b, emitMin(b, innerEnd, pixels), inner);
-  auto endOfTiles = [&](Value *begin) { // of as many as lie before innerEnd
-    Value *count = b.CreateUDiv(emitMax(b, b.CreateSub(innerEnd, begin), zero), b.getInt64(rows));
-    return b.CreateAdd(begin, b.CreateMul(count, b.getInt64(rows)));
-  };
-  if (!plan.clips()) {
-    Value *tiled = endOfTiles(inner);
-    run(zero, inner, 1, {}, true);
-    run(inner, tiled, rows, {}, false);
-    run(tiled, innerEnd, 1, {}, false);
-    run(innerEnd, pixels, 1, {}, true);
-    return;
-  }
-  // The first tile's taps are known where it is whole; tiles at the end are clipped, and those of shorter rows.
-  Value *begin = zero;
-  if (low > 0) {
-    SmallVector<SmallVector<bool>> active(plan.kernel[last]);
-    for (auto [tap, reached] : enumerate(active))
-      for (int64_t i = 0; i < rows; ++i)
-        reached.push_back(i * stride + int64_t(tap) * dilation >= low);
-    Value *isWhole = b.CreateICmpSGE(innerEnd, b.getInt64(rows));
-    emitIf(b, isWhole, [&] { body({zero, unsigned(rows), active, false}); });
-    begin = b.CreateSelect(isWhole, b.getInt64(rows), zero);
-  }
-  Value *tiled = endOfTiles(begin);
-  run(begin, tiled, rows, {}, false);
-  emitLoop(b, tiled, pixels, rows, [&](Value *first) {
-    Value *count = emitMin(b, b.CreateSub(pixels, first), b.getInt64(rows));
-    Value *isSmall = b.CreateICmpSLE(count, b.getInt64(kSmallTile));
-    auto clipped = [&](unsigned most) { body({first, most, {}, false, count}); };
-    if (rows <= kSmallTile)
-      return clipped(rows);
-    emitIf(b, isSmall, [&] { clipped(kSmallTile); });
-    emitIf(b, b.CreateNot(isSmall), [&] { clipped(rows); });
+  auto [inner, innerEnd] = findInner();
+  Value *zero = b.getInt64(0), *rows = b.getInt64(plan.tileRows), *pixels = emitSize(f, plan.output[1 + last]);
+  Value *tiled = b.CreateAdd(inner, b.CreateMul(b.CreateUDiv(b.CreateSub(innerEnd, inner), rows), rows));
+  run(zero, inner, 1, {}, true);
+  run(inner, tiled, plan.tileRows, {}, false);
+  run(tiled, innerEnd, 1, {}, false);
+  run(innerEnd, pixels, 1, {}, true);
+}
+
+TapRange ConvolutionWalk::findInner() {
+  Ir &b = f.b;
+  unsigned last = plan.spatialRank() - 1;
+  int64_t low = plan.low[last], stride = plan.strides[last];
+  int64_t span = (plan.kernel[last] - 1) * plan.dilations[last];
+  Value *pixels = emitSize(f, plan.output[1 + last]), *size = emitSize(f, plan.input[1 + last]);
+  Value *inner = emitMin(b, b.getInt64(divideCeil(std::max<int64_t>(low, 0), stride)), pixels);
+  Value *end = emitCeilDivAtLeast0(b, b.CreateAdd(size, b.getInt64(low - span)), stride);
+  return {inner, emitMax(b, emitMin(b, end, pixels), inner)};
+}
+
+void ConvolutionWalk::forEachFlatTile(const ConvolutionTask &task, FlatBody body) {
+  Ir &b = f.b;
+  unsigned last = plan.spatialRank() - 1;
+  Shape sizes(ArrayRef(plan.output).drop_back());
+  Value *pixels = emitSize(f, product(sizes, plan.tasks.getContext())), *rows = b.getInt64(plan.tileRows);
+  auto [inner, innerEnd] = findInner();
+  emitLoop(b, task.firstRow, task.lastRow, 1, [&, inner = inner, innerEnd = innerEnd](Value *tile) {
+    Value *first = b.CreateMul(tile, rows);
+    SmallVector<Value *> indices = delinearize(f, first, sizes);
+    Value *column = indices.pop_back_val();
+    Value *isInner = b.CreateAnd(b.CreateICmpSGE(column, inner), b.CreateICmpSLE(b.CreateAdd(column, rows), innerEnd));
+    emitIf(b, isInner, [&] {
+      PixelRow row{b.CreateSub(tile, task.firstOfBand), indices[0], {}, {}};
+      for (unsigned dim = 0; dim < last; ++dim) {
+        row.outer.push_back(indices[1 + dim]);
+        row.taps.push_back(tapRange(dim, indices[1 + dim]));
+      }
+      body(row, {column, unsigned(plan.tileRows), {}, false});
+    });
+    emitIf(b, b.CreateNot(isInner), [&] {
+      Value *count = emitMin(b, rows, b.CreateSub(pixels, first));
+      auto spread = [&](unsigned most) { emitSpread({b.CreateSub(tile, task.firstOfBand), first, count}, most, body); };
+      if (plan.tileRows <= kSmallTile)
+        return spread(plan.tileRows);
+      Value *isSmall = b.CreateICmpSLE(count, b.getInt64(kSmallTile));
+      emitIf(b, isSmall, [&] { spread(kSmallTile); }, /*isRare=*/true);
+      emitIf(b, b.CreateNot(isSmall), [&] { spread(plan.tileRows); });
+    });
   });
+}
+
+/// Pixel after pixel: a division for each would take as long as many products.
+void ConvolutionWalk::emitSpread(const PixelRun &run, unsigned most, FlatBody body) {
+  Ir &b = f.b;
+  unsigned rank = plan.spatialRank();
+  Shape sizes(ArrayRef(plan.output).drop_back());
+  BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Ir atEntry(&entry, entry.begin());
+  Value *kept = atEntry.CreateAlloca(ArrayType::get(b.getInt64Ty(), most * sizes.size()));
+  SmallVector<Value *> indices = delinearize(f, run.first, sizes);
+  SmallVector<SpreadPixel> pixels;
+  for (unsigned i = 0; i < most; ++i) {
+    Value *carry = i > 0 ? b.getInt64(1) : b.getInt64(0);
+    for (unsigned dim = sizes.size(); dim-- > 0;) {
+      indices[dim] = b.CreateAdd(indices[dim], carry);
+      if (dim > 0) {
+        Value *isEnd = b.CreateICmpEQ(indices[dim], emitSize(f, sizes[dim]));
+        indices[dim] = b.CreateSelect(isEnd, b.getInt64(0), indices[dim]);
+        carry = b.CreateZExt(isEnd, b.getInt64Ty());
+      }
+      b.CreateStore(indices[dim], emitAddress(b, b.getInt64Ty(), kept, b.getInt64(i * sizes.size() + dim)));
+    }
+    SpreadPixel pixel{{}, indices[0], indices[0]};
+    for (unsigned dim = 0; dim < rank; ++dim) {
+      Value *place = b.CreateMul(indices[1 + dim], b.getInt64(plan.strides[dim]));
+      place = b.CreateSub(place, b.getInt64(plan.low[dim]));
+      pixel.input = b.CreateAdd(b.CreateMul(pixel.input, emitSize(f, plan.input[1 + dim])), place);
+      pixel.places.push_back(place);
+    }
+    // What is no pixel, no tap reaches.
+    Value *isPixel = b.CreateICmpSLT(b.getInt64(i), run.count);
+    pixel.places[0] = b.CreateSelect(isPixel, pixel.places[0], b.getInt64(std::numeric_limits<int64_t>::min() / 2));
+    pixels.push_back(pixel);
+  }
+  PixelRow row{run.index, b.getInt64(0), {}, {}};
+  for (unsigned dim = 0; dim + 1 < rank; ++dim) {
+    row.taps.push_back({b.getInt64(0), b.getInt64(plan.kernel[dim])});
+    row.outer.push_back(b.getInt64(0));
+  }
+  PixelTile tile{run.first, most, {}, false};
+  tile.count = run.count;
+  tile.spread = pixels;
+  tile.indices = kept;
+  body(row, tile);
 }
 
 using TapBody = function_ref<SmallVector<Value *>(Value *, Value *, ArrayRef<Value *>)>;
@@ -144,12 +199,37 @@ SmallVector<Value *> ConvolutionWalk::forEachOuterTap(const PixelRow &row, Array
   return nest(row, 0, f.b.getInt64(0), row.image, carried, body);
 }
 
-Value *ConvolutionWalk::isReached(const PixelTile &tile, unsigned i, Value *tap) {
+SmallVector<Value *> ConvolutionWalk::tapPlace(Value *outerTap, Value *tap) {
   Ir &b = f.b;
-  unsigned last = plan.spatialRank() - 1;
-  Value *place = inputPixel(b.CreateAdd(tile.first, b.getInt64(i)), tap), *size = emitSize(f, plan.input[1 + last]);
-  Value *isInside = b.CreateICmpULT(place, size); // as an unsigned number, one below 0 is above all sizes
-  return b.CreateAnd(isInside, b.CreateICmpSLT(b.getInt64(i), tile.count));
+  SmallVector<Value *> places(plan.spatialRank());
+  for (unsigned dim = places.size(); dim-- > 0;) {
+    Value *index = dim + 1 == places.size() ? tap : outerTap;
+    if (dim > 0 && dim + 1 < places.size()) {
+      index = b.CreateURem(outerTap, b.getInt64(plan.kernel[dim]));
+      outerTap = b.CreateUDiv(outerTap, b.getInt64(plan.kernel[dim]));
+    }
+    places[dim] = b.CreateMul(index, b.getInt64(plan.dilations[dim]));
+  }
+  return places;
+}
+
+Value *ConvolutionWalk::isReached(const SpreadPixel &pixel, ArrayRef<Value *> tapPlace) {
+  Ir &b = f.b;
+  Value *isInside = nullptr;
+  for (auto [place, offset, size] : zip(pixel.places, tapPlace, ArrayRef(plan.input).drop_front())) {
+    // As an unsigned number, one below 0 is above all sizes.
+    Value *isIn = b.CreateICmpULT(b.CreateAdd(place, offset), emitSize(f, size));
+    isInside = isInside ? b.CreateAnd(isInside, isIn) : isIn;
+  }
+  return isInside;
+}
+
+Value *ConvolutionWalk::tapOffset(ArrayRef<Value *> tapPlace) {
+  Ir &b = f.b;
+  Value *offset = b.getInt64(0);
+  for (auto [place, size] : zip(tapPlace, ArrayRef(plan.input).drop_front()))
+    offset = b.CreateAdd(b.CreateMul(offset, emitSize(f, size)), place);
+  return offset;
 }
 
 Value *ConvolutionWalk::inputPixel(Value *pixel, Value *tap) {
@@ -160,6 +240,14 @@ Value *ConvolutionWalk::inputPixel(Value *pixel, Value *tap) {
 }
 
 SmallVector<Value *> ConvolutionWalk::outputPixel(const PixelRow &row, const PixelTile &pixels, Value *i) {
+  if (pixels.indices) {
+    SmallVector<Value *> indices;
+    for (unsigned dim = 0; dim <= plan.spatialRank(); ++dim) {
+      Value *at = f.b.CreateAdd(f.b.CreateMul(i, f.b.getInt64(plan.spatialRank() + 1)), f.b.getInt64(dim));
+      indices.push_back(f.b.CreateLoad(f.b.getInt64Ty(), emitAddress(f.b, f.b.getInt64Ty(), pixels.indices, at)));
+    }
+    return indices;
+  }
   SmallVector<Value *> indices = {row.image};
   append_range(indices, row.outer);
   indices.push_back(f.b.CreateAdd(pixels.first, i));

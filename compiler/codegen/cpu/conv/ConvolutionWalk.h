@@ -25,15 +25,24 @@ struct PixelRow {
   llvm::SmallVector<TapRange> taps;       ///< of the outer spatial dimensions
 };
 
+/// A pixel that has neighbours anywhere: what it reads under the kernel's first tap.
+struct SpreadPixel {
+  llvm::SmallVector<llvm::Value *> places; ///< along the spatial dimensions of the input, or outside of it
+  llvm::Value *image;
+  llvm::Value *input; ///< the same place, counted over all pixels of all images
+};
+
 /// A tile of a row. `active` as in PixelTiles. A `bounded` tile is one pixel
-/// whose taps along the last dimension are checked when it runs; of a clipped one (`count`) that is done for each of
-/// its pixels, of which there are `count`.
+/// whose taps along the last dimension are checked when it runs. A spread tile (`spread` is not empty) has `count`
+/// pixels, of any rows and images: all taps are checked for each.
 struct PixelTile {
   llvm::Value *first;
   unsigned rows;
   llvm::ArrayRef<llvm::SmallVector<bool>> active;
   bool bounded;
   llvm::Value *count = nullptr;
+  llvm::ArrayRef<SpreadPixel> spread = {};
+  llvm::Value *indices = nullptr; ///< in memory: those of a spread tile's output pixels
 };
 
 class ConvolutionWalk {
@@ -48,6 +57,10 @@ public:
   /// The tiles of any row.
   void forEachTile(llvm::function_ref<void(const PixelTile &)> body);
 
+  /// The tiles of a task of a flat plan. Of the row of a spread tile all outer taps are to be tried.
+  using FlatBody = llvm::function_ref<void(const PixelRow &, const PixelTile &)>;
+  void forEachFlatTile(const ConvolutionTask &task, FlatBody body);
+
   /// Taps of dimension `dim` that reach the input from output index `place`.
   TapRange tapRange(unsigned dim, llvm::Value *place);
 
@@ -59,8 +72,13 @@ public:
                                                                       llvm::ArrayRef<llvm::Value *>)>
                       body);
 
-  /// Whether the pixel `i` of a clipped tile is one, and tap `tap` reaches it.
-  llvm::Value *isReached(const PixelTile &tile, unsigned i, llvm::Value *tap);
+  /// How far from the first tap's a tap's input lies, along the spatial dimensions (`outerTap` is the tap of the outer
+  /// ones, flattened).
+  llvm::SmallVector<llvm::Value *> tapPlace(llvm::Value *outerTap, llvm::Value *tap);
+  /// The same, counted over all pixels.
+  llvm::Value *tapOffset(llvm::ArrayRef<llvm::Value *> tapPlace);
+  /// Whether the tap reaches the pixel.
+  llvm::Value *isReached(const SpreadPixel &pixel, llvm::ArrayRef<llvm::Value *> tapPlace);
 
   /// Index along the last input dimension that tap `tap` reads for `pixel`.
   llvm::Value *inputPixel(llvm::Value *pixel, llvm::Value *tap);
@@ -69,6 +87,13 @@ public:
   llvm::SmallVector<llvm::Value *> outputPixel(const PixelRow &row, const PixelTile &pixels, llvm::Value *i);
 
 private:
+  /// `count` pixels from `first` on, counted over all rows and images; `index` is the row's.
+  struct PixelRun {
+    llvm::Value *index, *first, *count;
+  };
+  void emitSpread(const PixelRun &run, unsigned most, FlatBody body);
+  /// Pixels of a row that all taps along it reach.
+  TapRange findInner();
   llvm::SmallVector<llvm::Value *>
   nest(const PixelRow &row, unsigned dim, llvm::Value *tap, llvm::Value *inputRow,
        llvm::ArrayRef<llvm::Value *> carried,

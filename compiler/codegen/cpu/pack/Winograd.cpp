@@ -63,7 +63,7 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
 }
 
 WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
-                              int64_t lanes, bool matrixUnit) {
+                              int64_t lanes, bool matrixUnit, int64_t most) {
   // With few channels transforms cost more than products save.
   constexpr int64_t kFew = 32;
   if (inputs < kFew || outputs < kFew)
@@ -88,7 +88,7 @@ WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, in
   }
   // What rounds more has to be clearly faster.
   constexpr double kClearly = 1.1;
-  int64_t best = cost(4) * kClearly < cost(2) ? 4 : 2;
+  int64_t best = most >= 4 && cost(4) * kClearly < cost(2) ? 4 : 2;
   return {cost(best) * kClearly < direct ? best : 0,
           llvm::formatv("estimated cycles: direct {0}, minimal filtering F(2x2) {1}, F(4x4) {2}", int64_t(direct),
                         int64_t(cost(2)), int64_t(cost(4)))};
@@ -98,13 +98,19 @@ WinogradChoice chooseWinograd(llvm::ArrayRef<std::optional<int64_t>> sizes, int6
                               int64_t lanes) {
   constexpr int64_t kLarge = 64;
   bool isImageKnown = sizes[1] && sizes[2];
+  // An image may be small, and then the time of weights that come from memory is all: 6 x 3 pixels of five images by
+  // 512 to 512 channels take F(4x4) 2 to 4 times as long as F(2x2) (Zen 3).
+  constexpr int64_t kMostWeightBytes = 16 << 20;
+  bool isHeavy = Winograd::get(4).points() * inputs * outputs * int64_t(sizeof(float)) > kMostWeightBytes;
+  int64_t most = isHeavy && !isImageKnown ? 2 : 4;
   // What is open grows; the number of images where it alone is.
   auto at = [&](int64_t size) {
     return std::array<int64_t, 3>{sizes[0].value_or(isImageKnown ? size : 1), sizes[1].value_or(size),
                                   sizes[2].value_or(size)};
   };
   auto choose = [&](const std::array<int64_t, 3> &known) {
-    return chooseWinograd(known[0], llvm::ArrayRef(known).drop_front(), inputs, outputs, lanes);
+    return chooseWinograd(known[0], llvm::ArrayRef(known).drop_front(), inputs, outputs, lanes, /*matrixUnit=*/false,
+                          most);
   };
   WinogradChoice choice = choose(at(kLarge));
   for (int64_t size = kLarge; choice.m && size-- > 1;)

@@ -57,9 +57,9 @@ struct WinogradChoice {
 
 /// The m with which a 3 x 3 convolution with stride 1 of these sizes takes the least time.
 /// `images`: or frames of the output; `pixels`: of one, in height and width. `inputs`: t C. `lanes`: floats of a vector
-/// register.
+/// register. `most`: no larger m.
 WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
-                              int64_t lanes, bool matrixUnit = false);
+                              int64_t lanes, bool matrixUnit = false, int64_t most = 4);
 
 /// The same of images of which calls tell the number, or height and width: null in `sizes`.
 WinogradChoice chooseWinograd(llvm::ArrayRef<std::optional<int64_t>> sizes, int64_t inputs, int64_t outputs,
