@@ -55,8 +55,7 @@ WinogradPlan planWinograd(loop::ConvolutionOp op, const Target &target) {
   plan.lanes = target.vectorBytes / 4;
   if (!known)
     plan.leastTiles =
-        chooseWinograd(map_to_vector<4>(getShape(op.getResult(0)), getConstant), plan.inputs, plan.outputs, plan.lanes)
-            .leastTiles;
+        chooseWinograd(getImageSizes(getShape(op.getResult(0))), plan.inputs, plan.outputs, plan.lanes).leastTiles;
   plan.panel = op.getWPanel();
   plan.panels = divideCeil(plan.outputs, plan.panel);
 

@@ -117,8 +117,6 @@ std::string ConvolutionPacker::findWinogradObstacle(loop::ConvolutionOp op) cons
     return std::to_string(op.getGroups()) + " groups";
   if (!elementOf(op.getW()).isF32())
     return "elements other than float32";
-  if (rank == 3 && !llvm::cast<RankedTensorType>(op.getX().getType()).hasStaticShape())
-    return "dynamic sizes of frames";
   return usesWinograd ? "" : "it is turned off";
 }
 
@@ -134,10 +132,9 @@ int64_t ConvolutionPacker::chooseWinogradTile(loop::ConvolutionOp op) const {
   int64_t frames = rank == 3 ? op.getKernel()[0] : 1, images = y.getDimSize(0) * (rank == 3 ? y.getDimSize(1) : 1);
   int64_t inputs = type.getDimSize(rank), outputs = type.getDimSize(rank + 1), lanes = lanesOf(type.getElementType());
   WinogradChoice byRule =
-      y.hasStaticShape()
-          ? chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
-                           target.hasMatrixUnit())
-          : chooseWinograd(llvm::map_to_vector<4>(getShape(op.getResult(0)), getConstant), inputs, outputs, lanes);
+      y.hasStaticShape() ? chooseWinograd(images, y.getShape().slice(rank - 1, 2), frames * inputs, outputs, lanes,
+                                          target.hasMatrixUnit())
+                         : chooseWinograd(getImageSizes(getShape(op.getResult(0))), frames * inputs, outputs, lanes);
   int64_t m = loop::getTuning(op, loop::Knob::Winograd).value_or(byRule.m);
   loop::addReason(op, byRule.because);
   const Weight *weight = weights.find(keyOf(weightArgument(op.getW())));

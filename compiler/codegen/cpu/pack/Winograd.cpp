@@ -94,8 +94,12 @@ WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, in
                         int64_t(cost(2)), int64_t(cost(4)))};
 }
 
-WinogradChoice chooseWinograd(llvm::ArrayRef<std::optional<int64_t>> sizes, int64_t inputs, int64_t outputs,
-                              int64_t lanes) {
+ImageSizes getImageSizes(ShapeRef y) {
+  return {getConstant(product(y.drop_back(3), y.front().getContext())), getConstant(y[y.size() - 3]),
+          getConstant(y[y.size() - 2])};
+}
+
+WinogradChoice chooseWinograd(const ImageSizes &sizes, int64_t inputs, int64_t outputs, int64_t lanes) {
   constexpr int64_t kLarge = 64;
   bool isImageKnown = sizes[1] && sizes[2];
   // An image may be small, and then the time of weights that come from memory is all: 6 x 3 pixels of five images by

@@ -17,8 +17,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/core/SymbolicShape.h"
 #include "llvm/ADT/ArrayRef.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,8 +63,12 @@ struct WinogradChoice {
 WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
                               int64_t lanes, bool matrixUnit = false, int64_t most = 4);
 
-/// The same of images of which calls tell the number, or height and width: null in `sizes`.
-WinogradChoice chooseWinograd(llvm::ArrayRef<std::optional<int64_t>> sizes, int64_t inputs, int64_t outputs,
-                              int64_t lanes);
+/// Images (or frames of all images), height and width; null: a call tells.
+using ImageSizes = std::array<std::optional<int64_t>, 3>;
+/// Of outputs [N, (frames,) height, width, channels].
+ImageSizes getImageSizes(ShapeRef y);
+
+/// The same of images of which calls tell the number, or height and width.
+WinogradChoice chooseWinograd(const ImageSizes &sizes, int64_t inputs, int64_t outputs, int64_t lanes);
 
 } // namespace ptc::cpu
