@@ -32,11 +32,12 @@ Bf16x3Plan planBf16x3(const ContractionPlan &plan, mlir::Operation *op) {
   int64_t bands = rowBands(op, m, k * plan.elementBytes, k * n * bf16x3.termCount * 2);
   bands = alignTo(std::max(bands, int64_t(divideCeil(m * rowBytes, kLhsBytes))), bands);
   bf16x3.panelsPerTask = panels;
+  int64_t taskRows;
   auto cutRows = [&] {
     bf16x3.rowsPerTask = divideCeil(m, bands);
-    bf16x3.taskRows = divideCeil(m, bf16x3.rowsPerTask);
+    taskRows = divideCeil(m, bf16x3.rowsPerTask);
   };
-  auto count = [&] { return batch * bf16x3.taskRows * int64_t(divideCeil(panels, bf16x3.panelsPerTask)); };
+  auto count = [&] { return batch * taskRows * int64_t(divideCeil(panels, bf16x3.panelsPerTask)); };
   cutRows();
   while (count() < wanted && bf16x3.rowsPerTask * bf16x3.panelsPerTask * plan.panel * k > least) {
     if (bf16x3.panelsPerTask > 2) { // whole blocks
@@ -50,6 +51,7 @@ Bf16x3Plan planBf16x3(const ContractionPlan &plan, mlir::Operation *op) {
       break;
     }
   }
+  bf16x3.taskRows = mlir::getAffineConstantExpr(taskRows, op->getContext());
   bf16x3.taskColumns = divideCeil(panels, bf16x3.panelsPerTask);
   // Tiles of equal rows: the last one is not nearly empty.
   int64_t tiles = divideCeil(bf16x3.rowsPerTask, kTileRows);

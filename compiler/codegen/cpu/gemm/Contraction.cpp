@@ -49,11 +49,11 @@ public:
     loops = loopsOverScratch();
   }
 
-  void emit() {
+  void emit(Value *begin, Value *end) {
     if (!plan.split && !plan.bf16x3)
-      return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
+      return emitLoop(b, begin, end, 1, [&](Value *task) { emitTask(task); });
     matrixunit::emitBegin(b, plan.bf16x3 ? plan.bf16x3->tileRows : matrixunit::kTileRows);
-    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
+    emitLoop(b, begin, end, 1, [&](Value *task) { emitSplitTask(task); });
     matrixunit::emitEnd(b);
   }
 
@@ -173,9 +173,9 @@ void ContractionEmitter::emitSplitTask(Value *index) {
   const TaskGrid &grid = plan.taskGrid();
   Value *column = b.CreateURem(index, b.getInt64(grid.taskColumns));
   Value *rest = b.CreateUDiv(index, b.getInt64(grid.taskColumns));
-  Value *rowBlock = b.CreateURem(rest, b.getInt64(grid.taskRows));
+  Value *taskRows = emitSize(f, grid.taskRows), *rowBlock = b.CreateURem(rest, taskRows);
   Block block;
-  block.batchPlace = b.CreateUDiv(rest, b.getInt64(grid.taskRows));
+  block.batchPlace = b.CreateUDiv(rest, taskRows);
   block.batch = delinearize(f, block.batchPlace, plan.batch);
   auto range = [&](Value *number, int64_t size, Value *end) {
     Value *first = b.CreateMul(number, b.getInt64(size));
@@ -500,7 +500,17 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
 }
 
 void emitContraction(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
-  ContractionEmitter(frame, op, plan).emit();
+  if (!plan.fewRows)
+    return ContractionEmitter(frame, op, plan).emit(frame.begin, frame.end);
+  // Tasks are counted as few rows have them: those of many are shared out among them.
+  Ir &b = frame.b;
+  Value *isMany = b.CreateICmpSGE(emitSize(frame, plan.mSize), b.getInt64(plan.leastRows));
+  emitIf(b, isMany, [&] {
+    Value *all = emitSize(frame, plan.tasks), *tasks = emitSize(frame, plan.batchCount * plan.split->tasks());
+    auto share = [&](Value *place) { return b.CreateUDiv(b.CreateMul(place, tasks), all); };
+    ContractionEmitter(frame, op, plan).emit(share(frame.begin), share(frame.end));
+  });
+  emitIf(b, b.CreateNot(isMany), [&] { ContractionEmitter(frame, op, *plan.fewRows).emit(frame.begin, frame.end); });
 }
 
 void emitContractionRows(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first, Value *last,

@@ -283,6 +283,15 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     useMatrixUnit(*plan.bf16x3, plan.bf16x3->scratchBytes());
   if (plan.split)
     useMatrixUnit(*plan.split, plan.split->scratchBytes());
+  if (plan.split && !m) {
+    auto fewRows = planContraction(op, target, /*onMatrixUnit=*/false);
+    if (!fewRows)
+      return fewRows.takeError();
+    plan.leastRows = leastSplitRows(plan);
+    plan.tasks = fewRows->tasks;
+    plan.scratchBytes = plan.scratchBytes + fewRows->scratchBytes; // either may be the larger one
+    plan.fewRows = std::make_shared<const ContractionPlan>(std::move(*fewRows));
+  }
   plan.copyLhs = !plan.bf16x3 && !plan.split && isLhsWorthCopying(plan);
   if (plan.copyLhs) {
     int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0));

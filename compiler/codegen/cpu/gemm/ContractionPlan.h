@@ -31,9 +31,10 @@ struct RowTiles {
 /// Tasks of a contraction on the matrix unit, by rows and panels.
 struct TaskGrid {
   int64_t rowsPerTask, panelsPerTask;
-  int64_t taskRows, taskColumns; ///< tasks down and across
+  mlir::AffineExpr taskRows; ///< tasks down
+  int64_t taskColumns;       ///< and across
 
-  int64_t tasks() const { return taskRows * taskColumns; }
+  mlir::AffineExpr tasks() const { return taskRows * taskColumns; }
 };
 
 /// How a contraction of f32 runs on the matrix unit (SplitContraction.h). Tasks have whole blocks of rows.
@@ -84,6 +85,9 @@ struct ContractionPlan {
   int64_t panelsPerPack;                          ///< of rhs, copied to scratch together
   std::optional<SplitPlan> split;                 ///< on the matrix unit: this or
   std::optional<Bf16x3Plan> bf16x3;
+  /// Where m is dynamic: so many rows pay for `split`, and how fewer of them are multiplied.
+  int64_t leastRows = 0;
+  std::shared_ptr<const ContractionPlan> fewRows;
   const TaskGrid &taskGrid() const { return bf16x3 ? static_cast<const TaskGrid &>(*bf16x3) : *split; }
   mlir::AffineExpr tasks, scratchBytes;
   mlir::AffineExpr packedRhsBytes; ///< in scratch

@@ -26,36 +26,60 @@ static bool hasContiguousSteps(const ContractionPlan &plan) {
   return plan.k.size() == 1 || *getConstant(plan.k.back().size) % kStep == 0;
 }
 
-/// What keeps the contraction off the matrix unit; empty where the unit takes it.
+// Fewer rows do not pay for splitting the weights, fewer columns not for splitting the rows, a short k not for taking
+// products through memory.
+static constexpr int64_t kLeastRows = 48, kLeastColumns = 64, kLeastK = 64;
+
+/// What keeps the contraction off the matrix unit however many rows it has; empty where the unit takes it.
 static std::string findObstacle(const ContractionPlan &plan) {
-  // Fewer rows do not pay for splitting the weights, fewer columns not for splitting the rows, a short k not for
-  // taking products through memory.
-  constexpr int64_t kLeastRows = 48, kLeastColumns = 64, kLeastK = 64;
-  auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
+  auto n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
   if (!plan.rhsIsPacked || plan.panel != kColumns || plan.group != 1 || plan.rhsBytes != sizeof(float))
     return formatv("the right-hand side is not weights of f32 in panels of {0}", kColumns);
-  if (!m || !n || !k)
+  if (!n || !k)
     return "sizes are dynamic";
-  if (*m < kLeastRows)
-    return formatv("m = {0}, less than {1}", *m, kLeastRows);
   if (*n < kLeastColumns)
     return formatv("n = {0}, less than {1}", *n, kLeastColumns);
   if (*k < kLeastK)
     return formatv("k = {0}, less than {1}", *k, kLeastK);
-  if (int64_t flops = 2 * *m * *n * *k; flops < bf16x3::kLeastFlopsUnsplit)
-    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(bf16x3::kLeastFlopsUnsplit);
   return hasContiguousSteps(plan) ? "" : "steps along k are not contiguous";
+}
+
+/// The same of so many rows.
+static std::string findObstacle(const ContractionPlan &plan, int64_t rows) {
+  if (rows < kLeastRows)
+    return formatv("m = {0}, less than {1}", rows, kLeastRows);
+  int64_t flops = 2 * rows * *getConstant(plan.nSize) * *getConstant(plan.reductionSize());
+  if (flops < bf16x3::kLeastFlopsUnsplit)
+    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(bf16x3::kLeastFlopsUnsplit);
+  return "";
+}
+
+int64_t leastSplitRows(const ContractionPlan &plan) {
+  int64_t rowFlops = 2 * *getConstant(plan.nSize) * *getConstant(plan.reductionSize());
+  return std::max<int64_t>(kLeastRows, divideCeil(bf16x3::kLeastFlopsUnsplit, rowFlops));
 }
 
 std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op,
                                    std::vector<std::string> &because) {
-  if (std::string obstacle = findObstacle(plan); !obstacle.empty()) {
+  constexpr int64_t kUsualRows = 256;
+  auto known = getConstant(plan.mSize);
+  std::string obstacle = findObstacle(plan);
+  if (obstacle.empty() && known)
+    obstacle = findObstacle(plan, *known);
+  else if (obstacle.empty() && getRange(plan.mSize, getSymbols(op)).max < leastSplitRows(plan))
+    obstacle = formatv("m is less than {0}", leastSplitRows(plan));
+  if (!obstacle.empty()) {
     because.push_back("weights not split for AMX when run: " + obstacle);
     return std::nullopt;
   }
-  auto m = getConstant(plan.mSize), n = getConstant(plan.nSize), k = getConstant(plan.reductionSize());
-  because.push_back(formatv("weights split for AMX when run: {0} ({1} or more)", loop::describeFlops(2 * *m * *n * *k),
-                            loop::describeFlops(bf16x3::kLeastFlopsUnsplit)));
+  int64_t m = known.value_or(std::max(kUsualRows, leastSplitRows(plan)));
+  int64_t n = *getConstant(plan.nSize), k = *getConstant(plan.reductionSize());
+  if (known)
+    because.push_back(formatv("weights split for AMX when run: {0} ({1} or more)", loop::describeFlops(2 * m * n * k),
+                              loop::describeFlops(bf16x3::kLeastFlopsUnsplit)));
+  else
+    because.push_back(
+        formatv("weights split for AMX when run by {0} rows or more, which a call tells", leastSplitRows(plan)));
 
   // A thread splits its rows once, and each task its weights: rows stay together as long as their terms fit L2.
   constexpr int64_t kLeastBlocks = bf16x3::kRowsTogether / kRows;
@@ -63,9 +87,9 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t batch = getConstant(plan.batchCount).value_or(8);
-  int64_t rowBlocks = divideCeil(*m, kRows), panels = divideCeil(*n, kColumns);
+  int64_t rowBlocks = divideCeil(m, kRows), panels = divideCeil(n, kColumns);
   SplitPlan split;
-  split.steps = divideCeil(*k, kStep);
+  split.steps = divideCeil(k, kStep);
   split.batchSteps = getBatchSteps(split.steps);
   split.steps = alignTo(split.steps, split.batchSteps);
   int64_t blocks = std::min(rowBlocks, std::max(kLeastBlocks, kLhsBytes / (kRows * kStepBytes * split.steps)));
@@ -74,7 +98,7 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
     wanted = divideCeil(wanted, 2); // here each task splits its rows, too
   split.panelsPerTask = panels;
   auto count = [&] { return batch * int64_t(divideCeil(rowBlocks, blocks) * divideCeil(panels, split.panelsPerTask)); };
-  while (count() < wanted && blocks * kRows * split.panelsPerTask * kColumns * *k > least) {
+  while (count() < wanted && blocks * kRows * split.panelsPerTask * kColumns * k > least) {
     if (blocks >= 4 * split.panelsPerTask)
       blocks = divideCeil(blocks, 2);
     else if (split.panelsPerTask > 1)
@@ -83,7 +107,7 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
       break;
   }
   split.rowsPerTask = blocks * kRows;
-  split.taskRows = divideCeil(rowBlocks, blocks);
+  split.taskRows = plan.mSize.ceilDiv(split.rowsPerTask);
   split.taskColumns = divideCeil(panels, split.panelsPerTask);
   split.stepsPerBlock = std::clamp<int64_t>(kLhsBytes / (split.rowsPerTask * kStepBytes), 1, split.steps);
   split.stepsPerBlock = divideCeil(split.steps, divideCeil(split.steps, split.stepsPerBlock));

@@ -11,8 +11,9 @@ struct SplitOperands {
   llvm::function_ref<llvm::Value *(llvm::Value *panel)> rhsPanel;
 };
 
-/// Decides whether the plan's contraction runs on the matrix unit, and cuts it into tasks. Null where it does not. Adds
-/// the reason to `because`.
+/// Decides whether the plan's contraction runs on the matrix unit, and cuts it into tasks. Null where it does not.
+/// Where m is dynamic that is said of leastSplitRows rows or more. Adds the reason to `because`.
+int64_t leastSplitRows(const ContractionPlan &plan);
 std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op, std::vector<std::string> &because);
 
 /// Multiplies the rows of a task with its panels. finish(panel, products): `products` points to rows of 32 floats,
