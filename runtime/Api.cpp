@@ -39,7 +39,7 @@ const ptc_tensor *ptc_get_optional_inputs(int32_t *count) { return ptc_entry_opt
 
 int32_t ptc_entry_find(const char *name) {
   int32_t index = 0;
-  for (const Program *entry = ptc_programs.all; name && entry; entry = entry->nextEntry, ++index)
+  for (const Program *entry = ptc_programs.all; name && entry && entry->entry; entry = entry->nextEntry, ++index)
     if (strcmp(entry->entry, name) == 0)
       return index;
   return -1;

@@ -69,17 +69,24 @@ static ptc_status beginCall(ptc_context &context, Frame &frame, Error &error) {
   return beginOnDevice(frame, choice.isCallers, static_cast<Stream *>(choice.stream), error);
 }
 
-/// A call with as many outputs as the model has: `attempt(frame, room, turn)` with inputs bound, until there is room.
+/// Calls `attempt(version, fits)` with the entry and, where that says that the inputs' sizes do not fit it, with the
+/// general version of it.
+template <class Attempt> static ptc_status withVersion(const Program &entry, Attempt attempt) {
+  bool fits = true;
+  ptc_status status = attempt(entry, fits);
+  return fits || !entry.general ? status : attempt(*entry.general, fits);
+}
+
+/// A call of one version.
 template <class Attempt>
-static ptc_status callBound(ptc_context &context, const Program &entry, InputList &inputs, const void *outputs,
-                            int32_t outputCount, Error &error, Attempt attempt) {
-  Turn turn(entry);
-  FrameLease frame(context, entry);
+static ptc_status callBound(ptc_context &context, const Program &version, InputList inputs, const void *outputs,
+                            int32_t outputCount, bool &fits, Error &error, Attempt attempt) {
+  FrameLease frame(context, version);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = complete(*frame, inputs, error))
     return status;
-  if (ptc_status status = checkOutputCount(entry, outputs, outputCount, error))
+  if (ptc_status status = checkOutputCount(version, outputs, outputCount, error))
     return status;
   DeviceScope scope(frame->device, error);
   if (scope.status != PTC_OK)
@@ -88,24 +95,40 @@ static ptc_status callBound(ptc_context &context, const Program &entry, InputLis
     if (ptc_status status = beginCall(context, *frame, error))
       return status;
   return withRoom(context, *frame, [&](int64_t room) -> ptc_status {
-    if (ptc_status status = bind(*frame, inputs, room, error))
+    if (ptc_status status = bind(*frame, inputs, room, error)) {
+      fits = status != PTC_MISMATCH;
       return status;
-    return attempt(*frame, room, turn);
+    }
+    return attempt(*frame, inputs, room);
+  });
+}
+
+/// A call with as many outputs as the model has: `attempt(frame, inputs, room, turn)` with inputs bound, until there is
+/// room.
+template <class Attempt>
+static ptc_status callBound(ptc_context &context, const Program &entry, InputList inputs, const void *outputs,
+                            int32_t outputCount, Error &error, Attempt attempt) {
+  Turn turn(entry);
+  return withVersion(entry, [&](const Program &version, bool &fits) {
+    return callBound(
+        context, version, inputs, outputs, outputCount, fits, error,
+        [&](Frame &frame, InputList all, int64_t room) { return attempt(frame, all, room, turn); });
   });
 }
 
 ptc_status call(ptc_context &context, const Program &entry, InputList inputs, DLTensor *const *outputs,
                 int32_t outputCount, Error &error) {
-  return callBound(
-      context, entry, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t room, const Turn &turn) {
-        for (int32_t i = 0; i < outputCount; ++i)
-          if (ptc_status status =
-                  checkTensor(entry.outputs[i], frame.device, "output", i, outputs[i], frame.values.data, error)) {
-            context.keepRoom(room); // which output_shape tells
-            return status;
-          }
-        return run(context, frame, inputs, outputs, turn, error);
-      });
+  return callBound(context, entry, inputs, outputs, outputCount, error,
+                   [&](Frame &frame, InputList all, int64_t room, const Turn &turn) {
+                     const TensorEntry *entries = frame.program->outputs;
+                     for (int32_t i = 0; i < outputCount; ++i)
+                       if (ptc_status status = checkTensor(entries[i], frame.device, "output", i, outputs[i],
+                                                           frame.values.data, error)) {
+                         context.keepRoom(room); // which output_shape tells
+                         return status;
+                       }
+                     return run(context, frame, all, outputs, turn, error);
+                   });
 }
 
 /// Whether call_new makes outputs on the device: where the caller has said, else where the first input is that is
@@ -139,22 +162,23 @@ ptc_status callNew(ptc_context &context, const Program &entry, InputList inputs,
                    int32_t outputCount, Error &error) {
   for (int32_t i = 0; outputs && i < outputCount; ++i)
     outputs[i] = nullptr;
-  return callBound(context, entry, inputs, outputs, outputCount, error, [&](Frame &frame, int64_t, const Turn &turn) {
+  auto attempt = [&](Frame &frame, InputList all, int64_t, const Turn &turn) {
     // A DLManagedTensor begins with its DLTensor, so the list serves as one of DLTensors too.
     ptc_status status = PTC_OK;
-    bool isOnDevice = makesOnDevice(context, inputs);
+    bool isOnDevice = makesOnDevice(context, all);
     for (int32_t i = 0; i < outputCount && status == PTC_OK; ++i)
       status = createOutput(frame, i, isOnDevice, outputs[i], error);
     static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
     if (status == PTC_OK)
-      status = run(context, frame, inputs, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
+      status = run(context, frame, all, reinterpret_cast<DLTensor *const *>(outputs), turn, error);
     for (int32_t i = 0; i < outputCount && status != PTC_OK; ++i) {
       if (outputs[i])
         outputs[i]->deleter(outputs[i]);
       outputs[i] = nullptr;
     }
     return status;
-  });
+  };
+  return callBound(context, entry, inputs, outputs, outputCount, error, attempt);
 }
 
 /// Whether sizes follow from inputs' values.
@@ -163,31 +187,41 @@ static bool hasSymbolicInts(const Program &program) {
                      [](const SymbolEntry &symbol) { return symbol.input >= 0 && symbol.dim < 0; });
 }
 
-ptc_status outputShape(ptc_context &context, const Program &program, InputList inputs, int32_t output, int64_t *shape,
-                       int32_t ndim, Error &error) {
-  if (output < 0 || output >= program.outputCount)
-    return error.set(PTC_INVALID_ARGUMENT, "there is no output %d; the model has %d", output, program.outputCount);
-  const TensorEntry &entry = program.outputs[output];
-  if (ndim != entry.rank || (ndim > 0 && !shape))
-    return error.set(PTC_INVALID_ARGUMENT, "output '%s' (%d) has %d dimensions, not %d", entry.name, output, entry.rank,
-                     ndim);
-  FrameLease frame(context, program);
+/// The output's sizes in a call of one version.
+static ptc_status findSizes(ptc_context &context, const Program &version, InputList inputs, const TensorEntry &output,
+                            int64_t *shape, bool &fits, Error &error) {
+  FrameLease frame(context, version);
   if (!frame)
     return error.set(PTC_OUT_OF_MEMORY, "no memory for the call");
   if (ptc_status status = complete(*frame, inputs, error))
     return status;
-  bool mayReadDevice = frame->device && hasSymbolicInts(program);
+  bool mayReadDevice = frame->device && hasSymbolicInts(version);
   DeviceScope scope(mayReadDevice ? frame->device : nullptr, error);
   if (scope.status != PTC_OK)
     return scope.status;
   if (mayReadDevice)
     if (ptc_status status = beginCall(context, *frame, error))
       return status;
-  if (ptc_status status = bind(*frame, inputs, context.room(), error))
+  if (ptc_status status = bind(*frame, inputs, context.room(), error)) {
+    fits = status != PTC_MISMATCH;
     return status;
-  for (int32_t d = 0; d < ndim; ++d)
-    shape[d] = frame->values[entry.dims[d].size];
+  }
+  for (int32_t d = 0; d < output.rank; ++d)
+    shape[d] = frame->values[output.dims[d].size];
   return PTC_OK;
+}
+
+ptc_status outputShape(ptc_context &context, const Program &entry, InputList inputs, int32_t output, int64_t *shape,
+                       int32_t ndim, Error &error) {
+  if (output < 0 || output >= entry.outputCount)
+    return error.set(PTC_INVALID_ARGUMENT, "there is no output %d; the model has %d", output, entry.outputCount);
+  const TensorEntry &tensor = entry.outputs[output];
+  if (ndim != tensor.rank || (ndim > 0 && !shape))
+    return error.set(PTC_INVALID_ARGUMENT, "output '%s' (%d) has %d dimensions, not %d", tensor.name, output,
+                     tensor.rank, ndim);
+  return withVersion(entry, [&](const Program &version, bool &fits) {
+    return findSizes(context, version, inputs, version.outputs[output], shape, fits, error);
+  });
 }
 
 } // namespace ptc::runtime

@@ -36,7 +36,7 @@ const Program *ptc_context::findEntry(int32_t entry) const {
   const Program *found = entry < 0 ? nullptr : program;
   for (; found && entry > 0; --entry)
     found = found->nextEntry;
-  return found;
+  return found && found->entry ? found : nullptr;
 }
 
 ptc_status ptc_context::prepare(int32_t number, Error &error) {

@@ -77,15 +77,16 @@ static void writeEvent(FILE *file, const Event &event, int64_t origin) {
   const Program &program = *event.program;
   bool isWait = event.cause != Cause::None;
   bool isLaunch = event.launch >= 0 && event.launch < program.launchCount;
+  bool isNamed = program.entry && strcmp(program.entry, kOnlyEntry) != 0;
   const LaunchEntry *launch = isLaunch ? &program.launches[event.launch] : nullptr;
   const ExternalEntry *external =
       event.launch >= program.launchCount ? &program.externals[event.launch - program.launchCount] : nullptr;
   fputs(",\n{\"ph\":\"X\",\"name\":", file);
-  writeString(file, isWait                                   ? textOf(event.cause)
-                    : launch                                 ? launch->name
-                    : external                               ? external->name
-                    : strcmp(program.entry, kOnlyEntry) == 0 ? program.name
-                                                             : program.entry);
+  writeString(file, isWait     ? textOf(event.cause)
+                    : launch   ? launch->name
+                    : external ? external->name
+                    : isNamed  ? program.entry
+                               : program.name);
   fprintf(file, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f",
           isWait     ? "wait"
           : launch   ? "kernel"

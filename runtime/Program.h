@@ -28,7 +28,7 @@ typedef void (*ptc_kernel)(void *const *args, const int64_t *symbols, ptc_worker
 
 namespace ptc::runtime {
 
-constexpr uint32_t kTablesVersion = 12;
+constexpr uint32_t kTablesVersion = 13;
 
 /// Arena buffers, weights, states and scratch are aligned to this; a caller's inputs and outputs
 /// only to their element's size (anything less is copied).
@@ -190,8 +190,9 @@ struct Program {
   uint32_t tablesVersion;
   int32_t valueCount;
   const char *name;
-  const char *entry;        ///< "forward"; "step", "eval", ...
-  const Program *nextEntry; ///< for the same machine; null behind the last one
+  const char *entry;        ///< "forward"; "step", "eval", ...; null: callers do not see it
+  const Program *nextEntry; ///< for the same machine; null behind the last one. Those that callers see come first
+  const Program *general;   ///< one behind them, which answers calls whose sizes do not fit this one; null: none
   const char *compiler, *target;
   const char *machine;  ///< that the kernels were made for: "x86-64-v3"
   uint64_t cpuFeatures; ///< bit i: kCpuFeatures[i] is needed

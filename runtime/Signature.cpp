@@ -56,7 +56,7 @@ static void count(const TensorEntry *entries, int32_t number, Counts &counts) {
 static Counts countAll(const Program *first) {
   Counts counts = {};
   for (const Program *entry = first; entry; entry = entry->nextEntry) {
-    ++counts.entries;
+    counts.entries += entry->entry != nullptr;
     counts.symbols += entry->symbolCount;
     counts.externals += entry->externalCount;
     count(entry->inputs, entry->inputCount, counts);
@@ -82,14 +82,16 @@ static const ptc_tensor *describe(const TensorEntry *entries, int32_t number, Pl
   return described;
 }
 
-static EntryDescription describe(const Program &entry, Places &next) {
+static EntryDescription describe(const Program &program, Places &next) {
+  // What the general version says of sizes holds in all calls.
+  const Program &entry = program.general ? *program.general : program;
   const ptc_symbol *symbols = next.symbols;
   for (int32_t i = 0; i < entry.symbolCount; ++i)
     *next.symbols++ = {entry.symbols[i].name, entry.symbols[i].min, entry.symbols[i].max};
   const ptc_tensor *inputs = describe(entry.inputs, entry.inputCount, next);
   const ptc_tensor *outputs = describe(entry.outputs, entry.outputCount, next);
   const ptc_tensor *states = describe(entry.states, entry.stateCount, next);
-  return {&entry,
+  return {&program,
           {entry.name, entry.compiler, entry.target, inputs, outputs, states, symbols, entry.requiredCount,
            entry.outputCount, entry.stateCount, entry.symbolCount},
           inputs + entry.requiredCount,
@@ -117,7 +119,8 @@ static bool build(const Program *first) {
   Described::externals = externals;
   Described::externalCount = counts.externals;
   for (const Program *entry = first; entry; entry = entry->nextEntry) {
-    *entries++ = describe(*entry, next);
+    if (entry->entry)
+      *entries++ = describe(*entry, next);
     for (int32_t i = 0; i < entry->externalCount; ++i) {
       const ExternalEntry &external = entry->externals[i];
       const ptc_tensor *described = describe(external.tensors, external.tensorCount(), next);

@@ -216,8 +216,7 @@ bool ProgramBuilder::isKnown(AffineExpr size) const {
 /// `ptc.guards`: relations of an expression to zero. An entry without the inputs that a guard speaks of has no such
 /// guard.
 void ProgramBuilder::addGuards() {
-  auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
-  for (Attribute entry : guards ? guards.getValue() : ArrayRef<Attribute>()) {
+  for (Attribute entry : getGuards(function)) {
     auto dict = llvm::cast<DictionaryAttr>(entry);
     AffineExpr value = getSizeFromAttr(dict.get("value"));
     StringRef kind = dict.getAs<StringAttr>("relation").getValue();
@@ -239,10 +238,10 @@ void ProgramBuilder::addGuards() {
 
 llvm::Expected<host::ProgramSpec> ProgramBuilder::build(const Target &target, llvm::StringRef name) {
   spec.name = name.str();
-  if (auto entry = function->getAttrOfType<StringAttr>("ptc.entry"))
-    spec.entry = entry.str();
-  else
-    spec.entry = function.getName().str();
+  auto entry = function->getAttrOfType<StringAttr>("ptc.entry");
+  auto generalOf = function->getAttrOfType<StringAttr>("ptc.general_of");
+  spec.entry = generalOf ? "" : entry ? entry.str() : function.getName().str();
+  spec.generalOf = generalOf ? generalOf.str() : "";
   target.require(spec);
   if (spec.device)
     spec.device->image = code.image;
@@ -302,6 +301,8 @@ llvm::Expected<std::vector<host::ProgramSpec>> buildPrograms(ModuleOp module, co
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isPrivate() && function != entries.front())
       entries.push_back(function);
+  std::stable_partition(entries.begin(), entries.end(),
+                        [](func::FuncOp function) { return !function->hasAttr("ptc.general_of"); });
   std::vector<host::ProgramSpec> programs;
   for (func::FuncOp function : entries) {
     llvm::Expected<host::ProgramSpec> program = ProgramBuilder(function, code).build(target, name);

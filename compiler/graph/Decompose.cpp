@@ -69,21 +69,20 @@ namespace {
 class Trial {
 public:
   explicit Trial(Operation *op)
-      : op(op), before(op->getPrevNode()), module(op->getParentOfType<ModuleOp>()),
-        guards(module ? module->getAttr("ptc.guards") : Attribute()) {}
+      : op(op), before(op->getPrevNode()), guarded(getGuarded(op)),
+        guards(guarded ? guarded->getAttr("ptc.guards") : Attribute()) {}
 
   void undo() {
     while (op->getPrevNode() != before)
       op->getPrevNode()->erase();
     if (guards)
-      module->setAttr("ptc.guards", guards);
-    else if (module)
-      module->removeAttr("ptc.guards");
+      guarded->setAttr("ptc.guards", guards);
+    else if (guarded)
+      guarded->removeAttr("ptc.guards");
   }
 
 private:
-  Operation *op, *before;
-  ModuleOp module;
+  Operation *op, *before, *guarded;
   Attribute guards;
 };
 } // namespace

@@ -58,7 +58,7 @@ LogicalResult Copies::checkWrite(const AtenOp &op, Value name, Aliases &aliases)
                              << "or view there)";
     for (AffineExpr size : copy->sizes.ones)
       if (isSeen)
-        addGuard(op->getParentOfType<ModuleOp>(), size - 1, "ne", toString(size, symbols) + " != 1");
+        addGuard(op.operation(), size - 1, "ne", toString(size, symbols) + " != 1");
   }
   return success();
 }

@@ -280,7 +280,7 @@ void NodeBuilder::bindAssertion(const Node &node, Operation *op) {
   unsigned symbol = llvm::cantFail(symbols.bind(Expression::makeSymbol(name)));
   op->setAttr("ptc.binds", builder.getI64IntegerAttr(symbol));
   std::string said = node.inputs.size() > 1 ? node.inputs[1].value.text : "";
-  addGuard(function->getParentOfType<ModuleOp>(), builder.getAffineSymbolExpr(symbol), "ne",
+  addGuard(function, builder.getAffineSymbolExpr(symbol), "ne",
            "the assertion '" + (said.empty() ? node.name : said) + "'");
 }
 

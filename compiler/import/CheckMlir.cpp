@@ -167,9 +167,9 @@ static llvm::Error checkTypes(ModuleOp module) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-/// The elements of a list that the module may have.
-static llvm::Expected<llvm::ArrayRef<Attribute>> getList(ModuleOp module, StringRef name) {
-  Attribute attr = module->getAttr(name);
+/// The elements of a list that the module, or a function, may have.
+static llvm::Expected<llvm::ArrayRef<Attribute>> getList(Operation *op, StringRef name) {
+  Attribute attr = op->getAttr(name);
   auto list = llvm::dyn_cast_or_null<ArrayAttr>(attr);
   if (attr && !list)
     return fail("'" + name + "' is no list");
@@ -211,8 +211,8 @@ static llvm::Error checkSymbols(ModuleOp module) {
   return llvm::Error::success();
 }
 
-static llvm::Error checkGuards(ModuleOp module) {
-  auto list = getList(module, "ptc.guards");
+static llvm::Error checkGuards(Operation *op) {
+  auto list = getList(op, "ptc.guards");
   if (!list)
     return list.takeError();
   for (Attribute entry : *list) {
@@ -274,6 +274,37 @@ static llvm::Error checkTraining(func::FuncOp function) {
   return llvm::Error::success();
 }
 
+/// What callers see of a function is what they see of one that answers the calls which do not fit it.
+static llvm::Error checkGeneral(func::FuncOp function) {
+  Attribute of = function->getAttr("ptc.general_of");
+  if (!of)
+    return llvm::Error::success();
+  auto name = llvm::dyn_cast<StringAttr>(of);
+  auto other = name ? function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(name) : func::FuncOp();
+  if (!other || function.isPrivate() || other.isPrivate() || other->hasAttr("ptc.general_of"))
+    return fail("'ptc.general_of' of @" + function.getName() + " is no entry");
+  auto inputs = [](func::FuncOp one) {
+    llvm::SmallVector<std::pair<Attribute, Type>> found;
+    for (auto [i, type] : llvm::enumerate(one.getArgumentTypes()))
+      if (Attribute input = one.getArgAttr(i, "ptc.input"))
+        found.push_back({input, type});
+    return found;
+  };
+  auto outputs = [](func::FuncOp one) {
+    llvm::SmallVector<std::tuple<Attribute, Type, int64_t>> found;
+    for (unsigned i = 0; i < one.getNumResults(); ++i)
+      if (Attribute output = one.getResultAttr(i, "ptc.output")) {
+        auto type = llvm::cast<RankedTensorType>(one.getResultTypes()[i]);
+        found.push_back({output, type.getElementType(), type.getRank()});
+      }
+    return found;
+  };
+  if (inputs(function) != inputs(other) || outputs(function) != outputs(other))
+    return fail("@" + function.getName() + " has other inputs or outputs than @" + name.getValue() +
+                ", whose calls it is to answer");
+  return llvm::Error::success();
+}
+
 static llvm::Error checkFunction(func::FuncOp function) {
   unsigned symbolCount = getSymbols(function).size();
   std::optional<unsigned> lastDefault;
@@ -297,6 +328,10 @@ static llvm::Error checkFunction(func::FuncOp function) {
     if (llvm::Error error = checkRoles(function.getResultAttrDict(i), "result " + llvm::Twine(i)))
       return error;
   }
+  if (llvm::Error error = checkGuards(function))
+    return error;
+  if (llvm::Error error = checkGeneral(function))
+    return error;
   return checkTraining(function);
 }
 
@@ -346,9 +381,12 @@ llvm::Error checkMlirModule(ModuleOp module) {
   module.walk([&](Operation *op) { strange = isStrange(op) ? op : strange; });
   if (strange)
     return fail("'" + strange->getName().getStringRef() + "' has no place in a model");
-  for (auto check : {checkSymbols, checkGuards, checkTypes})
-    if (llvm::Error error = check(module))
-      return error;
+  if (llvm::Error error = checkSymbols(module))
+    return error;
+  if (llvm::Error error = checkGuards(module))
+    return error;
+  if (llvm::Error error = checkTypes(module))
+    return error;
   for (func::FuncOp one : functions)
     if (llvm::Error error = checkFunction(one))
       return error;

@@ -97,8 +97,12 @@ std::string Expression::str() const {
   }
   StringRef op = infix(name);
   std::string text = op.empty() ? name + "(" : "(";
-  for (const Expression &argument : arguments)
-    text += (&argument == arguments.data() ? "" : op.empty() ? ", " : op.str()) + argument.str();
+  for (const Expression &argument : arguments) {
+    std::string part = argument.str();
+    bool isMore = (name == "Or" || name == "And") && argument.kind == Call && argument.name == name;
+    text += (&argument == arguments.data() ? "" : op.empty() ? ", " : op.str()) +
+            (isMore ? part.substr(1, part.size() - 2) : part);
+  }
   return text + ")";
 }
 

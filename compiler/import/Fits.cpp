@@ -7,13 +7,19 @@ using llvm::StringRef;
 
 namespace ptc::import {
 
-void forEachEquality(const aten::Schema &schema, llvm::ArrayRef<Value> operands,
-                     llvm::function_ref<void(AffineExpr, AffineExpr)> require) {
+std::optional<size_t> countKeptDims(const aten::Schema &schema) {
+  if (schema.has(aten::Mark::Pointwise))
+    return 0;
+  return schema.baseName() == "matmul" ? std::optional<size_t>(2) : std::nullopt;
+}
+
+void forEachEquality(const aten::Schema &schema, llvm::ArrayRef<Value> operands, VisitSizes require,
+                     VisitSizes broadcast) {
   StringRef name = schema.baseName();
-  auto broadcast = [&](ShapeRef x, ShapeRef y) {
+  auto broadcastAll = [&](ShapeRef x, ShapeRef y) {
     for (auto [a, b] : llvm::zip(llvm::reverse(x), llvm::reverse(y)))
       if (getConstant(a) != 1 && getConstant(b) != 1)
-        require(a, b);
+        broadcast(a, b);
   };
   for (size_t i = 1; i < operands.size(); ++i) {
     if (!operands[0] || !operands[i])
@@ -22,11 +28,11 @@ void forEachEquality(const aten::Schema &schema, llvm::ArrayRef<Value> operands,
     if (schema.has(aten::Mark::Pointwise)) {
       for (size_t k = 0; k < i; ++k)
         if (operands[k])
-          broadcast(getShape(operands[k]), y);
+          broadcastAll(getShape(operands[k]), y);
     } else if (name == "matmul" && !x.empty() && !y.empty()) {
       require(x.back(), y.size() > 1 ? y[y.size() - 2] : y.back());
       if (x.size() > 2 && y.size() > 2)
-        broadcast(ShapeRef(x).drop_back(2), ShapeRef(y).drop_back(2));
+        broadcastAll(ShapeRef(x).drop_back(2), ShapeRef(y).drop_back(2));
     } else if (name == "linear" && i == 1 && !x.empty() && !y.empty()) {
       require(x.back(), y.back());
     }
@@ -46,7 +52,7 @@ void forEachAssumption(const aten::AtenOp &op, llvm::function_ref<void(StringRef
       assume("Eq", a, b);
   };
   SmallVector<Value> operands(op->getOperands());
-  forEachEquality(op.schema(), operands, require);
+  forEachEquality(op.schema(), operands, require, require);
   StringRef name = op.schema().baseName();
   name.consume_back("_copy");
   auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op.result().getType()) : RankedTensorType();

@@ -2,6 +2,7 @@
 
 #include "compiler/import/SymbolTable.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -114,7 +115,37 @@ void SymbolTable::addGuard(const Expression &condition) {
   }
 }
 
+/// Whether it is an equality, or says that one of several holds.
+static bool areEqualities(const Expression &condition) {
+  return condition.kind == Expression::Call &&
+         (condition.name == "Eq" || (condition.name == "Or" && llvm::all_of(condition.arguments, areEqualities)));
+}
+
+/// How far the nearest of equalities is from holding.
+llvm::Expected<AffineExpr> SymbolTable::findDistance(const Expression &equalities) {
+  AffineExpr least;
+  if (equalities.name == "Eq") {
+    auto related = relate(equalities);
+    if (!related)
+      return related.takeError();
+    return makeExtremum(symbols, {true, related->second, simplify(-related->second)});
+  }
+  for (const Expression &part : equalities.arguments) {
+    auto distance = findDistance(part);
+    if (!distance)
+      return distance;
+    least = least ? makeExtremum(symbols, {false, least, *distance}) : *distance;
+  }
+  return least;
+}
+
 llvm::Expected<std::pair<StringRef, AffineExpr>> SymbolTable::relate(const Expression &condition) {
+  if (condition.name == "Or" && areEqualities(condition)) {
+    auto distance = findDistance(condition);
+    if (!distance)
+      return distance.takeError();
+    return std::pair(StringRef("Eq"), *distance);
+  }
   if (relation(condition.name).empty() || condition.arguments.size() != 2) {
     auto holds = toAffine(condition);
     if (!holds)
@@ -189,18 +220,11 @@ void SymbolTable::publish(ModuleOp module) const {
     setSymbols(module, symbols);
 }
 
-llvm::Error SymbolTable::annotate(ModuleOp module) {
-  for (const RangeConstraint &r : otherRanges) {
-    // A range of something that the graph does not use is nobody's business.
-    if (r.min != INT64_MIN)
-      addGuard(Expression::makeCall("Ge", {r.expression, Expression(r.min)}));
-    if (r.max < kInfinite)
-      addGuard(Expression::makeCall("Le", {r.expression, Expression(r.max)}));
-  }
-
+llvm::Error SymbolTable::annotateGuards(Operation *op) {
   Builder b(context);
-  // Guards first: evaluating one may meet a symbol for the first time.
-  llvm::SmallVector<Attribute> conditions(getGuards(module)); // of data
+  llvm::SmallVector<Attribute> conditions;
+  if (auto known = op->getAttrOfType<ArrayAttr>("ptc.guards"))
+    llvm::append_range(conditions, known); // of data
   for (size_t i = 0; i < guards.size(); ++i) { // there may come more
     const Expression guard = guards[i];
     auto related = relate(guard);
@@ -214,8 +238,23 @@ llvm::Error SymbolTable::annotate(ModuleOp module) {
         b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, context))),
     }));
   }
-  if (!conditions.empty())
-    module->setAttr("ptc.guards", b.getArrayAttr(conditions));
+  guards.clear();
+  if (!conditions.empty() || isa<func::FuncOp>(op))
+    op->setAttr("ptc.guards", b.getArrayAttr(conditions));
+  return llvm::Error::success();
+}
+
+llvm::Error SymbolTable::annotate(ModuleOp module) {
+  for (const RangeConstraint &r : otherRanges) {
+    // A range of something that the graph does not use is nobody's business.
+    if (r.min != INT64_MIN)
+      addGuard(Expression::makeCall("Ge", {r.expression, Expression(r.min)}));
+    if (r.max < kInfinite)
+      addGuard(Expression::makeCall("Le", {r.expression, Expression(r.max)}));
+  }
+  // Guards first: evaluating one may meet a symbol for the first time.
+  if (llvm::Error error = annotateGuards(module))
+    return error;
 
   // What only a proof has asked for is no one's size.
   auto isUnused = [&] {

@@ -113,6 +113,16 @@ Expression SymbolTable::express(const Expression &expression) const {
   return named;
 }
 
+/// Where either is 0, so is the product, and else it is no less than the larger one.
+AffineExpr SymbolTable::broadcast(AffineExpr a, AffineExpr b) {
+  AffineExpr larger = makeExtremum(symbols, {true, a, b});
+  size_t known = symbols.size();
+  AffineExpr size = makeExtremum(symbols, {false, larger, simplify(a * b)});
+  if (symbols.size() > known)
+    symbols.back().name = "broadcast(" + toString(a, symbols) + ", " + toString(b, symbols) + ")";
+  return size;
+}
+
 llvm::Expected<unsigned> SymbolTable::bind(const Expression &expression) {
   auto expr = toAffine(expression);
   if (!expr)

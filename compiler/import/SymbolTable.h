@@ -38,6 +38,7 @@ public:
   /// Drops a condition that always holds, keeps another for `ptc.guards`.
   void addGuard(const Expression &condition);
   size_t countGuards() const { return guards.size(); }
+  llvm::ArrayRef<Expression> allGuards() const { return guards; }
   /// Forgets all but the first, for what is not built after all.
   void keepGuards(size_t count) { guards.erase(guards.begin() + count, guards.end()); }
   /// All but the first, which are kept no more.
@@ -62,6 +63,9 @@ public:
   /// What the symbol follows from, if it does.
   const std::optional<Extremum> &extremumOf(unsigned position) const { return symbols[position].extremum; }
 
+  /// What two sizes become that are equal, or of which one is 1: a symbol that follows from them.
+  mlir::AffineExpr broadcast(mlir::AffineExpr a, mlir::AffineExpr b);
+
   /// How many were met so far.
   size_t count() const { return symbols.size(); }
 
@@ -71,7 +75,11 @@ public:
   /// Sets `ptc.symbols` to those met so far.
   void publish(mlir::ModuleOp module) const;
 
-  /// Sets `ptc.symbols` and `ptc.guards`; an error names a condition that no call can be checked for.
+  /// Makes the conditions `ptc.guards` of the module, or of one of its functions, and keeps them no more; an error names
+  /// one that no call can be checked for.
+  llvm::Error annotateGuards(mlir::Operation *op);
+
+  /// Sets `ptc.symbols` and `ptc.guards`.
   llvm::Error annotate(mlir::ModuleOp module);
 
 private:
@@ -87,6 +95,7 @@ private:
   llvm::Expected<mlir::AffineExpr> evaluateCondition(const Expression &condition);
   /// The condition as a relation of a size to zero.
   llvm::Expected<std::pair<llvm::StringRef, mlir::AffineExpr>> relate(const Expression &condition);
+  llvm::Expected<mlir::AffineExpr> findDistance(const Expression &equalities);
   llvm::Expected<Quotient> evaluateChoice(const Expression &call);
   llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
   llvm::Expected<Quotient> evaluateReal(double value);

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace ptc {
 
-static constexpr llvm::StringLiteral kSymbolsAttr = "ptc.symbols";
+static constexpr llvm::StringLiteral kSymbolsAttr = "ptc.symbols", kGuardsAttr = "ptc.guards";
 
 Shape getShape(Type type) {
   auto tensor = llvm::cast<RankedTensorType>(type);
@@ -286,21 +286,38 @@ static std::string toTerm(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {
   }
 }
 
-ArrayRef<Attribute> getGuards(ModuleOp module) {
-  auto guards = module ? module->getAttrOfType<ArrayAttr>("ptc.guards") : ArrayAttr();
+Operation *getGuarded(Operation *op) {
+  while (op && !llvm::isa<ModuleOp>(op) && !op->hasAttr(kGuardsAttr))
+    op = op->getParentOp();
+  return op;
+}
+
+static ArrayRef<Attribute> getOwnGuards(Operation *op) {
+  auto guards = op ? op->getAttrOfType<ArrayAttr>(kGuardsAttr) : ArrayAttr();
   return guards ? guards.getValue() : ArrayRef<Attribute>();
 }
 
-void addGuard(ModuleOp module, AffineExpr value, StringRef relation, const llvm::Twine &text) {
-  OpBuilder b(module.getContext());
+SmallVector<Attribute> getGuards(Operation *op) {
+  SmallVector<Attribute> guards;
+  if (Operation *guarded = getGuarded(op)) {
+    if (!llvm::isa<ModuleOp>(guarded))
+      llvm::append_range(guards, getOwnGuards(guarded->getParentOfType<ModuleOp>()));
+    llvm::append_range(guards, getOwnGuards(guarded));
+  }
+  return guards;
+}
+
+void addGuard(Operation *op, AffineExpr value, StringRef relation, const llvm::Twine &text) {
+  OpBuilder b(op->getContext());
   Attribute guard = b.getDictionaryAttr(
       {b.getNamedAttr("relation", b.getStringAttr(relation)), b.getNamedAttr("text", b.getStringAttr(text)),
-       b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, module.getContext())))});
-  SmallVector<Attribute> guards(getGuards(module));
-  if (llvm::is_contained(guards, guard))
+       b.getNamedAttr("value", AffineMapAttr::get(makeSymbolMap(value, op->getContext())))});
+  Operation *guarded = getGuarded(op);
+  SmallVector<Attribute> guards(getOwnGuards(guarded));
+  if (llvm::is_contained(getGuards(op), guard))
     return;
   guards.push_back(guard);
-  module->setAttr("ptc.guards", b.getArrayAttr(guards));
+  guarded->setAttr(kGuardsAttr, b.getArrayAttr(guards));
 }
 
 std::string toString(AffineExpr expr, llvm::ArrayRef<Symbol> symbols) {

@@ -114,10 +114,13 @@ Range getRange(mlir::AffineExpr expr, llvm::ArrayRef<Symbol> symbols);
 /// The value of an expression for given symbol values. Division is floored.
 int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> symbols);
 
-/// The conditions on a call's sizes, from `ptc.guards`: each a relation of `value` to zero, and `text`.
-llvm::ArrayRef<mlir::Attribute> getGuards(mlir::ModuleOp module);
+/// The conditions on a call's sizes, from `ptc.guards`: each a relation of `value` to zero, and `text`. Those of the
+/// module hold for all its functions. A function that has the attribute, too, has conditions of its own.
+llvm::SmallVector<mlir::Attribute> getGuards(mlir::Operation *op);
+/// The function around `op` that has conditions of its own, or else the module.
+mlir::Operation *getGuarded(mlir::Operation *op);
 /// `relation` is eq, ne, lt, le, gt or ge. A condition that is there already is not added again.
-void addGuard(mlir::ModuleOp module, mlir::AffineExpr value, llvm::StringRef relation, const llvm::Twine &text);
+void addGuard(mlir::Operation *op, mlir::AffineExpr value, llvm::StringRef relation, const llvm::Twine &text);
 
 /// The expression as users know it, `2*s0 + 1`, with the symbols' names.
 std::string toString(mlir::AffineExpr expr, llvm::ArrayRef<Symbol> symbols);

@@ -145,6 +145,7 @@ struct Machine {
   Constant *device = nullptr; ///< null until the first is written
   Constant *next = nullptr;   ///< The entry behind the one to be written.
   int64_t weightBytes = 0;
+  llvm::StringMap<Constant *> general = {}; ///< By the entry that they are more general than.
 };
 
 /// Of the entries before one.
@@ -358,11 +359,13 @@ llvm::Expected<Constant *> TableWriter::write(const Machine &machine, const Coun
   if (!bindings)
     return bindings.takeError();
 
+  Constant *general = machine.general.lookup(spec.entry);
   return c.record<runtime::Program>({c.i32(runtime::kTablesVersion),
                                      c.i32(sizes.expressions().size()),
                                      c.string(spec.name),
-                                     c.string(spec.entry),
+                                     spec.entry.empty() ? c.null() : c.string(spec.entry),
                                      machine.next,
+                                     general ? general : c.null(),
                                      c.string("ptc"),
                                      c.string(spec.target),
                                      c.string(spec.machine),
@@ -454,6 +457,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> emitHost(llvm::ArrayRef<ProgramSpe
       if (!machine.device)
         machine.device = writer.device();
       machine.next = record ? c.array({record}, "entry") : machine.next;
+      if (record && !entries[i + 1].generalOf.empty())
+        machine.general[entries[i + 1].generalOf] = machine.next;
       llvm::Expected<Constant *> written = writer.write(machine, before[i]);
       if (!written)
         return written.takeError();

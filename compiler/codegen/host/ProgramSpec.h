@@ -162,7 +162,8 @@ struct DeviceSpec {
 
 struct ProgramSpec {
   std::string name;              ///< of the model
-  std::string entry = "forward"; ///< by which callers find it
+  std::string entry = "forward"; ///< by which callers find it; empty: they do not
+  std::string generalOf;         ///< the function whose calls it answers that break a condition there; empty: none
   std::string target = "cpu";
   std::string machine = "x86-64";       ///< that the kernels are for
   std::optional<DeviceSpec> device;     ///< nothing: the CPU

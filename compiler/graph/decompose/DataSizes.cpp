@@ -25,8 +25,7 @@ constexpr int64_t kMost = int64_t(1) << 40;
 class DataSizes {
 public:
   DataSizes(B &b, Operation *op, Scope &scope)
-      : b(b), scope(scope), where(op->getLoc()), function(op->getParentOfType<func::FuncOp>()),
-        module(op->getParentOfType<ModuleOp>()) {}
+      : b(b), scope(scope), where(op->getLoc()), function(op->getParentOfType<func::FuncOp>()) {}
 
   /// The least that the symbol's range and the conditions on it allow for its largest value.
   AffineExpr upperBound(unsigned symbol);
@@ -45,7 +44,6 @@ private:
   Scope &scope;
   Location where;
   func::FuncOp function;
-  ModuleOp module;
 };
 } // namespace
 
@@ -88,7 +86,7 @@ AffineExpr DataSizes::upperBound(unsigned symbol) {
   int64_t most = b.range(self(symbol)).max;
   if (most <= kMost)
     return b.size(most);
-  for (Attribute entry : getGuards(module)) {
+  for (Attribute entry : getGuards(function)) {
     auto guard = cast<DictionaryAttr>(entry);
     auto attribute = guard.getAs<StringAttr>("relation");
     AffineExpr value = getSizeFromAttr(guard.get("value"));
@@ -122,7 +120,7 @@ void DataSizes::expect(AffineExpr size, T value, AffineExpr most) {
   scope.symbols.push_back(made);
   scope.defined.push_back({symbol, b.to(value, b.i64()).tensor(), size, where});
   if (!known)
-    addGuard(module, self(symbol) - size, "eq", "the data decide a size of " + text(size));
+    addGuard(function, self(symbol) - size, "eq", "the data decide a size of " + text(size));
 }
 
 void B::define(AffineExpr size, T value, AffineExpr most) {
@@ -159,7 +157,7 @@ void B::require(AffineExpr least, AffineExpr most) {
   // What a branch takes for granted need not hold where it is not taken.
   if (range(room).min >= 0 || isBranch())
     return;
-  addGuard(op->getParentOfType<ModuleOp>(), room, "ge",
+  addGuard(op, room, "ge",
            toString(least, scope.symbols) + " <= " + toString(most, scope.symbols));
 }
 

@@ -70,7 +70,7 @@ void Builder::require(AffineExpr a, AffineExpr b) {
     symbols.addGuard(Expression::makeCall("Eq", {symbols.express(a), symbols.express(b)}));
 }
 
-Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<Type> types) {
+Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> given, llvm::ArrayRef<Type> types) {
   const aten::Schema *schema = aten::lookup(name);
   size_t count = schema ? schema->returns.size() : 1;
   Values none(count, this->none());
@@ -80,6 +80,10 @@ Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<T
     fail("aten." + name + " is no operator");
     return none;
   }
+  std::vector<Arg> stretched;
+  if (broadcasting == Broadcasting::General)
+    stretched = stretchOperands(*schema, given);
+  llvm::ArrayRef<Arg> args = stretched.empty() ? given : llvm::ArrayRef(stretched);
   aten::Call call(*schema);
   RankedTensorType first;
   bool saysType = false;
@@ -120,7 +124,9 @@ Values Builder::calls(StringRef name, llvm::ArrayRef<Arg> args, llvm::ArrayRef<T
     call.set(argument.name, attr);
   }
   // Symbolic sizes that the operator takes to be equal are so, or a call is refused.
-  forEachEquality(*schema, all, [&](AffineExpr a, AffineExpr b) { require(a, b); });
+  forEachEquality(
+      *schema, all, [&](AffineExpr a, AffineExpr b) { require(a, b); },
+      [&](AffineExpr a, AffineExpr b) { assumeEqual(a, b); });
   if (hasFailed())
     return none;
   // What the table computes replaces the guess.

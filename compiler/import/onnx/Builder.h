@@ -63,12 +63,19 @@ inline Arg named(llvm::StringRef name, Arg arg) {
 /// So many steps, parts or elements that a file asks for are written out one by one, and no more.
 constexpr int64_t kMostWritten = 4096;
 
+/// What sizes are to each other that are broadcast, and of which nobody says that they are equal.
+enum class Broadcasting : uint8_t {
+  Equal,  ///< equal, or a call is refused
+  General ///< equal, or one of them is 1 in a call
+};
+
 class Builder {
 public:
   Builder(mlir::ModuleOp module, mlir::func::FuncOp function, SymbolTable &symbols, WeightStore &weights,
-          FindTypes findTypes)
+          FindTypes findTypes, Broadcasting broadcasting)
       : context(module.getContext()), module(module), function(function), symbols(symbols), weights(weights),
-        builder(module.getContext()), location(builder.getUnknownLoc()), findTypes(findTypes) {}
+        builder(module.getContext()), location(builder.getUnknownLoc()), broadcasting(broadcasting),
+        findTypes(findTypes) {}
 
   // Failure. The first one stays; `fail` answers nothing.
   Value fail(const llvm::Twine &what);
@@ -134,6 +141,16 @@ public:
   /// The size is not this one: known, or a condition that a call must meet.
   void requireOther(mlir::AffineExpr size, int64_t value);
 
+  // Broadcasting (Broadcast.cpp).
+  /// The size of the result, under the condition that these two are broadcast.
+  mlir::AffineExpr broadcast(mlir::AffineExpr a, mlir::AffineExpr b);
+  Shape broadcastShape(llvm::ArrayRef<Value> values);
+  /// x as large as `sizes`, which are those of its dimensions before the last `kept`: along one that is 1 in a call its
+  /// elements are repeated. Where a constant 1 says so, ATen's operators do that.
+  Value stretch(Value x, ShapeRef sizes, size_t kept = 0);
+  /// Conditions that stand for nothing but that sizes of inputs which are broadcast are equal.
+  std::vector<Expression> assumed;
+
   // What rows need most.
   Value to(const Value &x, mlir::Type element);
   Value reshape(const Value &x, ShapeRef sizes);
@@ -153,7 +170,6 @@ public:
   Value clamp(const Value &x, double low, double high);
   /// x of a vector along dimension `dim` of a tensor of this rank.
   Value along(const Value &x, int64_t dim, int64_t rank);
-  Shape broadcastShape(llvm::ArrayRef<Value> values);
   /// Half types as float32; others unchanged.
   Value toOpmath(const Value &x);
 
@@ -170,11 +186,18 @@ public:
   WeightStore &weights;
   mlir::OpBuilder builder;
   mlir::Location location;
+  const Broadcasting broadcasting;
 
 private:
   mlir::Attribute attribute(const aten::Argument &argument, const Arg &arg);
   mlir::Value materialise(const Value &x);
   bool isMadeByData(mlir::AffineExpr size) const;
+  bool mayBeOne(mlir::AffineExpr size) const;
+  bool isOfInput(mlir::AffineExpr size) const;
+  void assumeEqual(mlir::AffineExpr a, mlir::AffineExpr b);
+  void requireExpandable(mlir::AffineExpr from, mlir::AffineExpr to);
+  Shape partsOf(mlir::AffineExpr size) const;
+  std::vector<Arg> stretchOperands(const aten::Schema &schema, llvm::ArrayRef<Arg> args);
   /// A file may give several tensors one name: values of nodes, initializers of two branches. Those behind the first
   /// have a number, but for what is the same tensor once more, as in a function that is called twice.
   std::string findKey(const Stored &stored);
@@ -183,6 +206,7 @@ private:
   std::string error;
   unsigned literals = 0;
   llvm::SmallVector<mlir::AffineExpr> sizesMade; ///< By data.
+  std::vector<std::pair<Shape, mlir::AffineExpr>> joined; ///< What several sizes are when they are broadcast.
   std::map<std::tuple<std::string, const char *, std::vector<int64_t>, std::optional<DType>>, std::string> keys;
   llvm::StringSet<> usedKeys;
   llvm::StringMap<unsigned> namesakes;

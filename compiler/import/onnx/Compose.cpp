@@ -106,13 +106,13 @@ Value Builder::expand(const Value &x, ShapeRef sizes) {
     return fail("a tensor of " + llvm::Twine(has.size()) + " dimensions is expanded to " + llvm::Twine(sizes.size()));
   for (auto [from, to] : llvm::zip(has, llvm::drop_begin(sizes, sizes.size() - has.size())))
     if (getConstant(from) != 1)
-      require(from, to);
+      requireExpandable(from, to);
   if (hasFailed())
     return x;
   for (AffineExpr size : sizes)
     if (getConstant(size).value_or(0) < 0)
       return fail("a size of " + llvm::Twine(*getConstant(size)));
-  return call("expand.default", {x, Shape(sizes)}, makeTensorType(sizes, element(x)));
+  return call("expand.default", {stretch(x, sizes), Shape(sizes)}, makeTensorType(sizes, element(x)));
 }
 
 Value Builder::permute(const Value &x, IntsRef permutation) {
@@ -231,24 +231,6 @@ Value Builder::along(const Value &x, int64_t d, int64_t rank) {
     return x;
   sizes[d] = product(shape(x), context);
   return reshape(x, sizes);
-}
-
-Shape Builder::broadcastShape(llvm::ArrayRef<Value> values) {
-  Shape result;
-  for (const Value &value : values) {
-    Shape sizes = shape(value);
-    if (sizes.size() > result.size())
-      result.insert(result.begin(), sizes.size() - result.size(), constant(1));
-    for (auto [to, from] : llvm::zip(llvm::reverse(result), llvm::reverse(sizes))) {
-      if (getConstant(to) == 1)
-        to = from;
-      else if (getConstant(from) != 1)
-        require(to, from);
-      if (getConstant(from).value_or(1) != 1)
-        to = from;
-    }
-  }
-  return result;
 }
 
 Value Builder::toOpmath(const Value &x) { return isHalf(element(x)) ? to(x, f32()) : x; }

@@ -20,24 +20,30 @@ namespace ptc::import {
 namespace onnx {
 namespace {
 
-class ModelImporter {
+/// The model as a function of the module.
+class VersionImporter {
 public:
-  ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
-      : model(model), path(path), result(result), isTraining(options.training),
+  VersionImporter(Model &model, StringRef path, const ImportOptions &options, StringRef name, Broadcasting broadcasting,
+                  ModuleOp module, SymbolTable &symbols, WeightStore &weights)
+      : function(makeFunction(module, name)), model(model), path(path), module(module), isTraining(options.training),
         keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
-        module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
-        function(makeFunction(*module)), b(*module, function, symbols, result.weights, options.findTypes),
+        symbols(symbols), b(module, function, symbols, weights, options.findTypes, broadcasting),
         graph(model, b, path, keepsForeignNodes) {}
 
   llvm::Error run();
+
+  func::FuncOp function;
+  std::vector<std::string> warnings;
+  /// Conditions on sizes that are broadcast.
+  llvm::ArrayRef<Expression> assumed() const { return b.assumed; }
 
 private:
   /// Of the file's form: before it, all initializers had to be among the inputs.
   static constexpr int64_t kFirstWithDefaults = 4;
 
-  static func::FuncOp makeFunction(ModuleOp module);
+  static func::FuncOp makeFunction(ModuleOp module, StringRef name);
   bool buildInputs(Scope &scope);
   bool isParameter(const proto::TensorProto &tensor) const;
   bool buildOverridable(const proto::TensorProto &tensor, Scope &scope);
@@ -47,26 +53,24 @@ private:
 
   Model &model;
   StringRef path;
-  ImportedModel &result;
+  ModuleOp module;
   const bool isTraining, keepsForeignNodes;
   const bool isOverridable;            ///< initializers that are listed as inputs
   std::deque<Overridable> overridable; ///< by a call, or by a step of training
-  OwningOpRef<ModuleOp> module;
-  SymbolTable symbols;
-  func::FuncOp function;
+  SymbolTable &symbols;
   Builder b;
   GraphImporter graph;
 };
 
-func::FuncOp ModelImporter::makeFunction(ModuleOp module) {
+func::FuncOp VersionImporter::makeFunction(ModuleOp module, StringRef name) {
   OpBuilder builder(module.getBodyRegion());
   builder.setInsertionPointToEnd(module.getBody());
-  auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), "forward", builder.getFunctionType({}, {}));
+  auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), name, builder.getFunctionType({}, {}));
   function.addEntryBlock();
   return function;
 }
 
-bool ModelImporter::buildInputs(Scope &scope) {
+bool VersionImporter::buildInputs(Scope &scope) {
   llvm::StringMap<const proto::TensorProto *> initializers;
   for (const proto::TensorProto &tensor : model.graph().initializer())
     initializers[tensor.name()] = &tensor;
@@ -93,7 +97,7 @@ bool ModelImporter::buildInputs(Scope &scope) {
                                   NameLoc::get(b.builder.getStringAttr(input.name())));
     scope.bind(input.name(), b.wrap(function.getArguments().back()));
   }
-  symbols.publish(*module);
+  symbols.publish(module);
   if (isTraining)
     for (const proto::TensorProto &tensor : model.graph().initializer())
       if (isParameter(tensor) && names.insert(tensor.name()).second)
@@ -104,13 +108,13 @@ bool ModelImporter::buildInputs(Scope &scope) {
 
 /// ONNX has initializers, and no word for parameters: floating ones are taken for them. A number without dimensions is
 /// one that an exporter wrote down, such as an epsilon.
-bool ModelImporter::isParameter(const proto::TensorProto &tensor) const {
+bool VersionImporter::isParameter(const proto::TensorProto &tensor) const {
   auto dtype = dtypeOf(tensor.data_type());
   return dtype && isTrainable(toType(*dtype, b.context)) && tensor.dims_size() != 0;
 }
 
 /// An initializer whose value may become another one. One of a type that no caller has is a constant.
-bool ModelImporter::buildOverridable(const proto::TensorProto &tensor, Scope &scope) {
+bool VersionImporter::buildOverridable(const proto::TensorProto &tensor, Scope &scope) {
   Value value = graph.valueOf(tensor, tensor.name());
   if (!b.hasFailed() && value.stored->tensor.dtype && !value.isNarrow()) {
     overridable.push_back({tensor.name(), b.weight(*value.stored), {}});
@@ -125,7 +129,7 @@ bool ModelImporter::buildOverridable(const proto::TensorProto &tensor, Scope &sc
   return true;
 }
 
-bool ModelImporter::buildOutputs(const Scope &scope) {
+bool VersionImporter::buildOutputs(const Scope &scope) {
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<DictionaryAttr> roles;
   for (const proto::ValueInfoProto &output : model.graph().output()) {
@@ -170,7 +174,7 @@ bool areStatistics(mlir::Value weight) {
 }
 
 /// What a node must know stays as it is.
-void ModelImporter::markTrainable(const Overridable &one) {
+void VersionImporter::markTrainable(const Overridable &one) {
   unsigned index = llvm::cast<BlockArgument>(one.argument).getArgNumber();
   if (one.argument.use_empty())
     (void)function.eraseArgument(index);
@@ -179,7 +183,7 @@ void ModelImporter::markTrainable(const Overridable &one) {
 }
 
 /// Now that it is known which initializers are constants.
-void ModelImporter::assignRoles() {
+void VersionImporter::assignRoles() {
   bool areConstants = llvm::any_of(overridable, [](const Overridable &one) { return !one.knownTo.empty(); });
   if (areConstants)
     eraseUnused(function.front());
@@ -196,7 +200,7 @@ void ModelImporter::assignRoles() {
       StringAttr name = b.builder.getStringAttr(one.name);
       function.setArgAttrs(index, b.builder.getDictionaryAttr({b.builder.getNamedAttr("ptc.input", name),
                                                                b.builder.getNamedAttr("ptc.default", name)}));
-      bytes += result.weights.find(one.name)->size();
+      bytes += b.weights.find(one.name)->size();
       ++inputs;
       continue;
     }
@@ -205,7 +209,7 @@ void ModelImporter::assignRoles() {
       (void)function.eraseArgument(index);
   }
   if (inputs)
-    result.warnings.push_back(
+    warnings.push_back(
         llvm::formatv("{0}: a call may give {1} initializer(s) of {2} bytes that the model lists as "
                       "inputs: where these are weights, the model is slower (--initializers "
                       "constant makes them constants)",
@@ -214,7 +218,7 @@ void ModelImporter::assignRoles() {
   size_t others = constants.size() - std::min(constants.size(), kNamed);
   constants.resize(constants.size() - others);
   if (!constants.empty())
-    result.warnings.push_back(llvm::formatv("{0}: no call can give these initializers, as ptc must know them: {1}{2}",
+    warnings.push_back(llvm::formatv("{0}: no call can give these initializers, as ptc must know them: {1}{2}",
                                             path, llvm::join(constants, ", "),
                                             others ? " and " + std::to_string(others) + " more" : ""));
 }
@@ -227,7 +231,7 @@ std::string inOneLine(std::string text) {
   return text;
 }
 
-llvm::Error ModelImporter::run() {
+llvm::Error VersionImporter::run() {
   b.builder.setInsertionPointToEnd(&function.getBody().front());
   Scope scope;
   Frame frame{model.opset(), {}};
@@ -238,7 +242,96 @@ llvm::Error ModelImporter::run() {
   }
   assignRoles();
   for (const std::string &choice : graph.choices)
-    result.warnings.push_back(inOneLine((path + ": " + choice + " alone: other calls are refused").str()));
+    warnings.push_back(inOneLine((path + ": " + choice + " alone: other calls are refused").str()));
+  return llvm::Error::success();
+}
+
+/// What callers see of it.
+llvm::SmallVector<std::tuple<Attribute, Type, int64_t>> interfaceOf(func::FuncOp function) {
+  llvm::SmallVector<std::tuple<Attribute, Type, int64_t>> interface;
+  auto add = [&](Attribute role, Type type) {
+    auto tensor = llvm::cast<RankedTensorType>(type);
+    if (role)
+      interface.push_back({role, tensor.getElementType(), tensor.getRank()});
+  };
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    add(function.getArgAttr(i, "ptc.input"), type);
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    add(function.getResultAttr(i, "ptc.output"), type);
+  return interface;
+}
+
+class ModelImporter {
+public:
+  ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
+      : model(model), path(path), options(options), result(result),
+        module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
+        equal("forward", Broadcasting::Equal, *this) {}
+
+  llvm::Error run();
+
+private:
+  struct Version : VersionImporter {
+    Version(StringRef name, Broadcasting broadcasting, ModelImporter &of)
+        : VersionImporter(of.model, of.path, of.options, name, broadcasting, *of.module, of.symbols,
+                          of.result.weights) {}
+  };
+  bool isAssumed(const Expression &guard) const { return llvm::is_contained(equal.assumed(), guard); }
+  void addGeneral();
+  llvm::Error buildGeneral(Version &general, std::vector<Expression> guards);
+
+  Model &model;
+  StringRef path;
+  const ImportOptions &options;
+  ImportedModel &result;
+  OwningOpRef<ModuleOp> module;
+  SymbolTable symbols;
+  Version equal;
+};
+
+/// The condition that a branch takes for granted where it is taken; others as they are.
+const Expression &withoutBranch(const Expression &guard) {
+  bool isOfBranch = guard.kind == Expression::Call && guard.name == "Ge" && guard.arguments[0].isCondition();
+  return isOfBranch ? guard.arguments[0] : guard;
+}
+
+/// `guards` are those of the version for equal sizes.
+llvm::Error ModelImporter::buildGeneral(Version &general, std::vector<Expression> guards) {
+  if (llvm::Error error = general.run())
+    return error;
+  auto isKept = [&](const Expression &guard) { return llvm::is_contained(symbols.allGuards(), guard); };
+  if (interfaceOf(general.function) != interfaceOf(equal.function) || llvm::all_of(guards, isKept))
+    return llvm::createStringError("it would answer no other calls");
+  general.function->setAttr("ptc.general_of", StringAttr::get(module->getContext(), equal.function.getName()));
+  if (llvm::Error error = symbols.annotateGuards(general.function))
+    return error;
+  // What decides between the versions is asked before a call begins, also where data decide that a branch is taken.
+  for (const Expression &guard : guards)
+    symbols.addGuard(isAssumed(withoutBranch(guard)) ? withoutBranch(guard) : guard);
+  return symbols.annotateGuards(equal.function);
+}
+
+/// Where sizes are taken to be equal because they are broadcast, and for nothing else, the model is built once more, for
+/// calls in which they are not. If that is not to be had, such calls are refused.
+void ModelImporter::addGeneral() {
+  auto isBroken = [&](const Expression &guard) { return isAssumed(withoutBranch(guard)); };
+  if (options.training || llvm::none_of(symbols.allGuards(), isBroken))
+    return;
+  SymbolTable known = symbols;
+  Version general("forward.general", Broadcasting::General, *this);
+  if (llvm::Error error = buildGeneral(general, symbols.takeGuards(0))) {
+    llvm::consumeError(std::move(error));
+    general.function.erase();
+    equal.function->removeAttr("ptc.guards");
+    symbols = std::move(known);
+  }
+}
+
+llvm::Error ModelImporter::run() {
+  if (llvm::Error error = equal.run())
+    return error;
+  result.warnings.insert(result.warnings.end(), equal.warnings.begin(), equal.warnings.end());
+  addGeneral();
   if (llvm::Error error = symbols.annotate(*module))
     return llvm::createStringError(inOneLine((path + ": " + llvm::toString(std::move(error))).str()));
   result.module = std::move(module);

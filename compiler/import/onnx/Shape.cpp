@@ -135,8 +135,8 @@ Value expand(Builder &b, const Node &n) {
     wanted.insert(wanted.begin(), sizes.size() - wanted.size(), b.constant(1));
   size_t skipped = wanted.size() - sizes.size();
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (getConstant(wanted[skipped + i]) == 1)
-      wanted[skipped + i] = sizes[i];
+    if (AffineExpr &to = wanted[skipped + i]; b.broadcasting == Broadcasting::General || getConstant(to) == 1)
+      to = b.broadcast(to, sizes[i]);
   return b.expand(n[0], wanted);
 }
 
