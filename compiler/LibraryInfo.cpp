@@ -46,7 +46,9 @@ static json::Object describeSymbol(const Symbol &symbol) {
   return object;
 }
 
-static json::Object describeEntry(const ProgramSpec &program) {
+/// What the entry's two versions have in common is what the general one, if there is one, says.
+static json::Object describeEntry(const ProgramSpec &first, const ProgramSpec *general) {
+  const ProgramSpec &program = general ? *general : first;
   auto describe = [&](const auto &tensor) { return describeTensor(tensor.name, tensor.type, program.symbols); };
   json::Array inputs = describeAll(program.inputs, [&](const host::InputSpec &input) {
     json::Object object = describe(input);
@@ -56,15 +58,27 @@ static json::Object describeEntry(const ProgramSpec &program) {
       object["written"] = true;
     return object;
   });
+  json::Array symbols; // others follow from them
+  for (const Symbol &symbol : program.symbols)
+    if (!symbol.extremum)
+      symbols.push_back(describeSymbol(symbol));
   json::Object object{
-      {"name", text(program.entry)},
+      {"name", text(first.entry)},
       {"inputs", std::move(inputs)},
       {"outputs", describeAll(program.outputs, describe)},
-      {"symbols", describeAll(program.symbols, describeSymbol)},
+      {"symbols", std::move(symbols)},
       {"guards", describeAll(program.guards, [](const host::GuardSpec &guard) { return text(guard.text); })},
-      {"kernels", int64_t(program.launches.size())}};
-  if (auto bytes = host::staticArenaBytes(program))
+      {"kernels", int64_t(first.launches.size())}};
+  if (auto bytes = host::staticArenaBytes(first))
     object["memory"] = *bytes;
+  if (general) {
+    json::Array unless;
+    for (const host::GuardSpec &guard : first.guards)
+      if (guard.min == 0 && guard.max == 0 && !guard.isExcluded && llvm::none_of(general->guards, [&](const host::GuardSpec &other) { return other.text == guard.text; }))
+        unless.push_back(text(guard.text));
+    object["general_version"] =
+        json::Object{{"unless", std::move(unless)}, {"kernels", int64_t(general->launches.size())}};
+  }
   if (!program.externals.empty())
     object["functions"] =
         describeAll(program.externals, [](const host::ExternalSpec &one) { return text(one.callee); });
@@ -118,8 +132,10 @@ std::string describeLibrary(ArrayRef<ProgramSpec> programs, const Options &optio
   for (const ProgramSpec &program : programs) {
     if (program.entry == first.entry)
       machines.push_back(describeMachine(program));
-    if (machines.size() == 1)
-      entries.push_back(describeEntry(program));
+    auto isGeneral = [&](const ProgramSpec &other) { return other.generalOf == program.entry; };
+    const ProgramSpec *general = find_if(programs, isGeneral);
+    if (machines.size() == 1 && !program.entry.empty())
+      entries.push_back(describeEntry(program, general == programs.end() ? nullptr : general));
   }
   host::WeightLayout layout = host::layoutWeights(programs);
   json::Array weights = describeAll(layout.weights, [](const host::WeightSpec &weight) {

@@ -144,6 +144,7 @@ json::Value toJson(const Report &report) {
                       {"states", toJson(report.states)},
                       {"mutations", toJson(report.mutations)},
                       {"guards", toJson(report.guards)},
+                      {"equalities", toJson(report.equalities)},
                       {"sizes", std::move(sizes)},
                       {"kernels", std::move(kernels)},
                       {"quantized", std::move(quantized)},
@@ -295,6 +296,11 @@ void print(const Report &report, raw_ostream &out) {
     out << "updates:  " << mutation << '\n';
   for (const std::string &guard : report.guards)
     out << "guard:    " << guard << '\n';
+  if (!report.equalities.empty())
+    print(out,
+          "versions: the library holds a second version, for calls that break {}: there, one of the sizes that are "
+          "broadcast is 1. This report is of the first version\n",
+          fmt::join(report.equalities, " or "));
   for (const auto &[name, size] : report.sizes)
     print(out, "size:     {} = {}\n", name, size);
   print(out, "weights:  {}, {}\n", report.weightCount, describeBytes({report.weightBytes, ""}));

@@ -65,6 +65,8 @@ static void describeSignature(func::FuncOp forward, const WeightStore &weights, 
       report.outputs.push_back({name.str(), describeType(type, symbols), false});
   }
   for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    if (symbol.extremum)
+      continue;
     int64_t most = getRange(getAffineSymbolExpr(position, forward.getContext()), symbols).max;
     std::string upper = most == Range().max ? "" : fmt::format(" <= {}", most);
     report.guards.push_back(fmt::format("{} <= {}{}", symbol.min, symbol.name, upper));
@@ -129,11 +131,30 @@ static void countLowered(ModuleOp module, Report &report) {
 }
 
 /// Relations between sizes that the exporter found.
-static void describeGuards(ModuleOp module, Report &report) {
-  auto guards = module->getAttrOfType<ArrayAttr>("ptc.guards");
-  for (Attribute guard : guards ? guards.getValue() : ArrayRef<Attribute>())
+static void describeGuards(func::FuncOp function, Report &report) {
+  for (Attribute guard : getGuards(function))
     if (auto text = llvm::cast<DictionaryAttr>(guard).getAs<StringAttr>("text"))
       report.guards.push_back(text.getValue().str());
+}
+
+/// The function that answers calls which do not fit @forward; null: none.
+static func::FuncOp findGeneral(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr("ptc.general_of"))
+      return function;
+  return {};
+}
+
+/// Says which calls a second version is for, and takes that out of the module: the report is of the first one.
+static void takeGeneral(ModuleOp module, Report &report) {
+  func::FuncOp general = findGeneral(module);
+  if (!general)
+    return;
+  SmallVector<Attribute> guards = getGuards(general);
+  for (Attribute guard : getGuards(module.lookupSymbol<func::FuncOp>("forward")))
+    if (!llvm::is_contained(guards, guard))
+      report.equalities.push_back(llvm::cast<DictionaryAttr>(guard).getAs<StringAttr>("text").str());
+  general.erase();
 }
 
 static void addUnsupported(Operation *op, Report &report) {
@@ -433,9 +454,12 @@ llvm::Expected<Report> explainImported(ImportedModel model, const Options &optio
   Report report;
   report.model = options.model;
   report.warnings = model.warnings;
+  func::FuncOp general = findGeneral(module);
+  func::FuncOp widest = general ? general : module.lookupSymbol<func::FuncOp>("forward");
+  describeSignature(widest, model.weights, report);
+  describeGuards(widest, report);
+  takeGeneral(module, report);
   countOperators(module, report);
-  describeSignature(module.lookupSymbol<func::FuncOp>("forward"), model.weights, report);
-  describeGuards(module, report);
   if (llvm::Error error = describeSizes(module.lookupSymbol<func::FuncOp>("forward"), options.sizes, report))
     return std::move(error);
 

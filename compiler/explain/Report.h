@@ -116,6 +116,7 @@ struct Report {
   std::vector<Unsupported> unsupported;
   std::vector<Fallback> fallbacks;
   std::vector<std::string> guards;
+  std::vector<std::string> equalities; ///< for calls that break one there is a second version, not part of the report
   std::vector<std::pair<std::string, int64_t>> sizes; ///< What numbers are for: the symbols' values.
   std::vector<Kernel> kernels;
   std::vector<Node> nodes;

@@ -30,6 +30,8 @@ constexpr int64_t kGrowth = 2;
 constexpr int64_t kFree = 16 << 10;
 /// What is made on the way to a value is no larger than all weights, or than so many bytes.
 constexpr int64_t kLargestStep = 64 << 20;
+/// Keys of folded weights begin with this.
+constexpr char kFolded[] = "folded.";
 /// Up to so many bytes stand in the IR.
 constexpr size_t kInlineBytes = 64;
 
@@ -47,6 +49,7 @@ private:
   const ConstantView *compute(Value value);
   void replace(Value value);
   Value makeValue(OpBuilder &b, Value old, const ConstantView &view);
+  std::string findMade(RankedTensorType type, ArrayRef<char> bytes) const;
   void giveWeights();
   void dropUnusedWeights();
 
@@ -57,6 +60,7 @@ private:
   DenseMap<Value, int64_t> leafBytes;
   DenseMap<Value, bool> available;
   DenseMap<Value, ConstantView> computed;
+  llvm::StringSet<> ownKeys; ///< of what was folded
   int64_t nextKey = 0;
   bool failed = false;
 };
@@ -176,6 +180,14 @@ static bool isSplat(ArrayRef<char> bytes, int64_t width) {
   return !bytes.empty();
 }
 
+/// Two versions of a model have much in common: the key of what another function had folded, and that is the same.
+std::string Folder::findMade(RankedTensorType type, ArrayRef<char> bytes) const {
+  for (const auto &[key, weight] : weights.all())
+    if (StringRef(key).starts_with(kFolded) && !ownKeys.contains(key) && weight.type == type && weight.bytes == bytes)
+      return key;
+  return "";
+}
+
 Value Folder::makeValue(OpBuilder &b, Value old, const ConstantView &view) {
   Type element = view.type.getElementType();
   int64_t width = getElementBytes(element);
@@ -191,13 +203,14 @@ Value Folder::makeValue(OpBuilder &b, Value old, const ConstantView &view) {
   }
   if (bytes.size() <= kInlineBytes)
     return prims::ConstantOp::create(b, old.getLoc(), makeElements(view.type, bytes));
-  std::string key;
-  do
-    key = "folded." + std::to_string(nextKey++);
-  while (weights.find(key));
-  if (isView)
+  std::string key = findMade(view.type, bytes);
+  bool isNew = key.empty();
+  while (key.empty() || (isNew && weights.find(key)))
+    key = kFolded + std::to_string(nextKey++);
+  ownKeys.insert(key);
+  if (isNew && isView)
     weights.addView(key, view.type, bytes);
-  else
+  else if (isNew)
     weights.add(key, view.type, std::move(made));
   unsigned index = function.getNumArguments();
   auto role = b.getDictionaryAttr(b.getNamedAttr("ptc.weight", b.getStringAttr(key)));

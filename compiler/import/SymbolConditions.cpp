@@ -121,30 +121,31 @@ static bool areEqualities(const Expression &condition) {
          (condition.name == "Eq" || (condition.name == "Or" && llvm::all_of(condition.arguments, areEqualities)));
 }
 
-/// How far the nearest of equalities is from holding.
-llvm::Expected<AffineExpr> SymbolTable::findDistance(const Expression &equalities) {
-  AffineExpr least;
+/// What is 0 where one of equalities holds: the product of their differences. All but the first are cut at 1, or sizes
+/// beyond a million would overflow it.
+llvm::Expected<AffineExpr> SymbolTable::multiplyDifferences(const Expression &equalities) {
   if (equalities.name == "Eq") {
     auto related = relate(equalities);
     if (!related)
       return related.takeError();
-    return makeExtremum(symbols, {true, related->second, simplify(-related->second)});
+    return related->second;
   }
-  for (const Expression &part : equalities.arguments) {
-    auto distance = findDistance(part);
-    if (!distance)
-      return distance;
-    least = least ? makeExtremum(symbols, {false, least, *distance}) : *distance;
+  AffineExpr product = constant(1);
+  for (const Expression &part : llvm::reverse(equalities.arguments)) {
+    auto difference = multiplyDifferences(part);
+    if (!difference)
+      return difference;
+    product = simplify(*difference * makeExtremum(symbols, {false, product, constant(1)}));
   }
-  return least;
+  return product;
 }
 
 llvm::Expected<std::pair<StringRef, AffineExpr>> SymbolTable::relate(const Expression &condition) {
   if (condition.name == "Or" && areEqualities(condition)) {
-    auto distance = findDistance(condition);
-    if (!distance)
-      return distance.takeError();
-    return std::pair(StringRef("Eq"), *distance);
+    auto product = multiplyDifferences(condition);
+    if (!product)
+      return product.takeError();
+    return std::pair(StringRef("Eq"), *product);
   }
   if (relation(condition.name).empty() || condition.arguments.size() != 2) {
     auto holds = toAffine(condition);

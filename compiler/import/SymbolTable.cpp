@@ -81,7 +81,7 @@ Expression SymbolTable::express(AffineExpr expr) const {
     return Expression(*value);
   if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr)) {
     const Symbol &known = symbols[symbol.getPosition()];
-    if (known.extremum)
+    if (known.extremum && !positions.contains(known.name))
       return Expression::makeCall(known.extremum->isMax ? "Max" : "Min",
                                   {express(known.extremum->a), express(known.extremum->b)});
     return Expression::makeSymbol(known.name);
@@ -118,8 +118,10 @@ AffineExpr SymbolTable::broadcast(AffineExpr a, AffineExpr b) {
   AffineExpr larger = makeExtremum(symbols, {true, a, b});
   size_t known = symbols.size();
   AffineExpr size = makeExtremum(symbols, {false, larger, simplify(a * b)});
-  if (symbols.size() > known)
+  if (symbols.size() > known) {
     symbols.back().name = "broadcast(" + toString(a, symbols) + ", " + toString(b, symbols) + ")";
+    positions[symbols.back().name] = known;
+  }
   return size;
 }
 

@@ -95,7 +95,7 @@ private:
   llvm::Expected<mlir::AffineExpr> evaluateCondition(const Expression &condition);
   /// The condition as a relation of a size to zero.
   llvm::Expected<std::pair<llvm::StringRef, mlir::AffineExpr>> relate(const Expression &condition);
-  llvm::Expected<mlir::AffineExpr> findDistance(const Expression &equalities);
+  llvm::Expected<mlir::AffineExpr> multiplyDifferences(const Expression &equalities);
   llvm::Expected<Quotient> evaluateChoice(const Expression &call);
   llvm::Expected<Quotient> evaluatePower(const Quotient &base, const Expression &exponent);
   llvm::Expected<Quotient> evaluateReal(double value);

@@ -114,6 +114,18 @@ static llvm::Error writeOutputs(func::FuncOp forward, std::vector<prims::Tensor>
   return writeTensorFile(path, pointers);
 }
 
+/// The function that answers a call with these values of symbols: @forward, or a more general version of it.
+static llvm::Expected<func::FuncOp> chooseVersion(func::FuncOp forward, ArrayRef<int64_t> symbols) {
+  std::string broken = prims::findBrokenGuard(forward, symbols);
+  for (auto other : forward->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (auto of = other->getAttrOfType<StringAttr>("ptc.general_of"); of && !broken.empty())
+      if (of == forward.getSymNameAttr())
+        broken = prims::findBrokenGuard(forward = other, symbols);
+  if (!broken.empty())
+    return llvm::createStringError("the inputs' sizes break a condition of the model: " + broken);
+  return forward;
+}
+
 static llvm::Error evaluateModel(const RunOptions &options, ImportedModel &model) {
   auto forward = model.module->lookupSymbol<func::FuncOp>("forward");
   llvm::Expected<TensorFile> file = TensorFile::open(options.inputs);
@@ -131,10 +143,13 @@ static llvm::Error evaluateModel(const RunOptions &options, ImportedModel &model
   llvm::Expected<std::vector<int64_t>> symbols = prims::bindSymbols(forward, *inputs);
   if (!symbols)
     return symbols.takeError();
-  llvm::Expected<std::vector<prims::Tensor>> results = prims::evaluate(forward, *inputs, readWeight, *symbols);
+  llvm::Expected<func::FuncOp> version = chooseVersion(forward, *symbols);
+  if (!version)
+    return version.takeError();
+  llvm::Expected<std::vector<prims::Tensor>> results = prims::evaluate(*version, *inputs, readWeight, *symbols);
   if (!results)
     return results.takeError();
-  return writeOutputs(forward, *results, options.outputs);
+  return writeOutputs(*version, *results, options.outputs);
 }
 
 int runReference(const RunOptions &options) {

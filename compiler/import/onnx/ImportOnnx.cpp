@@ -297,6 +297,7 @@ const Expression &withoutBranch(const Expression &guard) {
 
 /// `guards` are those of the version for equal sizes.
 llvm::Error ModelImporter::buildGeneral(Version &general, std::vector<Expression> guards) {
+  constexpr size_t kMostSymbols = 200; // a call has room for few more
   if (llvm::Error error = general.run())
     return error;
   auto isKept = [&](const Expression &guard) { return llvm::is_contained(symbols.allGuards(), guard); };
@@ -308,7 +309,9 @@ llvm::Error ModelImporter::buildGeneral(Version &general, std::vector<Expression
   // What decides between the versions is asked before a call begins, also where data decide that a branch is taken.
   for (const Expression &guard : guards)
     symbols.addGuard(isAssumed(withoutBranch(guard)) ? withoutBranch(guard) : guard);
-  return symbols.annotateGuards(equal.function);
+  if (llvm::Error error = symbols.annotateGuards(equal.function))
+    return error;
+  return symbols.count() > kMostSymbols ? llvm::createStringError("it has too many sizes") : llvm::Error::success();
 }
 
 /// Where sizes are taken to be equal because they are broadcast, and for nothing else, the model is built once more, for

@@ -157,7 +157,8 @@ Value gemm(Builder &b, const Node &n) {
   Value c = n[2];
   if (beta != 1)
     c = b.to(b.isFloat(x) ? c * beta : b.to(c, b.f32()) * beta, b.element(x));
-  return result + c;
+  // The bias alone may be broadcast.
+  return result + (b.broadcasting == Broadcasting::General ? b.expand(c, b.shape(result)) : c);
 }
 
 Shape broadcastShapes(Builder &b, Shape x, Shape y) {

@@ -130,6 +130,32 @@ llvm::Expected<std::vector<int64_t>> bindSymbols(func::FuncOp function, ArrayRef
   return values;
 }
 
+static bool holds(StringRef relation, int64_t value) {
+  if (relation == "eq" || relation == "ne")
+    return (value == 0) == (relation == "eq");
+  if (relation == "lt" || relation == "le")
+    return value < 0 || (value == 0 && relation == "le");
+  return value > 0 || (value == 0 && relation == "ge");
+}
+
+std::string findBrokenGuard(func::FuncOp function, ArrayRef<int64_t> symbols) {
+  llvm::SmallVector<Symbol> known = getSymbols(function);
+  auto isOfData = [&](AffineExpr value) {
+    for (auto &[defined, those] : definedSymbols(function))
+      for (unsigned symbol : those)
+        if (dependsOn(value, symbol, known))
+          return true;
+    return false;
+  };
+  for (Attribute one : getGuards(function)) {
+    auto guard = llvm::cast<DictionaryAttr>(one);
+    AffineExpr value = getSizeFromAttr(guard.get("value"));
+    if (!isOfData(value) && !holds(guard.getAs<StringAttr>("relation").getValue(), ptc::evaluate(value, symbols)))
+      return guard.getAs<StringAttr>("text").str();
+  }
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//

@@ -20,6 +20,10 @@ using WeightReader = llvm::function_ref<llvm::Expected<Tensor>(llvm::StringRef k
 /// integers (`ptc.binds`), values. An error names the input that does not fit.
 llvm::Expected<std::vector<int64_t>> bindSymbols(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs);
 
+/// The text of a condition of the function's that sizes with these values break, as far as no data are needed to tell;
+/// empty: there is none.
+std::string findBrokenGuard(mlir::func::FuncOp function, llvm::ArrayRef<int64_t> symbols);
+
 /// Every result of the function, for the `ptc.input` arguments in order.
 llvm::Expected<std::vector<Tensor>> evaluate(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
                                              WeightReader readWeight, llvm::ArrayRef<int64_t> symbols,
