@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from safetensors.numpy import load_file, save_file
 sys.path.insert(0, str(Path(__file__).parent))
 
 from branches import BRANCHES  # noqa: E402
+from broadcasts import BROADCASTS  # noqa: E402
 from classical import CLASSICAL, CLASSICAL_ERRORS  # noqa: E402
 from evaluator import MaxRoiPool  # noqa: E402
 from extremes import EXTREMES  # noqa: E402
@@ -140,6 +142,33 @@ def check_constants(ptc: str, folder: Path) -> str:
     return ""
 
 
+def check_versions(ptc: str, folder: Path) -> str:
+    """The second version is no entry, its condition is told, and weights that both read are there once. The reference chooses, too."""
+    row = next(row for row in BROADCASTS if row.name == "broadcast-with-a-weight")
+    path, library = folder / "model.onnx", folder / "model.so"
+    onnx.save(row.model, path)
+    if problem := call(ptc, "compile", path, "-o", library):
+        return problem
+    info = json.loads(subprocess.run([ptc, "info", library, "--json"], capture_output=True, check=True).stdout)
+    if [entry["name"] for entry in info["entries"]] != ["forward"] or len(info["weights"]) != 1:
+        return f"the library has {info['entries']} and {info['weights']}"
+    if info["entries"][0]["general_version"]["unless"] != ["(x.0 == 3)", "(3 == y.0)"]:
+        return f"{info['entries'][0]['general_version']} is told of versions"
+    explained = subprocess.run([ptc, "explain", path], capture_output=True, text=True, check=True).stdout
+    if "versions: the library holds a second version, for calls that break (x.0 == 3) or (3 == y.0)" not in explained:
+        return f"not told: {explained}"
+    evaluator = ReferenceEvaluator(row.model)
+    for feed in row.feeds:
+        save_file(feed, folder / "in.safetensors")
+        if problem := call(ptc, "run", "--reference", path, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors"):
+            return problem
+        if not np.allclose(load_file(folder / "out.safetensors")["0"], evaluator.run(None, feed)[0], rtol=1e-4, atol=1e-5):
+            return "the reference differs"
+    save_file(row.violates, folder / "in.safetensors")
+    problem = call(ptc, "run", library, "--inputs", folder / "in.safetensors", "--outputs", folder / "out.safetensors")
+    return "" if "((x.0 == 3) | (x.0 == 1)), with x.0 = 2, y.0 = 3" in problem else f"refused with '{problem}'"
+
+
 def check_reference(ptc: str, folder: Path) -> str:
     """The reference evaluator takes initializers as a library does."""
     onnx.save(OVERRIDABLE, folder / "model.onnx")
@@ -159,13 +188,14 @@ def main() -> int:
     parser.add_argument("--ptc", default=os.environ.get("PTC", "ptc"), help="the compiler (default: $PTC, then ptc)")
     parser.add_argument("patterns", nargs="*", help="names, or parts of names, of rows")
     args = parser.parse_args()
-    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *BRANCHES, *STEPS, *FUSED, *CLASSICAL, *QUANTIZED]]
+    checks = [(row.name, lambda folder, row=row: check(args.ptc, row, folder)) for row in [*ROWS, *SIZES_OF_EXPORTERS, *BROADCASTS, *BRANCHES, *STEPS, *FUSED, *CLASSICAL, *QUANTIZED]]
     checks += [(name, lambda folder, m=model, w=words: check_error(args.ptc, m, w, folder))
                for name, model, words in [*ERRORS, *FUSED_ERRORS, *CLASSICAL_ERRORS, *EXTREMES]]
     checks += [("kernels-of-bytes", lambda folder: check_kernels_of_bytes(args.ptc, folder)),
                ("saved-again", lambda folder: check_saved_again(args.ptc, folder)),
                ("external-files", lambda folder: check_external_files(args.ptc, folder)),
                ("initializers-that-are-constants", lambda folder: check_constants(args.ptc, folder)),
+               ("versions-for-broadcast-sizes", lambda folder: check_versions(args.ptc, folder)),
                ("initializers-of-the-reference", lambda folder: check_reference(args.ptc, folder))]
     failed = passed = 0
     for name, run in checks:
