@@ -53,6 +53,7 @@ inline Program makeProgram() {
   Program program = {};
   program.tablesVersion = kTablesVersion;
   program.name = "stateful";
+  program.entry = kOnlyEntry;
   program.compiler = "test";
   program.target = "cpu";
   program.machine = "x86-64";
