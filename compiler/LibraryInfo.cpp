@@ -74,7 +74,8 @@ static json::Object describeEntry(const ProgramSpec &first, const ProgramSpec *g
   if (general) {
     json::Array unless;
     for (const host::GuardSpec &guard : first.guards)
-      if (guard.min == 0 && guard.max == 0 && !guard.isExcluded && llvm::none_of(general->guards, [&](const host::GuardSpec &other) { return other.text == guard.text; }))
+      if (guard.min == 0 && guard.max == 0 && !guard.isExcluded &&
+          llvm::none_of(general->guards, [&](const host::GuardSpec &other) { return other.text == guard.text; }))
         unless.push_back(text(guard.text));
     object["general_version"] =
         json::Object{{"unless", std::move(unless)}, {"kernels", int64_t(general->launches.size())}};

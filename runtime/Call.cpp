@@ -110,9 +110,8 @@ static ptc_status callBound(ptc_context &context, const Program &entry, InputLis
                             int32_t outputCount, Error &error, Attempt attempt) {
   Turn turn(entry);
   return withVersion(entry, [&](const Program &version, bool &fits) {
-    return callBound(
-        context, version, inputs, outputs, outputCount, fits, error,
-        [&](Frame &frame, InputList all, int64_t room) { return attempt(frame, all, room, turn); });
+    return callBound(context, version, inputs, outputs, outputCount, fits, error,
+                     [&](Frame &frame, InputList all, int64_t room) { return attempt(frame, all, room, turn); });
   });
 }
 

@@ -100,7 +100,9 @@ std::string Expression::str() const {
   for (const Expression &argument : arguments) {
     std::string part = argument.str();
     bool isMore = (name == "Or" || name == "And") && argument.kind == Call && argument.name == name;
-    text += (&argument == arguments.data() ? "" : op.empty() ? ", " : op.str()) +
+    text += (&argument == arguments.data() ? ""
+             : op.empty()                  ? ", "
+                                           : op.str()) +
             (isMore ? part.substr(1, part.size() - 2) : part);
   }
   return text + ")";

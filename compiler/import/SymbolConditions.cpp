@@ -225,7 +225,7 @@ llvm::Error SymbolTable::annotateGuards(Operation *op) {
   Builder b(context);
   llvm::SmallVector<Attribute> conditions;
   if (auto known = op->getAttrOfType<ArrayAttr>("ptc.guards"))
-    llvm::append_range(conditions, known); // of data
+    llvm::append_range(conditions, known);     // of data
   for (size_t i = 0; i < guards.size(); ++i) { // there may come more
     const Expression guard = guards[i];
     auto related = relate(guard);

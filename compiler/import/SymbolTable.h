@@ -75,8 +75,8 @@ public:
   /// Sets `ptc.symbols` to those met so far.
   void publish(mlir::ModuleOp module) const;
 
-  /// Makes the conditions `ptc.guards` of the module, or of one of its functions, and keeps them no more; an error names
-  /// one that no call can be checked for.
+  /// Makes the conditions `ptc.guards` of the module, or of one of its functions, and keeps them no more; an error
+  /// names one that no call can be checked for.
   llvm::Error annotateGuards(mlir::Operation *op);
 
   /// Sets `ptc.symbols` and `ptc.guards`.

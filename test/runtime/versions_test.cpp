@@ -32,7 +32,8 @@ static void fill(void *const *args, const int64_t *symbols, ptc_worker *, int64_
 
 static const SymbolEntry kSymbols[] = {{"n", 0, -1, 1, 0, 0, 0}, {"m", 0, -1, 1, 0, 1, 0}};
 static const DimEntry kN[] = {{"n", 0, -1, N}}, kM[] = {{"m", 0, -1, M}}, kLarger[] = {{"max(n, m)", 0, -1, Larger}};
-static const TensorEntry kInputs[] = {{"x", kN, -1, Bytes, 1, kDLFloat, 32, 0}, {"y", kM, -1, Bytes, 1, kDLFloat, 32, 0}};
+static const TensorEntry kInputs[] = {{"x", kN, -1, Bytes, 1, kDLFloat, 32, 0},
+                                      {"y", kM, -1, Bytes, 1, kDLFloat, 32, 0}};
 static const TensorEntry kEqualOutput[] = {{"z", kN, 0, Bytes, 1, kDLFloat, 32, 0}};
 static const TensorEntry kGeneralOutput[] = {{"z", kLarger, 0, Bytes, 1, kDLFloat, 32, 0}};
 static const BufferEntry kBuffers[] = {{Storage::Output, 0, 0, Bytes, 0, 0, -1}};
@@ -86,7 +87,8 @@ struct Vector {
   int64_t size;
   DLTensor tensor;
   explicit Vector(int64_t size)
-      : values(size + 1), size(size), tensor{values.data(), {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, &this->size, nullptr, 0} {}
+      : values(size + 1), size(size),
+        tensor{values.data(), {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, &this->size, nullptr, 0} {}
   Vector(const Vector &) = delete;
 };
 

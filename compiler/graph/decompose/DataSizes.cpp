@@ -157,8 +157,7 @@ void B::require(AffineExpr least, AffineExpr most) {
   // What a branch takes for granted need not hold where it is not taken.
   if (range(room).min >= 0 || isBranch())
     return;
-  addGuard(op, room, "ge",
-           toString(least, scope.symbols) + " <= " + toString(most, scope.symbols));
+  addGuard(op, room, "ge", toString(least, scope.symbols) + " <= " + toString(most, scope.symbols));
 }
 
 void B::requireSaid(AffineExpr own, AffineExpr said) {

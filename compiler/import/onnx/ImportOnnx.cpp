@@ -209,18 +209,17 @@ void VersionImporter::assignRoles() {
       (void)function.eraseArgument(index);
   }
   if (inputs)
-    warnings.push_back(
-        llvm::formatv("{0}: a call may give {1} initializer(s) of {2} bytes that the model lists as "
-                      "inputs: where these are weights, the model is slower (--initializers "
-                      "constant makes them constants)",
-                      path, inputs, bytes));
+    warnings.push_back(llvm::formatv("{0}: a call may give {1} initializer(s) of {2} bytes that the model lists as "
+                                     "inputs: where these are weights, the model is slower (--initializers "
+                                     "constant makes them constants)",
+                                     path, inputs, bytes));
   constexpr size_t kNamed = 4;
   size_t others = constants.size() - std::min(constants.size(), kNamed);
   constants.resize(constants.size() - others);
   if (!constants.empty())
-    warnings.push_back(llvm::formatv("{0}: no call can give these initializers, as ptc must know them: {1}{2}",
-                                            path, llvm::join(constants, ", "),
-                                            others ? " and " + std::to_string(others) + " more" : ""));
+    warnings.push_back(llvm::formatv("{0}: no call can give these initializers, as ptc must know them: {1}{2}", path,
+                                     llvm::join(constants, ", "),
+                                     others ? " and " + std::to_string(others) + " more" : ""));
 }
 
 /// Names in a file may be anything.
@@ -264,9 +263,8 @@ llvm::SmallVector<std::tuple<Attribute, Type, int64_t>> interfaceOf(func::FuncOp
 class ModelImporter {
 public:
   ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
-      : model(model), path(path), options(options), result(result),
-        module(ModuleOp::create(UnknownLoc::get(&context))), symbols(&context, ExportedProgram()),
-        equal("forward", Broadcasting::Equal, *this) {}
+      : model(model), path(path), options(options), result(result), module(ModuleOp::create(UnknownLoc::get(&context))),
+        symbols(&context, ExportedProgram()), equal("forward", Broadcasting::Equal, *this) {}
 
   llvm::Error run();
 
@@ -314,8 +312,8 @@ llvm::Error ModelImporter::buildGeneral(Version &general, std::vector<Expression
   return symbols.count() > kMostSymbols ? llvm::createStringError("it has too many sizes") : llvm::Error::success();
 }
 
-/// Where sizes are taken to be equal because they are broadcast, and for nothing else, the model is built once more, for
-/// calls in which they are not. If that is not to be had, such calls are refused.
+/// Where sizes are taken to be equal because they are broadcast, and for nothing else, the model is built once more,
+/// for calls in which they are not. If that is not to be had, such calls are refused.
 void ModelImporter::addGeneral() {
   auto isBroken = [&](const Expression &guard) { return isAssumed(withoutBranch(guard)); };
   if (options.training || llvm::none_of(symbols.allGuards(), isBroken))
