@@ -95,15 +95,14 @@ std::string Expression::str() const {
   case Call:
     break;
   }
-  StringRef op = infix(name);
+  StringRef op = infix(name), separator = op.empty() ? ", " : op;
+  bool isLogical = name == "Or" || name == "And";
   std::string text = op.empty() ? name + "(" : "(";
   for (const Expression &argument : arguments) {
     std::string part = argument.str();
-    bool isMore = (name == "Or" || name == "And") && argument.kind == Call && argument.name == name;
-    text += (&argument == arguments.data() ? ""
-             : op.empty()                  ? ", "
-                                           : op.str()) +
-            (isMore ? part.substr(1, part.size() - 2) : part);
+    bool isMore = isLogical && argument.kind == Call && argument.name == name; // whose parentheses say nothing
+    text += &argument == arguments.data() ? "" : separator.str();
+    text += isMore ? part.substr(1, part.size() - 2) : part;
   }
   return text + ")";
 }

@@ -225,8 +225,9 @@ llvm::Error SymbolTable::annotateGuards(Operation *op) {
   Builder b(context);
   llvm::SmallVector<Attribute> conditions;
   if (auto known = op->getAttrOfType<ArrayAttr>("ptc.guards"))
-    llvm::append_range(conditions, known);     // of data
-  for (size_t i = 0; i < guards.size(); ++i) { // there may come more
+    llvm::append_range(conditions, known); // of data
+  // Evaluating one may add others.
+  for (size_t i = 0; i < guards.size(); ++i) {
     const Expression guard = guards[i];
     auto related = relate(guard);
     if (!related)

@@ -25,7 +25,7 @@
 // INFO-NEXT: size n from 0 on
 // INFO-NEXT: guard n is even
 // INFO-NEXT: kernels 1,
-// INFO-NEXT: versions a second one, of 1 kernels, for calls that break n is 4
+// INFO-NEXT: versions a second one, for calls that break n is 4; kernels: 1
 // INFO-NOT: entry
 // EXPLAIN: guard: n is even
 // EXPLAIN-NEXT: versions: the library holds a second version, for calls that break n is 4:

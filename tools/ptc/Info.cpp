@@ -132,8 +132,8 @@ static void printEntry(const json::Object &entry, raw_ostream &out) {
   print(out, "{:<9} {}, {}\n", "kernels", getText(entry, "kernels"),
         entry.get("memory") ? getText(entry, "memory") + " B of memory in a call" : "memory as a call's sizes need");
   if (const json::Object *general = entry.getObject("general_version"))
-    print(out, "{:<9} a second one, of {} kernels, for calls that break {}\n", "versions", getText(*general, "kernels"),
-          fmt::join(getTexts(getList(*general, "unless")), " or "));
+    print(out, "{:<9} a second one, for calls that break {}; kernels: {}\n", "versions",
+          fmt::join(getTexts(getList(*general, "unless")), " or "), getText(*general, "kernels"));
 }
 
 static void printInfo(const json::Object &info, raw_ostream &out) {

@@ -35,9 +35,10 @@ are those of later ones), IR versions since 3, data inside the file or beside it
 - Sizes of inputs that are broadcast with each other, and that nothing says to be equal, may be 1 in a call. Code for that would
   be slower where they are equal, so the model is then compiled twice: `@forward` for equal ones, as ever, and a
   [second version](architecture.md#what-holds-everywhere) that answers all other calls, in which an operand is read at
-  min(i, size - 1). Both have their weights in common. A file whose dimensions have names, one for each size, has no second
-  version: none of the files below has. `ptc explain` and `ptc info` tell where there is one, and for which calls. There is one version
-  for training, and where another operator needs the sizes to be equal.
+  min(i, size - 1). Both have their weights in common: for BERT of open sizes without names, the second takes 61 KiB of 417 MiB.
+  A file whose dimensions have names, one for each size, has none, nor have 25 of the files below that were tried. `ptc explain`
+  and `ptc info` tell where there is one, and for which calls. There is one version for training, and where another operator
+  needs the sizes to be equal.
 - A shape, a place or a number of elements that only data say is served where the model declares the result's static
   shape (`value_info` or the graph's outputs), which is believed; else the error says what must be known.
 - Operators of the domain `com.microsoft` that ONNX Runtime's optimizer, quantizers and model builders write are rows as the
