@@ -1,5 +1,6 @@
 #include "compiler/graph/FoldBatchNorm.h"
 
+#include "compiler/graph/Bytes.h"
 #include "compiler/graph/ConstantValues.h"
 #include "compiler/support/FunctionPass.h"
 #include "dialects/core/SymbolicShape.h"
@@ -88,8 +89,12 @@ std::optional<ChannelFactor> Folding::getFactor(OpBuilder &b, Value value) {
   return factor;
 }
 
+/// Weights that bytes stand for keep the scale that they have: IntegerProducts knows them by it, and multiplies sums.
 bool Folding::isLinear(Value value) {
-  return value.hasOneUse() && llvm::isa_and_present<ConvolutionOp, ContractOp>(value.getDefiningOp());
+  Operation *op = value.getDefiningOp();
+  auto isWeightOfBytes = [&](Value operand) { return constants.contains(operand) && isOfBytes(operand); };
+  return value.hasOneUse() && llvm::isa_and_present<ConvolutionOp, ContractOp>(op) &&
+         llvm::none_of(op->getOperands(), isWeightOfBytes);
 }
 
 //===----------------------------------------------------------------------===//

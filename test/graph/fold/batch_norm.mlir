@@ -16,3 +16,21 @@ func.func @forward(%x: tensor<1x3x8x8xf32> {ptc.input = "x"}, %w: tensor<4x3x3x3
   %2 = prims.add %1, %t : (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
   return %2 : tensor<1x4x6x6xf32>
 }
+
+// Weights that bytes stand for keep their scale: the product is one of bytes by it.
+// CHECK-LABEL: @bytes
+// CHECK: %[[W:.*]] = prims.mul %{{.*}} : (tensor<64x32xf32>
+// CHECK-NEXT: %[[P:.*]] = prims.contract %arg0, %[[W]]
+// CHECK: %[[C:.*]] = prims.add %[[P]]
+// CHECK: prims.div %[[C]]
+func.func @bytes(%x: tensor<4x64xf32> {ptc.input = "x"}, %w: tensor<64x32xi8> {ptc.weight = "w"}, %scales: tensor<32xf32> {ptc.weight = "scales"}, %bias: tensor<32xf32> {ptc.weight = "bias"}) -> tensor<4x32xf32> {
+  %wide = prims.convert %w {dtype = f32} : (tensor<64x32xi8>) -> tensor<64x32xf32>
+  %s = prims.broadcast_in_dim %scales {sizes = array<i64: 64, 32>, dims = array<i64: 1>} : (tensor<32xf32>) -> tensor<64x32xf32>
+  %real = prims.mul %wide, %s : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %y = prims.contract %x, %real {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  %b = prims.broadcast_in_dim %bias {sizes = array<i64: 4, 32>, dims = array<i64: 1>} : (tensor<32xf32>) -> tensor<4x32xf32>
+  %z = prims.add %y, %b : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  %step = prims.full {value = 0.5 : f32, sizes = array<i64: 4, 32>} : () -> tensor<4x32xf32>
+  %q = prims.div %z, %step : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  return %q : tensor<4x32xf32>
+}
