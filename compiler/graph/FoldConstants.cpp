@@ -1,5 +1,6 @@
 #include "compiler/graph/FoldConstants.h"
 
+#include "compiler/graph/Bytes.h"
 #include "compiler/graph/ConstantValues.h"
 #include "compiler/graph/ConstantView.h"
 #include "compiler/support/FunctionPass.h"
@@ -105,19 +106,31 @@ int64_t Folder::getLeafBytes(Value value) {
   return leafBytes[value] = bytes;
 }
 
+/// Kernels read bytes as they are: products of both kinds of numbers, convolutions of whole ones.
+static bool isReadAsBytes(OpOperand &use) {
+  auto convert = use.get().getDefiningOp<prims::ConvertOp>();
+  if (!convert || !llvm::cast<RankedTensorType>(convert.getX().getType()).getElementType().isInteger(8))
+    return false;
+  Type element = llvm::cast<RankedTensorType>(convert.getType()).getElementType();
+  return llvm::isa<prims::ContractOp>(use.getOwner()) ||
+         (llvm::isa<prims::ConvolutionOp>(use.getOwner()) && element.isInteger());
+}
+
+/// What a call makes of a weight it would pack as well: that of a convolution, and of a product of what bytes stand
+/// for. Where the weight alone is of bytes, that is for a small library's sake.
+static bool isReadPacked(OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  return (llvm::isa<prims::ConvolutionOp>(op) && index == 1) ||
+         (llvm::isa<prims::ContractOp>(op) && isOfBytes(op->getOperand(1 - index)));
+}
+
 bool Folder::isWorthFolding(Value value) {
   if (llvm::isa<prims::ConstantOp, prims::FullOp, prims::IotaOp, prims::BroadcastInDimOp>(value.getDefiningOp()))
     return false;
-  // Kernels read bytes as they are.
-  auto convert = llvm::dyn_cast<prims::ConvertOp>(value.getDefiningOp());
-  if (convert && llvm::cast<RankedTensorType>(convert.getX().getType()).getElementType().isInteger(8) &&
-      llvm::all_of(value.getUsers(), llvm::IsaPred<prims::ContractOp, prims::ConvolutionOp>))
+  if (llvm::all_of(value.getUses(), isReadAsBytes))
     return false;
-  // A convolution reads its weight packed: what a call makes of it, it would pack as well.
-  auto isWeight = [](OpOperand &use) {
-    return llvm::isa<prims::ConvolutionOp>(use.getOwner()) && use.getOperandNumber() == 1;
-  };
-  if (!value.use_empty() && llvm::all_of(value.getUses(), isWeight))
+  if (llvm::all_of(value.getUses(), isReadPacked))
     return true;
   return countBytes(value) <= std::max(kGrowth * getLeafBytes(value), kFree);
 }

@@ -47,6 +47,39 @@ func.func @weight(%x: tensor<1x8x8x64xf32> {ptc.input = "x"}) -> tensor<1x6x6x64
   return %0 : tensor<1x6x6x64xf32>
 }
 
+// The weight of a product of what bytes stand for is, likewise.
+// CHECK-LABEL: @product_of_bytes
+// CHECK-SAME: %[[W:[^ ]*]]: tensor<128x128xf32> {ptc.weight
+// CHECK: prims.contract %{{.*}}, %[[W]]
+func.func @product_of_bytes(%x: tensor<40x128xui8> {ptc.input = "x"}) -> tensor<40x128xf32> {
+  %i = prims.iota {dim = 1 : i64, sizes = array<i64: 128, 128>, dtype = i8} : () -> tensor<128x128xi8>
+  %f = prims.convert %i {dtype = f32} : (tensor<128x128xi8>) -> tensor<128x128xf32>
+  %s = prims.full {value = 0.5 : f32, sizes = array<i64: 128, 128>} : () -> tensor<128x128xf32>
+  %w = prims.mul %f, %s : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %xf = prims.convert %x {dtype = f32} : (tensor<40x128xui8>) -> tensor<40x128xf32>
+  %xs = prims.full {value = 0.25 : f32, sizes = array<i64: 40, 128>} : () -> tensor<40x128xf32>
+  %real = prims.mul %xf, %xs : (tensor<40x128xf32>, tensor<40x128xf32>) -> tensor<40x128xf32>
+  %0 = prims.contract %real, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<40x128xf32>, tensor<128x128xf32>) -> tensor<40x128xf32>
+  return %0 : tensor<40x128xf32>
+}
+
+// Where the weight alone is of bytes, they are there for a small library's sake. What reads them as they are has them.
+// CHECK-LABEL: @weight_of_bytes
+// CHECK-SAME: (%arg0: tensor<40x128xf32> {ptc.input = "x"})
+// CHECK: %[[F:.*]] = prims.convert {{.*}}xi8>
+// CHECK: %[[W:.*]] = prims.mul %[[F]]
+// CHECK-DAG: prims.contract %arg0, %[[W]]
+// CHECK-DAG: prims.contract %arg0, %[[F]]
+func.func @weight_of_bytes(%x: tensor<40x128xf32> {ptc.input = "x"}) -> (tensor<40x128xf32>, tensor<40x128xf32>) {
+  %i = prims.iota {dim = 1 : i64, sizes = array<i64: 128, 128>, dtype = i8} : () -> tensor<128x128xi8>
+  %f = prims.convert %i {dtype = f32} : (tensor<128x128xi8>) -> tensor<128x128xf32>
+  %s = prims.full {value = 0.5 : f32, sizes = array<i64: 128, 128>} : () -> tensor<128x128xf32>
+  %w = prims.mul %f, %s : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %0 = prims.contract %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<40x128xf32>, tensor<128x128xf32>) -> tensor<40x128xf32>
+  %1 = prims.contract %x, %f {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<40x128xf32>, tensor<128x128xf32>) -> tensor<40x128xf32>
+  return %0, %1 : tensor<40x128xf32>, tensor<40x128xf32>
+}
+
 // What a loop only reads is a weight of its functions where it follows from weights: so they fold what they make of it.
 // CHECK-LABEL: @loop
 // CHECK: control.while @condition, @body(%arg0) : (tensor<256x256xf32>) -> tensor<256x256xf32>
