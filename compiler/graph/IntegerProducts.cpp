@@ -1,6 +1,7 @@
 #include "compiler/graph/IntegerProducts.h"
 
 #include "compiler/graph/ConstantValues.h"
+#include "compiler/graph/FloatProducts.h"
 #include "compiler/graph/decompose/Builder.h"
 #include "compiler/support/FunctionPass.h"
 #include "compiler/weights/WeightStore.h"
@@ -46,7 +47,7 @@ struct Quantized {
 class Products {
 public:
   Products(func::FuncOp function, const WeightStore &weights) : function(function), weights(weights) {}
-  void run();
+  void run(bool multipliesBytes);
 
 private:
   std::optional<double> getNumber(Value value) const;
@@ -57,6 +58,7 @@ private:
   std::optional<Quantized> matchMove(Operation *op) const;
   bool treat(prims::ConvolutionOp op);
   bool treat(prims::ContractOp op);
+  bool multiplyBytes(Operation *product);
   Value getUnsigned(Value bytes);
 
   func::FuncOp function;
@@ -283,16 +285,19 @@ bool Products::treat(prims::ContractOp op) {
   return true;
 }
 
-void Products::run() {
+bool Products::multiplyBytes(Operation *product) {
+  auto convolution = llvm::dyn_cast<prims::ConvolutionOp>(product);
+  return convolution ? treat(convolution) : treat(llvm::cast<prims::ContractOp>(product));
+}
+
+void Products::run(bool multipliesBytes) {
   SmallVector<Operation *> products;
   for (Operation &op : function.front())
     if (llvm::isa<prims::ConvolutionOp, prims::ContractOp>(op))
       products.push_back(&op);
   bool changes = false;
-  for (Operation *op : products) {
-    auto convolution = llvm::dyn_cast<prims::ConvolutionOp>(op);
-    changes |= convolution ? treat(convolution) : treat(llvm::cast<prims::ContractOp>(op));
-  }
+  for (Operation *op : products)
+    changes |= (multipliesBytes && multiplyBytes(op)) || multiplyInFloat(op);
   if (changes)
     eraseDead(function);
 }
@@ -300,8 +305,7 @@ void Products::run() {
 std::unique_ptr<Pass> createIntegerProductsPass(const WeightStore &weights, bool multipliesBytes) {
   return makeFunctionPass<prims::PrimsDialect>("integer-products", "products of quantized tensors are of bytes",
                                                [&weights, multipliesBytes](func::FuncOp function) {
-                                                 if (multipliesBytes)
-                                                   Products(function, weights).run();
+                                                 Products(function, weights).run(multipliesBytes);
                                                  return success();
                                                });
 }

@@ -8,6 +8,8 @@
 //         multiplied with it. (B. Jacob et al., "Quantization and Training of
 //         Neural Networks for Efficient Integer-Arithmetic-Only Inference",
 //         2018, section 2.)
+//         Products of whole numbers that fit no kernel of bytes are of float32
+//         (FloatProducts.h): as such they are faster than as integers.
 //
 // A sum of whole numbers is exact: results differ from those of float32 by its
 // rounding errors.
@@ -28,7 +30,8 @@ class WeightStore;
 /// More products of an unsigned and a signed byte may not fit a sum of 32 bits.
 constexpr int64_t kMostByteProducts = 65536;
 
-/// Pipeline name: integer-products. Does nothing unless the machine `multipliesBytes`: elsewhere float32 is faster.
+/// Pipeline name: integer-products. Nothing multiplies bytes unless the machine `multipliesBytes`: elsewhere float32 is
+/// faster.
 std::unique_ptr<mlir::Pass> createIntegerProductsPass(const WeightStore &weights, bool multipliesBytes);
 
 } // namespace ptc

@@ -74,13 +74,16 @@ def check_error(ptc: str, model: onnx.ModelProto | bytes, words: list[str], fold
 
 
 def check_kernels_of_bytes(ptc: str, folder: Path) -> str:
-    """Quantized models have kernels that multiply bytes where the machine does, and those of float32 elsewhere."""
-    row = next(row for row in QUANTIZED if row.name == "bytes-in-layers")
-    onnx.save(row.model, folder / "model.onnx")
-    for march, expected in (("znver4", 3), ("x86-64-v3", 0)):
-        done = subprocess.run([ptc, "explain", folder / "model.onnx", "--march", march], capture_output=True, text=True, check=True)
-        if (found := done.stdout.count("int8 on AVX512-VNNI")) != expected:
-            return f"{found} kernels of bytes for {march}, not {expected}"
+    """Quantized models have kernels that multiply bytes where the machine does, and those of float32 elsewhere, of tiles."""
+    for name, count in (("bytes-in-layers", 3), ("bytes-straight-to-a-quantizer", 2), ("operator-convolution-of-1", 1),
+                        ("operator-convolution-of-24", 0), ("operator-product", 1), ("operator-product-of-two", 0)):
+        onnx.save(next(row for row in QUANTIZED if row.name == name).model, folder / "model.onnx")
+        for march, expected in (("znver4", count), ("x86-64-v3", 0)):
+            done = subprocess.run([ptc, "explain", folder / "model.onnx", "--march", march], capture_output=True, text=True, check=True)
+            if (found := done.stdout.count("int8 on AVX512-VNNI")) != expected:
+                return f"{name}: {found} kernels of bytes for {march}, not {expected}"
+            if "(reduce" in done.stdout:
+                return f"{name}: a product is a reduction for {march}"
     return ""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from rows import Row, model, node, numbers, random
+from onnx import TensorProto, helper
+from rows import Row, model, node, numbers, random, value
 
 BYTES = {"u": np.uint8, "s": np.int8}
 
@@ -64,6 +65,46 @@ def network() -> Row:
     return Row("bytes-in-layers", model(steps, {"x": [1, 3, 12, 10]}, ["c.y"], constants, opset=19), [{"x": numbers(1, 3, 12, 10)}])
 
 
+def straight() -> Row:
+    """A product, with a bias and without, straight to a quantizer."""
+    steps, constants = through("x", "u", 7)
+    for name, source in (("a", "x.q"), ("b", "a.q")):
+        constants |= {f"{name}.w": weight("s", 48, 48), f"{name}.scales": random.uniform(1e-4, 1e-3, 48).astype(np.float32),
+                      f"{name}.zeros": np.zeros(48, np.int8)}
+        steps += [node("DequantizeLinear", [f"{name}.w", f"{name}.scales", f"{name}.zeros"], [f"{name}.wide"], axis=0),
+                  node("Gemm", [source, f"{name}.wide", *(["bias"] if name == "a" else [])], [f"{name}.y"], transB=1),
+                  node("QuantizeLinear", [f"{name}.y", "scale", "zero"], [f"{name}.bytes"]),
+                  node("DequantizeLinear", [f"{name}.bytes", "scale", "zero"], [f"{name}.q"])]
+    return Row("bytes-straight-to-a-quantizer", model(steps, {"x": [1, 48]}, ["b.q"], constants | {"bias": numbers(48)}, opset=19), [{"x": numbers(1, 48)}])
+
+
+def operator(name: str, nodes: list, inputs: dict, constants: dict, outputs: list, kind: int) -> Row:
+    """Of operators on bytes: their sums are exact, whatever they are multiplied in."""
+    kinds = {n: helper.np_dtype_to_tensor_dtype(a.dtype) for n, a in inputs.items()}
+    made = model(nodes, {n: (kinds[n], list(a.shape)) for n, a in inputs.items()}, [value(n, kind, None) for n in outputs], constants, opset=19)
+    return Row(name, made, [inputs])
+
+
+def operators() -> list[Row]:
+    points = {"sx": np.float32(0.03), "zx": np.uint8(120), "sy": np.float32(0.7), "zy": np.uint8(131)}
+    rows = []
+    for groups in (1, 24):
+        w = weight("s", 24, 24 // groups, 3, 3)
+        constants = points | {"w": w, "sw": random.uniform(0.01, 0.05, 24).astype(np.float32), "zw": np.zeros(24, np.int8), "b": random.integers(-9999, 9999, 24).astype(np.int32)}
+        convolved = node("QLinearConv", ["x", "sx", "zx", "w", "sw", "zw", "sy", "zy", "b"], ["y"], group=groups, **PADS)
+        rows.append(operator(f"operator-convolution-of-{groups}", [convolved], {"x": weight("u", 2, 24, 9, 8)}, constants, ["y"], TensorProto.UINT8))
+    constants = points | {"w": weight("s", 700, 40), "sw": random.uniform(0.01, 0.05, 40).astype(np.float32), "zw": np.zeros(40, np.int8)}
+    product = node("QLinearMatMul", ["x", "sx", "zx", "w", "sw", "zw", "sy", "zy"], ["y"])
+    rows.append(operator("operator-product", [product], {"x": weight("u", 5, 700)}, constants, ["y"], TensorProto.UINT8))
+    both = node("QLinearMatMul", ["x", "sx", "zx", "w", "sx", "zx", "sy", "zy"], ["y"])
+    rows.append(operator("operator-product-of-two", [both], {"x": weight("u", 2, 6, 64), "w": weight("u", 2, 64, 20)}, points, ["y"], TensorProto.UINT8))
+    # Sums that float32 has not: 800 terms of up to 65025.
+    whole = node("MatMulInteger", ["x", "w"], ["y"])
+    large = {"x": np.full((3, 800), 255, np.uint8), "w": 255 - weight("u", 800, 20) // 8}
+    rows.append(operator("operator-of-large-sums", [whole], large, {}, ["y"], TensorProto.INT32))
+    return rows
+
+
 PADS = {"pads": [1, 1, 1, 1]}
 QUANTIZED = [
     convolution("u", 0, "s", [1, 16, 9, 7], [24, 16, 3, 3], **PADS),
@@ -79,4 +120,6 @@ QUANTIZED = [
     product("u", 100, [7, 50], 33, turned=True),
     product("s", -3, [2, "n", 48], 40, turned=False),
     network(),
+    straight(),
+    *operators(),
 ]

@@ -115,3 +115,32 @@ func.func @batch_of_rows(%q: tensor<32x4x64xui8>, %w: tensor<32x64xi8> {ptc.weig
   %y = prims.contract %r, %wr {lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<32x4x64xf32>, tensor<32x64xf32>) -> tensor<32x4xf32>
   return %y : tensor<32x4xf32>
 }
+
+// Whole numbers that no kernel of bytes multiplies are multiplied in float32, as long as that is exact: two tensors that a
+// call brings, in batches.
+// CHECK-LABEL: @activations
+// CHECK: %[[P:.*]] = prims.contract {{.*}} -> tensor<2x8x16xf32>
+// CHECK: %[[R:.*]] = prims.round %[[P]]
+// CHECK: prims.convert %[[R]] {dtype = i32}
+func.func @activations(%a: tensor<2x8x64xui8>, %b: tensor<2x64x16xui8>) -> tensor<2x8x16xi32> {
+  %i = prims.convert %a {dtype = i32} : (tensor<2x8x64xui8>) -> tensor<2x8x64xi32>
+  %zero = prims.full {value = 7 : i32, sizes = array<i64: 2, 8, 64>} : () -> tensor<2x8x64xi32>
+  %d = prims.sub %i, %zero : (tensor<2x8x64xi32>, tensor<2x8x64xi32>) -> tensor<2x8x64xi32>
+  %j = prims.convert %b {dtype = i32} : (tensor<2x64x16xui8>) -> tensor<2x64x16xi32>
+  %y = prims.contract %d, %j {lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<2x8x64xi32>, tensor<2x64x16xi32>) -> tensor<2x8x16xi32>
+  return %y : tensor<2x8x16xi32>
+}
+
+// A thousand terms may make a sum that float32 has not: they stay whole numbers, unless it is read as float32 alone.
+// CHECK-LABEL: @long
+// CHECK: prims.contract {{.*}} -> tensor<8x16xi32>
+// CHECK: prims.contract {{.*}} -> tensor<8x16xf32>
+func.func @long(%a: tensor<8x1024xui8>, %b: tensor<1024x16xui8>, %bias: tensor<8x16xi32>) -> (tensor<8x16xi32>, tensor<8x16xf32>) {
+  %i = prims.convert %a {dtype = i32} : (tensor<8x1024xui8>) -> tensor<8x1024xi32>
+  %j = prims.convert %b {dtype = i32} : (tensor<1024x16xui8>) -> tensor<1024x16xi32>
+  %y = prims.contract %i, %j {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x1024xi32>, tensor<1024x16xi32>) -> tensor<8x16xi32>
+  %z = prims.contract %i, %j {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<8x1024xi32>, tensor<1024x16xi32>) -> tensor<8x16xi32>
+  %sum = prims.add %z, %bias : (tensor<8x16xi32>, tensor<8x16xi32>) -> tensor<8x16xi32>
+  %real = prims.convert %sum {dtype = f32} : (tensor<8x16xi32>) -> tensor<8x16xf32>
+  return %y, %real : tensor<8x16xi32>, tensor<8x16xf32>
+}
