@@ -37,9 +37,33 @@ template <class Compute> Value ofOne(Builder &b, const Node &n, Compute compute)
   return quantized(b, n, compute(dequantized(b, n, 0)), 3, b.element(n[0]));
 }
 
-/// Of two.
-template <class Compute> Value ofTwo(Builder &b, const Node &n, Compute compute) {
-  return quantized(b, n, compute(dequantized(b, n, 0), dequantized(b, n, 3)), 6, b.element(n[0]));
+/// Zero point i as a float32 number: 0 where there is none.
+Value zeroOf(Builder &b, const Node &n, unsigned i) {
+  return n.has(i) ? scaleOf(b, n[i], 0, b.rank(n[0])) : b.number(0, b.f32());
+}
+
+/// In steps of the result, whose zero point is input `zero`. Some of ONNX Runtime's kernels add it before they round,
+/// so that halves become even codes.
+Value roundedToCode(Builder &b, const Node &n, const Value &steps, unsigned zero) {
+  return saturate(b, steps + zeroOf(b, n, zero), b.none(), b.element(n[0]));
+}
+
+/// As ONNX Runtime has it: what the zero points make is one number.
+Value add(Builder &b, const Node &n) {
+  int64_t rank = b.rank(n[0]);
+  Value step = scaleOf(b, n[6], 0, rank);
+  Value perX = scaleOf(b, n[1], 0, rank) / step, perY = scaleOf(b, n[4], 0, rank) / step;
+  Value fixed = zeroOf(b, n, 7) - (perX * zeroOf(b, n, 2) + perY * zeroOf(b, n, 5));
+  Value code = fixed + b.to(n[0], b.f32()) * perX + b.to(n[3], b.f32()) * perY;
+  return saturate(b, code, b.none(), b.element(n[0])); // halves become even codes
+}
+
+/// Likewise: the product of whole numbers is exact, and its scale one number.
+Value multiply(Builder &b, const Node &n) {
+  int64_t rank = b.rank(n[0]);
+  Value factor = scaleOf(b, n[1], 0, rank) * scaleOf(b, n[4], 0, rank) / scaleOf(b, n[6], 0, rank);
+  Value product = b.to(shifted(b, n[0], n.input(2), 0) * shifted(b, n[3], n.input(5), 0), b.f32());
+  return roundedToCode(b, n, product * factor, 7);
 }
 
 /// Of as many as there are, each a tensor, its scale and its zero point, behind those of the result.
@@ -55,6 +79,12 @@ Value concatenate(Builder &b, const Node &n) {
 
 Value choose(Builder &b, const Node &n) {
   return quantized(b, n, b.where(n[0], dequantized(b, n, 1), dequantized(b, n, 4)), 7, b.element(n[1]));
+}
+
+/// ONNX's operator of that name, on real numbers.
+Value pool(Builder &b, const Node &n, llvm::StringRef name, const Value &real) {
+  return withChannelsFirst(b, real, n.integer("channels_last", 0),
+                           [&](const Value &x) { return buildAs(b, name, n.with({x})).front(); });
 }
 
 Value convolve(Builder &b, const Node &n) {
@@ -165,10 +195,8 @@ Values lstm(Builder &b, const Node &n) {
 } // namespace
 
 void addFusedQuantization(Table &t) {
-  t.row("com.microsoft.QLinearAdd",
-        [](Builder &b, const Node &n) { return ofTwo(b, n, [](const Value &x, const Value &y) { return x + y; }); });
-  t.row("com.microsoft.QLinearMul",
-        [](Builder &b, const Node &n) { return ofTwo(b, n, [](const Value &x, const Value &y) { return x * y; }); });
+  t.row("com.microsoft.QLinearAdd", add);
+  t.row("com.microsoft.QLinearMul", multiply);
   t.row("com.microsoft.QLinearSigmoid", [](Builder &b, const Node &n) {
     return ofOne(b, n, [&](const Value &x) { return b.call("sigmoid.default", {x}); });
   });
@@ -182,13 +210,13 @@ void addFusedQuantization(Table &t) {
   t.row("com.microsoft.QLinearReduceMean", [](Builder &b, const Node &n) {
     return ofOne(b, n, [&](const Value &x) { return buildAs(b, "ReduceMean", n.with({x}, 13)).front(); });
   });
-  for (llvm::StringRef name : {"AveragePool", "GlobalAveragePool"})
-    t.row(("com.microsoft.QLinear" + name).str(), [name](Builder &b, const Node &n) {
-      return ofOne(b, n, [&](const Value &real) {
-        return withChannelsFirst(b, real, n.integer("channels_last", 0),
-                                 [&](const Value &x) { return buildAs(b, name, n.with({x})).front(); });
-      });
-    });
+  t.row("com.microsoft.QLinearAveragePool", [](Builder &b, const Node &n) {
+    Value means = pool(b, n, "AveragePool", dequantized(b, n, 0));
+    return roundedToCode(b, n, means / scaleOf(b, n[3], 0, b.rank(means)), 4);
+  });
+  t.row("com.microsoft.QLinearGlobalAveragePool", [](Builder &b, const Node &n) {
+    return ofOne(b, n, [&](const Value &x) { return pool(b, n, "GlobalAveragePool", x); });
+  });
   t.row("com.microsoft.QLinearConcat", concatenate);
   t.row("com.microsoft.QLinearWhere", choose);
   t.row("com.microsoft.QLinearConv", convolve);
