@@ -144,7 +144,8 @@ static constexpr Step kSteps[] = {
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &) { return createSimplifyPass(); }},
     // Products of quantized tensors are of bytes.
     {Stage::Prims, Scope::Model, kEvery,
-     [](Pipe &p) { return createIntegerProductsPass(p.weights, p.multipliesBytes); }, isOptimized},
+     [](Pipe &p) { return createIntegerProductsPass(p.weights, {p.multipliesBytes, p.options.device == Device::Cpu}); },
+     isOptimized},
     // Attention whose mask is known to be a triangle is causal.
     {Stage::Prims, Scope::Model, kEvery, [](Pipe &p) { return createCausalMasksPass(p.weights); }, isOptimized},
     // On a GPU a tensor is multiplied by several weights at once.

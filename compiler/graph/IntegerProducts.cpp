@@ -47,7 +47,7 @@ struct Quantized {
 class Products {
 public:
   Products(func::FuncOp function, const WeightStore &weights) : function(function), weights(weights) {}
-  void run(bool multipliesBytes);
+  void run(ByteProducts kind);
 
 private:
   std::optional<double> getNumber(Value value) const;
@@ -290,22 +290,22 @@ bool Products::multiplyBytes(Operation *product) {
   return convolution ? treat(convolution) : treat(llvm::cast<prims::ContractOp>(product));
 }
 
-void Products::run(bool multipliesBytes) {
+void Products::run(ByteProducts kind) {
   SmallVector<Operation *> products;
   for (Operation &op : function.front())
     if (llvm::isa<prims::ConvolutionOp, prims::ContractOp>(op))
       products.push_back(&op);
   bool changes = false;
   for (Operation *op : products)
-    changes |= (multipliesBytes && multiplyBytes(op)) || multiplyInFloat(op);
+    changes |= (kind.bytes && multiplyBytes(op)) || (kind.floats && multiplyInFloat(op));
   if (changes)
     eraseDead(function);
 }
 
-std::unique_ptr<Pass> createIntegerProductsPass(const WeightStore &weights, bool multipliesBytes) {
+std::unique_ptr<Pass> createIntegerProductsPass(const WeightStore &weights, ByteProducts kind) {
   return makeFunctionPass<prims::PrimsDialect>("integer-products", "products of quantized tensors are of bytes",
-                                               [&weights, multipliesBytes](func::FuncOp function) {
-                                                 Products(function, weights).run(multipliesBytes);
+                                               [&weights, kind](func::FuncOp function) {
+                                                 Products(function, weights).run(kind);
                                                  return success();
                                                });
 }

@@ -30,8 +30,13 @@ class WeightStore;
 /// More products of an unsigned and a signed byte may not fit a sum of 32 bits.
 constexpr int64_t kMostByteProducts = 65536;
 
-/// Pipeline name: integer-products. Nothing multiplies bytes unless the machine `multipliesBytes`: elsewhere float32 is
-/// faster.
-std::unique_ptr<mlir::Pass> createIntegerProductsPass(const WeightStore &weights, bool multipliesBytes);
+/// What is faster than the products as they are.
+struct ByteProducts {
+  bool bytes;  ///< quantized float32 as bytes: the machine multiplies these faster (Target::multipliesBytes)
+  bool floats; ///< whole numbers as float32: the device's kernels for these are loops
+};
+
+/// Pipeline name: integer-products.
+std::unique_ptr<mlir::Pass> createIntegerProductsPass(const WeightStore &weights, ByteProducts kind);
 
 } // namespace ptc
