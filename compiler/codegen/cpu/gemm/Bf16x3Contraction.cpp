@@ -19,9 +19,12 @@ namespace ptc::cpu {
 
 Bf16x3Plan planBf16x3(const ContractionPlan &plan, mlir::Operation *op) {
   constexpr int64_t kLeastFlops = 2 * kTaskFlops;
-  int64_t m = *getConstant(plan.mSize), n = *getConstant(plan.nSize), k = *getConstant(plan.reductionSize());
+  constexpr int64_t kUsualRows = 256; // where calls tell their number
+  int64_t least = getRange(plan.mSize, getSymbols(op)).min;
+  int64_t m = getConstant(plan.mSize).value_or(std::max(kUsualRows, least));
+  int64_t n = *getConstant(plan.nSize), k = *getConstant(plan.reductionSize());
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
-  int64_t least = loop::scaleByGrain(kLeastFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
+  int64_t leastFlops = loop::scaleByGrain(kLeastFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t batch = getConstant(plan.batchCount).value_or(8), panels = divideCeil(n, plan.panel);
   Bf16x3Plan bf16x3;
   bf16x3.termCount = plan.elementBytes == sizeof(float) ? kTerms : 1;
@@ -39,7 +42,7 @@ Bf16x3Plan planBf16x3(const ContractionPlan &plan, mlir::Operation *op) {
   };
   auto count = [&] { return batch * taskRows * int64_t(divideCeil(panels, bf16x3.panelsPerTask)); };
   cutRows();
-  while (count() < wanted && bf16x3.rowsPerTask * bf16x3.panelsPerTask * plan.panel * k > least) {
+  while (count() < wanted && bf16x3.rowsPerTask * bf16x3.panelsPerTask * plan.panel * k > leastFlops) {
     if (bf16x3.panelsPerTask > 2) { // whole blocks
       bf16x3.panelsPerTask = alignTo(divideCeil(bf16x3.panelsPerTask, 2), 2);
     } else if (bf16x3.rowsPerTask > 2 * kRows) {
@@ -51,7 +54,7 @@ Bf16x3Plan planBf16x3(const ContractionPlan &plan, mlir::Operation *op) {
       break;
     }
   }
-  bf16x3.taskRows = mlir::getAffineConstantExpr(taskRows, op->getContext());
+  bf16x3.taskRows = plan.mSize.ceilDiv(bf16x3.rowsPerTask);
   bf16x3.taskColumns = divideCeil(panels, bf16x3.panelsPerTask);
   // Tiles of equal rows: the last one is not nearly empty.
   int64_t tiles = divideCeil(bf16x3.rowsPerTask, kTileRows);

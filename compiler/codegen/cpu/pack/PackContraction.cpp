@@ -19,6 +19,13 @@ static std::optional<int64_t> rowsOf(loop::ContractOp op) {
   return getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
 }
 
+/// The same at least: calls may tell more.
+static int64_t leastRowsOf(loop::ContractOp op) {
+  Shape domain = loop::getDomain(op);
+  AffineExpr rows = product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext());
+  return std::max<int64_t>(0, getRange(rows, getSymbols(op)).min);
+}
+
 /// Static strides of dimensions [first, first + count) of an access.
 static bool staticPart(const loop::StridedAccess &access, ShapeRef sizes, unsigned first, unsigned count,
                        SmallVector<int64_t> &sizesOut, SmallVector<int64_t> &stridesOut) {
@@ -110,12 +117,11 @@ std::string ContractionPacker::findBf16x3Obstacle(loop::ContractOp op, const Wei
     return "k is not one dimension";
   if (loop::getTuning(op, loop::Knob::Vectors))
     return "the tuning entry sets the panel's vectors";
-  auto rows = rowsOf(op);
-  if (!rows)
-    return "the number of rows is dynamic";
   if (!loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs()))
     return "rows are not contiguous along k"; // they are read in vectors
-  return (element.isBF16() ? bf16x3::findObstacleInBf16 : bf16x3::findObstacle)(*rows, view.kCount(), view.columns);
+  auto findSmallSize = element.isBF16() ? bf16x3::findObstacleInBf16 : bf16x3::findObstacle;
+  std::string obstacle = findSmallSize(leastRowsOf(op), view.kCount(), view.columns);
+  return obstacle.empty() || rowsOf(op) ? obstacle : "the number of rows is dynamic, and may be such that " + obstacle;
 }
 
 bool ContractionPacker::gainsFromMatrixUnit(loop::ContractOp op) {
@@ -138,8 +144,8 @@ bool ContractionPacker::isForMatrixUnit(loop::ContractOp op, const WeightView &v
   bool isForUnit = obstacle.empty() && areSplittable();
   int64_t bytes = view.kCount() * view.columns * view.elementBytes;
   if (isForUnit)
-    loop::addReason(op, llvm::formatv("weights arranged for AMX when compiled: {0} rows meet {1}", *rowsOf(op),
-                                      loop::describeBytes(bytes)));
+    loop::addReason(op, llvm::formatv("weights arranged for AMX when compiled: {0} rows{1} meet {2}", leastRowsOf(op),
+                                      rowsOf(op) ? "" : " or more", loop::describeBytes(bytes)));
   else
     loop::addReason(op, "weights not arranged for AMX when compiled: " +
                             (obstacle.empty() ? "some are too large to be sums of bf16" : obstacle));

@@ -97,13 +97,17 @@ llvm::FailureOr<double> PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) 
   if (failed(pack(*copy, /*shareOfMatrixUnit=*/0)))
     return failure();
   ContractionPacker contractions(weights, target, /*shareOfMatrixUnit=*/0);
+  // Sizes that calls tell are taken for small ones: it is about shares.
+  constexpr int64_t kUsualSize = 8;
+  SmallVector<Symbol> symbols = getSymbols(module);
+  SmallVector<int64_t> usual;
+  for (const Symbol &symbol : symbols)
+    usual.push_back(std::max(kUsualSize, symbol.min));
+  evaluateExtrema(symbols, usual);
   double all = 0, there = 0;
   for (auto [kernel, ofVectors] : llvm::zip_equal(kernels, packed)) {
     loop::KernelCost cost = loop::getKernelCost(kernel);
-    auto flops = getConstant(cost.flops), bytes = getConstant(cost.bytes);
-    if (!flops || !bytes)
-      continue;
-    double time = std::max<double>(*flops, kFlopsPerByte * *bytes);
+    double time = std::max<double>(evaluate(cost.flops, usual), kFlopsPerByte * evaluate(cost.bytes, usual));
     all += time;
     bool goes = false;
     kernel.walk([&](loop::ContractOp op) { goes |= contractions.gainsFromMatrixUnit(op); });
