@@ -5,9 +5,10 @@
 // After:  it multiplies and adds up in float32, which has every whole number
 //         up to 2^24, and the sums are whole numbers again.
 //
-// No sum of a contraction exceeds that up to some 512 terms. A longer one, and
-// any convolution (whose kernel may compute with fractions), is float32 where
-// its sums are read as float32 alone: what is beyond 2^24 is rounded then.
+// No sum of a contraction exceeds that up to some 256 terms, or twice as many
+// where one operand is of signed bytes. A longer one, and any convolution (whose
+// kernel may compute with fractions), is float32 where its sums are read as
+// float32 alone: what is beyond 2^24 is rounded then.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
