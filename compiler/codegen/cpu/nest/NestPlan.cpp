@@ -197,17 +197,26 @@ double Planner::costOfVector(const Stage &stage, unsigned dim) const {
   return cost;
 }
 
+/// How often a size in the range is no larger than a few vectors, where its logarithm may be any: of a batch of up to 64
+/// often, of a length hardly ever.
+static double shareOfSmall(Range range, double lanes) {
+  constexpr double kOpen = 1 << 20, kRarest = 0.125, kMost = 0.6;
+  double least = std::max<int64_t>(1, range.min), most = std::min(double(range.max), kOpen);
+  double share = most > least ? std::log(2 * lanes / least) / std::log(most / least) : kMost;
+  return std::clamp(share, kRarest, kMost);
+}
+
 /// How many vectors along the loop its points take, divided by their number. An open size may be 1, as a batch often
-/// is, which a vector serves no better than a scalar: one call in eight is taken to have the least size.
+/// is, which a vector serves no better than a scalar: so it is a mean of the least size and a usual one.
 double Planner::vectorsOfPoint(const Loop &loop) const {
-  constexpr double kLeast = 0.125;
   double size = std::max(1.0, estimate(loop.size)), vectors = 0;
   for (int64_t length : stretchesOf(loop))
     vectors += std::ceil(double(length) / lanes);
   if (getConstant(loop.size))
     return vectors / size;
-  double least = std::max<int64_t>(1, getRange(loop.size, getSymbols(kernel)).min);
-  return (1 - kLeast) * vectors / size + kLeast * std::ceil(least / lanes) / least;
+  Range range = getRange(loop.size, getSymbols(kernel));
+  double least = std::max<int64_t>(1, range.min), small = shareOfSmall(range, lanes);
+  return (1 - small) * vectors / size + small * std::ceil(least / lanes) / least;
 }
 
 /// Of one point when lanes lie along the loop.
