@@ -71,15 +71,14 @@ private:
   void emitPanels(const Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel);
   void emitPanel(const Block &block, const RowRange &rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   void emitRest(const Block &block, const RowRange &rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
-  /// `count`: of the rows that there are (null: all).
   void emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks,
-                Value *tileOfBand = nullptr, Value *count = nullptr);
+                Value *tileOfBand = nullptr);
   void fetchNextRows(TileOperand &tile, unsigned rows);
   void emitReduction(const TileType &tile, Accumulators &acc, TileOperand lhs, TileOperand rhs,
                      ArrayRef<ReductionLoop> loops, Value *mask);
 
   SmallVector<ReductionLoop> loopsOverScratch() const;
-  TileOperand lhsOperand(const Block &block, Value *row, unsigned rows, Value *count);
+  TileOperand lhsOperand(const Block &block, Value *row, unsigned rows);
   TileOperand rhsOperand(const Block &block, Value *panel, unsigned vectors);
   Value *lhsPlace(const Block &block, Value *row, mlir::AffineExpr place);
   Value *rhsPlace(const Block &block, Value *column);
@@ -350,7 +349,7 @@ void ContractionEmitter::emitPanel(const Block &block, const RowRange &rows, Val
     emitRest(block, rows, panel, vectors, masks);
 }
 
-/// Four rows at a time, or as many as a tile has; then one, or the last two or three: of two the second one twice.
+/// Four rows at a time, or as many as a tile has; then those that are left, together.
 void ContractionEmitter::emitRest(const Block &block, const RowRange &rows, Value *panel, unsigned vectors,
                                   ArrayRef<Value *> masks) {
   bool isBehindTiles = rows.firstTile != nullptr;
@@ -361,15 +360,12 @@ void ContractionEmitter::emitRest(const Block &block, const RowRange &rows, Valu
     last = b.CreateSub(rows.end, left);
     emitLoop(b, rows.rest, last, most, [&](Value *row) { emitTile(block, row, most, panel, vectors, masks); });
   }
-  if (most > 1)
-    emitIf(b, b.CreateICmpEQ(left, b.getInt64(1)), [&] { emitTile(block, last, 1, panel, vectors, masks); });
-  if (most > 2)
-    emitIf(b, b.CreateICmpSGT(left, b.getInt64(1)),
-           [&] { emitTile(block, last, most - 1, panel, vectors, masks, nullptr, left); });
+  for (int64_t count = 1; count < most; ++count)
+    emitIf(b, b.CreateICmpEQ(left, b.getInt64(count)), [&] { emitTile(block, last, count, panel, vectors, masks); });
 }
 
 void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows, Value *panel, unsigned vectors,
-                                  ArrayRef<Value *> masks, Value *tileOfBand, Value *count) {
+                                  ArrayRef<Value *> masks, Value *tileOfBand) {
   TileType tile{rows, vectors, plan.width, element, accumulator, plan.group, rhsElement};
   Accumulators acc = zeroAccumulators(tile);
   // Panels in scratch and packed weights are padded with zeros; only a tensor
@@ -389,7 +385,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
     rhsTile.prefetchBytes = prefetchBytesOf(stepBytes, tiles);
     rhsTile.prefetched = emitPrefetchPlace(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.prefetchBytes);
   }
-  TileOperand lhsTile = lhsOperand(block, row, rows, count);
+  TileOperand lhsTile = lhsOperand(block, row, rows);
   if (tileOfBand)
     fetchNextRows(lhsTile, rows);
   auto rowOf = [&](Value *i) {
@@ -400,7 +396,7 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   if (epilogue.hasFarRows())
     epilogue.fetchTile(tile, b.CreateMul(panel, b.getInt64(plan.panel)), rowOf);
   emitReduction(tile, acc, lhsTile, rhsTile, loops, loadMask);
-  epilogue.storeTile(tile, acc, b.CreateMul(panel, b.getInt64(plan.panel)), masks, rowOf, count);
+  epilogue.storeTile(tile, acc, b.CreateMul(panel, b.getInt64(plan.panel)), masks, rowOf);
 }
 
 /// Rows that lie one after the other, and are few lines, come from L2 while those before are multiplied: the next
@@ -459,27 +455,18 @@ Value *ContractionEmitter::rhsPlace(const Block &block, Value *column) {
   return emitIndexExpr(b, plan.rhsPlace, dims, f.symbols);
 }
 
-/// In place of rows that there are not the last one is multiplied.
-TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows, Value *count) {
-  auto rowAt = [&](unsigned i) -> Value * {
-    return count ? b.CreateBinaryIntrinsic(Intrinsic::smin, b.getInt64(i), b.CreateSub(count, b.getInt64(1)))
-                 : b.getInt64(i);
-  };
-  SmallVector<Value *> across;
-  auto operand = [&](Value *base, function_ref<Value *(Value *)> placeOf) {
-    for (unsigned i = 0; i < rows; ++i)
-      across.push_back(placeOf(rowAt(i)));
-    return TileOperand{base, across, nullptr};
-  };
-  auto every = [&](Value *stride) { return [&, stride](Value *i) { return b.CreateMul(i, stride); }; };
+TileOperand ContractionEmitter::lhsOperand(const Block &block, Value *row, unsigned rows) {
   if (block.scaledRows) {
     Value *place = b.CreateMul(b.CreateSub(row, block.firstScaled), packedK);
-    return operand(emitAddress(b, element, block.scaledRows, place), every(packedK));
+    return {emitAddress(b, element, block.scaledRows, place), strided(b, rows, packedK), nullptr};
   }
   if (plan.lhsRowStride)
-    return operand(emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
-                   every(emitSize(f, plan.lhsRowStride)));
-  return operand(lhs, [&](Value *i) { return lhsPlace(block, b.CreateAdd(row, i), plan.lhsPlace); });
+    return {emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
+            strided(b, rows, emitSize(f, plan.lhsRowStride)), nullptr};
+  SmallVector<Value *> across;
+  for (unsigned i = 0; i < rows; ++i)
+    across.push_back(lhsPlace(block, b.CreateAdd(row, b.getInt64(i)), plan.lhsPlace));
+  return {lhs, across, nullptr};
 }
 
 TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, unsigned vectors) {
