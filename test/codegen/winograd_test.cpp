@@ -71,7 +71,7 @@ TEST_CASE("a tile is what the direct convolution gives") {
     for (int64_t tap = 0; tap < 9; ++tap)
       for (int64_t t = 0; t < frames; ++t)
         for (int64_t c = 0; c < channels; ++c)
-          CHECK(direct[((o / panel * 9 + tap) * inputs + t * channels + c) * panel + o % panel] ==
+          CHECK(direct[(((o / panel * frames + t) * 9 + tap) * channels + c) * panel + o % panel] ==
                 weights[((t * 9 + tap) * channels + c) * outputs + o]);
   // Columns beyond the last output.
   for (int64_t point = 0; point < n * n; ++point)

@@ -208,14 +208,17 @@ def cases():
                [(r(9, count, 40),) for count in (1, 2, 3, 4, 14)] + [(r(30, 7, 40),)], tolerance=1e-4)
     heads = nn.Sequential(Turned(1, 2), nn.Flatten(2), nn.Linear(4 * 24, 70))
     yield Case("rows of heads", heads, (r(2, 4, 11, 24),), ({0: rows, 2: columns},), [(r(1, 4, 1, 24),), (r(3, 4, 13, 24),)], tolerance=1e-4)
-    # Sizes that calls tell, by minimal filtering and with few tiles directly; short rows are clipped tiles.
+    # Sizes that calls tell, by minimal filtering and with few tiles directly; tiles are runs of pixels over rows and images.
     height, width = Dim("height", min=3, max=512), Dim("width", min=3, max=512)
     sizes = [(3, 3), (3, 4), (4, 5), (7, 7), (9, 3), (12, 10), (40, 33)]
     for channels, outputs, kernel, stride, pad, algorithm in [(64, 48, 3, 1, 1, "winograd F(4x4, 3x3)"), (256, 70, 3, 1, 1, "winograd F(4x4, 3x3)"),
-                                                              (20, 40, 3, 2, 1, "direct"), (3, 40, 7, 2, 3, "direct"), (24, 40, 5, 1, 2, "direct")]:
+                                                              (20, 40, 3, 2, 1, "direct"), (3, 40, 7, 2, 3, "direct"), (24, 40, 5, 1, 2, "direct"),
+                                                              (512, 240, 3, 1, 1, "winograd F(2x2, 3x3)")]:
         net = nn.Sequential(nn.Conv2d(channels, outputs, kernel, stride, pad), nn.ReLU())
         yield Case(f"open image, {channels} channels, {kernel}x{kernel}", net, (r(2, channels, 19, 22),), ({0: rows, 2: height, 3: width},),
                    [(r(1 + i % 3, channels, *size),) for i, size in enumerate(sizes)], algorithm=algorithm, tolerance=1e-4)
+    yield Case("open frames", nn.Conv3d(40, 48, 3, padding=1), (r(2, 40, 3, 9, 10),), ({0: rows, 2: columns, 4: width},),
+               [(r(1, 40, 1, 9, 3),), (r(3, 40, 4, 9, 7),)], algorithm="winograd F(4x4, 3x3)", tolerance=1e-4)
     # At the border most pixels see other taps; those that all see are a loop.
     yield Case("long kernel", nn.Conv2d(4, 24, (2, 39), padding="same"), (r(1, 4, 5, 70),))
     yield Case("long kernel, strided", nn.Conv1d(6, 24, 25, stride=2, padding=12), (r(2, 6, 61),))

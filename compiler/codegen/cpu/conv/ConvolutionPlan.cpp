@@ -165,8 +165,10 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
     int64_t most = loop::getTuning(op, loop::Knob::Rows).value_or(byRule);
     plan.tileRows = std::clamp<int64_t>((target.vectorRegisters - vectors - 1) / vectors, 1, most);
   }
-  if (int64_t m = op.getWinograd())
-    plan.firstWeight = plan.panels * Winograd::get(m).points() * plan.groupInputs * plan.panel;
+  if (int64_t m = op.getWinograd()) {
+    int64_t frames = plan.spatialRank() == 3 ? plan.kernel[0] : 1;
+    plan.firstWeight = plan.panels * Winograd::get(m).points() * frames * plan.groupInputs * plan.panel;
+  }
   plan.rows = getAffineConstantExpr(1, context);
   for (unsigned i = 0; i < last; ++i)
     plan.rows = plan.rows * plan.output[1 + i];

@@ -417,7 +417,8 @@ void WinogradEmitter::computeDirectly(Value *place, Value *panel, unsigned vecto
       Value *inputs = b.CreateAdd(
           b.CreateMul(point, number(plan.inputFloats())),
           b.CreateAdd(b.CreateMul(place, number(plan.tileFloats())), b.CreateMul(frame, number(plan.frameFloats()))));
-      Value *weights = b.CreateAdd(b.CreateMul(firstTap, frames), i);
+      Value *weights = b.CreateAdd(b.CreateMul(frame, number(9)), tap);
+      weights = b.CreateAdd(b.CreateMul(firstTap, frames), weights);
       TileOperand lhs{emitAddress(b, element, transformed, inputs), strided(b, tile.rows, plan.inputFloats()),
                       number(1)};
       TileOperand rhs{emitAddress(b, element, w, b.CreateMul(weights, number(tapFloats))),

@@ -42,8 +42,10 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t o = 0; o < outputs; ++o) {
       const float *kernel = weights + (row / inputs * 9 * inputs + row % inputs) * outputs + o;
-      for (int64_t tap = 0; tap < 9; ++tap)
-        direct[((o / panel * 9 + tap) * rows + row) * panel + o % panel] = kernel[tap * inputs * outputs];
+      for (int64_t tap = 0; tap < 9; ++tap) {
+        int64_t place = ((o / panel * frames + row / inputs) * 9 + tap) * inputs + row % inputs;
+        direct[place * panel + o % panel] = kernel[tap * inputs * outputs];
+      }
       for (int64_t i = 0; i < size; ++i)
         for (int64_t x = 0; x < 3; ++x) {
           double sum = 0;

@@ -47,7 +47,7 @@ struct Winograd {
 };
 
 /// G g G^T of weights [t][3][3][C][O], in panels: [ceil(O / panel)][points][t][C][panel]. Behind them, for the direct
-/// form, are the weights as they were: [ceil(O / panel)][3 x 3][t][C][panel].
+/// form, are the weights as they were: [ceil(O / panel)][t][3 x 3][C][panel].
 std::vector<float> transformWeights(const Winograd &winograd, const float *weights, int64_t frames, int64_t inputs,
                                     int64_t outputs, int64_t panel);
 
