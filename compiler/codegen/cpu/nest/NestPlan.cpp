@@ -197,8 +197,8 @@ double Planner::costOfVector(const Stage &stage, unsigned dim) const {
   return cost;
 }
 
-/// How often a size in the range is no larger than a few vectors, where its logarithm may be any: of a batch of up to 64
-/// often, of a length hardly ever.
+/// How often a size in the range is no larger than a few vectors, where its logarithm may be any: of a batch of up to
+/// 64 often, of a length hardly ever.
 static double shareOfSmall(Range range, double lanes) {
   constexpr double kOpen = 1 << 20, kRarest = 0.125, kMost = 0.6;
   double least = std::max<int64_t>(1, range.min), most = std::min(double(range.max), kOpen);
