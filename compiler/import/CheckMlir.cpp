@@ -348,14 +348,11 @@ static llvm::Error checkCalls(ModuleOp module) {
   bool isTree = true;
   for (size_t i = 0; isTree && i < reached.size(); ++i)
     func::FuncOp(reached[i]).walk([&](Operation *op) {
-      if (!llvm::isa<control::IfOp, control::WhileOp>(op))
-        return;
-      for (NamedAttribute attr : op->getAttrs())
-        if (auto name = llvm::dyn_cast<FlatSymbolRefAttr>(attr.getValue()))
-          if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
-            isTree &= called.insert(function).second && function.isPrivate();
-            reached.push_back(function);
-          }
+      for (func::FuncOp function : control::getFunctions(op))
+        if (function) {
+          isTree &= called.insert(function).second && function.isPrivate();
+          reached.push_back(function);
+        }
     });
   if (!isTree || reached.size() != size_t(std::distance(module.getBody()->begin(), module.getBody()->end())))
     return fail("a private function must be called by one control operation, and a public one by none");

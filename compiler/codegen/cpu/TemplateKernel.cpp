@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/conv/Convolution.h"
 #include "compiler/codegen/cpu/conv/WinogradConvolution.h"
 #include "compiler/codegen/cpu/gemm/Contraction.h"
+#include "compiler/codegen/cpu/tile/TwoForms.h"
 
 namespace ptc::cpu {
 
@@ -29,7 +30,12 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
                             [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); }, describeWinograd(op)};
     ConvolutionPlan directly = planConvolution(op, target);
     return TemplateKernel{directly.tasks, constant(plan.scratchBytes()),
-                          [op, plan, directly](CpuFrame &frame) { emitWinogradOrDirect(frame, op, plan, directly); },
+                          [op, plan, directly](CpuFrame &frame) {
+                            emitTwoForms(
+                                frame, {plan.tiles, plan.leastTiles, plan.tasks(), directly.tasks},
+                                [&] { emitWinograd(frame, op, plan); },
+                                [&] { emitConvolution(frame, op, directly, std::nullopt); });
+                          },
                           describeWinograd(op)};
   }
   ConvolutionPlan plan = planConvolution(op, target);

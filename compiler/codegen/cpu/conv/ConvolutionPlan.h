@@ -47,7 +47,7 @@ struct ConvolutionPlan {
   int64_t tileRows; ///< pixels a tile has at most
   /// The tiles of one row of pixels; empty when the row's length is dynamic.
   llvm::SmallVector<PixelTiles> tiles;
-  bool isFlat; ///< what is said of rows below is true of tiles, which are counted over all images
+  bool isFlat = false; ///< what is said of rows below is true of tiles, which are counted over all images
 
   int64_t rowsPerTask; ///< rows of pixels
   /// Neighbouring blocks of so many rows: their tasks of one panel follow each other, and find its weights in L2.

@@ -1,6 +1,5 @@
 #include "compiler/codegen/cpu/conv/WinogradConvolution.h"
 
-#include "compiler/codegen/cpu/conv/Convolution.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
 #include "compiler/codegen/cpu/tile/TileEpilogue.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
@@ -33,8 +32,8 @@ public:
         tilesDown(emitSize(f, plan.tilesDown)), tilesAcross(emitSize(f, plan.tilesAcross)),
         tiles(emitSize(f, plan.tiles)), blocks(emitSize(f, plan.blocks)) {}
 
-  void emit(Value *begin, Value *end) {
-    emitLoop(b, begin, end, 1, [&](Value *task) { emitTask(task); });
+  void emit() {
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
   }
 
 private:
@@ -495,19 +494,7 @@ void WinogradEmitter::multiplyFrame(TileType tile, Value *frame, Value *inputs, 
 }
 
 void emitWinograd(CpuFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan) {
-  WinogradEmitter(frame, op, plan).emit(frame.begin, frame.end);
-}
-
-void emitWinogradOrDirect(CpuFrame &frame, loop::ConvolutionOp op, const WinogradPlan &plan,
-                          const ConvolutionPlan &directly) {
-  Ir &b = frame.b;
-  Value *isMany = b.CreateICmpSGE(emitSize(frame, plan.tiles), b.getInt64(plan.leastTiles));
-  emitIf(b, isMany, [&] {
-    Value *tasks = emitSize(frame, plan.tasks()), *all = emitSize(frame, directly.tasks);
-    auto share = [&](Value *place) { return b.CreateUDiv(b.CreateMul(place, tasks), all); };
-    WinogradEmitter(frame, op, plan).emit(share(frame.begin), share(frame.end));
-  });
-  emitIf(b, b.CreateNot(isMany), [&] { emitConvolution(frame, op, directly, std::nullopt); });
+  WinogradEmitter(frame, op, plan).emit();
 }
 
 } // namespace ptc::cpu

@@ -19,7 +19,6 @@ namespace ptc::cpu {
 
 Bf16x3Plan planBf16x3(const ContractionPlan &plan, mlir::Operation *op) {
   constexpr int64_t kLeastFlops = 2 * kTaskFlops;
-  constexpr int64_t kUsualRows = 256; // where calls tell their number
   int64_t least = getRange(plan.mSize, getSymbols(op)).min;
   int64_t m = getConstant(plan.mSize).value_or(std::max(kUsualRows, least));
   int64_t n = *getConstant(plan.nSize), k = *getConstant(plan.reductionSize());

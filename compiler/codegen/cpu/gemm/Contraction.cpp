@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
 #include "compiler/codegen/cpu/tile/TileEpilogue.h"
+#include "compiler/codegen/cpu/tile/TwoForms.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 #include "compiler/codegen/kernel/ScalarType.h"
@@ -49,11 +50,11 @@ public:
     loops = loopsOverScratch();
   }
 
-  void emit(Value *begin, Value *end) {
+  void emit() {
     if (!plan.split && !plan.bf16x3)
-      return emitLoop(b, begin, end, 1, [&](Value *task) { emitTask(task); });
+      return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
     matrixunit::emitBegin(b, plan.bf16x3 ? plan.bf16x3->tileRows : matrixunit::kTileRows);
-    emitLoop(b, begin, end, 1, [&](Value *task) { emitSplitTask(task); });
+    emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
     matrixunit::emitEnd(b);
   }
 
@@ -487,17 +488,12 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
 }
 
 void emitContraction(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan) {
+  auto emit = [&](const ContractionPlan &form) { ContractionEmitter(frame, op, form).emit(); };
   if (!plan.fewRows)
-    return ContractionEmitter(frame, op, plan).emit(frame.begin, frame.end);
-  // Tasks are counted as few rows have them: those of many are shared out among them.
-  Ir &b = frame.b;
-  Value *isMany = b.CreateICmpSGE(emitSize(frame, plan.mSize), b.getInt64(plan.leastRows));
-  emitIf(b, isMany, [&] {
-    Value *all = emitSize(frame, plan.tasks), *tasks = emitSize(frame, plan.batchCount * plan.split->tasks());
-    auto share = [&](Value *place) { return b.CreateUDiv(b.CreateMul(place, tasks), all); };
-    ContractionEmitter(frame, op, plan).emit(share(frame.begin), share(frame.end));
-  });
-  emitIf(b, b.CreateNot(isMany), [&] { ContractionEmitter(frame, op, *plan.fewRows).emit(frame.begin, frame.end); });
+    return emit(plan);
+  emitTwoForms(
+      frame, {plan.mSize, leastSplitRows(plan), plan.batchCount * plan.split->tasks(), plan.fewRows->tasks},
+      [&] { emit(plan); }, [&] { emit(*plan.fewRows); });
 }
 
 void emitContractionRows(CpuFrame &frame, loop::ContractOp op, const ContractionPlan &plan, Value *first, Value *last,

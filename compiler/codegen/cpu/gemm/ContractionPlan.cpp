@@ -130,7 +130,7 @@ AffineExpr ContractionPlan::packedReductionSize() const {
 static void planTasks(ContractionPlan &plan, Operation *op) {
   TaskRules rules = TaskRules::of(op);
   auto assume = [](AffineExpr e, int64_t otherwise) { return getConstant(e).value_or(otherwise); };
-  int64_t k = assume(plan.reductionSize(), 256), m = assume(plan.mSize, 256), n = assume(plan.nSize, 256);
+  int64_t k = assume(plan.reductionSize(), 256), m = assume(plan.mSize, kUsualRows), n = assume(plan.nSize, 256);
   int64_t batch = assume(plan.batchCount, 8), rows = plan.tiles.rows + (plan.tiles.extra ? 1 : 0);
   int64_t tiles = std::max<int64_t>(1, llvm::divideCeil(m, rows));
   int64_t panels = std::max<int64_t>(1, llvm::divideCeil(n, plan.panel));
@@ -287,7 +287,6 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     auto fewRows = planContraction(op, target, /*onMatrixUnit=*/false);
     if (!fewRows)
       return fewRows.takeError();
-    plan.leastRows = leastSplitRows(plan);
     plan.tasks = fewRows->tasks;
     plan.scratchBytes = plan.scratchBytes + fewRows->scratchBytes; // either may be the larger one
     plan.fewRows = std::make_shared<const ContractionPlan>(std::move(*fewRows));

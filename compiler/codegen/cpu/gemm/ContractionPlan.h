@@ -57,6 +57,9 @@ struct Bf16x3Plan : TaskGrid {
   int64_t scratchBytes() const;
 };
 
+/// Rows that are expected where a call tells their number.
+constexpr int64_t kUsualRows = 256;
+
 struct ContractionPlan {
   Shape batch, m, n;
   mlir::AffineExpr batchCount, mSize, nSize;
@@ -85,8 +88,7 @@ struct ContractionPlan {
   int64_t panelsPerPack;                          ///< of rhs, copied to scratch together
   std::optional<SplitPlan> split;                 ///< on the matrix unit: this or
   std::optional<Bf16x3Plan> bf16x3;
-  /// Where m is dynamic: so many rows pay for `split`, and how fewer of them are multiplied.
-  int64_t leastRows = 0;
+  /// Where m is dynamic: how fewer rows than pay for `split` (leastSplitRows) are multiplied.
   std::shared_ptr<const ContractionPlan> fewRows;
   const TaskGrid &taskGrid() const { return bf16x3 ? static_cast<const TaskGrid &>(*bf16x3) : *split; }
   mlir::AffineExpr tasks, scratchBytes;

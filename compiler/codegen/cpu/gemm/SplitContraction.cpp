@@ -61,7 +61,6 @@ int64_t leastSplitRows(const ContractionPlan &plan) {
 
 std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op,
                                    std::vector<std::string> &because) {
-  constexpr int64_t kUsualRows = 256;
   auto known = getConstant(plan.mSize);
   std::string obstacle = findObstacle(plan);
   if (obstacle.empty() && known)

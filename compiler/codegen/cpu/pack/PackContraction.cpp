@@ -13,17 +13,17 @@ using namespace mlir;
 
 namespace ptc::cpu {
 
-/// How many rows of lhs meet the weights, if that is known.
-static std::optional<int64_t> rowsOf(loop::ContractOp op) {
+/// How many rows of lhs meet the weights.
+static AffineExpr countRows(loop::ContractOp op) {
   Shape domain = loop::getDomain(op);
-  return getConstant(product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext()));
+  return product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext());
 }
+
+static std::optional<int64_t> rowsOf(loop::ContractOp op) { return getConstant(countRows(op)); }
 
 /// The same at least: calls may tell more.
 static int64_t leastRowsOf(loop::ContractOp op) {
-  Shape domain = loop::getDomain(op);
-  AffineExpr rows = product(ShapeRef(domain).slice(op.getBatchRank(), op.getMRank()), op.getContext());
-  return std::max<int64_t>(0, getRange(rows, getSymbols(op)).min);
+  return std::max<int64_t>(0, getRange(countRows(op), getSymbols(op)).min);
 }
 
 /// Static strides of dimensions [first, first + count) of an access.
