@@ -5,8 +5,8 @@
 
 namespace ptc::cpu {
 
-/// The form for many elements is taken from `least` of `count` on. The frame's tasks are counted as the form for few has
-/// them, `fewTasks`; those of the other form are dealt to them in order.
+/// The form for many elements is taken from `least` of `count` on. The frame's tasks are counted as the form for few
+/// has them, `fewTasks`; those of the other form are dealt to them in order.
 struct TwoForms {
   mlir::AffineExpr count;
   int64_t least;
