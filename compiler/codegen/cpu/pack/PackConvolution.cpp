@@ -44,6 +44,15 @@ bool ConvolutionPacker::isDot(loop::ConvolutionOp op) const {
          outputs <= kMostDotOutputs && inputs % lanesOf(type.getElementType()) == 0;
 }
 
+/// Of the 16 registers of AVX2, 4 rows by 3 vectors need fewer loads for each product than 6 by 2 or 6 by 1: where
+/// panels of two vectors would leave half of the last one empty, and those of three do not.
+int64_t ConvolutionPacker::panelOfConvolution(loop::ConvolutionOp op, int64_t outputs, Type element) const {
+  constexpr unsigned kAvx2Bytes = 32;
+  int64_t vectors = llvm::divideCeil(outputs, lanesOf(element));
+  bool takesThree = target.vectorBytes == kAvx2Bytes && vectors % 2 == 1 && vectors % 3 == 0;
+  return panelOf(op, element, takesThree ? 3 : 2);
+}
+
 /// Where three or four vectors of 16 numbers hold all outputs of a direct convolution, a large image is read once: 0.9
 /// of the time of first layers (Zen 4). Fewer and smaller tasks lose more by it (1.3 of a short 1-d convolution).
 int64_t ConvolutionPacker::panelOfDirect(loop::ConvolutionOp op, int64_t outputs, Type element) const {
@@ -51,7 +60,7 @@ int64_t ConvolutionPacker::panelOfDirect(loop::ConvolutionOp op, int64_t outputs
   constexpr int64_t kMostVectors = 4, kManyPixels = 1024;
   auto y = llvm::cast<RankedTensorType>(op.getResult(0).getType());
   if (target.vectorBytes != kAvx512Bytes || target.hasMatrixUnit() || !y.hasStaticShape() || op.getKernel().size() != 2)
-    return panelOf(op, element);
+    return panelOfConvolution(op, outputs, element);
   int64_t pixels = y.getDimSize(1) * y.getDimSize(2), vectors = llvm::divideCeil(outputs, panelOf(op, element, 1));
   bool takesAll = pixels >= kManyPixels && vectors > 2 && vectors <= kMostVectors;
   return panelOf(op, element, takesAll ? vectors : 2);
@@ -66,7 +75,9 @@ LogicalResult ConvolutionPacker::pack(loop::ConvolutionOp op) {
     return success();
   bool dot = !grouped && isDot(op);
   int64_t groups = grouped ? 1 : op.getGroups(), outputs = type.getShape().back() / groups;
-  int64_t panel = grouped ? lanesOf(type.getElementType()) : dot ? 1 : panelOf(op, type.getElementType());
+  int64_t panel = grouped ? lanesOf(type.getElementType())
+                  : dot   ? 1
+                          : panelOfConvolution(op, outputs, type.getElementType());
   int64_t inputs = type.getShape()[type.getRank() - 2];
   bool isForUnit = inputs % bf16x3::kStep == 0; // which takes whole steps of pairs
   int64_t group = grouped ? 1 : groupOf(type.getElementType(), type.getElementType(), inputs, isForUnit);

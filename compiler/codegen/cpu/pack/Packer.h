@@ -68,6 +68,7 @@ public:
 private:
   bool isGrouped(loop::ConvolutionOp op) const;
   bool isDot(loop::ConvolutionOp op) const;
+  int64_t panelOfConvolution(loop::ConvolutionOp op, int64_t outputs, mlir::Type element) const;
   int64_t panelOfDirect(loop::ConvolutionOp op, int64_t outputs, mlir::Type element) const;
   std::string findWinogradObstacle(loop::ConvolutionOp op) const;
   int64_t chooseWinogradTile(loop::ConvolutionOp op) const;

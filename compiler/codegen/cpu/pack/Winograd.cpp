@@ -67,9 +67,10 @@ std::vector<float> transformWeights(const Winograd &winograd, const float *weigh
 WinogradChoice chooseWinograd(int64_t images, llvm::ArrayRef<int64_t> pixels, int64_t inputs, int64_t outputs,
                               int64_t lanes, bool matrixUnit, int64_t most) {
   // With few channels transforms cost more than products save.
-  constexpr int64_t kFew = 32;
-  if (inputs < kFew || outputs < kFew)
-    return {0, llvm::formatv("{0} to {1} channels: minimal filtering pays from {2}", inputs, outputs, kFew)};
+  constexpr int64_t kFewInputs = 8, kFewOutputs = 8;
+  if (inputs < kFewInputs || outputs < kFewOutputs)
+    return {0, llvm::formatv("{0} to {1} channels: minimal filtering pays from {2} to {3}", inputs, outputs, kFewInputs,
+                             kFewOutputs)};
   // In cycles of a core: two vectors of multiplications and additions each, 8 bytes of weights from the outer caches,
   // in part at the same time, and an operation on a vector of channels for each load, sum and store of the transforms.
   auto together = [](double x, double y) { return std::max(x, y) + 0.7 * std::min(x, y); };
