@@ -219,6 +219,16 @@ def cases():
                    [(r(1 + i % 3, channels, *size),) for i, size in enumerate(sizes)], algorithm=algorithm, tolerance=1e-4)
     yield Case("open frames", nn.Conv3d(40, 48, 3, padding=1), (r(2, 40, 3, 9, 10),), ({0: rows, 2: columns, 4: width},),
                [(r(1, 40, 1, 9, 3),), (r(3, 40, 4, 9, 7),)], algorithm="winograd F(4x4, 3x3)", tolerance=1e-4)
+    # Where channels come first, what lies under the kernel of a pixel near a border is copied.
+    for dims, layer, size, others in [
+        ({0: rows, 2: columns}, nn.Conv1d(2, 24, 9, dilation=2, padding=8), (3, 2, 40), [(1, 2, 1), (2, 2, 7), (4, 2, 61)]),
+        ({0: rows, 3: height, 4: width}, nn.Conv3d(3, 20, (3, 5, 9), (1, 2, 1), (1, 2, 4)), (2, 3, 4, 9, 12), [(1, 3, 4, 3, 3), (1, 3, 4, 12, 30)]),
+        ({0: rows, 2: height, 3: width}, nn.Conv2d(4, 40, (4, 9), (1, 3), (0, 6), (2, 1)), (2, 4, 11, 12), [(1, 4, 7, 5), (3, 4, 20, 43)]),
+    ]:
+        yield Case(f"open image of few channels, {len(size) - 2} dimensions", layer, (r(*size),), (dims,), [(r(*other),) for other in others], tolerance=1e-4)
+    for outputs in (8, 12, 24, 40):
+        yield Case(f"minimal filtering to {outputs} channels", nn.Sequential(nn.Conv2d(48, outputs, 3, padding=1), nn.Hardswish()), (r(1, 48, 30, 33),),
+                   algorithm="winograd F(4x4, 3x3)", tolerance=1e-4)
     # At the border most pixels see other taps; those that all see are a loop.
     yield Case("long kernel", nn.Conv2d(4, 24, (2, 39), padding="same"), (r(1, 4, 5, 70),))
     yield Case("long kernel, strided", nn.Conv1d(6, 24, 25, stride=2, padding=12), (r(2, 6, 61),))

@@ -32,8 +32,8 @@ public:
   }
 
   void emit() {
-    if (plan.zeroBytes)
-      b.CreateMemSet(f.scratch, b.getInt8(0), plan.zeroBytes, Align(sizeof(float)));
+    if (plan.spreadBytes && !plan.isChannelsFirst)
+      b.CreateMemSet(f.scratch, b.getInt8(0), plan.spreadBytes, Align(sizeof(float)));
     if (!split)
       return walk.forEachTask([&](const ConvolutionTask &task) { emitTask(task); });
     matrixunit::emitBegin(b);
@@ -52,6 +52,7 @@ private:
   TileOperand rowOperand(const PixelRow &row, const PixelTile &pixels, Value *inputRow, Value *tap,
                          Value *firstChannel);
   TileOperand spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap, Value *firstChannel);
+  void copySpread(const PixelTile &pixels);
 
   CpuFrame &f;
   Ir &b;
@@ -177,23 +178,62 @@ TileOperand ConvolutionEmitter::rowOperand(const PixelRow &row, const PixelTile 
 /// The same of a spread tile. Pixels that the tap does not reach have zeros.
 TileOperand ConvolutionEmitter::spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap,
                                               Value *firstChannel) {
-  SmallVector<Value *> tapPlace = walk.tapPlace(outerTap, tap);
-  Value *offset = walk.tapOffset(tapPlace);
-  offset = b.CreateAdd(plan.isChannelsFirst ? offset : b.CreateMul(offset, channels), firstChannel);
-  TileOperand lhs{emitAddress(b, element, x, offset), {}, channelStride};
-  // Where channels lie apart, an element that is there is read in place of each.
-  Value *missing = plan.isChannelsFirst ? b.CreateNeg(offset) : b.CreatePtrDiff(element, f.scratch, lhs.base);
-  for (const SpreadPixel &pixel : pixels.spread) {
-    Value *isReached = walk.isReached(pixel, tapPlace);
-    lhs.across.push_back(b.CreateSelect(isReached, emitPlace(pixel.input, pixel.image), missing));
-    if (plan.isChannelsFirst)
-      lhs.isThere.push_back(isReached);
+  if (plan.isChannelsFirst) { // as copySpread has brought them
+    int64_t run = plan.run(), rows = plan.outerTaps() * plan.groupInputs;
+    Value *place = b.CreateMul(outerTap, b.getInt64(plan.groupInputs * run));
+    place = b.CreateAdd(place, b.CreateMul(tap, b.getInt64(plan.dilations.back())));
+    return {emitAddress(b, element, f.scratch, place), strided(b, pixels.rows, rows * run), b.getInt64(run)};
   }
+  SmallVector<Value *> tapPlace = walk.tapPlace(outerTap, tap);
+  Value *offset = b.CreateAdd(b.CreateMul(walk.tapOffset(tapPlace), channels), firstChannel);
+  TileOperand lhs{emitAddress(b, element, x, offset), {}, channelStride};
+  Value *missing = b.CreatePtrDiff(element, f.scratch, lhs.base);
+  for (const SpreadPixel &pixel : pixels.spread)
+    lhs.across.push_back(b.CreateSelect(walk.isReached(pixel, tapPlace), emitPlace(pixel.input, pixel.image), missing));
   return lhs;
+}
+
+/// Brings what lies under the kernel at each pixel of a spread tile to scratch, [pixel][outer taps][channel][run]:
+/// zeros where there is nothing. Rows of pixels are vectors where channels come first; tap by tap each pixel would have
+/// a place and a mask of its own, which take three times as long as its products.
+void ConvolutionEmitter::copySpread(const PixelTile &pixels) {
+  int64_t run = plan.run(), channelCount = plan.groupInputs;
+  unsigned outer = plan.spatialRank() - 1;
+  auto *vector = FixedVectorType::get(element, plan.width);
+  Align align(element->getScalarSizeInBits() / 8);
+  for (auto [i, pixel] : enumerate(pixels.spread)) {
+    Value *left = pixel.places.back(), *right = b.CreateSub(emitSize(f, plan.input[1 + outer]), left);
+    SmallVector<Value *> masks;
+    for (int64_t lane = 0; lane < run; lane += plan.width) {
+      Value *before = emitLanesBelow(b, plan.width, b.CreateSub(b.CreateNeg(left), b.getInt64(lane)));
+      Value *below = emitLanesBelow(b, plan.width, b.CreateSub(right, b.getInt64(lane)));
+      masks.push_back(b.CreateAnd(below, b.CreateNot(before)));
+    }
+    Value *first = emitPlace(pixel.input, pixel.image);
+    emitLoop(b, b.getInt64(0), b.getInt64(plan.outerTaps()), 1, [&, i = i, &pixel = pixel](Value *outerTap) {
+      SmallVector<Value *> tapPlace = walk.tapPlace(outerTap, b.getInt64(0));
+      Value *isRow = walk.isReached(pixel, ArrayRef(tapPlace).drop_back());
+      // Nothing is loaded where there is no row, but an address on no page of ours would cost a suppressed fault.
+      Value *from = b.CreateSelect(isRow, b.CreateAdd(first, walk.tapOffset(tapPlace)), b.getInt64(0));
+      Value *to = b.CreateMul(b.CreateAdd(b.getInt64(i * plan.outerTaps()), outerTap), b.getInt64(channelCount * run));
+      emitLoop(b, b.getInt64(0), b.getInt64(channelCount), 1, [&](Value *channel) {
+        Value *source = emitAddress(b, element, x, b.CreateAdd(from, b.CreateMul(channel, plane)));
+        Value *place = b.CreateAdd(to, b.CreateMul(channel, b.getInt64(run)));
+        for (auto [j, mask] : enumerate(masks)) {
+          Value *offset = b.getInt64(j * plan.width), *all = b.CreateVectorSplat(plan.width, isRow);
+          Value *values =
+              emitMaskedLoad(b, vector, emitAddress(b, element, source, offset), align, b.CreateAnd(mask, all));
+          b.CreateAlignedStore(values, emitAddress(b, element, f.scratch, b.CreateAdd(place, offset)), align);
+        }
+      });
+    });
+  }
 }
 
 void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel,
                                   unsigned vectors, ArrayRef<Value *> masks) {
+  if (plan.isChannelsFirst && !pixels.spread.empty())
+    copySpread(pixels);
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last];
   TileType tile{pixels.rows, vectors, plan.width, element, accumulator, plan.group};

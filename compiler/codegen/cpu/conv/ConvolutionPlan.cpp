@@ -181,8 +181,9 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
   plan.isFlat = plan.tiles.empty() && !plan.isGrouped && !plan.isDot && isPadded;
   if (plan.isFlat) {
     plan.rows = (plan.output[0] * plan.rows * plan.output[1 + last]).ceilDiv(plan.tileRows);
-    if (!plan.isChannelsFirst)
-      plan.zeroBytes = llvm::alignTo(plan.groupInputs, plan.group) * elementBytes;
+    plan.spreadBytes = plan.isChannelsFirst ? plan.tileRows * plan.outerTaps() * plan.groupInputs * plan.run()
+                                            : llvm::alignTo(plan.groupInputs, plan.group);
+    plan.spreadBytes *= elementBytes;
     planFlatTasks(plan, op);
   } else {
     planTasks(plan, op);

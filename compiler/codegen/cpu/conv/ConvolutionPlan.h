@@ -19,6 +19,8 @@
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/Loop.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace ptc::cpu {
 
 /// A run of tiles of `rows` pixels each: `count` of them from pixel `first` on.
@@ -59,11 +61,16 @@ struct ConvolutionPlan {
   int64_t panelBlocks;
   mlir::AffineExpr tasks;
 
-  int64_t zeroBytes = 0; ///< in scratch: what a tap does not reach, where channels lie side by side
+  /// In scratch: what a tap does not reach, where channels lie side by side; else what lies under the kernel at each
+  /// pixel of a spread tile.
+  int64_t spreadBytes = 0;
 
   int64_t channels() const { return groups * groupInputs; } ///< of the input
   unsigned spatialRank() const { return kernel.size(); }
   int64_t taps() const { return llvm::product_of(kernel); }
+  int64_t outerTaps() const { return llvm::product_of(llvm::ArrayRef(kernel).drop_back()); }
+  /// Input pixels side by side under the kernel, in whole vectors.
+  int64_t run() const { return llvm::alignTo((kernel.back() - 1) * dilations.back() + 1, width); }
 };
 
 /// Tasks of so many rows with all channels, of a grouped convolution.

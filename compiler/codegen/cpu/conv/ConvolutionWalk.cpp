@@ -215,11 +215,11 @@ SmallVector<Value *> ConvolutionWalk::tapPlace(Value *outerTap, Value *tap) {
 
 Value *ConvolutionWalk::isReached(const SpreadPixel &pixel, ArrayRef<Value *> tapPlace) {
   Ir &b = f.b;
-  Value *isInside = nullptr;
-  for (auto [place, offset, size] : zip(pixel.places, tapPlace, ArrayRef(plan.input).drop_front())) {
+  Value *isInside = b.getTrue();
+  for (auto [place, offset, size] : zip_first(tapPlace, pixel.places, ArrayRef(plan.input).drop_front())) {
     // As an unsigned number, one below 0 is above all sizes.
     Value *isIn = b.CreateICmpULT(b.CreateAdd(place, offset), emitSize(f, size));
-    isInside = isInside ? b.CreateAnd(isInside, isIn) : isIn;
+    isInside = b.CreateAnd(isInside, isIn);
   }
   return isInside;
 }

@@ -77,7 +77,7 @@ public:
   llvm::SmallVector<llvm::Value *> tapPlace(llvm::Value *outerTap, llvm::Value *tap);
   /// The same, counted over all pixels.
   llvm::Value *tapOffset(llvm::ArrayRef<llvm::Value *> tapPlace);
-  /// Whether the tap reaches the pixel.
+  /// Whether the tap reaches the pixel, along as many of the first dimensions as `tapPlace` has.
   llvm::Value *isReached(const SpreadPixel &pixel, llvm::ArrayRef<llvm::Value *> tapPlace);
 
   /// Index along the last input dimension that tap `tap` reads for `pixel`.

@@ -196,8 +196,6 @@ static void emitStep(Ir &b, const TileType &tile, Accumulators &acc, const TileO
       continue;
     Value *address = emitAddress(b, tile.element, lhsBase, lhs.across[i]);
     Value *loaded = b.CreateAlignedLoad(tile.element, address, align);
-    if (!lhs.isThere.empty())
-      loaded = b.CreateSelect(lhs.isThere[i], loaded, Constant::getNullValue(tile.element));
     Value *splat = b.CreateVectorSplat(tile.width, widen(b, loaded, tile.accumulator, /*isSigned=*/false));
     for (unsigned j = 0; j < tile.vectors; ++j)
       acc.at(i, j) = multiplyAdd(b, splat, columns[j], acc.at(i, j));
@@ -283,7 +281,6 @@ void emitProducts(Ir &b, const TileType &tile, Accumulators &acc, const TileOper
     });
     return;
   }
-  assert(lhs.isThere.empty() && "of steps of one k alone");
   Value *group = b.getInt64(tile.group), *groups = b.CreateUDiv(size, group), *whole = b.CreateMul(groups, group);
   auto step = [&](Accumulators &sums, Value *k, Value *left) {
     emitGroupStep(b, tile, sums, lhs, b.CreateMul(k, lhs.kStride), rhs, b.CreateMul(k, rhs.kStride), left, activeRows,

@@ -58,9 +58,6 @@ struct TileOperand {
   int64_t prefetchBytes = 0;
   /// Bytes of a step, where these are contiguous and nobody reads them twice: they come into L1 shortly before.
   int64_t streamedBytes = 0;
-  /// Of the first operand: empty, or whether row i has elements; where it has none, zeros take their place. Of steps of
-  /// one k alone.
-  llvm::SmallVector<llvm::Value *> isThere = {};
   /// Of the first operand: null, or what the next tile reads. It comes into L1 meanwhile, nextBytes a step.
   llvm::Value *next = nullptr;
   int64_t nextBytes = 0;
