@@ -30,6 +30,7 @@ public:
     simplify::addIndexing(rules);
     simplify::addContraction(rules);
     simplify::addSinkReshape(rules);
+    simplify::addSinkBroadcast(rules);
     patterns = FrozenRewritePatternSet(std::move(rules));
     return success();
   }

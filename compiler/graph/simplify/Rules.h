@@ -13,6 +13,7 @@ void addStructure(mlir::RewritePatternSet &rules);
 void addIndexing(mlir::RewritePatternSet &rules);
 void addContraction(mlir::RewritePatternSet &rules);
 void addSinkReshape(mlir::RewritePatternSet &rules);
+void addSinkBroadcast(mlir::RewritePatternSet &rules);
 
 /// Whether the shapes are equal for every value of the symbols.
 bool haveSameShape(ShapeRef a, ShapeRef b);

@@ -142,39 +142,6 @@ static LogicalResult broadcastOfUnsqueezed(BroadcastInDimOp op, PatternRewriter 
   return success();
 }
 
-/// f(broadcast(x), broadcast(y), full) = broadcast(f(x, y, full)): less to compute
-struct BroadcastLast : RewritePattern {
-  explicit BroadcastLast(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
-
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &b) const override {
-    if (!isElementwise(op))
-      return failure();
-    BroadcastInDimOp first;
-    for (Value operand : op->getOperands()) {
-      if (getFullValue(operand))
-        continue;
-      auto broadcast = operand.getDefiningOp<BroadcastInDimOp>();
-      bool fits = broadcast && (!first || (first.getDims() == broadcast.getDims() &&
-                                           haveSameShape(getShape(first.getX()), getShape(broadcast.getX()))));
-      if (!fits)
-        return failure();
-      first = broadcast;
-    }
-    if (!first)
-      return failure();
-    Shape shape = getShape(first.getX());
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      Attribute value = getFullValue(operand);
-      operands.push_back(value ? makeFull(b, op->getLoc(), value, shape)
-                               : Value(operand.getDefiningOp<BroadcastInDimOp>().getX()));
-    }
-    Value small = rebuildElementwise(b, op, operands, shape);
-    b.replaceOpWithNewOp<BroadcastInDimOp>(op, op->getResult(0).getType(), small, first.getSizes(), first.getDims());
-    return success();
-  }
-};
-
 void addStructure(RewritePatternSet &rules) {
   rules.add(splatIsFull);
   rules.add(knownSize);
@@ -190,7 +157,6 @@ void addStructure(RewritePatternSet &rules) {
   rules.add(broadcastWithoutStretching);
   rules.add(mergeBroadcasts);
   rules.add(broadcastOfUnsqueezed);
-  rules.add<BroadcastLast>(rules.getContext());
 }
 
 } // namespace ptc::simplify
