@@ -21,7 +21,7 @@ int64_t placeOf(int64_t index, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int
 /// Element by element, as the header says it.
 std::vector<char> packSlowly(const WeightView &view, int64_t width) {
   int64_t panels = llvm::divideCeil(view.columns, width), inner = view.innerSize();
-  int64_t groups = llvm::divideCeil(inner, view.group);
+  int64_t groups = llvm::alignTo(inner, std::max(view.group, view.step)) / view.group;
   std::vector<char> packed(view.batches * panels * view.rows() * width * view.group * view.elementBytes);
   for (int64_t batch = 0; batch < view.batches; ++batch)
     for (int64_t column = 0; column < view.columns; ++column)
@@ -76,4 +76,13 @@ TEST_CASE("weights are packed by panels, any part of them alone") {
       // nothing to add up over
       check({bytes.data(), elementBytes, 0, 1, 9, {9}, {2}, {}, {}, {}, {}, 1}, 4);
     }
+}
+
+TEST_CASE("panels may have whole steps of several groups") {
+  std::vector<char> bytes = randomBytes(1 << 17);
+  for (int64_t k : {1, 63, 64, 65, 130, 190, 300}) {
+    INFO(k << " numbers in steps of 64");
+    check({bytes.data() + 1, 1, 3, 1, 37, {37}, {k}, {}, {}, {k}, {1}, /*group=*/4, /*step=*/64}, 32);
+    check({bytes.data(), 1, 0, 1, 48, {48}, {1}, {}, {}, {k}, {48}, /*group=*/4, /*step=*/64}, 32);
+  }
 }

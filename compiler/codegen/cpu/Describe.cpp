@@ -11,6 +11,7 @@
 #include <cmath>
 
 using namespace llvm;
+using ptc::cpu::matrixunit::Numbers;
 
 namespace ptc::cpu {
 
@@ -38,9 +39,12 @@ static mlir::Type elementOf(mlir::Value tensor) {
 
 /// What multiplies: ", bf16 on AVX512-BF16"; empty for plain multiply-adds of f32 and f64. `group`: of k, in an
 /// instruction.
-static std::string describeUnit(mlir::Type lhs, mlir::Type rhs, unsigned group, int64_t termCount) {
-  if (termCount > 0)
-    return termCount > 1 ? formatv(", bf16x{0} on AMX", termCount).str() : ", bf16 on AMX";
+static std::string describeUnit(mlir::Type lhs, mlir::Type rhs, unsigned group,
+                                std::optional<Numbers> onUnit = std::nullopt) {
+  if (onUnit == Numbers::SplitFloats)
+    return formatv(", bf16x{0} on AMX", bf16x3::kTerms);
+  if (onUnit)
+    return onUnit == Numbers::Bytes ? ", int8 on AMX" : ", bf16 on AMX";
   if (lhs.isInteger(8))
     return group > 1 ? ", int8 on AVX512-VNNI" : ", int8 widened to int32";
   if (rhs.isInteger(8))
@@ -52,8 +56,10 @@ static std::string describeUnit(mlir::Type lhs, mlir::Type rhs, unsigned group, 
 
 Algorithm describe(loop::ContractOp op, const ContractionPlan &plan) {
   std::string name = plan.rhsIsPacked ? "packed GEMM" : plan.packRhs ? "GEMM, packed by each task" : "small GEMM";
-  int64_t termCount = plan.bf16x3 ? plan.bf16x3->termCount : plan.split ? bf16x3::kTerms : 0;
-  name += describeUnit(elementOf(op.getLhs()), elementOf(op.getRhs()), plan.group, termCount);
+  std::optional<Numbers> onUnit;
+  if (plan.arranged || plan.split)
+    onUnit = plan.arranged ? plan.arranged->numbers : Numbers::SplitFloats;
+  name += describeUnit(elementOf(op.getLhs()), elementOf(op.getRhs()), plan.group, onUnit);
   std::string m = toText(plan.mSize, op), n = toText(plan.nSize, op), k = toText(plan.reductionSize(), op);
   std::string sizes = m + " x " + k + " by " + k + " x " + n;
   if (getConstant(plan.batchCount) != 1)
@@ -80,13 +86,14 @@ static std::string describeSizes(loop::ConvolutionOp op) {
   return text;
 }
 
-Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t termCount, StringRef because) {
+Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, std::optional<Numbers> onUnit,
+                   StringRef because) {
   std::string name = plan.isGrouped && plan.groupInputs == 1 ? "depthwise"
                      : plan.isGrouped                        ? "grouped"
                      : plan.isDot                            ? "few outputs (dot products)"
                      : plan.groups > 1                       ? "grouped direct"
                                                              : "direct";
-  name += describeUnit(elementOf(op.getX()), elementOf(op.getW()), plan.group, termCount);
+  name += describeUnit(elementOf(op.getX()), elementOf(op.getW()), plan.group, onUnit);
   std::string groups;
   if (plan.isGrouped)
     groups = formatv("{0} and as many outputs in a group: vectors of {1} lie along the channels",
@@ -100,7 +107,7 @@ Algorithm describeWinograd(loop::ConvolutionOp op) {
 
 Algorithm describe(const loop::FusedConvolution &fused, const FusedConvolutionPlan &plan) {
   Algorithm product = describe(fused.product, plan.product);
-  Algorithm convolution = describe(fused.convolution, plan.convolution, /*termCount=*/0, "");
+  Algorithm convolution = describe(fused.convolution, plan.convolution, std::nullopt, "");
   std::string bands =
       formatv("bands of {0} rows of the product, {1}, stay in L2", plan.rows, loop::describeBytes(plan.scratchBytes()));
   return {product.name + " and " + convolution.name + " convolution, band by band",
@@ -116,7 +123,7 @@ Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan) {
                               toText(plan.keys, op), toText(plan.features, op));
   std::string blocks = formatv("scores of {0} queries by {1} keys at a time, {2} of scratch, stay in L2",
                                plan.queryBlock, plan.keyBlock, loop::describeBytes(plan.scratchSize));
-  return {"flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group, /*termCount=*/0),
+  return {"flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group),
           joinReasons(sizes, op, {blocks})};
 }
 
@@ -128,8 +135,7 @@ Algorithm describe(loop::AttentionGradientOp op, const AttentionGradientPlan &pl
               plan.queryBlock, plan.keyBlock, loop::describeBytes(plan.scratchSize));
   std::string parts =
       plan.parts > 1 ? formatv("keys in {0} parts, tasks enough for many threads", plan.parts).str() : "";
-  return {"derivative of flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group,
-                                                         /*termCount=*/0),
+  return {"derivative of flash attention" + describeUnit(elementOf(op.getQ()), elementOf(op.getK()), plan.group),
           joinReasons(sizes, op, {blocks, parts})};
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/cpu/amx/MatrixUnit.h"
 #include "compiler/codegen/cpu/attention/AttentionGradientPlan.h"
 #include "compiler/codegen/cpu/conv/FusedConvolution.h"
 #include "compiler/codegen/cpu/nest/NestPlan.h"
@@ -16,8 +17,9 @@ namespace ptc::cpu {
 std::string joinReasons(llvm::ArrayRef<std::string> reasons);
 
 Algorithm describe(loop::ContractOp op, const ContractionPlan &plan);
-/// `termCount`: of a number on the matrix unit (SplitConvolutionPlan); 0: it runs elsewhere. `because`: why so.
-Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, int64_t termCount, llvm::StringRef because);
+/// `onUnit`: what the matrix unit multiplies; null: it runs elsewhere. `because`: why so.
+Algorithm describe(loop::ConvolutionOp op, const ConvolutionPlan &plan, std::optional<matrixunit::Numbers> onUnit,
+                   llvm::StringRef because);
 Algorithm describeWinograd(loop::ConvolutionOp op);
 Algorithm describe(loop::AttentionOp op, const AttentionPlan &plan);
 Algorithm describe(loop::AttentionGradientOp op, const AttentionGradientPlan &plan);

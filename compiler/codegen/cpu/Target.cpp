@@ -155,7 +155,8 @@ bool Target::hasBf16Dot() const { return vectorBytes == 64 && is_contained(featu
 bool Target::hasInt8Dot() const { return vectorBytes == 64 && is_contained(features, "avx512vnni"); }
 
 bool Target::hasMatrixUnit() const {
-  return vectorBytes == 64 && is_contained(features, "amx-tile") && is_contained(features, "amx-bf16");
+  auto has = [&](StringRef feature) { return is_contained(features, feature); };
+  return hasInt8Dot() && has("amx-tile") && has("amx-bf16") && has("amx-int8");
 }
 
 Target getBaseline() {

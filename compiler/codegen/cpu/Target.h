@@ -22,7 +22,7 @@ struct Target : ptc::Target {
   std::vector<std::string> features; ///< LLVM's names without signs, of those that code may use (runtime/CpuFeatures.h)
   std::vector<std::string> disabled; ///< those of the CPU that the runtime does not know how to ask for
   unsigned vectorRegisters;          ///< of vectorBytes each
-  unsigned l1Ways; ///< lines of the L1 data cache that may lie a multiple of 4 KiB apart
+  unsigned l1Ways;                   ///< lines of the L1 data cache that may lie a multiple of 4 KiB apart
 
   /// Products of pairs of bf16, added up in f32, in whole registers.
   bool hasBf16Dot() const;
@@ -31,7 +31,7 @@ struct Target : ptc::Target {
   bool hasFastBf16Dot() const { return hasBf16Dot() && !hasMatrixUnit(); }
   /// Products of four unsigned and signed bytes, added up in 32 bits, in whole registers.
   bool hasInt8Dot() const;
-  /// Products of tiles of bf16, added up in f32.
+  /// Products of tiles of bf16, added up in f32, and of unsigned and signed bytes, in 32 bits.
   bool hasMatrixUnit() const;
 
   llvm::Expected<KernelCode> emitKernels(mlir::ModuleOp module, CodeForm form, const Cache *cache,

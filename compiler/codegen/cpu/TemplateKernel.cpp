@@ -41,6 +41,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
   ConvolutionPlan plan = planConvolution(op, target);
   std::string because;
   auto split = target.hasMatrixUnit() ? planSplit(plan, op, because) : std::nullopt;
+  auto onUnit = split ? std::optional(split->numbers) : std::nullopt;
   return TemplateKernel{split ? constant(split->tasks) : plan.tasks,
                         constant(split ? split->scratchBytes() : plan.spreadBytes),
                         [op, plan, split](CpuFrame &frame) {
@@ -48,7 +49,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
                           : plan.isDot   ? emitDotConvolution(frame, op, plan)
                                          : emitConvolution(frame, op, plan, split);
                         },
-                        describe(op, plan, split ? split->termCount : 0, because)};
+                        describe(op, plan, onUnit, because)};
 }
 
 static llvm::Expected<TemplateKernel> plan(loop::AttentionOp op, const Target &target) {

@@ -80,15 +80,15 @@ struct Pair {
 } // namespace
 
 /// From one pair to the next only one term is loaded; the largest products come last.
-static ArrayRef<Pair> pairsOf(int64_t terms) {
+static ArrayRef<Pair> pairsOf(Numbers numbers) {
   static constexpr Pair kAlone[] = {{High, High, true, true}};
   static constexpr Pair kAll[] = {{Low, High, true, true},       {Middle, High, true, false},
                                   {Middle, Middle, false, true}, {High, Middle, true, false},
                                   {High, Low, false, true},      {High, High, false, true}};
-  return terms == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kAll);
+  return termsOf(numbers) == 1 ? ArrayRef<Pair>(kAlone) : ArrayRef<Pair>(kAll);
 }
 
-int64_t Block::instructions() const { return pairsOf(terms).size() * rowTiles * columnTiles; }
+int64_t Block::instructions() const { return pairsOf(numbers).size() * rowTiles * columnTiles; }
 
 void Block::fetchShare(Value *place, int64_t lines, int64_t i) const {
   for (int64_t line = i * lines / instructions(); line < (i + 1) * lines / instructions(); ++line)
@@ -98,8 +98,10 @@ void Block::fetchShare(Value *place, int64_t lines, int64_t i) const {
 void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *rhs, const RhsTiles &tiles, Value *first,
                         Value *end, function_ref<void(Value *, int64_t)> meanwhile) {
   Type *byte = b.getInt8Ty();
+  auto instruction = numbers == Numbers::Bytes ? Intrinsic::x86_tdpbusd : Intrinsic::x86_tdpbf16ps;
   forEach(b, first, end, 1, [&](Value *step) {
-    Value *lhsStep = emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(terms))));
+    Value *lhsStep =
+        emitAddress(b, byte, lhs, b.CreateMul(step, b.CreateMul(planeBytes, b.getInt64(termsOf(numbers)))));
     Value *rhsStep = emitAddress(b, byte, rhs, b.CreateMul(step, b.getInt64(tiles.step)));
     auto loadLhs = [&](Term term, unsigned tile) {
       Value *plane = b.CreateMul(planeBytes, b.getInt64(term));
@@ -112,11 +114,11 @@ void Block::multiplyAdd(Value *lhs, Value *planeBytes, Value *rowBytes, Value *r
     };
     int64_t done = 0;
     auto multiply = [&](unsigned row, unsigned column) {
-      b.CreateIntrinsic(Intrinsic::x86_tdpbf16ps,
+      b.CreateIntrinsic(instruction,
                         {b.getInt8(2 * row + column), b.getInt8(kLhsTile + row), b.getInt8(kRhsTile + column)});
       meanwhile(step, done++);
     };
-    for (Pair pair : pairsOf(terms))
+    for (Pair pair : pairsOf(numbers))
       for (unsigned row = 0; row < rowTiles; ++row) {
         if (pair.loadsLhs)
           loadLhs(pair.lhs, row);

@@ -1,4 +1,4 @@
-//===- MatrixUnit.h - f32 products on a unit that multiplies bf16 ---------===//
+//===- MatrixUnit.h - products on a unit that multiplies tiles ------------===//
 //
 // Intel's AMX multiplies tiles of bf16 and adds them up in f32, at 16 times the rate of f32 multiply-adds. A number of
 // 24 significant bits is the exact sum of three of 8 bits (bf16): a high, a middle and a low term. Of the nine
@@ -9,18 +9,21 @@
 // so f32 matrices are multiplied at 16 / 6 of the rate of multiply-adds, with errors like theirs. (The scheme of Henry,
 // Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations, 2019.)
 //
-// Matrices of bf16 are one term each: nothing is split, and the unit runs at its full rate.
+// Matrices of bf16 are one term each: nothing is split, and the unit runs at its full rate. Unsigned bytes are
+// multiplied by signed ones, four neighbouring k at a time, and added up in 32 bits: exactly, at twice the rate of
+// bf16.
 //
-// Operands lie in scratch as steps of 32 k:
+// Operands lie in scratch as steps of 32 k, of bytes 64:
 //   lhs  [step][term][row][32 k]            rows of 64 bytes; a plane is all rows of one term of a step
-//   rhs  [step][term][2][16 pairs][16 columns][2 k]
+//   rhs  [step][term][2][16 pairs][16 columns][2 k]      of bytes [step][16 groups][32 columns][4 k]
 // The k of a pair are 16 apart, in both: splitting two vectors of f32 then is arithmetic without any shuffle. Those of
-// bf16 are neighbours, as they lie in memory.
+// bf16 and of bytes are neighbours, as they lie in memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
+#include "compiler/codegen/cpu/pack/ByteWeights.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -35,10 +38,18 @@ using Ir = llvm::IRBuilder<>;
 namespace matrixunit {
 
 using bf16x3::kTerms, bf16x3::kStep;
+
+/// What is multiplied: f32 as sums of bf16, bf16, or unsigned bytes by signed ones.
+enum class Numbers { SplitFloats, Bf16, Bytes };
+/// Of a number.
+constexpr int64_t termsOf(Numbers numbers) { return numbers == Numbers::SplitFloats ? kTerms : 1; }
+/// k in a tile of lhs.
+constexpr int64_t stepOf(Numbers numbers) { return numbers == Numbers::Bytes ? bytes::kStep : kStep; }
+
 constexpr int64_t kRows = 32; ///< of a block of products: two tiles by two
 constexpr int64_t kColumns = 32;
-constexpr int64_t kTileRows = 16;
-constexpr int64_t kRowBytes = 64; ///< of any tile
+constexpr int64_t kTileRows = 16, kTileColumns = 16; ///< of products
+constexpr int64_t kRowBytes = 64;                    ///< of any tile
 constexpr int64_t kTileBytes = kTileRows * kRowBytes;
 constexpr int64_t kRhsStepBytes = kTerms * 2 * kTileBytes;
 
@@ -62,12 +73,12 @@ struct RhsTiles {
 /// A block's products, `rowTiles` by `columnTiles` tiles (1 or 2 each), in the unit's registers.
 class Block {
 public:
-  /// `terms` of each number: kTerms, or 1 of bf16.
-  Block(Ir &b, unsigned rowTiles, unsigned columnTiles = 2, int64_t tileRows = kTileRows, int64_t terms = kTerms)
-      : b(b), rowTiles(rowTiles), columnTiles(columnTiles), tileRows(tileRows), terms(terms) {}
+  Block(Ir &b, unsigned rowTiles, unsigned columnTiles = 2, int64_t tileRows = kTileRows,
+        Numbers numbers = Numbers::SplitFloats)
+      : b(b), rowTiles(rowTiles), columnTiles(columnTiles), tileRows(tileRows), numbers(numbers) {}
 
   void setZero();
-  /// From and to f32 in memory, rows `rowBytes` apart.
+  /// From and to f32, of bytes i32, in memory, rows `rowBytes` apart.
   void load(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tileloadd64); }
   void store(llvm::Value *place, llvm::Value *rowBytes) { move(place, rowBytes, llvm::Intrinsic::x86_tilestored64); }
 
@@ -86,7 +97,8 @@ private:
 
   Ir &b;
   unsigned rowTiles, columnTiles;
-  int64_t tileRows, terms;
+  int64_t tileRows;
+  Numbers numbers;
 };
 
 /// multiply(first row, tiles) for blocks of two tiles of rows; of what is left over up to half a block takes one.

@@ -115,7 +115,7 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
 /// Runs the epilogue on a panel's products.
 void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products) {
   unsigned vectors = plan.panel / plan.width;
-  auto *vector = FixedVectorType::get(b.getFloatTy(), plan.width);
+  auto *vector = FixedVectorType::get(accumulator, plan.width);
   Value *rows = b.CreateSub(task.lastRow, task.firstRow), *column = b.CreateMul(panel, b.getInt64(plan.panel));
   SmallVector<Value *> masks(vectors, nullptr);
   if (plan.groupOutputs % plan.panel)
@@ -132,7 +132,7 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
   auto load = [&](Products::Place pixel, unsigned j) -> Value * {
     Value *place = b.CreateAdd(b.CreateMul(pixel[0], b.getInt64(split->pitch)), pixel[1]);
     place = b.CreateAdd(b.CreateMul(place, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
-    Value *address = emitAddress(b, b.getFloatTy(), products, place);
+    Value *address = emitAddress(b, accumulator, products, place);
     return b.CreateAlignedLoad(vector, address, Align(plan.width * sizeof(float)));
   };
   auto store = [&](Products::Place pixel) {
@@ -141,6 +141,13 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
     for (unsigned j = 0; j < vectors; ++j)
       epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(pixel, j), masks[j]);
   };
+  if (split->numbers == matrixunit::Numbers::Bytes) {
+    forEachPixel({}, [&](Products::Place pixel, ArrayRef<Value *>) -> Products::Carried {
+      store(pixel);
+      return {};
+    });
+    return;
+  }
   auto multiplyInF32 = [&] { emitPanel(task, panel, vectors, masks); };
   matrixunit::emitStoreFinite(b, vector, {vectors, forEachPixel, load, store, multiplyInF32});
 }

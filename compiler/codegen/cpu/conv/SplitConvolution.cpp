@@ -1,6 +1,5 @@
 #include "compiler/codegen/cpu/conv/SplitConvolution.h"
 
-#include "compiler/codegen/cpu/amx/MatrixUnit.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
 #include "compiler/codegen/kernel/Loops.h"
 #include "dialects/loop/Reasons.h"
@@ -54,7 +53,10 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   // The unit's time for a few pixels is that of splitting the weights, which each image and frame does once more.
   constexpr int64_t kLeastPixels = 48, kLeastPixelsAlone = 16, kLeastOutputs = 64;
   mlir::Type element = llvm::cast<mlir::RankedTensorType>(op.getX().getType()).getElementType();
-  bool isSplit = element.isF32() && plan.group == 1, isWhole = element.isBF16() && plan.group == 2;
+  bool isSplit = element.isF32() && plan.group == 1, isBf16 = element.isBF16() && plan.group == 2;
+  bool areBytes = element.isInteger(8) && plan.group == bytes::kGroup;
+  Numbers numbers = isSplit ? Numbers::SplitFloats : areBytes ? Numbers::Bytes : Numbers::Bf16;
+  int64_t step = stepOf(numbers);
   auto isStatic = [](ShapeRef sizes) { return all_of(sizes, [](mlir::AffineExpr s) { return getConstant(s); }); };
   if (plan.groups != 1)
     return refuse(Twine(plan.groups) + " groups");
@@ -62,12 +64,12 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return refuse("the input has channels first");
   if (plan.spatialRank() > 3)
     return refuse(Twine(plan.spatialRank()) + " spatial dimensions");
-  if (plan.panel != kColumns || (!isSplit && !isWhole))
-    return refuse("weights are not f32 or pairs of bf16 in panels of " + Twine(kColumns));
+  if (plan.panel != kColumns || (!isSplit && !isBf16 && !areBytes))
+    return refuse("weights are not f32, pairs of bf16 or groups of bytes in panels of " + Twine(kColumns));
   if (!isStatic(plan.input) || !isStatic(plan.output))
     return refuse("sizes are dynamic");
-  if (plan.groupInputs % kStep)
-    return refuse(Twine(plan.groupInputs) + " input channels are not whole steps of " + Twine(kStep));
+  if (plan.groupInputs % step)
+    return refuse(Twine(plan.groupInputs) + " input channels are not whole steps of " + Twine(step));
   if (plan.groupOutputs < kLeastOutputs)
     return refuse(Twine(plan.groupOutputs) + " output channels, fewer than " + Twine(kLeastOutputs));
   auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
@@ -76,7 +78,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return refuse("strides differ, or frames lie in the padding");
 
   SplitConvolutionPlan split;
-  split.termCount = isSplit ? kTerms : 1;
+  split.numbers = numbers;
   auto [frames, height, width] = ofThree(plan.output);
   split.frames = frames, split.height = height, split.width = width;
   int64_t leastPixels = images * frames > 1 ? kLeastPixels : kLeastPixelsAlone;
@@ -84,7 +86,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return refuse(Twine(width * height) + " pixels, fewer than " + Twine(leastPixels));
   std::array<int64_t, 2> reach = {(kernel[1] - 1) * dilation[1] / s, (kernel[2] - 1) * dilation[2] / s};
   split.pitch = split.width + reach[1];
-  split.channelSteps = plan.groupInputs / kStep;
+  split.channelSteps = plan.groupInputs / step;
   for (int64_t batch : {1, 2, 5, 3, 4})
     if (split.channelSteps % batch == 0)
       split.batchSteps = batch;
@@ -96,14 +98,14 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.framePixels = s * s * split.planeRows * split.pitch;
     // An odd number of lines from plane to plane, as in SplitPlan.
     split.pixels = (kernel[0] * split.framePixels + reach[1] + kRows) | 1;
-    split.lhsBytes = split.channelSteps * split.termCount * split.pixels * kRowBytes;
+    split.lhsBytes = split.channelSteps * termsOf(numbers) * split.pixels * kRowBytes;
     split.rowBlocks = divideCeil(split.height, rows);
   };
   setRows(split.height);
   while (split.lhsBytes > kLhsBytes && split.rowsPerTask > 1)
     setRows(divideCeil(split.rowsPerTask, 2));
   if (split.lhsBytes > 2 * kLhsBytes)
-    return refuse("bf16 terms of a row of pixels take " + loop::describeBytes(split.lhsBytes));
+    return refuse("a row of pixels takes " + loop::describeBytes(split.lhsBytes));
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
   int64_t least = loop::scaleByGrain(kTaskFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
   int64_t rowFlops = 2 * split.pitch * kColumns * plan.taps() * plan.groupInputs;
@@ -114,7 +116,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return images * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
   };
   auto isLong = [&] { return split.rowsPerTask * split.panelsPerTask * rowFlops > 2 * least; };
-  // Weights of bf16 cost a task nothing, pixels a copy: then rows are cut first, as long as few are copied twice.
+  // Whole weights cost a task nothing, pixels a copy: then rows are cut first, as long as few are copied twice.
   while (!isSplit && split.rowsPerTask >= 4 * (reach[0] + 1) && count() < wanted && isLong())
     setRows(divideCeil(split.rowsPerTask, 2));
   while (split.panelsPerTask > 1 && count() < wanted && isLong())
@@ -124,7 +126,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   split.rhsBytes = isSplit ? split.batchSteps * kRhsStepBytes : 0;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
   because = formatv("on AMX: {0} pixels ({1} or more), channels in whole steps of {2}, {3} outputs ({4} or more)",
-                    width * height, leastPixels, kStep, plan.groupOutputs, kLeastOutputs);
+                    width * height, leastPixels, step, plan.groupOutputs, kLeastOutputs);
   return split;
 }
 
@@ -134,14 +136,18 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
 
 namespace {
 
+/// Of pixels; those that are not split are only copied.
+Type *elementOf(Ir &b, Numbers numbers) {
+  return numbers == Numbers::SplitFloats ? b.getFloatTy() : b.getIntNTy(8 * kRowBytes / stepOf(numbers));
+}
+
 class SplitConvolutionEmitter {
 public:
   SplitConvolutionEmitter(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, Value *x, Value *w)
       : b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept), lhs(frame.scratch),
         rhs(address(lhs, number(split.lhsBytes))), products(address(rhs, number(split.rhsBytes))),
-        element(split.termCount == 1 ? b.getInt16Ty() : b.getFloatTy()), planeBytes(split.pixels * kRowBytes),
-        stride(plan.strides.back()) {}
+        element(elementOf(b, split.numbers)), planeBytes(split.pixels * kRowBytes), stride(plan.strides.back()) {}
 
   void emit(function_ref<void(Value *, Value *)> finish);
 
@@ -173,7 +179,7 @@ private:
   const SplitConvolutionPlan &split;
   SplitConvolutionTask task;
   Value *x, *w, *kept, *lhs, *rhs, *products;
-  Type *element; ///< of pixels; those of bf16 are only copied
+  Type *element;
   int64_t planeBytes, stride;
 };
 
@@ -197,17 +203,17 @@ void SplitConvolutionEmitter::splitPixel(Value *place, Value *pixel) {
   Value *to = address(lhs, times(place, kRowBytes));
   emitLoop(b, number(0), number(split.channelSteps), 1, [&](Value *step) {
     Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows));
-    SmallVector<Value *> terms(split.termCount, none);
+    SmallVector<Value *> terms(termsOf(split.numbers), none);
     auto load = [&](VectorType *type, int64_t channel) {
-      Value *at = emitAddress(b, element, pixel, b.CreateAdd(times(step, kStep), number(channel)));
+      Value *at = emitAddress(b, element, pixel, b.CreateAdd(times(step, stepOf(split.numbers)), number(channel)));
       return b.CreateAlignedLoad(type, at, Align(element->getScalarSizeInBits() / 8));
     };
-    if (pixel && split.termCount == 1)
-      terms = {load(FixedVectorType::get(element, kStep), 0)};
+    if (pixel && split.numbers != Numbers::SplitFloats)
+      terms = {load(FixedVectorType::get(element, stepOf(split.numbers)), 0)};
     else if (pixel)
       terms = to_vector<3>(emitSplit(b, load(vector, 0), load(vector, kTileRows)));
     for (auto [i, term] : enumerate(terms)) {
-      Value *plane = times(b.CreateAdd(times(step, split.termCount), number(i)), planeBytes);
+      Value *plane = times(b.CreateAdd(times(step, terms.size()), number(i)), planeBytes);
       b.CreateAlignedStore(term, address(to, plane), Align(kRowBytes));
     }
   });
@@ -266,14 +272,14 @@ void SplitConvolutionEmitter::multiplyPanel(Value *panel, Value *rows) {
   });
 }
 
-/// bf16: block by block. Each brings its share of the panel that follows from memory.
+/// bf16 and bytes: block by block. Each brings its share of the panel that follows from memory.
 void SplitConvolutionEmitter::multiplyWholePanel(Value *panel, Value *rows) {
   constexpr int64_t kRhsRowBytes = 2 * kRowBytes, kStepBytes = kTileRows * kRhsRowBytes;
   constexpr RhsTiles kTiles{kStepBytes, 0, kRowBytes, kRhsRowBytes};
   int64_t tapBytes = split.channelSteps * kStepBytes, tapsOfFrame = plan.taps() / ofThree(plan.kernel, 1)[0];
   int64_t shareLines = divideCeil(kStepBytes / kRowBytes, divideCeil(split.products(), kRows));
   forEachBlock(b, rows, kTileRows, [&](Value *row, unsigned rowTiles) {
-    Block block(b, rowTiles, 2, kTileRows, /*terms=*/1);
+    Block block(b, rowTiles, 2, kTileRows, split.numbers);
     Value *share = times(b.CreateUDiv(row, number(kRows)), shareLines * kRowBytes);
     block.setZero();
     Value *firstTap = times(task.frameTaps.begin, tapsOfFrame), *endTap = times(task.frameTaps.end, tapsOfFrame);
@@ -297,7 +303,7 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     b.CreateStore(id, kept);
   });
   Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
-  bool isWhole = split.termCount == 1;
+  bool isWhole = split.numbers != Numbers::SplitFloats;
   if (!isWhole) {
     Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);
     emitSplitRhs(b, [&](Value *k) { return weightsRow(first, k); }, rhs, 0, getLead(split.batchSteps));

@@ -6,19 +6,20 @@
 // stride of s, pixels are sorted into s x s planes by the rests of their indices. With three spatial dimensions the
 // output's frames (along the first) are cut into tasks one by one, and the frames that one reads lie behind each other.
 //
-// Pixels of f32 are split into terms, and so are weights, for each task. Those of bf16 are copied as they are, and the
-// unit reads the weights where they lie: a block of products takes all taps in the unit's registers.
+// Pixels of f32 are split into terms, and so are weights, for each task. Those of bf16 and of bytes are copied as they
+// are, and the unit reads the weights where they lie: a block of products takes all taps in the unit's registers.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/codegen/cpu/amx/MatrixUnit.h"
 #include "compiler/codegen/cpu/conv/ConvolutionWalk.h"
 #include "compiler/codegen/cpu/tile/CpuFrame.h"
 
 namespace ptc::cpu {
 
 struct SplitConvolutionPlan {
-  int64_t termCount;                  ///< of a number: 1 of bf16
+  matrixunit::Numbers numbers;
   int64_t rowsPerTask, panelsPerTask; ///< of output pixels, in a frame; of channels
   int64_t rowBlocks, panelBlocks;
   int64_t frames, height, width;            ///< of the output
@@ -45,7 +46,7 @@ struct SplitConvolutionTask : ConvolutionTask {
 };
 
 /// finish(panel, products): output pixel (row, column) of the task is row row * pitch + column of `products`, 32 floats
-/// each. They are not finite where an operand is not, whatever f32 products are then.
+/// each, of bytes i32. Floats are not finite where an operand is not, whatever f32 products are then.
 void emitSplitConvolution(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, llvm::Value *x, llvm::Value *w,
                           llvm::function_ref<void(llvm::Value *panel, llvm::Value *products)> finish);

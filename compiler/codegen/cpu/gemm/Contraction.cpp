@@ -1,7 +1,7 @@
 #include "compiler/codegen/cpu/gemm/Contraction.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"
-#include "compiler/codegen/cpu/gemm/Bf16x3Contraction.h"
+#include "compiler/codegen/cpu/gemm/ArrangedContraction.h"
 #include "compiler/codegen/cpu/gemm/PackPanels.h"
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
@@ -51,9 +51,9 @@ public:
   }
 
   void emit() {
-    if (!plan.split && !plan.bf16x3)
+    if (!plan.split && !plan.arranged)
       return emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitTask(task); });
-    matrixunit::emitBegin(b, plan.bf16x3 ? plan.bf16x3->tileRows : matrixunit::kTileRows);
+    matrixunit::emitBegin(b, plan.arranged ? plan.arranged->tileRows : matrixunit::kTileRows);
     emitLoop(b, f.begin, f.end, 1, [&](Value *task) { emitSplitTask(task); });
     matrixunit::emitEnd(b);
   }
@@ -113,7 +113,7 @@ SmallVector<ReductionLoop> ContractionEmitter::loopsOverScratch() const {
     if (plan.copyLhs)
       loop.lhsStride = place;
     bool isInnermost = &loop == &result.back();
-    place = place * (isInnermost ? loop.size.ceilDiv(plan.group) * plan.group : loop.size);
+    place = place * (isInnermost ? loop.size.ceilDiv(plan.step) * plan.step : loop.size);
   }
   return collapseLoops(result);
 }
@@ -186,8 +186,8 @@ void ContractionEmitter::emitSplitTask(Value *index) {
   SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
   auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)); };
   auto scaleRow = [&](Value *row) { return emitAddress(b, element, scale, lhsPlace(block, row, plan.scalePlace)); };
-  if (plan.bf16x3)
-    return emitBf16x3Products(
+  if (plan.arranged)
+    return emitArrangedProducts(
         f, plan, task, {{lhsRow, scale ? RowPlace(scaleRow) : RowPlace()}, rhs},
         {[&](Value *panel, Value *row, ArrayRef<Value *> products) { storeRow(block, task, panel, row, products); },
          [&](Value *panel, Value *scaledRows) { multiplyInF32(block, task, panel, scaledRows); }});
@@ -476,8 +476,8 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
     Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, f.scratch, place), across, nullptr, plan.group > 1};
   }
-  if (plan.bf16x3)
-    return {joinedPanel(f, *plan.bf16x3), across, nullptr};
+  if (plan.arranged)
+    return {joinedPanel(f, *plan.arranged), across, nullptr};
   if (!plan.rhsIsPacked) {
     Value *place = rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, rhs, place), across, nullptr};
@@ -492,7 +492,7 @@ void emitContraction(CpuFrame &frame, loop::ContractOp op, const ContractionPlan
   if (!plan.fewRows)
     return emit(plan);
   emitTwoForms(
-      frame, {plan.mSize, leastSplitRows(plan), plan.batchCount * plan.split->tasks(), plan.fewRows->tasks},
+      frame, {plan.mSize, plan.leastRows, plan.batchCount * plan.taskGrid().tasks(), plan.fewRows->tasks},
       [&] { emit(plan); }, [&] { emit(*plan.fewRows); });
 }
 

@@ -1,6 +1,6 @@
 #include "compiler/codegen/cpu/gemm/ContractionPlan.h"
 
-#include "compiler/codegen/cpu/gemm/Bf16x3Contraction.h"
+#include "compiler/codegen/cpu/gemm/ArrangedContraction.h"
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 #include "compiler/codegen/cpu/tile/Tasks.h"
 #include "dialects/core/TensorBytes.h"
@@ -120,7 +120,7 @@ AffineExpr ContractionPlan::reductionSize() const {
 }
 
 AffineExpr ContractionPlan::packedReductionSize() const {
-  AffineExpr size = k.back().size.ceilDiv(group) * group;
+  AffineExpr size = k.back().size.ceilDiv(step) * step;
   for (const ReductionLoop &loop : ArrayRef<ReductionLoop>(k).drop_back())
     size = size * loop.size;
   return size;
@@ -203,6 +203,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   if (op.getRhsBf16x3())
     plan.rhsBytes = plan.elementBytes; // what f32 products read
   plan.group = plan.rhsIsPacked ? op.getRhsGroup() : groupOf(target, element);
+  plan.step = std::max<unsigned>(plan.group, op.getRhsStep());
   plan.panel = plan.rhsIsPacked ? op.getRhsPanel() : 2 * plan.width;
   plan.panels = plan.nSize.ceilDiv(plan.panel);
 
@@ -227,7 +228,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     loops.insert(loops.begin(), {kSizes[i], lhs->strides[i], rhs ? rhs->strides[i] : packed});
     if (getConstant(kSizes[i]) == 1)
       continue;
-    packed = packed * (isInnermost ? kSizes[i].ceilDiv(plan.group) * plan.group : kSizes[i]);
+    packed = packed * (isInnermost ? kSizes[i].ceilDiv(plan.step) * plan.step : kSizes[i]);
     isInnermost = false;
   }
   if (loops.empty())
@@ -275,15 +276,22 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     plan.tasks = plan.batchCount * grid.tasks();
     plan.scratchBytes = getAffineConstantExpr(scratchBytes, context);
   };
-  if (op.getRhsBf16x3())
-    plan.bf16x3 = planBf16x3(plan, op);
-  else if (onMatrixUnit && target.hasMatrixUnit() && element.isF32())
+  if (op.getRhsBf16x3()) {
+    plan.arranged = planArranged(plan, op);
+  } else if (onMatrixUnit && op.getRhsStep() > 0) {
+    plan.panel = matrixunit::kTileColumns; // half of what a panel in memory has
+    plan.panels = plan.nSize.ceilDiv(plan.panel);
+    plan.arranged = planArranged(plan, op);
+    plan.leastRows = bytes::leastRows(*getConstant(plan.reductionSize()), *getConstant(plan.nSize));
+  } else if (onMatrixUnit && target.hasMatrixUnit() && element.isF32()) {
     plan.split = planSplit(plan, op, plan.because);
-  if (plan.bf16x3)
-    useMatrixUnit(*plan.bf16x3, plan.bf16x3->scratchBytes());
+    plan.leastRows = plan.split ? leastSplitRows(plan) : 0;
+  }
+  if (plan.arranged)
+    useMatrixUnit(*plan.arranged, plan.arranged->scratchBytes());
   if (plan.split)
     useMatrixUnit(*plan.split, plan.split->scratchBytes());
-  if (plan.split && !m) {
+  if (!m && getRange(plan.mSize, getSymbols(op)).min < plan.leastRows) {
     auto fewRows = planContraction(op, target, /*onMatrixUnit=*/false);
     if (!fewRows)
       return fewRows.takeError();
@@ -291,13 +299,13 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     plan.scratchBytes = plan.scratchBytes + fewRows->scratchBytes; // either may be the larger one
     plan.fewRows = std::make_shared<const ContractionPlan>(std::move(*fewRows));
   }
-  plan.copyLhs = !plan.bf16x3 && !plan.split && isLhsWorthCopying(plan);
+  plan.copyLhs = !plan.arranged && !plan.split && isLhsWorthCopying(plan);
   if (plan.copyLhs) {
     int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0));
     plan.scratchBytes = plan.scratchBytes + plan.reductionSize() * (rows * plan.elementBytes);
     plan.because.push_back("rows are not one stride apart: copied by each task");
   }
-  if (!plan.bf16x3 && !plan.split)
+  if (!plan.arranged && !plan.split)
     plan.because.push_back(llvm::formatv("tiles of {0}x{1} for {2} registers of {3} lanes",
                                          plan.tiles.rows + (plan.tiles.extra > 0), plan.panel, target.vectorRegisters,
                                          plan.width));

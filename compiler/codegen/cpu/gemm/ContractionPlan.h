@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/cpu/amx/MatrixUnit.h"
 #include "dialects/core/SymbolicShape.h"
 #include "dialects/loop/Loop.h"
 #include "llvm/Support/Error.h"
@@ -46,9 +47,9 @@ struct SplitPlan : TaskGrid {
   int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
 };
 
-/// How it runs there with weights that are stored as bf16x3 (Bf16x3Contraction.h).
-struct Bf16x3Plan : TaskGrid {
-  int64_t termCount;                          ///< of a number: 1 of bf16
+/// How it runs there with weights that lie as the unit reads them (ArrangedContraction.h).
+struct ArrangedPlan : TaskGrid {
+  matrixunit::Numbers numbers;
   int64_t steps;                              ///< of k
   int64_t tileRows;                           ///< of a tile of lhs and of products
   int64_t planeRows;                          ///< rows of lhs in scratch
@@ -79,6 +80,7 @@ struct ContractionPlan {
   bool copyLhs;     ///< so are the rows of a task, k by k, behind what packRhs takes
   bool rhsIsPacked; ///< a weight already in panels
   unsigned group;   ///< of k: multiplied and added up by one instruction; side by side where rhs is packed
+  unsigned step;    ///< of k: packed panels have whole ones, of whole groups
 
   int64_t tilesPerTask, panelsPerTask; ///< at most
   /// Where m is static, its tiles are cut into bands whose lhs stays in L2 while panels stream by, and a band into
@@ -87,15 +89,16 @@ struct ContractionPlan {
   mlir::AffineExpr panels, taskRows, taskColumns; ///< counts of blocks of m and n
   int64_t panelsPerPack;                          ///< of rhs, copied to scratch together
   std::optional<SplitPlan> split;                 ///< on the matrix unit: this or
-  std::optional<Bf16x3Plan> bf16x3;
-  /// Where m is dynamic: how fewer rows than pay for `split` (leastSplitRows) are multiplied.
+  std::optional<ArrangedPlan> arranged;
+  int64_t leastRows = 0; ///< that pay for the unit
+  /// Where m is dynamic: how fewer rows are multiplied.
   std::shared_ptr<const ContractionPlan> fewRows;
-  const TaskGrid &taskGrid() const { return bf16x3 ? static_cast<const TaskGrid &>(*bf16x3) : *split; }
+  const TaskGrid &taskGrid() const { return arranged ? static_cast<const TaskGrid &>(*arranged) : *split; }
   mlir::AffineExpr tasks, scratchBytes;
   mlir::AffineExpr packedRhsBytes; ///< in scratch
 
   mlir::AffineExpr reductionSize() const;
-  /// With the innermost k in whole groups: what packed panels have.
+  /// With the innermost k in whole steps: what packed panels have.
   mlir::AffineExpr packedReductionSize() const;
   int64_t elementBytes, rhsBytes;   ///< of an element
   std::vector<std::string> because; ///< what decided, besides the sizes

@@ -112,22 +112,22 @@ Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, 
 
 void emitCopyRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, RowPlace source, Value *to,
                   int64_t planeRows) {
-  auto *vector = FixedVectorType::get(b.getInt16Ty(), kStep);
-  int64_t k = *getConstant(plan.reductionSize());
+  int64_t k = *getConstant(plan.reductionSize()), step = kRowBytes / plan.elementBytes;
+  auto *vector = FixedVectorType::get(b.getIntNTy(8 * plan.elementBytes), step);
+  Align align(plan.elementBytes);
   auto address = [&](Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); };
   emitLoop(b, task.firstRow, task.lastRow, 1, [&](Value *row) {
     Value *from = source(row);
     Value *place = address(to, b.CreateMul(b.CreateSub(row, task.firstRow), b.getInt64(kRowBytes)));
     auto copyStep = [&](Value *step, Value *mask) {
       Value *at = address(from, b.CreateMul(step, b.getInt64(kRowBytes)));
-      Value *values = mask ? emitMaskedLoad(b, vector, at, Align(sizeof(uint16_t)), mask)
-                           : b.CreateAlignedLoad(vector, at, Align(sizeof(uint16_t)));
+      Value *values = mask ? emitMaskedLoad(b, vector, at, align, mask) : b.CreateAlignedLoad(vector, at, align);
       b.CreateAlignedStore(values, address(place, b.CreateMul(step, b.getInt64(planeRows * kRowBytes))),
                            Align(kRowBytes));
     };
-    emitLoop(b, b.getInt64(0), b.getInt64(k / kStep), 1, [&](Value *step) { copyStep(step, nullptr); });
-    if (int64_t rest = k % kStep)
-      copyStep(b.getInt64(k / kStep), emitLanesBelow(b, kStep, b.getInt64(rest)));
+    emitLoop(b, b.getInt64(0), b.getInt64(k / step), 1, [&](Value *step) { copyStep(step, nullptr); });
+    if (int64_t rest = k % step)
+      copyStep(b.getInt64(k / step), emitLanesBelow(b, step, b.getInt64(rest)));
   });
 }
 

@@ -26,7 +26,8 @@ struct LhsRows {
 llvm::Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source,
                            llvm::Value *to, int64_t planeRows, int64_t steps, llvm::Value *first, llvm::Value *last);
 
-/// The same of rows of bf16, which are one term: all k of the task's rows go to `to`, with zeros beyond the last.
+/// The same of rows of bf16 or of bytes, which are one term: all k of the task's rows go to `to`, with zeros beyond the
+/// last.
 void emitCopyRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, RowPlace source, llvm::Value *to,
                   int64_t planeRows);
 

@@ -1,6 +1,7 @@
 //===- PackContraction.cpp - panels of a product's weights ----------------===//
 
 #include "compiler/codegen/cpu/pack/Bf16x3Weights.h"
+#include "compiler/codegen/cpu/pack/ByteWeights.h"
 #include "compiler/codegen/cpu/pack/Packer.h"
 #include "dialects/core/TensorBytes.h"
 #include "dialects/loop/Reasons.h"
@@ -21,10 +22,11 @@ static AffineExpr countRows(loop::ContractOp op) {
 
 static std::optional<int64_t> rowsOf(loop::ContractOp op) { return getConstant(countRows(op)); }
 
-/// The same at least: calls may tell more.
+/// The same at least, and at most, where calls tell how many.
 static int64_t leastRowsOf(loop::ContractOp op) {
   return std::max<int64_t>(0, getRange(countRows(op), getSymbols(op)).min);
 }
+static int64_t mostRowsOf(loop::ContractOp op) { return getRange(countRows(op), getSymbols(op)).max; }
 
 /// Static strides of dimensions [first, first + count) of an access.
 static bool staticPart(const loop::StridedAccess &access, ShapeRef sizes, unsigned first, unsigned count,
@@ -91,10 +93,16 @@ LogicalResult ContractionPacker::pack(loop::ContractOp op) {
   auto view = viewOf(op);
   if (!view)
     return success();
-  if (target.hasMatrixUnit() && isForMatrixUnit(op, *view))
+  bool isForUnit = target.hasMatrixUnit() && isForMatrixUnit(op, *view), areBytes = view->group == bytes::kGroup;
+  if (isForUnit && !areBytes)
     return packBf16x3(op, *view);
   Type element = llvm::cast<RankedTensorType>(op.getRhs().getType()).getElementType();
-  int64_t panel = panelOfContract(op, view->columns, element), panels = llvm::divideCeil(view->columns, panel);
+  int64_t panel = isForUnit ? bytes::kColumns : panelOfContract(op, view->columns, element);
+  if (isForUnit) {
+    view->step = bytes::kStep;
+    op.setRhsStep(bytes::kStep);
+  }
+  int64_t panels = llvm::divideCeil(view->columns, panel);
   SmallVector<int64_t> shape(view->batchSizes);
   shape.append({panels, view->rows(), panel});
   if (view->group > 1)
@@ -106,11 +114,12 @@ LogicalResult ContractionPacker::pack(loop::ContractOp op) {
 
 static bool isF32(Value value) { return elementOf(value).isF32(); }
 
-/// Why the product is no faster with the weight as bf16x3, on a machine with a matrix unit; empty where it is.
-std::string ContractionPacker::findBf16x3Obstacle(loop::ContractOp op, const WeightView &view) const {
+/// Why the product is no faster with the weight arranged for the machine's matrix unit; empty where it is.
+std::string ContractionPacker::findUnitObstacle(loop::ContractOp op, const WeightView &view) const {
   Type element = elementOf(op.getLhs());
-  if ((!element.isF32() && !element.isBF16()) || elementOf(op.getRhs()) != element)
-    return "operands are neither f32 nor bf16";
+  bool areBytes = view.group == bytes::kGroup;
+  if (!areBytes && ((!element.isF32() && !element.isBF16()) || elementOf(op.getRhs()) != element))
+    return "operands are neither f32 nor bf16 nor bytes";
   if (!view.batchSizes.empty())
     return "a batch of weights";
   if (llvm::count_if(view.kSizes, [](int64_t size) { return size != 1; }) != 1)
@@ -119,6 +128,8 @@ std::string ContractionPacker::findBf16x3Obstacle(loop::ContractOp op, const Wei
     return "the tuning entry sets the panel's vectors";
   if (!loop::isContiguousAlongK(op, op.getLhsMap(), op.getLhs()))
     return "rows are not contiguous along k"; // they are read in vectors
+  if (areBytes)
+    return bytes::findObstacle(mostRowsOf(op), view.kCount(), view.columns);
   auto findSmallSize = element.isBF16() ? bf16x3::findObstacleInBf16 : bf16x3::findObstacle;
   std::string obstacle = findSmallSize(leastRowsOf(op), view.kCount(), view.columns);
   return obstacle.empty() || rowsOf(op) ? obstacle : "the number of rows is dynamic, and may be such that " + obstacle;
@@ -126,7 +137,7 @@ std::string ContractionPacker::findBf16x3Obstacle(loop::ContractOp op, const Wei
 
 bool ContractionPacker::gainsFromMatrixUnit(loop::ContractOp op) {
   auto view = viewOf(op);
-  return view && findBf16x3Obstacle(op, *view).empty();
+  return view && findUnitObstacle(op, *view).empty();
 }
 
 /// Whether arranging the weight for the matrix unit pays, and can be done.
@@ -134,7 +145,7 @@ bool ContractionPacker::isForMatrixUnit(loop::ContractOp op, const WeightView &v
   // A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
   // from the unit, which takes about 0.7 of its time, must be enough of the model's time.
   constexpr double kLeastShare = 0.25;
-  std::string obstacle = findBf16x3Obstacle(op, view);
+  std::string obstacle = findUnitObstacle(op, view);
   if (obstacle.empty() && shareOfMatrixUnit < kLeastShare)
     obstacle = llvm::formatv("what gains from AMX is {0:P0} of the model's time, less than {1:P0}", shareOfMatrixUnit,
                              kLeastShare);
@@ -142,10 +153,14 @@ bool ContractionPacker::isForMatrixUnit(loop::ContractOp op, const WeightView &v
     return !isF32(op.getRhs()) || bf16x3::areSplittable(weights.find(keyOf(weightArgument(op.getRhs())))->bytes);
   };
   bool isForUnit = obstacle.empty() && areSplittable();
-  int64_t bytes = view.kCount() * view.columns * view.elementBytes;
+  bool areBytes = view.group == bytes::kGroup;
+  int64_t size = view.kCount() * view.columns * view.elementBytes, least = leastRowsOf(op);
+  if (areBytes)
+    least = std::max(least, bytes::leastRows(view.kCount(), view.columns)); // fewer are multiplied in vectors
   if (isForUnit)
-    loop::addReason(op, llvm::formatv("weights arranged for AMX when compiled: {0} rows{1} meet {2}", leastRowsOf(op),
-                                      rowsOf(op) ? "" : " or more", loop::describeBytes(bytes)));
+    loop::addReason(op,
+                    llvm::formatv("weights arranged for AMX when compiled: {0} rows{1} meet {2}",
+                                  rowsOf(op).value_or(least), rowsOf(op) ? "" : " or more", loop::describeBytes(size)));
   else
     loop::addReason(op, "weights not arranged for AMX when compiled: " +
                             (obstacle.empty() ? "some are too large to be sums of bf16" : obstacle));

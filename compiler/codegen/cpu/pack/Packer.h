@@ -51,7 +51,7 @@ public:
 private:
   std::optional<WeightView> viewOf(loop::ContractOp op);
   int64_t panelOfContract(loop::ContractOp op, int64_t columns, mlir::Type element) const;
-  std::string findBf16x3Obstacle(loop::ContractOp op, const WeightView &view) const;
+  std::string findUnitObstacle(loop::ContractOp op, const WeightView &view) const;
   bool isForMatrixUnit(loop::ContractOp op, const WeightView &view) const;
   mlir::LogicalResult packBf16x3(loop::ContractOp op, const WeightView &view);
 

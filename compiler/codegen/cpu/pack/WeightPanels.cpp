@@ -28,11 +28,11 @@ static void packRows(const WeightView &view, int64_t batch, int64_t panel, int64
   for (int64_t i = 0; i < width; ++i)
     columns[i] = base + placeOf(first + i, view.columnSizes, view.columnStrides);
   bool isRun = columns.back() - columns.front() == width - 1 && is_sorted(columns);
-  int64_t innerStride = view.kStrides.empty() ? 0 : view.kStrides.back(), innerRows = llvm::divideCeil(inner, group);
+  int64_t innerStride = view.kStrides.empty() ? 0 : view.kStrides.back(), innerRows = view.innerRows();
   ArrayRef<int64_t> outerSizes = ArrayRef(view.kSizes).drop_back(view.kSizes.empty() ? 0 : 1);
   ArrayRef<int64_t> outerStrides = ArrayRef(view.kStrides).drop_back(view.kStrides.empty() ? 0 : 1);
   int64_t rowBytes = panelWidth * group * elementBytes;
-  if (width < panelWidth || inner % group)
+  if (width < panelWidth || inner < innerRows * group)
     std::memset(to, 0, count * rowBytes);
 
   constexpr int64_t kBlock = 64; // so that the lines read down the columns stay in L1
@@ -44,7 +44,8 @@ static void packRows(const WeightView &view, int64_t batch, int64_t panel, int64
       for (int64_t r = 0; r < rows; ++r)
         std::memcpy(to + r * rowBytes, from + (columns[0] + r * innerStride) * elementBytes, width * elementBytes);
     } else {
-      int64_t whole = std::min(rows, inner / group - begin); // the last group may have fewer k
+      int64_t whole = std::clamp<int64_t>(inner / group - begin, 0, rows); // the last group may have fewer k
+      bool hasPart = whole < rows && begin + whole == inner / group;
       for (int64_t i = 0; i < width; ++i) {
         const char *column = from + columns[i] * elementBytes;
         char *lane = to + i * group * elementBytes;
@@ -52,7 +53,7 @@ static void packRows(const WeightView &view, int64_t batch, int64_t panel, int64
           for (int64_t g = 0; g < group; ++g)
             std::memcpy(lane + r * rowBytes + g * elementBytes, column + (r * group + g) * innerStride * elementBytes,
                         elementBytes);
-        for (int64_t g = 0; whole < rows && g < inner % group; ++g)
+        for (int64_t g = 0; hasPart && g < inner % group; ++g)
           std::memcpy(lane + whole * rowBytes + g * elementBytes,
                       column + (whole * group + g) * innerStride * elementBytes, elementBytes);
       }
@@ -114,6 +115,8 @@ std::string getPackedName(const WeightView &view, int64_t panel) {
   stream << '.' << view.offset << '.' << panel;
   if (view.group > 1)
     stream << ".by" << view.group;
+  if (view.step > 1)
+    stream << ".steps" << view.step;
   return suffix;
 }
 

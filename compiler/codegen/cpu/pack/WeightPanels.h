@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -23,11 +24,13 @@ struct WeightView {
   llvm::SmallVector<int64_t> kSizes, kStrides;
 
   int64_t group = 1; ///< elements of the innermost k that lie side by side: 1, 2 or 4
+  int64_t step = 1;  ///< 1, or a multiple of the group: panels have whole ones of the innermost k
 
   int64_t kCount() const { return llvm::product_of(kSizes); }
   int64_t innerSize() const { return kSizes.empty() ? 1 : kSizes.back(); }
-  /// Groups of k in a panel.
-  int64_t rows() const { return kCount() / innerSize() * llvm::divideCeil(innerSize(), group); }
+  /// Groups of the innermost k in a panel, and of all k.
+  int64_t innerRows() const { return llvm::alignTo(innerSize(), std::max(group, step)) / group; }
+  int64_t rows() const { return kCount() / innerSize() * innerRows(); }
 };
 
 /// [batch][panel][k / group][panelWidth][group], with zeros beyond the last column and k, by units of
