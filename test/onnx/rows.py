@@ -103,6 +103,19 @@ def between(x: np.ndarray, start: float, end: float, count: int) -> np.ndarray:
 
 LINE, HALVES = numbers(1, 1, 5), numbers(256).astype(np.float16)
 
+def attention_of_halves() -> Row:
+    """Sums and scores are not rounded to float16: the values are small beside what that would cost."""
+    q, k, v = (scale * numbers(1, 2, 6, 8) for scale in (3, 3, 0.01))
+    halves = {name: array.astype(np.float16) for name, array in zip("qkv", (q, k, v), strict=True)}
+    q, k, v = (array.astype(np.float64) for array in halves.values())
+    scores = np.where(np.tri(6, dtype=bool), q @ k.swapaxes(2, 3) / np.sqrt(8), -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return Row("attention-of-halves",
+               model([node("Attention", ["q", "k", "v"], ["y"], is_causal=1)], dict.fromkeys("qkv", (TensorProto.FLOAT16, [1, 2, 6, 8])),
+                     [value("y", TensorProto.FLOAT16, None)], opset=23),
+               [halves], expected=[(weights @ v / weights.sum(-1, keepdims=True)).astype(np.float16)])
+
+
 SIZES = [
     node("Shape", ["x"], ["s"]),
     node("Gather", ["s", "zero"], ["b"]),
@@ -164,6 +177,7 @@ ROWS = [
         expected=[[np.full((2, 1), -np.inf, np.float32), np.full(3, np.iinfo(np.int64).max)]]),
     Row("frames-by-data", model([node("STFT", ["x", "step", "window"], ["y"])], {"x": [1, 40, 1], "step": (INT64, [])}, [value("y", FLOAT, [1, 4, 5, 2])],
                                 {"window": np.hanning(8).astype(np.float32)}), [{"x": numbers(1, 40, 1), "step": np.int64(9)}]),
+    attention_of_halves(),
     Row("split-of-an-open-size", model([node("Split", ["x", "parts"], ["y", "z"])], {"x": ["n"]}, ["y", "z"], {"parts": int64(2, 3)}),
         [{"x": numbers(5)}], violates={"x": numbers(7)}),
     Row("overridden-sizes", OVERRIDDEN_SIZES, [{"x": X}, {"x": X[:1], "w": numbers(2, 3)}],

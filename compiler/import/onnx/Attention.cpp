@@ -50,7 +50,8 @@ Values attention(Builder &b, const Node &n) {
   AffineExpr rows = b.size(q, 2), columns = b.size(k, 2);
 
   bool isPlain = cap == 0 && left < 0 && right < 0 && !hasLengths && !n.wants(3) &&
-                 !n.hasAttribute("softmax_precision") && element.isF32() && !(isCausal && (n.has(3) || n.has(4)));
+                 !n.hasAttribute("softmax_precision") && (element.isF32() || isHalf(element)) &&
+                 !(isCausal && (n.has(3) || n.has(4)));
   if (isPlain) {
     Value mask = n.has(3) ? padMask(b, n[3], columns) : b.none();
     Shape sizes = b.shape(q);
