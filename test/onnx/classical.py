@@ -10,12 +10,12 @@ from onnx import helper
 from rows import Row, model, node, numbers, random, value
 
 
-def row(name: str, one: onnx.NodeProto, feeds: list[dict], expected: list, symbols: dict | None = None) -> Row:
+def row(name: str, one: onnx.NodeProto, feeds: list[dict], expected: list, symbols: dict | None = None, version: int = 3) -> Row:
     inputs = {n: (helper.np_dtype_to_tensor_dtype(a.dtype), (symbols or {}).get(n, list(a.shape))) for n, a in feeds[0].items()}
     answers = expected[0] if isinstance(expected[0], list) else [expected[0]]
     outputs = [value(o, helper.np_dtype_to_tensor_dtype(a.dtype), None) for o, a in zip(one.output, answers, strict=True)]
     made = model([one], inputs, outputs)
-    made.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    made.opset_import.append(helper.make_opsetid("ai.onnx.ml", version))
     return Row(f"classical-{name}", made, feeds, expected=expected)
 
 
@@ -129,8 +129,28 @@ def trees() -> list[Row]:
     ]
 
 
+def ensembles() -> list[Row]:
+    """Two trees, one of them a leaf: branches compare in several ways, one with a set, and a missing number may be true."""
+    def tensor(kind: str, numbers: list) -> onnx.TensorProto:
+        return onnx.numpy_helper.from_array(np.array(numbers, kind), "t")
+
+    x = np.array([[0, 0], [1, 2], [1, 3], [1, 4], [1, 9], [1, np.nan], [np.nan, 2]])
+    given = {
+        "tree_roots": [0, 3], "n_targets": 2, "nodes_modes": tensor("uint8", [0, 6, 3, 0]), "nodes_splits": tensor("float64", [0.5, 0, 5, 0]),
+        "membership_values": tensor("float64", [2, 3, np.nan]), "nodes_featureids": [0, 1, 1, 0],
+        "nodes_truenodeids": [0, 1, 2, 3], "nodes_trueleafs": [1, 1, 1, 1], "nodes_falsenodeids": [1, 2, 4, 3], "nodes_falseleafs": [0, 0, 1, 1],
+        "nodes_missing_value_tracks_true": [0, 0, 1, 0], "leaf_targetids": [0, 1, 0, 0, 1], "leaf_weights": tensor("float64", [1, 2, 4, 16, 8]),
+    }
+    leaf = np.array([0, 1, 1, 3, 2, 2, 1])
+    first, second = np.array([1, 0, 4, 0])[leaf], np.array([0, 2, 0, 8])[leaf]
+    nothing = np.finfo(x.dtype).max
+    sums, least = np.stack([first + 16.0, second], 1), np.stack([np.where(first > 0, first, 16.0), np.where(second > 0, second, nothing)], 1)
+    return [row(f"ensemble-{name}", classical("TreeEnsemble", aggregate_function=number, **given), [{"x": x}], [y], version=5)
+            for name, number, y in (("average", 0, sums / 2), ("sum", 1, sums), ("min", 2, least))]
+
+
 SIGNS = numbers(3, 4)
-CLASSICAL = [*linear(), *trees(), row("binarizer", classical("Binarizer", threshold=0.5), [{"x": SIGNS}], [(SIGNS > 0.5).astype(np.float32)])]
+CLASSICAL = [*linear(), *trees(), *ensembles(), row("binarizer", classical("Binarizer", threshold=0.5), [{"x": SIGNS}], [(SIGNS > 0.5).astype(np.float32)])]
 TEXTS = row("texts", classical("LinearClassifier", ("l", "y"), classlabels_strings=["a", "b"], coefficients=[1.0, 2.0], intercepts=[0.0, 0.0]),
             [{"x": numbers(2, 1)}], [[np.zeros(2, np.int64), numbers(2, 2)]])
 CLASSICAL_ERRORS = [("labels-that-are-texts", TEXTS.model, ["(LinearClassifier)", "which are integers"])]

@@ -80,8 +80,8 @@ The error names the node, its operator and the file. [`--fallback`](fallback.md#
 
 - Text and what makes it, images as files (`ImageDecoder`); domains for which the model brings no function,
   but for the operators of `com.microsoft` and `ai.onnx.ml` below; training (`ai.onnx.preview.training`).
-- Of `ai.onnx.ml`, labels that are texts and what makes maps (`ZipMap`: exporters have an option to leave it out), and trees
-  whose branches compare in several ways. Labels of two classes whose trees score both are those of the larger score.
+- Of `ai.onnx.ml`, labels that are texts and what makes maps (`ZipMap`: exporters have an option to leave it out).
+  Labels of two classes whose trees score both are those of the larger score.
 - Tensors of less than eight bits, but for constants that `DequantizeLinear` takes (a byte each behind the import); text;
   sparse tensors. Arithmetic on eight-bit floats: `Cast`, `QuantizeLinear`, `DequantizeLinear` and what moves elements take
   them. Sequences and optional values as inputs or outputs of the model: inside they are known while importing.

@@ -240,8 +240,9 @@ Value operator-(const Value &x);
 Value operator<(const Value &x, const Value &y);
 Value operator&(const Value &x, const Value &y);
 
-/// The bytes of a constant in memory: a tensor of one number or few.
-std::optional<Literal> decodeLiteral(const StoredTensor &stored, mlir::MLIRContext *context);
+/// The bytes of a constant in memory: a tensor of no more than `most` numbers.
+std::optional<Literal> decodeLiteral(const StoredTensor &stored, mlir::MLIRContext *context,
+                                     int64_t most = kLargestLiteral);
 /// A literal of numbers as a tensor of a file; nullopt where it has expressions.
 std::optional<StoredTensor> encodeLiteral(const Literal &literal, WeightStore &weights);
 /// The number as an element of this type would hold it.

@@ -59,11 +59,11 @@ Expression roundTo(const Expression &number, Type element) {
   return Expression(type.isUnsigned() ? int64_t(high >> shift) : int64_t(high) >> shift);
 }
 
-std::optional<Literal> decodeLiteral(const StoredTensor &stored, MLIRContext *context) {
+std::optional<Literal> decodeLiteral(const StoredTensor &stored, MLIRContext *context, int64_t most) {
   int64_t count = 1;
   for (int64_t size : stored.sizes)
-    count *= size > kLargestLiteral ? kLargestLiteral + 1 : size;
-  if (count > kLargestLiteral)
+    count = llvm::MulOverflow(count, size, count) ? INT64_MAX : count;
+  if (count > most)
     return std::nullopt;
   Literal literal{toType(*stored.dtype, context), Ints(stored.sizes.begin(), stored.sizes.end()), {}};
   if (isa<ComplexType>(literal.element))

@@ -62,6 +62,18 @@ std::vector<std::string> Node::texts(StringRef name) const {
   return {attribute->strings().begin(), attribute->strings().end()};
 }
 
+llvm::SmallVector<double> Node::numbers(StringRef name) const {
+  llvm::SmallVector<double> result;
+  const auto *attribute = find(name);
+  Value value = attribute ? constant(attribute->t()) : b.none();
+  auto literal = value ? decodeLiteral(value.stored->tensor, b.context, INT32_MAX) : std::nullopt;
+  if (attribute && !literal)
+    b.fail("attribute '" + name + "' is no tensor of numbers");
+  for (const Expression &number : literal ? literal->elements : std::vector<Expression>())
+    result.push_back(number.kind == Expression::Real ? number.real : double(number.integer));
+  return result;
+}
+
 mlir::Type Node::elementType(StringRef name) const {
   const auto *attribute = find(name);
   if (!attribute)

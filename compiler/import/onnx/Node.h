@@ -53,6 +53,8 @@ public:
   Ints ints(llvm::StringRef name, size_t length, int64_t otherwise) const;
   std::optional<llvm::SmallVector<double>> reals(llvm::StringRef name) const;
   std::vector<std::string> texts(llvm::StringRef name) const;
+  /// Those of an attribute that is a tensor, however many; none when it is not there.
+  llvm::SmallVector<double> numbers(llvm::StringRef name) const;
   /// The element type that an integer attribute names; null when it is not there.
   mlir::Type elementType(llvm::StringRef name) const;
   const proto::AttributeProto *find(llvm::StringRef name) const;

@@ -51,6 +51,7 @@ const Table &table() {
     addSignal(*table);
     addSlice(*table);
     addTfIdf(*table);
+    addTrees(*table);
     return table;
   }();
   return *built;

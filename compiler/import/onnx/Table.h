@@ -64,5 +64,6 @@ void addShape(Table &t);
 void addSignal(Table &t);
 void addSlice(Table &t);
 void addTfIdf(Table &t);
+void addTrees(Table &t);
 
 } // namespace ptc::import::onnx
