@@ -192,41 +192,48 @@ Value melWeights(Builder &b, const Node &n) {
   return b.to(b.constantTensor(std::move(literal)), element);
 }
 
-/// Blocks, which are columns, added up where they lie in the image.
+/// Blocks, which are columns, added up where they lie in the image. What their sizes are may be data, where the model
+/// says how many channels the image has.
 Value columnsToImage(Builder &b, const Node &n) {
-  auto known = b.knownInts(n[1]), blockKnown = b.knownInts(n[2]);
-  Ints image = known.value_or(Ints()), block = blockKnown.value_or(Ints());
-  if (!known && !n.declared.empty() && n.declared[0] && n.declared[0]->size() > 2)
-    image.assign(n.declared[0]->begin() + 2, n.declared[0]->end());
-  if (image.empty() || (!blockKnown && b.rank(n[0]) != 3))
-    return b.fail("image_shape and block_shape must be known at compile time");
+  auto known = b.knownInts(n[1]), block = b.knownInts(n[2]);
+  bool isDeclared = !n.declared.empty() && n.declared[0] && n.declared[0]->size() > 2;
+  Ints declared = isDeclared ? *n.declared[0] : Ints(), image = known.value_or(Ints());
+  if (!known && isDeclared)
+    image.assign(declared.begin() + 2, declared.end());
+  if (image.empty() || (!block && !isDeclared))
+    return b.fail("image_shape and block_shape must be known at compile time, or the result's shape");
   size_t count = image.size();
-  if (!blockKnown)
-    return b.fail("block_shape must be known at compile time");
   Ints strides = n.ints("strides", count, 1), dilations = n.ints("dilations", count, 1),
        pads = n.ints("pads", 2 * count, 0);
-  int64_t taps = 1, all = 1;
+  int64_t taps = 1, all = 1, columns = b.staticSize(n[0], 1);
   for (size_t i = 0; i < count; ++i) {
-    if (block.size() != count || block[i] <= 0 || strides[i] <= 0 || dilations[i] <= 0 || image[i] <= 0)
+    bool fits = !block || (block->size() == count && (*block)[i] > 0);
+    if (!fits || strides[i] <= 0 || dilations[i] <= 0 || image[i] <= 0)
       return b.fail("image_shape and block_shape do not fit");
-    taps *= block[i];
+    taps *= block ? (*block)[i] : 1;
     all *= image[i];
   }
-  int64_t channels = b.staticSize(n[0], 1) / taps;
+  int64_t channels = block ? columns / taps : declared[1];
+  if (channels <= 0 || columns % channels)
+    return b.fail("the columns are no whole blocks of " + llvm::Twine(channels) + " channels");
+  taps = columns / channels;
   AffineExpr blocks = b.size(n[0], 2), batch = b.size(n[0], 0);
   // The place of tap t of block l, one dimension after the other, last one first.
   Value tap = b.along(b.iota(b.constant(taps), b.i64()), 0, 2), at = b.along(b.iota(blocks, b.i64()), 1, 2);
   Value place = b.none(), inside = b.none();
   int64_t stride = 1;
-  auto divide = [&](const Value &x, int64_t by) {
-    return b.call("div.Tensor_mode", {x, b.full({}, by, b.i64()), named("rounding_mode", "floor")});
+  auto whole = [&](int64_t number) { return b.full({}, number, b.i64()); };
+  auto divide = [&](const Value &x, const Value &by) {
+    return b.call("div.Tensor_mode", {x, by, named("rounding_mode", "floor")});
   };
   for (size_t i = count; i-- > 0;) {
-    int64_t rows = (image[i] + pads[i] + pads[count + i] - dilations[i] * (block[i] - 1) - 1) / strides[i] + 1;
-    if (rows <= 0)
+    Value extent = block ? whole((*block)[i]) : b.select(b.to(n[2], b.i64()), 0, i);
+    int64_t last = image[i] + pads[i] + pads[count + i] - 1;
+    if (block && last < dilations[i] * ((*block)[i] - 1))
       return b.fail("the blocks are larger than the image");
-    Value t = b.call("remainder.Scalar", {tap, block[i]}), l = b.call("remainder.Scalar", {at, rows});
-    tap = divide(tap, block[i]);
+    Value rows = divide(double(last) - (extent - 1.0) * double(dilations[i]), whole(strides[i])) + 1.0;
+    Value t = b.call("remainder.Tensor", {tap, extent}), l = b.call("remainder.Tensor", {at, rows});
+    tap = divide(tap, extent);
     at = divide(at, rows);
     Value row = l * double(strides[i]) + t * double(dilations[i]) - double(pads[i]);
     Value isIn = b.call("ge.Scalar", {row, 0}) & b.call("lt.Scalar", {row, image[i]});
@@ -235,7 +242,7 @@ Value columnsToImage(Builder &b, const Node &n) {
     stride *= image[i];
   }
   // What lies outside goes to a place of its own.
-  place = b.where(inside, place, b.full({}, all, b.i64()));
+  place = b.where(inside, place, whole(all));
   AffineExpr c = b.constant(channels), flat = b.constant(taps) * blocks;
   Value source = b.reshape(n[0], {batch, c, flat});
   Value index = b.expand(b.reshape(place, {b.constant(1), b.constant(1), flat}), {batch, c, flat});
