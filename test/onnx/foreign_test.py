@@ -102,9 +102,9 @@ class Foreign(unittest.TestCase):
         self.assertEqual([x["name"] for x in report["inputs"]], ["x"])
 
     def test_a_node_that_its_row_refuses(self) -> None:
-        """Resize with antialiasing and scales that are data: no guard and no operation of the attempt stays."""
+        """Resize of an open size with antialiasing and scales that are data: no guard and no operation of the attempt stays."""
         resize = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear", antialias=1, name="shrink")
-        inputs = [value("x", [1, 1, 8, 8]), value("scales", [4])]
+        inputs = [value("x", [1, 1, 8, "w"]), value("scales", [4])]
         graph = helper.make_graph([resize], "g", inputs, [value("y", [1, 1, 4, 4])])
         path = self.folder / "model.onnx"
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)

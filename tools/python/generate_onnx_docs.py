@@ -85,8 +85,8 @@ The error names the node, its operator and the file. [`--fallback`](fallback.md#
 - Tensors of less than eight bits, but for constants that `DequantizeLinear` takes (a byte each behind the import); text;
   sparse tensors. Arithmetic on eight-bit floats: `Cast`, `QuantizeLinear`, `DequantizeLinear` and what moves elements take
   them. Sequences and optional values as inputs or outputs of the model: inside they are known while importing.
-- Sizes by data beyond the above, among them a `Loop` that collects a number of values which nobody knows; `Resize` with
-  `antialias` by a scale that is data; `RoiAlign` with `sampling_ratio` 0.
+- Sizes by data beyond the above, among them a `Loop` that collects a number of values which nobody knows; `Resize` of
+  an open size with `antialias` by a scale that is data; `RoiAlign` with `sampling_ratio` 0.
 
 ## Files of other people
 

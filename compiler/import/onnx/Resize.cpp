@@ -182,11 +182,14 @@ Value Resizer::sources(const Value &x, const Axis &axis, unsigned index) {
   return b.fail("coordinate_transformation_mode '" + coordinates + "' is not known");
 }
 
-/// The weights of the elements nearby, by how far behind `floor(source)` the source is.
-Values weightsOf(Builder &b, const Value &ratio, bool isCubic, double a, double scale, int64_t first, int64_t count) {
+/// The weights of the elements nearby, by how far behind `floor(source)` the source is. Distances are multiplied by
+/// `scale`, where there is one.
+Values weightsOf(Builder &b, const Value &ratio, bool isCubic, double a, const Value &scale, int64_t first,
+                 int64_t count) {
   Values weights;
   for (int64_t k = 0; k < count; ++k) {
-    Value d = b.call("abs.default", {(double(first + k) - ratio) * scale});
+    Value d = b.call("abs.default", {double(first + k) - ratio});
+    d = scale ? d * scale : d;
     if (!isCubic) {
       weights.push_back(b.clamp(1.0 - d, 0, 1));
       continue;
@@ -216,15 +219,21 @@ Value Resizer::along(const Value &x, const Axis &axis, unsigned index) {
     result = take(places);
   } else if (mode == "linear" || mode == "bilinear" || mode == "cubic") {
     bool isCubic = mode == "cubic";
-    double reach = isCubic ? 2 : 1, scale = 1;
+    double reach = isCubic ? 2 : 1, least = 1;
+    Value scale = b.none();
     if (n.integer("antialias", 0)) {
-      if (!axis.known)
-        return b.fail("with antialias the scale must be known at compile time");
-      scale = std::min(*axis.known, 1.0);
+      auto from = getConstant(b.size(x, axis.dim)), to = getConstant(axis.size);
+      // The result's size is the scale times x's, rounded down.
+      bool isBounded = from && to && *from > 0;
+      if (!axis.known && !isBounded)
+        return b.fail("with antialias the scale or the sizes must be known at compile time");
+      least = std::min(axis.known ? *axis.known : double(*to) / double(*from), 1.0);
+      if (least != 1 || !axis.known)
+        scale = axis.known ? number(least) : b.call("minimum.default", {axis.scale, number(1)});
     }
-    if (reach / scale > 1024)
+    if (reach > 1024 * least)
       return b.fail("a scale of less than 1 / 1024");
-    int64_t first = int64_t(std::floor(-reach / scale)) + 1, count = 2 - 2 * first;
+    int64_t first = int64_t(std::floor(-reach / least)) + 1, count = 2 - 2 * first;
     Value base = b.call("floor.default", {source}), ratio = source - base;
     Values weights = weightsOf(b, ratio, isCubic, n.real("cubic_coeff_a", -0.75), scale, first, count);
     Value total;
@@ -236,7 +245,7 @@ Value Resizer::along(const Value &x, const Axis &axis, unsigned index) {
       }
       total = k == 0 ? weights[k] : total + weights[k];
     }
-    bool sums = scale != 1 || n.integer("exclude_outside", 0);
+    bool sums = scale || n.integer("exclude_outside", 0);
     Type element = b.isFloat(x) ? b.element(x) : b.f32();
     for (int64_t k = 0; k < count && !b.hasFailed(); ++k) {
       Value weight = b.along(b.to(sums ? weights[k] / total : weights[k], element), axis.dim, rank);
