@@ -161,7 +161,7 @@ public:
   Value slice(const Value &x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr end, int64_t step = 1);
   Value select(const Value &x, int64_t dim, int64_t index);
   /// Parts of these sizes, which must be all of the dimension.
-  Values split(const Value &x, int64_t dim, IntsRef sizes);
+  Values split(const Value &x, int64_t dim, ShapeRef sizes);
   Value cat(Values values, int64_t dim);
   Value where(const Value &condition, const Value &yes, const Value &no);
   Value sum(const Value &x, Ints dims, bool keepdim);

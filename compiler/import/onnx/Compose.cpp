@@ -177,18 +177,20 @@ Value Builder::select(const Value &x, int64_t d, int64_t index) {
   return call("select.int", {x, d, index}, makeTensorType(sizes, element(x)));
 }
 
-Values Builder::split(const Value &x, int64_t d, IntsRef sizes) {
+Values Builder::split(const Value &x, int64_t d, ShapeRef sizes) {
   Values parts;
-  int64_t start = 0;
-  for (int64_t part : sizes) {
-    if (part < 0 || part > INT64_MAX - start)
-      return {fail("a part of size " + llvm::Twine(part))};
-    parts.push_back(slice(x, d, constant(start), constant(start + part)));
-    start += part;
+  AffineExpr start = constant(0);
+  for (AffineExpr part : sizes) {
+    int64_t known = getConstant(part).value_or(0);
+    if (known < 0 || known > INT64_MAX - getConstant(start).value_or(0))
+      return {fail("a part of size " + llvm::Twine(known))};
+    AffineExpr end = affine(symbols.wrap(start + part));
+    parts.push_back(slice(x, d, start, end));
+    start = end;
   }
   // Where data decide the size, the last slice alone has a condition: it must not end beyond that.
   if (AffineExpr whole = size(x, d); !isMadeByData(whole))
-    require(whole, constant(start));
+    require(whole, start);
   return parts;
 }
 

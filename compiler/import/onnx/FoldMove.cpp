@@ -286,6 +286,26 @@ static bool hasSmallSizes(const Literal &x) {
   return countOf(sizes) <= kLargestLiteral;
 }
 
+std::optional<Values> splitLiteral(Builder &b, const Literal &x, int64_t axis, ShapeRef parts) {
+  int64_t rows = countOf(IntsRef(x.sizes).take_front(axis)), row = countOf(IntsRef(x.sizes).drop_front(axis));
+  if (!hasSmallSizes(x) || x.elements.empty())
+    return std::nullopt;
+  int64_t inner = row / x.sizes[axis], start = 0;
+  Values results;
+  for (AffineExpr part : parts) {
+    auto size = getConstant(part);
+    if (!size || *size < 0 || *size > x.sizes[axis] - start)
+      return std::nullopt;
+    Literal result{x.element, x.sizes, {}};
+    result.sizes[axis] = *size;
+    for (int64_t i = 0; i < rows; ++i)
+      llvm::append_range(result.elements, llvm::ArrayRef(x.elements).slice(i * row + start * inner, *size * inner));
+    results.push_back(b.literal(std::move(result)));
+    start += *size;
+  }
+  return start == x.sizes[axis] ? std::optional(std::move(results)) : std::nullopt;
+}
+
 std::optional<Value> foldMove(Builder &b, StringRef type, const Node &node) {
   for (const Value &input : node.all())
     if (input && !hasSmallSizes(*input.literal))

@@ -15,4 +15,7 @@ bool isMove(llvm::StringRef type);
 /// is not known, or has too many elements.
 std::optional<Value> foldMove(Builder &b, llvm::StringRef type, const Node &node);
 
+/// Parts along a dimension, which they must fill; nullopt where they do not, or have sizes that are not known.
+std::optional<Values> splitLiteral(Builder &b, const Literal &x, int64_t axis, ShapeRef parts);
+
 } // namespace ptc::import::onnx

@@ -28,26 +28,24 @@ size_t placeOf(Builder &b, const Value &x, size_t length, bool mayEnd) {
 
 Value splitToSequence(Builder &b, const Node &n) {
   Value x = n[0];
-  int64_t axis = b.dim(n.integer("axis", 0), b.rank(x)), total = b.staticSize(x, axis);
-  bool drops = !n.has(1) && !n.integer("keepdims", 1);
-  Ints sizes{1};
-  if (n.has(1))
-    sizes = b.ints(n[1], "split");
-  if (!n.has(1) || b.rank(n[1]) == 0) {
-    // Parts of one size; the last one may be smaller.
-    if (b.hasFailed() || sizes.empty() || sizes[0] <= 0)
-      return b.fail("split must be positive");
-    int64_t part = std::min(sizes[0], total);
-    sizes.clear();
-    for (int64_t start = 0; start < total && sizes.size() <= kMostWritten; start += part)
-      sizes.push_back(std::min(part, total - start));
-  }
-  if (sizes.size() > kMostWritten)
+  int64_t axis = b.dim(n.integer("axis", 0), b.rank(x));
+  if (n.has(1) && b.rank(n[1]) == 1)
+    return b.sequence(b.split(x, axis, b.sizes(n[1], "split")));
+  // Parts of one size; the last one may be smaller.
+  int64_t total = b.staticSize(x, axis);
+  Ints given = n.has(1) ? b.ints(n[1], "split") : Ints{1};
+  if (b.hasFailed() || given.size() != 1 || given[0] <= 0)
+    return b.fail("split must be positive");
+  int64_t part = std::max<int64_t>(std::min(given[0], total), 1);
+  if (total / part > kMostWritten)
     return b.fail("more than " + llvm::Twine(kMostWritten) + " parts");
+  Shape sizes;
+  for (int64_t start = 0; start < total; start += part)
+    sizes.push_back(b.constant(std::min(part, total - start)));
   Values parts = b.split(x, axis, sizes);
-  if (drops)
-    for (Value &part : parts)
-      part = b.squeeze(part, axis);
+  if (!n.has(1) && !n.integer("keepdims", 1))
+    for (Value &one : parts)
+      one = b.squeeze(one, axis);
   return b.sequence(std::move(parts));
 }
 
@@ -95,12 +93,10 @@ void addSequence(Table &t) {
   });
   t.row("SplitToSequence", splitToSequence);
   t.row("ConcatFromSequence", concatenate);
-  t.row("Optional OptionalGetElement", [](Builder &b, const Node &n) {
-    return n.has(0) ? n[0] : b.fail("an optional value that is empty");
-  });
-  t.row("OptionalHasElement", [](Builder &b, const Node &n) {
-    return b.literal(Literal{b.boolean(), {}, {Expression(int64_t(n.has(0)))}});
-  });
+  t.row("Optional OptionalGetElement",
+        [](Builder &b, const Node &n) { return n.has(0) ? n[0] : b.fail("an optional value that is empty"); });
+  t.row("OptionalHasElement",
+        [](Builder &b, const Node &n) { return b.literal(Literal{b.boolean(), {}, {Expression(int64_t(n.has(0)))}}); });
 }
 
 } // namespace ptc::import::onnx

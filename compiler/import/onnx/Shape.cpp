@@ -1,5 +1,6 @@
 //===- Shape.cpp - shapes, order, copies and what is made of a shape ---------------===//
 
+#include "compiler/import/onnx/FoldMove.h"
 #include "compiler/import/onnx/Table.h"
 
 #include <cmath>
@@ -99,29 +100,41 @@ Value unsqueeze(Builder &b, const Node &n) {
   return x;
 }
 
+/// The sizes of the parts, of which data may say no more than the model does.
+std::optional<Shape> readParts(Builder &b, const Node &n, int64_t axis) {
+  if (n.has(1)) {
+    if (auto known = b.knownSizes(n[1]))
+      return known;
+    Shape sizes;
+    for (const auto &declared : n.declared)
+      if (declared && int64_t(declared->size()) == b.rank(n[0]))
+        sizes.push_back(b.constant((*declared)[axis]));
+    if (sizes.size() == n.outputs())
+      return sizes;
+    b.fail("split must be known at compile time");
+    return std::nullopt;
+  }
+  if (auto given = n.ints("split"))
+    return b.staticShape(*given);
+  // Equal parts; the last one may be smaller.
+  Shape sizes;
+  int64_t count = n.opset >= 18 ? n.integer("num_outputs", n.outputs()) : n.outputs();
+  int64_t total = b.staticSize(n[0], axis), part = count > 0 ? (total + count - 1) / count : 0;
+  for (int64_t i = 0; i < count && i < int64_t(n.outputs()); ++i)
+    sizes.push_back(b.constant(std::clamp<int64_t>(total - i * part, 0, part)));
+  return sizes;
+}
+
 Values split(Builder &b, const Node &n) {
   Value x = n[0];
   int64_t axis = b.dim(n.integer("axis", 0), b.rank(x));
-  if (b.hasFailed())
+  auto sizes = b.hasFailed() ? std::nullopt : readParts(b, n, axis);
+  if (b.hasFailed() || !sizes)
     return {x};
-  bool isData = n.has(1) && !b.knownInts(n[1]);
-  auto given = isData ? std::optional(Ints()) : n.intsOrInput("split", 1);
-  Ints sizes = given.value_or(Ints());
-  for (const auto &declared : isData ? n.declared : decltype(n.declared)())
-    if (declared && int64_t(declared->size()) == b.rank(x))
-      sizes.push_back((*declared)[axis]);
-  if (isData && sizes.size() != n.outputs())
-    return {b.fail("split must be known at compile time")};
-  if (!given) {
-    // Equal parts; the last one may be smaller.
-    int64_t count = n.opset >= 18 ? n.integer("num_outputs", n.outputs()) : n.outputs();
-    int64_t total = b.staticSize(x, axis), part = count > 0 ? (total + count - 1) / count : 0;
-    for (int64_t i = 0; i < count && i < int64_t(n.outputs()); ++i)
-      sizes.push_back(std::clamp<int64_t>(total - i * part, 0, part));
-  }
-  if (sizes.size() != n.outputs())
-    return {b.fail(llvm::Twine(sizes.size()) + " sizes for " + llvm::Twine(n.outputs()) + " parts")};
-  return b.split(x, axis, sizes);
+  if (sizes->size() != n.outputs())
+    return {b.fail(llvm::Twine(sizes->size()) + " sizes for " + llvm::Twine(n.outputs()) + " parts")};
+  auto parts = x.literal ? splitLiteral(b, *x.literal, axis, *sizes) : std::nullopt;
+  return parts ? *parts : b.split(x, axis, *sizes);
 }
 
 Value expand(Builder &b, const Node &n) {
