@@ -66,7 +66,8 @@ public:
   /// What two sizes become that are equal, or of which one is 1: a symbol that follows from them.
   mlir::AffineExpr broadcast(mlir::AffineExpr a, mlir::AffineExpr b);
 
-  /// How many were met so far.
+  /// Those that were met so far.
+  llvm::ArrayRef<Symbol> all() const { return symbols; }
   size_t count() const { return symbols.size(); }
 
   /// From now on the symbol's name stands for `value`: the exporter has a symbol for what follows from others.

@@ -40,7 +40,9 @@ are those of later ones), IR versions since 3, data inside the file or beside it
   and `ptc info` tell where there is one, and for which calls. There is one version for training, and where another operator
   needs the sizes to be equal.
 - A shape, a place or a number of elements that only data say is served where the model declares the result's static
-  shape (`value_info` or the graph's outputs), which is believed; else the error says what must be known.
+  shape (`value_info` or the graph's outputs), which is believed. Elsewhere it may be made of numbers that a call gives: elements of
+  inputs that are integers, 16 at most. Each is a [size that data decide](c-abi.md#sizes-that-data-decide), or, where the model
+  declares the sizes that results have by it, what they say, which a call is checked to give. Else the error says what must be known.
 - Operators of the domain `com.microsoft` that ONNX Runtime's optimizer, quantizers and model builders write are rows as the
   others are, by ONNX Runtime's documentation of them. What they would keep for training (the mean of `SkipLayerNormalization`)
   is not answered. `GroupQueryAttention` grows its cache by the new keys: `total_sequence_length` must follow from sizes, and a

@@ -3,6 +3,7 @@
 #include "compiler/import/Trainable.h"
 #include "compiler/import/WeightsFile.h"
 #include "compiler/import/onnx/Graph.h"
+#include "compiler/import/onnx/Numbers.h"
 #include "compiler/import/onnx/Table.h"
 #include "compiler/import/onnx/Unsupported.h"
 #include "dialects/aten/AtenOp.h"
@@ -23,16 +24,20 @@ namespace {
 /// The model as a function of the module.
 class VersionImporter {
 public:
+  /// `numbers`: null where all elements of inputs are data.
   VersionImporter(Model &model, StringRef path, const ImportOptions &options, StringRef name, Broadcasting broadcasting,
-                  ModuleOp module, SymbolTable &symbols, WeightStore &weights)
+                  Numbers *numbers, ModuleOp module, SymbolTable &symbols, WeightStore &weights)
       : function(makeFunction(module, name)), model(model), path(path), module(module), isTraining(options.training),
         keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
-        symbols(symbols), b(module, function, symbols, weights, options.findTypes, broadcasting),
+        numbers(numbers), symbols(symbols), b(module, function, symbols, weights, options.findTypes, broadcasting),
         graph(model, b, path, keepsForeignNodes) {}
 
   llvm::Error run();
+  /// Whether numbers of inputs follow from the sizes that the model declares for results.
+  bool supposeNumbers();
+  bool missesOperator() const { return graph.missesOperator; }
 
   func::FuncOp function;
   std::vector<std::string> warnings;
@@ -57,6 +62,7 @@ private:
   const bool isTraining, keepsForeignNodes;
   const bool isOverridable;            ///< initializers that are listed as inputs
   std::deque<Overridable> overridable; ///< by a call, or by a step of training
+  Numbers *numbers;
   SymbolTable &symbols;
   Builder b;
   GraphImporter graph;
@@ -95,7 +101,8 @@ bool VersionImporter::buildInputs(Scope &scope) {
         b.builder.getDictionaryAttr(b.builder.getNamedAttr("ptc.input", b.builder.getStringAttr(input.name())));
     (void)function.insertArgument(function.getNumArguments(), *type, attrs,
                                   NameLoc::get(b.builder.getStringAttr(input.name())));
-    scope.bind(input.name(), b.wrap(function.getArguments().back()));
+    mlir::Value argument = function.getArguments().back();
+    scope.bind(input.name(), numbers ? numbers->bind(b, input.name(), argument) : b.wrap(argument));
   }
   symbols.publish(module);
   if (isTraining)
@@ -145,11 +152,25 @@ bool VersionImporter::buildOutputs(const Scope &scope) {
     roles.push_back(
         b.builder.getDictionaryAttr(b.builder.getNamedAttr("ptc.output", b.builder.getStringAttr(output.name()))));
   }
+  if (numbers)
+    numbers->define(b);
   func::ReturnOp::create(b.builder, b.builder.getUnknownLoc(), results);
   auto types = llvm::map_to_vector(results, [](mlir::Value v) { return v.getType(); });
   function.setFunctionType(b.builder.getFunctionType(function.getArgumentTypes(), types));
   function.setAllResultAttrs(roles);
   return true;
+}
+
+bool VersionImporter::supposeNumbers() {
+  bool isAny = false;
+  for (auto [output, type] : llvm::zip(model.graph().output(), function.getResultTypes())) {
+    Ints declared;
+    for (const auto &dim : output.type().tensor_type().shape().dim())
+      declared.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    Shape sizes = getShape(type);
+    isAny |= sizes.size() == declared.size() && numbers->suppose(symbols, sizes, declared);
+  }
+  return isAny;
 }
 
 /// What was made of constants before a node had to know them.
@@ -264,17 +285,22 @@ class ModelImporter {
 public:
   ModelImporter(Model &model, StringRef path, const ImportOptions &options, ImportedModel &result, MLIRContext &context)
       : model(model), path(path), options(options), result(result), module(ModuleOp::create(UnknownLoc::get(&context))),
-        symbols(&context, ExportedProgram()), equal("forward", Broadcasting::Equal, *this) {}
+        symbols(&context, ExportedProgram()) {
+    equal.emplace("forward", Broadcasting::Equal, nullptr, *this);
+  }
 
   llvm::Error run();
 
 private:
   struct Version : VersionImporter {
-    Version(StringRef name, Broadcasting broadcasting, ModelImporter &of)
-        : VersionImporter(of.model, of.path, of.options, name, broadcasting, *of.module, of.symbols,
+    Version(StringRef name, Broadcasting broadcasting, Numbers *numbers, ModelImporter &of)
+        : VersionImporter(of.model, of.path, of.options, name, broadcasting, numbers, *of.module, of.symbols,
                           of.result.weights) {}
   };
-  bool isAssumed(const Expression &guard) const { return llvm::is_contained(equal.assumed(), guard); }
+  bool isAssumed(const Expression &guard) const { return llvm::is_contained(equal->assumed(), guard); }
+  bool mayComputeSizesFromNumbers() const;
+  llvm::Error rebuild();
+  llvm::Error buildWithNumbers();
   void addGeneral();
   llvm::Error buildGeneral(Version &general, std::vector<Expression> guards);
 
@@ -284,7 +310,8 @@ private:
   ImportedModel &result;
   OwningOpRef<ModuleOp> module;
   SymbolTable symbols;
-  Version equal;
+  Numbers numbers;
+  std::optional<Version> equal;
 };
 
 /// The condition that a branch takes for granted where it is taken; others as they are.
@@ -299,15 +326,15 @@ llvm::Error ModelImporter::buildGeneral(Version &general, std::vector<Expression
   if (llvm::Error error = general.run())
     return error;
   auto isKept = [&](const Expression &guard) { return llvm::is_contained(symbols.allGuards(), guard); };
-  if (interfaceOf(general.function) != interfaceOf(equal.function) || llvm::all_of(guards, isKept))
+  if (interfaceOf(general.function) != interfaceOf(equal->function) || llvm::all_of(guards, isKept))
     return llvm::createStringError("it would answer no other calls");
-  general.function->setAttr("ptc.general_of", StringAttr::get(module->getContext(), equal.function.getName()));
+  general.function->setAttr("ptc.general_of", StringAttr::get(module->getContext(), equal->function.getName()));
   if (llvm::Error error = symbols.annotateGuards(general.function))
     return error;
   // What decides between the versions is asked before a call begins, also where data decide that a branch is taken.
   for (const Expression &guard : guards)
     symbols.addGuard(isAssumed(withoutBranch(guard)) ? withoutBranch(guard) : guard);
-  if (llvm::Error error = symbols.annotateGuards(equal.function))
+  if (llvm::Error error = symbols.annotateGuards(equal->function))
     return error;
   return symbols.count() > kMostSymbols ? llvm::createStringError("it has too many sizes") : llvm::Error::success();
 }
@@ -319,20 +346,62 @@ void ModelImporter::addGeneral() {
   if (options.training || llvm::none_of(symbols.allGuards(), isBroken))
     return;
   SymbolTable known = symbols;
-  Version general("forward.general", Broadcasting::General, *this);
+  Version general("forward.general", Broadcasting::General, nullptr, *this);
   if (llvm::Error error = buildGeneral(general, symbols.takeGuards(0))) {
     llvm::consumeError(std::move(error));
     general.function.erase();
-    equal.function->removeAttr("ptc.guards");
+    equal->function->removeAttr("ptc.guards");
     symbols = std::move(known);
   }
 }
 
-llvm::Error ModelImporter::run() {
-  if (llvm::Error error = equal.run())
+bool ModelImporter::mayComputeSizesFromNumbers() const {
+  func::FuncOp function = equal->function;
+  return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+    return function.getArgAttr(i, "ptc.input") && Numbers::canBeSizes(function.getArgument(i).getType());
+  });
+}
+
+llvm::Error ModelImporter::rebuild() {
+  equal->function.erase();
+  symbols = SymbolTable(module->getContext(), ExportedProgram());
+  numbers.restart();
+  equal.emplace("forward", Broadcasting::Equal, &numbers, *this);
+  return equal->run();
+}
+
+/// Inputs are data where the model compiles with them as such; of the others, results may tell more and more numbers.
+llvm::Error ModelImporter::buildWithNumbers() {
+  if (llvm::Error error = rebuild())
     return error;
-  result.warnings.insert(result.warnings.end(), equal.warnings.begin(), equal.warnings.end());
-  addGeneral();
+  for (const std::string &input : numbers.inputs()) {
+    numbers.setData(input, true);
+    if (llvm::Error error = rebuild()) {
+      llvm::consumeError(std::move(error));
+      numbers.setData(input, false);
+    }
+  }
+  do
+    if (llvm::Error error = rebuild())
+      return error;
+  while (equal->supposeNumbers());
+  return llvm::Error::success();
+}
+
+/// A model that does not compile without it may compute sizes from numbers that a call gives.
+llvm::Error ModelImporter::run() {
+  if (llvm::Error error = equal->run()) {
+    if (equal->missesOperator() || !mayComputeSizesFromNumbers())
+      return error;
+    if (llvm::Error other = buildWithNumbers()) {
+      llvm::consumeError(std::move(other));
+      return error;
+    }
+    llvm::consumeError(std::move(error));
+  } else {
+    addGeneral();
+  }
+  result.warnings.insert(result.warnings.end(), equal->warnings.begin(), equal->warnings.end());
   if (llvm::Error error = symbols.annotate(*module))
     return llvm::createStringError(inOneLine((path + ": " + llvm::toString(std::move(error))).str()));
   result.module = std::move(module);
