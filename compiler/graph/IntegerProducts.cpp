@@ -29,11 +29,12 @@ constexpr int64_t kGroup = 4;
 /// What is added to a signed byte to make it an unsigned one.
 constexpr int64_t kShift = 128;
 
-/// A tensor as bytes: (bytes - zero) * scale.
+/// A tensor as bytes: (bytes - zero - point) * scale.
 struct Quantized {
   Value bytes;
   SmallVector<Operation *> moves; ///< transposes and reshapes, the innermost first, from `bytes` to the tensor
   int64_t zero = 0;
+  Value point; ///< null, or a whole number that each call has its own of
   bool isScaled = false;
   double scale = 1;
   Value scales;           ///< null, or one for each index of a dimension
@@ -70,6 +71,13 @@ private:
 
 static bool isByte(Value value) { return llvm::cast<RankedTensorType>(value.getType()).getElementType().isInteger(8); }
 
+/// One byte as int32.
+static bool isByteNumber(Value value) {
+  auto wide = value.getDefiningOp<prims::ConvertOp>();
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return wide && type.getRank() == 0 && type.getElementType().isInteger(32) && isByte(wide.getX());
+}
+
 /// The number that every element is. Zero points may be weights, one an output: zeros, of symmetric weights.
 std::optional<double> Products::getNumber(Value value) const {
   Value spread = value;
@@ -103,6 +111,11 @@ std::optional<Quantized> Products::matchConvert(prims::ConvertOp op) const {
 std::optional<Quantized> Products::matchSub(prims::SubOp op) const {
   auto zero = getNumber(op.getRhs());
   auto inner = match(op.getLhs());
+  auto spread = op.getRhs().getDefiningOp<prims::BroadcastInDimOp>();
+  if (!zero && inner && !inner->isScaled && !inner->point && spread && isByteNumber(spread.getX())) {
+    inner->point = spread.getX();
+    return inner;
+  }
   if (!zero || !inner || inner->isScaled || *zero != std::nearbyint(*zero) || std::fabs(*zero) > 2 * kShift)
     return std::nullopt;
   inner->zero += int64_t(*zero);
@@ -160,7 +173,7 @@ static bool areFit(const Quantized &x, const Quantized &w, int64_t outputDim, Ty
   bool isReal = result.isF32();
   int64_t zero = x.zeroOfUnsigned(), centre = w.isSigned() ? 0 : kShift;
   return zero >= 0 && zero < 2 * kShift && (isReal || result.isInteger(32)) && x.isScaled == isReal &&
-         w.isScaled == isReal && !x.scales && w.zero == centre && !getWeightKey(w.bytes).empty() &&
+         w.isScaled == isReal && !x.scales && !w.point && w.zero == centre && !getWeightKey(w.bytes).empty() &&
          (!w.scales || w.scaledDim == outputDim);
 }
 
@@ -211,10 +224,12 @@ static T signedBytes(B &b, const Quantized &w) {
   return w.isSigned() ? bytes : b.to(b.to(bytes, b.i32()) - kShift, IntegerType::get(b.context(), 8));
 }
 
-/// The sums without what the zero point of x adds to them, and in x's and w's scales.
+/// The sums without what the zero points of x add to them, and in x's and w's scales.
 static T finish(B &b, T sums, T weight, ArrayRef<int64_t> summed, const Quantized &x, const Quantized &w) {
   if (int64_t zero = x.zeroOfUnsigned())
     sums = sums - b.sum(b.to(weight, b.i32()), summed) * zero;
+  if (x.point)
+    sums = sums - b.sum(b.to(weight, b.i32()), summed) * b.operand(x.point);
   if (!x.isScaled)
     return b.to(sums, b.i32());
   T real = b.to(sums, b.f32());
@@ -225,9 +240,9 @@ bool Products::treat(prims::ConvolutionOp op) {
   auto type = llvm::cast<RankedTensorType>(op.getW().getType());
   auto x = match(op.getX()), w = match(op.getW());
   int64_t last = type.getRank() - 1;
-  bool isPlain = op.getChannelsLast() && op.getGroups() == 1 && type.hasStaticShape() &&
+  bool isPlain = op.getChannelsLast() && op.getGroups() == 1 && type.hasStaticShape() && x && !x->point &&
                  llvm::all_of(op.getInputDilations(), [](int64_t d) { return d == 1; });
-  if (!isPlain || !x || !w || !areFit(*x, *w, last, llvm::cast<RankedTensorType>(op.getType()).getElementType()) ||
+  if (!isPlain || !w || !areFit(*x, *w, last, llvm::cast<RankedTensorType>(op.getType()).getElementType()) ||
       !isWorthwhile(type.getDimSize(last), type.getNumElements() / std::max<int64_t>(type.getDimSize(last), 1)))
     return false;
   Value bytes = x->isSigned() ? getUnsigned(x->bytes) : x->bytes;

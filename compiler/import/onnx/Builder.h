@@ -160,6 +160,8 @@ public:
   Value squeeze(const Value &x, int64_t dim);
   Value slice(const Value &x, int64_t dim, mlir::AffineExpr start, mlir::AffineExpr end, int64_t step = 1);
   Value select(const Value &x, int64_t dim, int64_t index);
+  /// x[index]. Of a constant it is a constant too, which a loop can pack.
+  Value row(const Value &x, int64_t index);
   /// Parts of these sizes, which must be all of the dimension.
   Values split(const Value &x, int64_t dim, ShapeRef sizes);
   Value cat(Values values, int64_t dim);
@@ -207,7 +209,8 @@ private:
   unsigned literals = 0;
   llvm::SmallVector<mlir::AffineExpr> sizesMade; ///< By data.
   std::vector<std::pair<Shape, mlir::AffineExpr>> joined; ///< What several sizes are when they are broadcast.
-  std::map<std::tuple<std::string, const char *, std::vector<int64_t>, std::optional<DType>>, std::string> keys;
+  std::map<std::tuple<std::string, const char *, int64_t, std::vector<int64_t>, std::optional<DType>>, std::string>
+      keys;
   llvm::StringSet<> usedKeys;
   llvm::StringMap<unsigned> namesakes;
 };

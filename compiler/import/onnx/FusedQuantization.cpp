@@ -169,29 +169,6 @@ Value multiplyPacked(Builder &b, const Node &n) {
   return plusBias(b.matmul(n[0], b.permute(b.to(flat, element), {1, 0})), n.input(5));
 }
 
-/// LSTM of weights that are bytes, [directions, input, gates * hidden] where LSTM's own are [directions, gates *
-/// hidden, input].
-Values lstm(Builder &b, const Node &n) {
-  auto weight = [&](unsigned i, unsigned scale) {
-    Value wide = b.to(n[i], b.i32());
-    auto spread = [&](const Value &x) { // One a direction, or one a column of each.
-      Shape s = b.shape(x);
-      AffineExpr one = b.constant(1);
-      return b.reshape(x, s.size() == 2 ? Shape{s[0], one, s[1]} : Shape{product(s, b.context), one, one});
-    };
-    if (n.has(scale + 1))
-      wide = wide - spread(b.to(n[scale + 1], b.i32()));
-    return b.permute(b.to(wide, b.f32()) * spread(n[scale]), {0, 2, 1});
-  };
-  Values inputs = n.all();
-  if (inputs.size() < 11)
-    return {b.fail("needs the scales of its weights")};
-  inputs.resize(8);
-  inputs[1] = weight(1, 8);
-  inputs[2] = weight(2, 10);
-  return buildAs(b, "LSTM", n.with(std::move(inputs)));
-}
-
 } // namespace
 
 void addFusedQuantization(Table &t) {
@@ -224,7 +201,6 @@ void addFusedQuantization(Table &t) {
   t.row("com.microsoft.MatMulIntegerToFloat", multiplyToFloat);
   t.row("com.microsoft.QGemm", gemm);
   t.row("com.microsoft.MatMulNBits", multiplyPacked);
-  t.rows("com.microsoft.DynamicQuantizeLSTM", lstm);
 }
 
 } // namespace ptc::import::onnx

@@ -29,7 +29,7 @@ mlir::Value Builder::tensor(const Value &x) {
 
 std::string Builder::findKey(const Stored &stored) {
   const StoredTensor &tensor = stored.tensor;
-  std::string &key = keys[{stored.name, tensor.bytes.data(), tensor.sizes, tensor.dtype}];
+  std::string &key = keys[{stored.name, tensor.bytes.data(), tensor.offset, tensor.sizes, tensor.dtype}];
   if (!key.empty())
     return key;
   key = stored.name;
@@ -52,6 +52,24 @@ mlir::Value Builder::weight(Stored &stored) {
   Location loc = NameLoc::get(builder.getStringAttr(key));
   (void)function.insertArgument(index, weight->type, attrs, loc);
   return stored.argument = function.getArgument(index);
+}
+
+Value Builder::row(const Value &x, int64_t index) {
+  bool isKnown = !x.tensor && (x.literal || x.stored) && rank(x) > 0 && index < type(x).getDimSize(0);
+  if (!isKnown)
+    return select(x, 0, index);
+  if (const Literal *all = x.literal.get()) {
+    size_t count = all->elements.size() / all->sizes[0];
+    auto elements = llvm::ArrayRef(all->elements).slice(index * count, count);
+    return literal({all->element, llvm::to_vector(llvm::drop_begin(all->sizes)), elements.vec()});
+  }
+  StoredTensor part = x.stored->tensor;
+  part.offset += index * part.strides[0];
+  part.sizes.erase(part.sizes.begin());
+  part.strides.erase(part.strides.begin());
+  Value result = none();
+  result.stored = std::make_shared<Stored>(Stored{std::move(part), x.stored->name, {}});
+  return result;
 }
 
 mlir::Value Builder::materialise(const Value &x) {

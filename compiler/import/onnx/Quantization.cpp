@@ -63,7 +63,7 @@ Value multiplyDequantized(Builder &b, const Value &x, const Value &scaleX, const
   int64_t rankX = b.rank(x), rankY = b.rank(y);
   Value sum = b.to(b.matmul(shifted(b, x, zeroX, rankX - 2), shifted(b, y, zeroY, rankY - 1)), b.i32());
   int64_t rank = b.rank(sum);
-  return b.to(sum, b.f32()) * scaleOf(b, scaleX, rank - 2, rank) * scaleOf(b, scaleY, rank - 1, rank);
+  return b.to(sum, b.f32()) * (scaleOf(b, scaleX, rank - 2, rank) * scaleOf(b, scaleY, rank - 1, rank));
 }
 
 Values quantizeDynamically(Builder &b, const Value &x) {

@@ -2,10 +2,11 @@
 //
 // ONNX's cells have more forms than PyTorch's: other activations, peepholes,
 // lengths of sequences. Those that PyTorch has too are its operators; the rest
-// is a scan over the steps.
+// is a scan over the steps, and so is ONNX Runtime's LSTM of quantized weights.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/import/onnx/Quantization.h"
 #include "compiler/import/onnx/Regions.h"
 #include "compiler/import/onnx/Table.h"
 
@@ -21,17 +22,27 @@ struct Activation {
   double alpha, beta;
 };
 
+/// What one direction multiplies by: numbers, [gates * hidden, input], or bytes, [input, gates * hidden], of one scale
+/// or one a column.
+struct Weight {
+  Value numbers, scale, zero;
+};
+
 class Network {
 public:
-  Network(Builder &b, const Node &n, unsigned gates) : b(b), n(n), gates(gates) {}
+  Network(Builder &b, const Node &n, unsigned gates, bool isQuantized = false)
+      : b(b), n(n), gates(gates), isQuantized(isQuantized) {}
 
   Values build();
 
 private:
   bool read();
+  Weight readWeight(unsigned d, unsigned input, unsigned scale);
   void readActivations();
   bool isPlain() const;
   Values plain();
+  Value product(const Value &x, const Weight &w);
+  Value reversed(const Value &all);
   Values direction(unsigned d);
   Value step(unsigned d, const Value &gatesOfX, Value &hidden, Value &cell);
   Value apply(unsigned d, unsigned which, Value x);
@@ -44,7 +55,8 @@ private:
 
   Builder &b;
   const Node &n;
-  unsigned gates; ///< 1: RNN, 3: GRU, 4: LSTM.
+  unsigned gates;         ///< 1: RNN, 3: GRU, 4: LSTM.
+  const bool isQuantized; ///< weights are bytes, and so is what they are multiplied by
   Value x, initial, initialCell, lengths;
   AffineExpr steps;
   int64_t hidden = 0;
@@ -52,23 +64,29 @@ private:
   double clip = 0;
   std::string way;
   std::vector<Activation> activations;
-  Value weights, recurrent, bias, peephole;
-  Value weightsOf[2], recurrentOf[2], biasX[2], biasH[2], peepholes[2];
+  Weight weights[2], recurrent[2];
+  Value biasX[2], biasH[2], peepholes[2];
 };
+
+Weight Network::readWeight(unsigned d, unsigned input, unsigned scale) {
+  if (!isQuantized)
+    return {b.row(n[input], d), b.none(), b.none()};
+  return {b.row(n[input], d), b.row(n[scale], d), n.has(scale + 1) ? b.row(n[scale + 1], d) : b.none()};
+}
 
 bool Network::read() {
   x = n[0];
-  weights = n[1];
-  recurrent = n[2];
   if (n.integer("layout", 0))
     x = b.permute(x, {1, 0, 2});
   way = n.text("direction", "forward");
   directions = way == "bidirectional" ? 2 : 1;
   steps = b.size(x, 0);
-  hidden = n.integer("hidden_size", b.hasFailed() ? 1 : b.staticSize(recurrent, 2));
+  unsigned inputDim = isQuantized ? 1 : 2, gateDim = isQuantized ? 2 : 1;
+  bool areMatrices = !b.hasFailed() && b.rank(x) == 3 && b.rank(n[1]) == 3 && b.rank(n[2]) == 3;
+  hidden = n.integer("hidden_size", areMatrices ? b.staticSize(n[2], inputDim) : 1);
   clip = n.real("clip", 0);
-  if (b.hasFailed() || b.rank(x) != 3 || b.rank(weights) != 3 || b.rank(recurrent) != 3 || hidden <= 0 ||
-      b.staticSize(weights, 0) != directions || b.staticSize(weights, 1) != int64_t(gates) * hidden) {
+  if (!areMatrices || hidden <= 0 || b.staticSize(n[1], 0) != directions ||
+      b.staticSize(n[1], gateDim) != int64_t(gates) * hidden) {
     b.fail("operands do not fit hidden_size and direction");
     return false;
   }
@@ -84,8 +102,8 @@ bool Network::read() {
       known && llvm::all_of(*known, [&](int64_t length) { return getConstant(steps) == length; }))
     lengths = b.none();
   for (unsigned d = 0; d < directions; ++d) {
-    weightsOf[d] = b.select(weights, 0, d);
-    recurrentOf[d] = b.select(recurrent, 0, d);
+    weights[d] = readWeight(d, 1, 8);
+    recurrent[d] = readWeight(d, 2, 10);
     Value both = n.has(3) ? b.select(n[3], 0, d) : b.full(b.constant(2 * gates * hidden), 0, b.element(x));
     AffineExpr half = b.constant(gates * hidden);
     biasX[d] = b.slice(both, 0, b.constant(0), half);
@@ -148,7 +166,7 @@ bool Network::isPlain() const {
   for (auto [i, a] : llvm::enumerate(activations))
     if (a.name != (gates > 1 && i % each == 0 ? "sigmoid" : "tanh"))
       return false;
-  return way != "reverse" && clip == 0 && !lengths && !n.has(7) && !n.integer("input_forget", 0) &&
+  return !isQuantized && way != "reverse" && clip == 0 && !lengths && !n.has(7) && !n.integer("input_forget", 0) &&
          (gates != 3 || n.integer("linear_before_reset", 0));
 }
 
@@ -163,7 +181,7 @@ Values Network::plain() {
   };
   Values parameters;
   for (unsigned d = 0; d < directions; ++d)
-    for (const Value &p : {weightsOf[d], recurrentOf[d], biasX[d], biasH[d]})
+    for (const Value &p : {weights[d].numbers, recurrent[d].numbers, biasX[d], biasH[d]})
       parameters.push_back(reorder(p));
   Type element = b.element(x);
   AffineExpr batch = b.size(x, 1);
@@ -183,13 +201,21 @@ Values Network::plain() {
   return results;
 }
 
+/// ONNX Runtime rounds all that it multiplies at once to bytes of one scale.
+Value Network::product(const Value &x, const Weight &w) {
+  if (!isQuantized)
+    return b.matmul(x, b.permute(w.numbers, {1, 0}));
+  Values bytes = quantizeDynamically(b, x);
+  return multiplyDequantized(b, bytes[0], bytes[1], bytes[2], w.numbers, w.scale, w.zero);
+}
+
 Value Network::step(unsigned d, const Value &ofX, Value &h, Value &c) {
+  if (gates == 1)
+    return apply(d, 0, limit(ofX + product(h, recurrent[d]) + biasH[d]));
   auto recurrentPart = [&](const Value &state, int64_t first, int64_t count) {
-    Value w = b.slice(recurrentOf[d], 0, b.constant(first * hidden), b.constant((first + count) * hidden));
+    Value w = b.slice(recurrent[d].numbers, 0, b.constant(first * hidden), b.constant((first + count) * hidden));
     return b.matmul(state, b.permute(w, {1, 0}));
   };
-  if (gates == 1)
-    return apply(d, 0, limit(ofX + recurrentPart(h, 0, 1) + biasH[d]));
   if (gates == 3) {
     Value zr = b.slice(ofX, 1, b.constant(0), b.constant(2 * hidden)) + recurrentPart(h, 0, 2) +
                b.slice(biasH[d], 0, b.constant(0), b.constant(2 * hidden));
@@ -200,7 +226,7 @@ Value Network::step(unsigned d, const Value &ofX, Value &h, Value &c) {
     Value next = apply(d, 1, limit(xh + mixed));
     return (1.0 - z) * next + z * h;
   }
-  Value all = ofX + recurrentPart(h, 0, 4) + biasH[d];
+  Value all = ofX + product(h, recurrent[d]) + biasH[d];
   Value i = part(all, 0), o = part(all, 1), f = part(all, 2), g = part(all, 3);
   Value p = peepholes[d];
   if (p) {
@@ -215,25 +241,38 @@ Value Network::step(unsigned d, const Value &ofX, Value &h, Value &c) {
   return apply(d, 0, limit(o)) * apply(d, 2, c);
 }
 
+/// All steps, or those of each sequence, from the last to the first.
+Value Network::reversed(const Value &all) {
+  return lengths ? buildAs(b, "ReverseSequence", n.with({all, lengths})).front()
+                 : b.call("flip.default", {all, Ints{0}});
+}
+
 /// The last states, [batch, hidden], and behind them the outputs of all steps, [steps, batch, hidden].
 Values Network::direction(unsigned d) {
   bool isBackward = way == "reverse" || d == 1;
-  auto inOrder = [&](const Value &all) { return isBackward ? b.call("flip.default", {all, Ints{0}}) : all; };
+  auto inOrder = [&](const Value &all) { return isBackward ? reversed(all) : all; };
   Values begin{b.select(initial, 0, d)};
   if (gates == 4)
     begin.push_back(b.select(initialCell, 0, d));
-  Values over{inOrder(b.matmul(x, b.permute(weightsOf[d], {1, 0})) + biasX[d])};
+  Value zero = b.full({}, 0, b.element(x)), inputs = x, at = lengths ? b.iota(steps, b.i64()) : b.none();
+  // What no sequence has is rounded with nothing.
+  if (isQuantized && lengths)
+    inputs = b.where(b.along(at < b.amax(lengths, {0}, false), 0, 3), x, zero);
+  Values over{inOrder(product(inputs, weights[d]) + biasX[d])};
   if (lengths)
-    over.push_back(inOrder(b.iota(steps, b.i64())));
-  Values ends = buildScan(b, begin, over, 1, [&](const Values &at) {
-    Value h = at[0], c = gates == 4 ? at[1] : b.none();
-    Value next = step(d, at[begin.size()], h, c), output = next;
+    over.push_back(at);
+  Values ends = buildScan(b, begin, over, 1, [&](const Values &now) {
+    Value h = now[0], c = gates == 4 ? now[1] : b.none();
+    Value isIn = lengths ? b.unsqueeze(now.back() < lengths, 1) : b.none();
+    // The outputs beyond the end of a sequence are what ONNX Runtime takes for its states.
+    if (isQuantized && lengths)
+      h = b.where(b.unsqueeze(now.back() - 1.0 < lengths, 1), h, zero);
+    Value next = step(d, now[begin.size()], h, c), output = next;
     if (lengths) {
       // Beyond the end of a sequence its states stay, and it answers zero.
-      Value isIn = b.unsqueeze(b.call("gt.Tensor", {lengths, at.back()}), 1);
-      output = b.where(isIn, next, b.full({}, 0, b.element(x)));
-      next = b.where(isIn, next, h);
-      c = gates == 4 ? b.where(isIn, c, at[1]) : c;
+      output = b.where(isIn, next, zero);
+      next = b.where(isIn, next, now[0]);
+      c = gates == 4 ? b.where(isIn, c, now[1]) : c;
     }
     return std::optional(gates == 4 ? Values{next, c, output} : Values{next, output});
   });
@@ -277,6 +316,7 @@ void addRecurrent(Table &t) {
   t.rows("RNN", [](Builder &b, const Node &n) { return Network(b, n, 1).build(); });
   t.rows("GRU", [](Builder &b, const Node &n) { return Network(b, n, 3).build(); });
   t.rows("LSTM", [](Builder &b, const Node &n) { return Network(b, n, 4).build(); });
+  t.rows("com.microsoft.DynamicQuantizeLSTM", [](Builder &b, const Node &n) { return Network(b, n, 4, true).build(); });
 }
 
 } // namespace ptc::import::onnx

@@ -63,6 +63,24 @@ func.func @whole_numbers(%q: tensor<4x64xui8>, %w: tensor<64x32xi8> {ptc.weight 
   return %y : tensor<4x32xi32>
 }
 
+// A zero point that a call decides is taken off the sums too.
+// CHECK-LABEL: @zero_point_of_a_call
+// CHECK: %[[SUMS:.*]] = prims.contract {{.*}} -> tensor<4x32xi32>
+// CHECK: prims.reduce {{.*}}kind = "sum"
+// CHECK: prims.mul
+// CHECK: prims.sub %[[SUMS]]
+// FLOAT-LABEL: @zero_point_of_a_call
+// FLOAT: prims.contract {{.*}} -> tensor<4x32xf32>
+func.func @zero_point_of_a_call(%q: tensor<4x64xui8>, %point: tensor<ui8>, %w: tensor<64x32xi8> {ptc.weight = "w"}) -> tensor<4x32xi32> {
+  %i = prims.convert %q {dtype = i32} : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %p = prims.convert %point {dtype = i32} : (tensor<ui8>) -> tensor<i32>
+  %zero = prims.broadcast_in_dim %p {dims = array<i64>, sizes = array<i64: 4, 64>} : (tensor<i32>) -> tensor<4x64xi32>
+  %d = prims.sub %i, %zero : (tensor<4x64xi32>, tensor<4x64xi32>) -> tensor<4x64xi32>
+  %wi = prims.convert %w {dtype = i32} : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %y = prims.contract %d, %wi {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  return %y : tensor<4x32xi32>
+}
+
 // A scale along what is summed cannot be taken out of the sum; a weight that a call computes may hold anything.
 // CHECK-LABEL: @not_of_bytes
 // CHECK: prims.contract {{.*}} -> tensor<4x32xf32>
