@@ -11,14 +11,10 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/SymbolTable.h"
 #include "compiler/import/onnx/Value.h"
+#include "compiler/import/onnx/WeightNames.h"
 #include "dialects/aten/AtenOp.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
-
-#include <map>
-#include <tuple>
 
 namespace ptc::import::onnx {
 
@@ -72,10 +68,10 @@ enum class Broadcasting : uint8_t {
 class Builder {
 public:
   Builder(mlir::ModuleOp module, mlir::func::FuncOp function, SymbolTable &symbols, WeightStore &weights,
-          FindTypes findTypes, Broadcasting broadcasting)
+          WeightNames &names, FindTypes findTypes, Broadcasting broadcasting)
       : context(module.getContext()), module(module), function(function), symbols(symbols), weights(weights),
         builder(module.getContext()), location(builder.getUnknownLoc()), broadcasting(broadcasting),
-        findTypes(findTypes) {}
+        names(names), findTypes(findTypes) {}
 
   // Failure. The first one stays; `fail` answers nothing.
   Value fail(const llvm::Twine &what);
@@ -200,19 +196,12 @@ private:
   void requireExpandable(mlir::AffineExpr from, mlir::AffineExpr to);
   Shape partsOf(mlir::AffineExpr size) const;
   std::vector<Arg> stretchOperands(const aten::Schema &schema, llvm::ArrayRef<Arg> args);
-  /// A file may give several tensors one name: values of nodes, initializers of two branches. Those behind the first
-  /// have a number, but for what is the same tensor once more, as in a function that is called twice.
-  std::string findKey(const Stored &stored);
 
+  WeightNames &names;
   FindTypes findTypes;
   std::string error;
-  unsigned literals = 0;
   llvm::SmallVector<mlir::AffineExpr> sizesMade; ///< By data.
   std::vector<std::pair<Shape, mlir::AffineExpr>> joined; ///< What several sizes are when they are broadcast.
-  std::map<std::tuple<std::string, const char *, int64_t, std::vector<int64_t>, std::optional<DType>>, std::string>
-      keys;
-  llvm::StringSet<> usedKeys;
-  llvm::StringMap<unsigned> namesakes;
 };
 
 /// What is built while it lives can be taken away again.

@@ -26,12 +26,12 @@ class VersionImporter {
 public:
   /// `numbers`: null where all elements of inputs are data.
   VersionImporter(Model &model, StringRef path, const ImportOptions &options, StringRef name, Broadcasting broadcasting,
-                  Numbers *numbers, ModuleOp module, SymbolTable &symbols, WeightStore &weights)
+                  Numbers *numbers, ModuleOp module, SymbolTable &symbols, WeightStore &weights, WeightNames &names)
       : function(makeFunction(module, name)), model(model), path(path), module(module), isTraining(options.training),
         keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
-        numbers(numbers), symbols(symbols), b(module, function, symbols, weights, options.findTypes, broadcasting),
+        numbers(numbers), symbols(symbols), b(module, function, symbols, weights, names, options.findTypes, broadcasting),
         graph(model, b, path, keepsForeignNodes) {}
 
   llvm::Error run();
@@ -295,7 +295,7 @@ private:
   struct Version : VersionImporter {
     Version(StringRef name, Broadcasting broadcasting, Numbers *numbers, ModelImporter &of)
         : VersionImporter(of.model, of.path, of.options, name, broadcasting, numbers, *of.module, of.symbols,
-                          of.result.weights) {}
+                          of.result.weights, of.names) {}
   };
   bool isAssumed(const Expression &guard) const { return llvm::is_contained(equal->assumed(), guard); }
   bool mayComputeSizesFromNumbers() const;
@@ -311,6 +311,7 @@ private:
   OwningOpRef<ModuleOp> module;
   SymbolTable symbols;
   Numbers numbers;
+  WeightNames names;
   std::optional<Version> equal;
 };
 

@@ -27,21 +27,10 @@ mlir::Value Builder::tensor(const Value &x) {
   return hasFailed() ? mlir::Value() : x.tensor ? x.tensor : materialise(x);
 }
 
-std::string Builder::findKey(const Stored &stored) {
-  const StoredTensor &tensor = stored.tensor;
-  std::string &key = keys[{stored.name, tensor.bytes.data(), tensor.offset, tensor.sizes, tensor.dtype}];
-  if (!key.empty())
-    return key;
-  key = stored.name;
-  while (!usedKeys.insert(key).second)
-    key = stored.name + "." + std::to_string(++namesakes[stored.name]);
-  return key;
-}
-
 mlir::Value Builder::weight(Stored &stored) {
   if (stored.argument)
     return stored.argument;
-  std::string key = findKey(stored);
+  const std::string &key = names.of(stored);
   auto weight = loadWeight(key, stored.tensor, weights, *context);
   if (!weight) {
     fail("weight '" + stored.name + "' " + llvm::toString(weight.takeError()));
@@ -101,7 +90,7 @@ mlir::Value Builder::materialise(const Value &x) {
   if (isUniform)
     return fullOf(literal->elements.front(), sizes).tensor;
   if (auto stored = encodeLiteral(*literal, weights)) {
-    Stored made{std::move(*stored), "onnx.constant." + std::to_string(literals++), {}};
+    Stored made{std::move(*stored), names.ofConstant(), {}};
     return weight(made);
   }
   Values parts;

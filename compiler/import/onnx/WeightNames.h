@@ -1,0 +1,34 @@
+//===- WeightNames.h - what tensors of a file are called as weights -------===//
+#pragma once
+
+#include "compiler/import/onnx/Value.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ptc::import::onnx {
+
+/// Of all versions of a model, which share its weights: a name is one tensor.
+///
+/// A file may give several tensors one name: values of nodes, initializers of two branches. Those behind the first have
+/// a number, but for what is the same tensor once more, as in a function that is called twice.
+class WeightNames {
+public:
+  const std::string &of(const Stored &stored);
+  /// Of a constant that the importer makes.
+  std::string ofConstant() { return "onnx.constant." + std::to_string(constants++); }
+
+private:
+  using Identity = std::tuple<std::string, const char *, int64_t, std::vector<int64_t>, std::optional<DType>>;
+  std::map<Identity, std::string> known;
+  llvm::StringSet<> used;
+  llvm::StringMap<unsigned> namesakes;
+  unsigned constants = 0;
+};
+
+} // namespace ptc::import::onnx
