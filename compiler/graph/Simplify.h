@@ -3,8 +3,9 @@
 // Before: prims as the decomposition table spells them.
 // After:  the same values by fewer operations: shape changes are merged and
 //         cancelled, stand behind elementwise code and contractions instead of
-//         between them, neutral operands are gone, arithmetic on `full` is
-//         done, equal operations are one, dead ones none.
+//         between them, what a broadcast repeats is computed once, neutral
+//         operands are gone, arithmetic on `full` is done, equal operations
+//         are one, dead ones none.
 //
 // The rules are tables by family in simplify/.
 //

@@ -206,6 +206,14 @@ def cases():
     turned = nn.Sequential(Turned(0, 1), nn.Linear(40, 96), nn.Tanh())
     yield Case("rows of a turned tensor", turned, (r(9, 5, 40),), ({0: rows, 1: columns},),
                [(r(9, count, 40),) for count in (1, 2, 3, 4, 14)] + [(r(30, 7, 40),)], tolerance=1e-4)
+    # Neighbours within a part of the rows are turned, in squares: of channels, whatever their number.
+    for channels, tokens in [(40, 37), (19, 16), (64, 5)]:
+        mixed = nn.Sequential(Turned(1, 2), nn.Linear(tokens, 70), nn.GELU(), Turned(1, 2))
+        yield Case(f"tokens of {channels} channels", mixed, (r(3, tokens, channels),), ({0: rows},),
+                   [(r(count, tokens, channels),) for count in (1, 2, 11)], tolerance=1e-4)
+        yield Case(f"tokens of {channels} channels, known", mixed, (r(3, tokens, channels),), tolerance=1e-4)
+    yield Case("tokens of open channels", nn.Sequential(Turned(1, 2), nn.Linear(24, 70)), (r(3, 24, 20),), ({0: rows, 2: columns},),
+               [(r(2, 24, count),) for count in (1, 3, 16, 17, 50)], tolerance=1e-4)
     heads = nn.Sequential(Turned(1, 2), nn.Flatten(2), nn.Linear(4 * 24, 70))
     yield Case("rows of heads", heads, (r(2, 4, 11, 24),), ({0: rows, 2: columns},), [(r(1, 4, 1, 24),), (r(3, 4, 13, 24),)], tolerance=1e-4)
     # Sizes that calls tell, by minimal filtering and with few tiles directly; tiles are runs of pixels over rows and images.

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"
 #include "compiler/codegen/cpu/gemm/ArrangedContraction.h"
+#include "compiler/codegen/cpu/gemm/CopyRows.h"
 #include "compiler/codegen/cpu/gemm/PackPanels.h"
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
@@ -67,7 +68,7 @@ private:
   SmallVector<Value *> masksOf(const SplitTask &task, Value *panel, unsigned vectors);
   void storeRow(const Block &block, const SplitTask &task, Value *panel, Value *row, ArrayRef<Value *> products);
   void multiplyInF32(Block block, const SplitTask &task, Value *panel, Value *scaledRows = nullptr);
-  void copyRows(Block &block, Value *index, Value *first, Value *last);
+  void bringRows(Block &block, Value *index, Value *first, Value *last);
   void emitRows(Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel);
   void emitPanels(const Block &block, const RowRange &rows, Value *firstPanel, Value *lastPanel);
   void emitPanel(const Block &block, const RowRange &rows, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
@@ -157,7 +158,7 @@ void ContractionEmitter::emitTask(Value *task) {
     auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), emitSize(f, plan.taskRows)); };
     block.firstTile = cut(b.CreateMul(band, perBand));
     Value *firstTile = cut(rowBlock), *lastTile = cut(b.CreateAdd(rowBlock, b.getInt64(1)));
-    copyRows(block, indexOfRows, rowOfTile(block, firstTile), rowOfTile(block, lastTile));
+    bringRows(block, indexOfRows, rowOfTile(block, firstTile), rowOfTile(block, lastTile));
     return emitRows(block, {firstTile, lastTile}, firstPanel, lastPanel);
   }
   Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
@@ -165,7 +166,7 @@ void ContractionEmitter::emitTask(Value *task) {
   // The last block of a dynamic m has the rows left over, too.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
   Value *wholeEnd = rowOfTile(block, lastTile), *end = b.CreateSelect(isLast, m, wholeEnd);
-  copyRows(block, indexOfRows, rowOfTile(block, firstTile), end);
+  bringRows(block, indexOfRows, rowOfTile(block, firstTile), end);
   emitRows(block, {firstTile, lastTile, wholeEnd, end}, firstPanel, lastPanel);
 }
 
@@ -252,47 +253,17 @@ void ContractionEmitter::finishSplit(const Block &block, const SplitTask &task, 
   matrixunit::emitStoreFinite(b, vector, {vectors, forEachRow, load, store, multiply});
 }
 
-/// Brings rows of lhs to scratch, where all of k is one run, unless the thread's last task has done so. `index`: of the
-/// task's rows among those of all tasks.
-void ContractionEmitter::copyRows(Block &block, Value *index, Value *first, Value *last) {
+/// Brings rows of lhs to scratch, unless the thread's last task has done so. `index`: of the task's rows among those of
+/// all tasks.
+void ContractionEmitter::bringRows(Block &block, Value *index, Value *first, Value *last) {
   if (!plan.copyLhs)
     return;
   block.scaledRows = emitAddress(b, b.getInt8Ty(), f.scratch, emitSize(f, plan.packedRhsBytes));
   block.firstScaled = first;
-  auto *vector = FixedVectorType::get(element, plan.width);
-  int64_t run = *getConstant(plan.k.back().size), tail = run % plan.width;
-  auto copyRun = [&](Value *from, Value *to) {
-    auto copyVector = [&](Value *i, Value *mask) {
-      Value *source = emitAddress(b, element, from, i), *target = emitAddress(b, element, to, i);
-      if (mask)
-        b.CreateMaskedStore(emitMaskedLoad(b, vector, source, Align(4), mask), target, Align(4), mask);
-      else
-        b.CreateAlignedStore(b.CreateAlignedLoad(vector, source, Align(4)), target, Align(4));
-    };
-    emitLoop(b, b.getInt64(0), b.getInt64(run - tail), plan.width, [&](Value *i) { copyVector(i, nullptr); });
-    if (tail)
-      copyVector(b.getInt64(run - tail), emitLanesBelow(b, plan.width, b.getInt64(tail)));
-  };
-  std::function<void(ArrayRef<ReductionLoop>, Value *, Value *)> copyLoops = [&](ArrayRef<ReductionLoop> left,
-                                                                                 Value *from, Value *to) {
-    if (left.size() == 1)
-      return copyRun(from, to);
-    int64_t size = 1;
-    for (const ReductionLoop &inner : left.drop_front())
-      size *= *getConstant(inner.size);
-    emitLoop(b, b.getInt64(0), emitSize(f, left.front().size), 1, [&](Value *i) {
-      Value *step = b.CreateMul(i, emitSize(f, left.front().lhsStride));
-      copyLoops(left.drop_front(), emitAddress(b, element, from, step),
-                emitAddress(b, element, to, b.CreateMul(i, b.getInt64(size))));
-    });
-  };
   Value *note = b.CreateAdd(index, b.getInt64(1));
   emitIf(b, b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), f.kept), note), [&] {
-    emitLoop(b, first, last, 1, [&](Value *row) {
-      Value *place = b.CreateMul(b.CreateSub(row, first), packedK);
-      copyLoops(plan.k, emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)),
-                emitAddress(b, element, block.scaledRows, place));
-    });
+    copyRows(f, plan, element, lhs, first, last, block.scaledRows,
+             [&](Value *row) { return lhsPlace(block, row, plan.lhsPlace); });
     b.CreateStore(note, f.kept);
   });
 }

@@ -172,14 +172,23 @@ static void planTasks(ContractionPlan &plan, Operation *op) {
   plan.tasks = plan.batchCount * plan.taskRows * plan.taskColumns;
 }
 
-/// Rows whose places are computed one by one take a register each, or the stack: rows of lines that several columns
-/// read are better copied.
-static bool isLhsWorthCopying(const ContractionPlan &plan) {
+/// Rows whose places are computed one by one take a register each, or the stack: rows that several columns read are
+/// better copied, where numbers along k or neighbouring rows (`areNeighbours`) are lines.
+static void planCopies(ContractionPlan &plan, bool areNeighbours) {
   constexpr int64_t kLeastColumns = 32, kLeastRun = 16;
+  auto isLong = [&](AffineExpr size) { return getConstant(size).value_or(kLeastRun) >= kLeastRun; };
   auto isKnown = [](const ReductionLoop &loop) { return getConstant(loop.size).has_value(); };
-  return !plan.lhsRowStride && plan.group == 1 && plan.elementBytes == 4 && llvm::all_of(plan.k, isKnown) &&
-         getConstant(plan.k.back().lhsStride) == 1 && *getConstant(plan.k.back().size) >= kLeastRun &&
-         plan.panelsPerTask * int64_t(plan.panel) >= kLeastColumns;
+  bool isAlongK = getConstant(plan.k.back().lhsStride) == 1 && isLong(plan.k.back().size);
+  plan.turnsLhs = !isAlongK && areNeighbours && isLong(plan.m.back());
+  plan.copyLhs = !plan.arranged && !plan.split && !plan.lhsRowStride && plan.group == 1 && plan.elementBytes == 4 &&
+                 llvm::all_of(plan.k, isKnown) && (isAlongK || plan.turnsLhs) &&
+                 plan.panelsPerTask * int64_t(plan.panel) >= kLeastColumns;
+}
+
+/// Whether a step along the last dimension of m is one element of lhs.
+static bool areRowsNeighbours(const ContractionPlan &plan, AffineExpr lhsStart, unsigned dims) {
+  auto access = loop::getStridedAccess(lhsStart, dims);
+  return access && !plan.m.empty() && getConstant(access->strides[plan.batch.size() + plan.m.size() - 1]) == 1;
 }
 
 llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Target &target, bool onMatrixUnit) {
@@ -299,11 +308,12 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     plan.scratchBytes = plan.scratchBytes + fewRows->scratchBytes; // either may be the larger one
     plan.fewRows = std::make_shared<const ContractionPlan>(std::move(*fewRows));
   }
-  plan.copyLhs = !plan.arranged && !plan.split && isLhsWorthCopying(plan);
+  planCopies(plan, areRowsNeighbours(plan, lhs->start, outer));
   if (plan.copyLhs) {
-    int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0));
+    int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0)) + plan.width - 1;
     plan.scratchBytes = plan.scratchBytes + plan.reductionSize() * (rows * plan.elementBytes);
-    plan.because.push_back("rows are not one stride apart: copied by each task");
+    plan.because.push_back(plan.turnsLhs ? "rows are not one stride apart: turned by each task"
+                                         : "rows are not one stride apart: copied by each task");
   }
   if (!plan.arranged && !plan.split)
     plan.because.push_back(llvm::formatv("tiles of {0}x{1} for {2} registers of {3} lanes",

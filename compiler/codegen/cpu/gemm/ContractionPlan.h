@@ -78,6 +78,7 @@ struct ContractionPlan {
   RowTiles tiles;   ///< of m
   bool packRhs;     ///< copied to scratch by each task
   bool copyLhs;     ///< so are the rows of a task, k by k, behind what packRhs takes
+  bool turnsLhs;    ///< copied rows are neighbours within the last dimension of m, not numbers along k
   bool rhsIsPacked; ///< a weight already in panels
   unsigned group;   ///< of k: multiplied and added up by one instruction; side by side where rhs is packed
   unsigned step;    ///< of k: packed panels have whole ones, of whole groups
