@@ -70,8 +70,8 @@ public:
   Builder(mlir::ModuleOp module, mlir::func::FuncOp function, SymbolTable &symbols, WeightStore &weights,
           WeightNames &names, FindTypes findTypes, Broadcasting broadcasting)
       : context(module.getContext()), module(module), function(function), symbols(symbols), weights(weights),
-        builder(module.getContext()), location(builder.getUnknownLoc()), broadcasting(broadcasting),
-        names(names), findTypes(findTypes) {}
+        builder(module.getContext()), location(builder.getUnknownLoc()), broadcasting(broadcasting), names(names),
+        findTypes(findTypes) {}
 
   // Failure. The first one stays; `fail` answers nothing.
   Value fail(const llvm::Twine &what);

@@ -31,7 +31,8 @@ public:
         keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
-        numbers(numbers), symbols(symbols), b(module, function, symbols, weights, names, options.findTypes, broadcasting),
+        numbers(numbers), symbols(symbols),
+        b(module, function, symbols, weights, names, options.findTypes, broadcasting),
         graph(model, b, path, keepsForeignNodes) {}
 
   llvm::Error run();
