@@ -300,7 +300,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     useMatrixUnit(*plan.arranged, plan.arranged->scratchBytes());
   if (plan.split)
     useMatrixUnit(*plan.split, plan.split->scratchBytes());
-  if (!m && getRange(plan.mSize, getSymbols(op)).min < plan.leastRows) {
+  if (!m && plan.leastRows > 0 && getRange(plan.mSize, getSymbols(op)).min < plan.leastRows) {
     auto fewRows = planContraction(op, target, /*onMatrixUnit=*/false);
     if (!fewRows)
       return fewRows.takeError();
