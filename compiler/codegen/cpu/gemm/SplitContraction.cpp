@@ -19,9 +19,11 @@ namespace ptc::cpu {
 // Plan
 //===----------------------------------------------------------------------===//
 
-/// Rows of lhs are read in vectors along k; a step may not cross from one loop over k to the next.
+/// Rows of lhs are read in vectors along k; a step may not cross from one loop over k to the next, whose places are
+/// known when compiled (heads of an open number of tokens lie an open stride apart).
 static bool hasContiguousSteps(const ContractionPlan &plan) {
-  if (getConstant(plan.k.back().lhsStride) != 1)
+  auto isKnown = [](const ReductionLoop &loop) { return getConstant(loop.lhsStride).has_value(); };
+  if (getConstant(plan.k.back().lhsStride) != 1 || !llvm::all_of(plan.k, isKnown))
     return false;
   return plan.k.size() == 1 || *getConstant(plan.k.back().size) % kStep == 0;
 }
