@@ -26,12 +26,12 @@ class VersionImporter {
 public:
   /// `numbers`: null where all elements of inputs are data.
   VersionImporter(Model &model, StringRef path, const ImportOptions &options, StringRef name, Broadcasting broadcasting,
-                  Numbers *numbers, ModuleOp module, SymbolTable &symbols, WeightStore &weights, WeightNames &names)
+                  Numbers *numbers, ModuleOp module, SymbolTable &symbols, WeightStore &weights, unsigned &constants)
       : function(makeFunction(module, name)), model(model), path(path), module(module), isTraining(options.training),
         keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
-        numbers(numbers), symbols(symbols),
+        numbers(numbers), symbols(symbols), names(constants),
         b(module, function, symbols, weights, names, options.findTypes, broadcasting),
         graph(model, b, path, keepsForeignNodes) {}
 
@@ -65,6 +65,7 @@ private:
   std::deque<Overridable> overridable; ///< by a call, or by a step of training
   Numbers *numbers;
   SymbolTable &symbols;
+  WeightNames names;
   Builder b;
   GraphImporter graph;
 };
@@ -296,7 +297,7 @@ private:
   struct Version : VersionImporter {
     Version(StringRef name, Broadcasting broadcasting, Numbers *numbers, ModelImporter &of)
         : VersionImporter(of.model, of.path, of.options, name, broadcasting, numbers, *of.module, of.symbols,
-                          of.result.weights, of.names) {}
+                          of.result.weights, of.constants) {}
   };
   bool isAssumed(const Expression &guard) const { return llvm::is_contained(equal->assumed(), guard); }
   bool mayComputeSizesFromNumbers() const;
@@ -312,7 +313,7 @@ private:
   OwningOpRef<ModuleOp> module;
   SymbolTable symbols;
   Numbers numbers;
-  WeightNames names;
+  unsigned constants = 0;
   std::optional<Version> equal;
 };
 

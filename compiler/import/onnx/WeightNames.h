@@ -13,12 +13,15 @@
 
 namespace ptc::import::onnx {
 
-/// Of all versions of a model, which share its weights: a name is one tensor.
+/// Of one version of a model. Versions share tensors of the file by name, and no constants.
 ///
 /// A file may give several tensors one name: values of nodes, initializers of two branches. Those behind the first have
 /// a number, but for what is the same tensor once more, as in a function that is called twice.
 class WeightNames {
 public:
+  /// `constants`: how many constants all versions have.
+  explicit WeightNames(unsigned &constants) : constants(constants) {}
+
   const std::string &of(const Stored &stored);
   /// Of a constant that the importer makes.
   std::string ofConstant() { return "onnx.constant." + std::to_string(constants++); }
@@ -28,7 +31,7 @@ private:
   std::map<Identity, std::string> known;
   llvm::StringSet<> used;
   llvm::StringMap<unsigned> namesakes;
-  unsigned constants = 0;
+  unsigned &constants;
 };
 
 } // namespace ptc::import::onnx
