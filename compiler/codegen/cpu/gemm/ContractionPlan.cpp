@@ -310,10 +310,11 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   }
   planCopies(plan, areRowsNeighbours(plan, lhs->start, outer));
   if (plan.copyLhs) {
-    int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0)) + plan.width - 1;
+    int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0));
+    rows += plan.turnsLhs ? plan.width - 1 : 0; // whole squares
     plan.scratchBytes = plan.scratchBytes + plan.reductionSize() * (rows * plan.elementBytes);
-    plan.because.push_back(plan.turnsLhs ? "rows are not one stride apart: turned by each task"
-                                         : "rows are not one stride apart: copied by each task");
+    plan.because.push_back(
+        llvm::formatv("rows are not one stride apart: {0} by each task", plan.turnsLhs ? "turned" : "copied"));
   }
   if (!plan.arranged && !plan.split)
     plan.because.push_back(llvm::formatv("tiles of {0}x{1} for {2} registers of {3} lanes",

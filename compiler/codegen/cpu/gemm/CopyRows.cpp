@@ -16,6 +16,8 @@ public:
       : f(frame), b(frame.b), plan(plan), element(element), vector(FixedVectorType::get(element, plan.width)),
         align(element->getScalarSizeInBits() / 8), packedK(emitSize(frame, plan.packedReductionSize())) {}
 
+  /// A row of the copy.
+  Value *rowAt(Value *to, Value *row) { return emitAddress(b, element, to, b.CreateMul(packedK, row)); }
   /// One row, run by run.
   void copy(Value *from, Value *to) {
     forEachRun(plan.k, from, to, [&](Value *source, Value *target) { copyRun(source, target); });
@@ -90,8 +92,7 @@ void RowCopier::turnRun(Value *source, Value *target, Value *rows) {
     }
     emitTranspose(b, square);
     for (auto [row, values] : enumerate(square)) {
-      Value *place = b.CreateAdd(b.CreateMul(packedK, b.getInt64(row)), k);
-      store(values, emitAddress(b, element, target, place), there);
+      store(values, emitAddress(b, element, rowAt(target, b.getInt64(row)), k), there);
     }
   });
 }
@@ -101,10 +102,7 @@ void copyRows(CpuFrame &frame, const ContractionPlan &plan, Type *element, Value
   Ir &b = frame.b;
   RowCopier copier(frame, plan, element);
   auto addressOf = [&](Value *row) { return emitAddress(b, element, lhs, placeOf(row)); };
-  auto targetOf = [&](Value *row) {
-    Value *packedK = emitSize(frame, plan.packedReductionSize());
-    return emitAddress(b, element, to, b.CreateMul(b.CreateSub(row, first), packedK));
-  };
+  auto targetOf = [&](Value *row) { return copier.rowAt(to, b.CreateSub(row, first)); };
   if (!plan.turnsLhs)
     return emitLoop(b, first, last, 1, [&](Value *row) { copier.copy(addressOf(row), targetOf(row)); });
   // Rows are neighbours within the last dimension of m: those of one part after the other's.
