@@ -164,8 +164,8 @@ void ArrangedEmitter::prepareRows(function_ref<void()> prepare) {
 
 Value *ArrangedEmitter::areRowsLarge() {
   prepareRows([&] {
-    Value *largest = emitSplitRows(b, plan, task, operands.lhs, lhs, arranged.planeRows, arranged.steps, b.getInt64(0),
-                                   b.getInt64(arranged.steps));
+    Value *largest = emitSplitRows(frame, plan, task, operands.lhs, lhs, arranged.planeRows, arranged.steps,
+                                   b.getInt64(0), b.getInt64(arranged.steps));
     b.CreateStore(b.CreateIntMaxReduce(largest, /*IsSigned=*/false), frame.scratch);
   });
   return b.CreateICmpUGE(b.CreateLoad(b.getInt32Ty(), frame.scratch), b.getInt32(bit_cast<uint32_t>(bf16x3::kLargest)));

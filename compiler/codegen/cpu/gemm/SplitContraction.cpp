@@ -19,11 +19,9 @@ namespace ptc::cpu {
 // Plan
 //===----------------------------------------------------------------------===//
 
-/// Rows of lhs are read in vectors along k; a step may not cross from one loop over k to the next, whose places are
-/// known when compiled (heads of an open number of tokens lie an open stride apart).
+/// Rows of lhs are read in vectors along k; a step may not cross from one loop over k to the next.
 static bool hasContiguousSteps(const ContractionPlan &plan) {
-  auto isKnown = [](const ReductionLoop &loop) { return getConstant(loop.lhsStride).has_value(); };
-  if (getConstant(plan.k.back().lhsStride) != 1 || !llvm::all_of(plan.k, isKnown))
+  if (getConstant(plan.k.back().lhsStride) != 1)
     return false;
   return plan.k.size() == 1 || *getConstant(plan.k.back().size) % kStep == 0;
 }
@@ -131,7 +129,7 @@ namespace {
 class SplitEmitter {
 public:
   SplitEmitter(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task, const SplitOperands &operands)
-      : b(frame.b), plan(plan), split(*plan.split), task(task), operands(operands), lhs(frame.scratch),
+      : frame(frame), b(frame.b), plan(plan), split(*plan.split), task(task), operands(operands), lhs(frame.scratch),
         rhs(address(lhs, split.lhsBytes)), products(address(rhs, split.rhsBytes)),
         rows(b.CreateSub(task.lastRow, task.firstRow)), kept(frame.kept) {}
 
@@ -145,6 +143,7 @@ private:
   Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
   Value *times(Value *value, int64_t factor) { return b.CreateMul(value, b.getInt64(factor)); }
 
+  CpuFrame &frame;
   Ir &b;
   const ContractionPlan &plan;
   const SplitPlan &split;
@@ -202,7 +201,7 @@ void SplitEmitter::emit(function_ref<void(Value *, Value *)> finish) {
     Value *id = b.CreateAdd(task.rowBlock, b.getInt64(1));
     Value *isThere = isOneBlock ? b.CreateICmpEQ(b.CreateLoad(b.getInt64Ty(), kept), id) : b.getFalse();
     emitIf(b, b.CreateNot(isThere), [&] {
-      emitSplitRows(b, plan, task, {operands.lhsRow, {}}, lhs, split.planeRows, split.steps, first, last);
+      emitSplitRows(frame, plan, task, {operands.lhsRow, {}}, lhs, split.planeRows, split.steps, first, last);
       b.CreateStore(id, kept);
     });
     emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 
 using namespace llvm;
@@ -13,9 +14,12 @@ namespace {
 
 class RowSplitter {
 public:
-  RowSplitter(Ir &b, const ContractionPlan &plan, const LhsRows &source, int64_t steps)
-      : b(b), plan(plan), source(source), steps(steps), k(*getConstant(plan.reductionSize())),
-        vector(FixedVectorType::get(b.getFloatTy(), kTileRows)) {}
+  RowSplitter(CpuFrame &frame, const ContractionPlan &plan, const LhsRows &source, int64_t steps)
+      : b(frame.b), plan(plan), source(source), steps(steps), k(*getConstant(plan.reductionSize())),
+        vector(FixedVectorType::get(b.getFloatTy(), kTileRows)) {
+    for (const ReductionLoop &loop : plan.k)
+      strides.push_back(emitSize(frame, loop.lhsStride));
+  }
 
   Carried splitRow(Value *row, Value *to, int64_t planeBytes, Value *first, Value *last, Carried largest);
 
@@ -27,6 +31,7 @@ private:
   Ir &b;
   const ContractionPlan &plan;
   const LhsRows &source;
+  SmallVector<Value *, 4> strides; ///< of lhs, for each loop over k
   int64_t steps, k;
   FixedVectorType *vector;
 };
@@ -37,9 +42,9 @@ private:
 Value *RowSplitter::offsetOf(Value *place) {
   Value *offset = b.getInt64(0);
   for (unsigned i = plan.k.size(); i-- > 0;) {
-    int64_t size = *getConstant(plan.k[i].size), stride = *getConstant(plan.k[i].lhsStride);
+    int64_t size = *getConstant(plan.k[i].size);
     Value *index = i == 0 ? place : b.CreateURem(place, b.getInt64(size));
-    offset = b.CreateAdd(offset, times(index, stride));
+    offset = b.CreateAdd(offset, b.CreateMul(index, strides[i]));
     if (i > 0)
       place = b.CreateUDiv(place, b.getInt64(size));
   }
@@ -97,9 +102,10 @@ Carried RowSplitter::splitRow(Value *row, Value *to, int64_t planeBytes, Value *
   return largest;
 }
 
-Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source, Value *to,
-                     int64_t planeRows, int64_t steps, Value *first, Value *last) {
-  RowSplitter splitter(b, plan, source, steps);
+Value *emitSplitRows(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source,
+                     Value *to, int64_t planeRows, int64_t steps, Value *first, Value *last) {
+  Ir &b = frame.b;
+  RowSplitter splitter(frame, plan, source, steps);
   Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), kTileRows));
   Carried largest =
       emitLoop(b, task.firstRow, task.lastRow, b.getInt64(1), {none}, [&](Value *row, ArrayRef<Value *> carried) {

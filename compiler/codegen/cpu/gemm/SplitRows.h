@@ -23,7 +23,7 @@ struct LhsRows {
 /// Splits the task's rows, steps of k from `first` up to `last`, to `to` as MatrixUnit.h says, planes of `planeRows`
 /// rows; `steps`: of all k, those included that have only zeros. Answers the largest magnitude of what was split, as
 /// the bits of a float in each lane (<16 x i32>; an infinity or a NaN is larger than any number).
-llvm::Value *emitSplitRows(Ir &b, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source,
+llvm::Value *emitSplitRows(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task, const LhsRows &source,
                            llvm::Value *to, int64_t planeRows, int64_t steps, llvm::Value *first, llvm::Value *last);
 
 /// The same of rows of bf16 or of bytes, which are one term: all k of the task's rows go to `to`, with zeros beyond the
