@@ -353,7 +353,8 @@ void ContractionEmitter::emitTile(const Block &block, Value *row, unsigned rows,
   } else if (tileOfBand && plan.rhsIsPacked && !block.firstRow) { // else each row of pixels needs all of the weights
     Value *next = emitAddress(b, rhsElement, rhsTile.base, b.CreateMul(packedK, b.getInt64(plan.panel)));
     Value *steps = b.CreateUDiv(packedK, b.getInt64(plan.group));
-    int64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(0) / plan.bands);
+    int64_t usual = divideCeil(kUsualRows, plan.tiles.rows);
+    int64_t tiles = std::max<int64_t>(1, getConstant(plan.tiles.count).value_or(usual) / plan.bands);
     rhsTile.prefetchBytes = prefetchBytesOf(stepBytes, tiles);
     rhsTile.prefetched = emitPrefetchPlace(b, rhsTile.base, next, tileOfBand, steps, stepBytes, rhsTile.prefetchBytes);
   }
