@@ -42,8 +42,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
   std::string because;
   auto split = target.hasMatrixUnit() ? planSplit(plan, op, because) : std::nullopt;
   auto onUnit = split ? std::optional(split->numbers) : std::nullopt;
-  return TemplateKernel{split ? constant(split->tasks) : plan.tasks,
-                        constant(split ? split->scratchBytes() : plan.spreadBytes),
+  return TemplateKernel{split ? split->tasks : plan.tasks, constant(split ? split->scratchBytes() : plan.spreadBytes),
                         [op, plan, split](CpuFrame &frame) {
                           plan.isGrouped ? emitGroupedConvolution(frame, op, plan)
                           : plan.isDot   ? emitDotConvolution(frame, op, plan)

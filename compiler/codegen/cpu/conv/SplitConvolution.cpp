@@ -66,14 +66,15 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return refuse(Twine(plan.spatialRank()) + " spatial dimensions");
   if (plan.panel != kColumns || (!isSplit && !isBf16 && !areBytes))
     return refuse("weights are not f32, pairs of bf16 or groups of bytes in panels of " + Twine(kColumns));
-  if (!isStatic(plan.input) || !isStatic(plan.output))
-    return refuse("sizes are dynamic");
+  if (!isStatic(ShapeRef(plan.input).drop_front()) || !isStatic(ShapeRef(plan.output).drop_front()))
+    return refuse("the number of pixels is dynamic");
   if (plan.groupInputs % step)
     return refuse(Twine(plan.groupInputs) + " input channels are not whole steps of " + Twine(step));
   if (plan.groupOutputs < kLeastOutputs)
     return refuse(Twine(plan.groupOutputs) + " output channels, fewer than " + Twine(kLeastOutputs));
   auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
-  int64_t images = *getConstant(plan.output[0]), s = plan.strides.back();
+  auto images = getConstant(plan.output[0]);
+  int64_t fewestImages = std::max<int64_t>(1, getRange(plan.output[0], getSymbols(op)).min), s = plan.strides.back();
   if (ofThree(plan.strides, s)[1] != s || !allFramesReach(plan))
     return refuse("strides differ, or frames lie in the padding");
 
@@ -81,7 +82,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   split.numbers = numbers;
   auto [frames, height, width] = ofThree(plan.output);
   split.frames = frames, split.height = height, split.width = width;
-  int64_t leastPixels = images * frames > 1 ? kLeastPixels : kLeastPixelsAlone;
+  int64_t leastPixels = images.value_or(2) * frames > 1 ? kLeastPixels : kLeastPixelsAlone;
   if (width * height < leastPixels)
     return refuse(Twine(width * height) + " pixels, fewer than " + Twine(leastPixels));
   std::array<int64_t, 2> reach = {(kernel[1] - 1) * dilation[1] / s, (kernel[2] - 1) * dilation[2] / s};
@@ -113,7 +114,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     least *= kTerms; // as long as a task of f32
   split.panelsPerTask = plan.panels;
   auto count = [&] {
-    return images * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
+    return fewestImages * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
   };
   auto isLong = [&] { return split.rowsPerTask * split.panelsPerTask * rowFlops > 2 * least; };
   // Whole weights cost a task nothing, pixels a copy: then rows are cut first, as long as few are copied twice.
@@ -122,7 +123,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   while (split.panelsPerTask > 1 && count() < wanted && isLong())
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
-  split.tasks = count();
+  split.tasks = plan.output[0] * (split.frames * split.rowBlocks * split.panelBlocks);
   split.rhsBytes = isSplit ? split.batchSteps * kRhsStepBytes : 0;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
   because = formatv("on AMX: {0} pixels ({1} or more), channels in whole steps of {2}, {3} outputs ({4} or more)",

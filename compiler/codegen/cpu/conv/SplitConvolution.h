@@ -29,7 +29,7 @@ struct SplitConvolutionPlan {
   int64_t pixels;                           ///< of all frames in scratch, and what blocks read beyond them
   int64_t channelSteps, batchSteps;         ///< of k in a tap; of those of f32 that are split at a time
   int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
-  int64_t tasks;
+  mlir::AffineExpr tasks;
 
   int64_t products() const { return rowsPerTask * pitch; }
   int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
