@@ -187,19 +187,20 @@ def ContractOp : Template<"contract"> {
     with `rhs_step` s > 0, for the CPU's matrix unit, to whole steps of s.
     With `rhs_bf16x3` rhs is bf16 terms, [ceil(N/p), ...] as compiler/codegen/cpu/pack/Bf16x3Weights.h says: three
     of f32, one of bf16. With f32 there may then be a `scale`, by which elements of lhs are multiplied first:
-    scale_map is as lhs_map is.
+    scale_map is as lhs_map is. With `rhs_splittable` a kernel may split the packed f32 weight into such terms when it
+    runs: all numbers are below bf16x3::kLargest.
   }];
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, AffineMapAttr:$lhs_map, AffineMapAttr:$rhs_map, I64Attr:$batch_rank,
       I64Attr:$m_rank, I64Attr:$n_rank, SizesAttr:$k_sizes, DefaultValuedAttr<I64Attr, "0">:$rhs_panel,
       DefaultValuedAttr<I64Attr, "1">:$rhs_group, DefaultValuedAttr<I64Attr, "0">:$rhs_step, UnitAttr:$rhs_bf16x3,
-      Optional<Tensor>:$scale, OptionalAttr<AffineMapAttr>:$scale_map);
+      UnitAttr:$rhs_splittable, Optional<Tensor>:$scale, OptionalAttr<AffineMapAttr>:$scale_map);
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
                                 "::mlir::AffineMap":$lhs_map, "::mlir::AffineMap":$rhs_map, "uint64_t":$batch_rank,
                                 "uint64_t":$m_rank, "uint64_t":$n_rank, "::mlir::Attribute":$k_sizes),
                             [{
     build($_builder, $_state, results, lhs, rhs, lhs_map, rhs_map, batch_rank, m_rank, n_rank, k_sizes,
-          /*rhs_panel=*/0, /*rhs_group=*/1, /*rhs_step=*/0, /*rhs_bf16x3=*/false, /*scale=*/nullptr,
-          /*scale_map=*/nullptr);
+          /*rhs_panel=*/0, /*rhs_group=*/1, /*rhs_step=*/0, /*rhs_bf16x3=*/false, /*rhs_splittable=*/false,
+          /*scale=*/nullptr, /*scale_map=*/nullptr);
   }]>];
   let assemblyFormat = [{
     (`scale` $scale^ `[` $scale_map `]` `:` type($scale))? $lhs `[` $lhs_map `]` `,` $rhs `[` $rhs_map `]`

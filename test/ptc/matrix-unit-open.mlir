@@ -6,10 +6,10 @@
 // RUN: ptc explain %s --weights %t.safetensors --march sapphirerapids | FileCheck %s --check-prefix=EXPLAIN
 
 // EXPLAIN: because: n x 768 by 768 x 1024; weights not arranged for AMX when compiled: the number of rows is dynamic, and may be such that m = 2, less than 33
-// EXPLAIN-SAME: weights split for AMX when run by 48 rows or more, which a call tells
+// EXPLAIN-SAME: weights split for AMX when run by 64 rows or more, which a call tells
 // EXPLAIN: because: few x 768 by 768 x 1024; {{.*}}weights not split for AMX when run: m is less than 48
 // EXPLAIN: because: many x 768 by 768 x 320; weights arranged for AMX when compiled: 200 rows or more meet 960 KiB
-// CHECK: cmpq $48
+// CHECK: cmpq $64
 // CHECK: tdpbf16ps
 // CHECK: tilerelease
 module attributes {ptc.symbols = [{max = 1000 : i64, min = 2 : i64, name = "n"}, {max = 40 : i64, min = 2 : i64, name = "few"},

@@ -143,8 +143,7 @@ int64_t getBatchSteps(int64_t steps) {
 
 int64_t getLead(int64_t batchSteps) { return std::min<int64_t>(2, batchSteps / 2); }
 
-/// Columns 16 * half on of a pair of k (an i64 below 16) in a step.
-static void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pair, int64_t half) {
+void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pair, int64_t half) {
   auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
   auto load = [&](int64_t k) {
     Value *row = from(b.CreateAdd(b.CreateMul(step, b.getInt64(kStep)), b.CreateAdd(pair, b.getInt64(k))));
@@ -180,7 +179,6 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
   // Each step of a block brings its share of the next batch from memory.
   int64_t blocks = divideCeil(x.mostRows, kRows), lead = getLead(x.steps);
   int64_t shareLines = divideCeil(kStep * kColumns * int64_t(sizeof(float)), blocks * kRowBytes);
-  constexpr RhsTiles kTiles{kRhsStepBytes, 2 * kTileBytes, kTileBytes};
   Value *zero = b.getInt64(0), *split = b.getInt64(x.steps - lead), *end = b.getInt64(x.steps);
   Value *rowBytes = b.getInt64(kRowBytes), *planeBytes = b.getInt64(x.planeBytes);
   if (lead == 0)
@@ -196,11 +194,11 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
       block.fetchShare(emitBytes(b, fetched, b.CreateMul(step, b.getInt64(shareLines * kRowBytes))), shareLines, i);
     };
     auto multiplyAlone = [&](Value *first, Value *end) {
-      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, fetch);
+      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kSplitTiles, first, end, fetch);
     };
     // Beside each step the one of `weights` that is `distance` steps on is split.
     auto multiplyAndSplit = [&](Value *first, Value *end, RhsRow weights, int64_t distance) {
-      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kTiles, first, end, [&](Value *step, int64_t i) {
+      block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kSplitTiles, first, end, [&](Value *step, int64_t i) {
         fetch(step, i);
         constexpr int64_t kHalves = 2 * kTileRows;
         for (int64_t half = i * kHalves / instructions; half < (i + 1) * kHalves / instructions; ++half)

@@ -70,6 +70,9 @@ struct RhsTiles {
   int64_t step, term, columns, row = kRowBytes;
 };
 
+/// Weights that are split when they are used, 32 columns.
+constexpr RhsTiles kSplitTiles{kRhsStepBytes, 2 * kTileBytes, kTileBytes};
+
 /// A block's products, `rowTiles` by `columnTiles` tiles (1 or 2 each), in the unit's registers.
 class Block {
 public:
@@ -115,6 +118,9 @@ int64_t getLead(int64_t batchSteps);
 
 /// Where row k (i64, counted from the batch's first) of the weights lies: 32 floats.
 using RhsRow = llvm::function_ref<llvm::Value *(llvm::Value *k)>;
+
+/// Splits columns 16 * half on of a pair of k (an i64 below 16) in a step. `to`: step 0, as kSplitTiles says.
+void emitSplitPair(Ir &b, RhsRow from, llvm::Value *to, llvm::Value *step, llvm::Value *pair, int64_t half);
 
 /// Splits steps from `first` up to `end` of a batch.
 void emitSplitRhs(Ir &b, RhsRow from, llvm::Value *to, int64_t first, int64_t end);

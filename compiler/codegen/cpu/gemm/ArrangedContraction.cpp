@@ -69,16 +69,60 @@ ArrangedPlan planArranged(const ContractionPlan &plan, mlir::Operation *op) {
   return arranged;
 }
 
+std::optional<ArrangedPlan> planSplitPanels(const ContractionPlan &plan, mlir::Operation *op, int64_t m) {
+  constexpr int64_t kCacheBytes = 7 << 18;                       // of L2
+  constexpr int64_t kManyRows = 4 * kRows, kFewRows = 2 * kRows; // fewer do not hide the splitting
+  constexpr int64_t kLeastFlops = 2 * kTaskFlops;
+  int64_t k = *getConstant(plan.reductionSize()), panels = divideCeil(*getConstant(plan.nSize), plan.panel);
+  ArrangedPlan arranged;
+  arranged.numbers = Numbers::SplitFloats;
+  arranged.splitsPanels = true;
+  arranged.steps = divideCeil(k, kStep);
+  arranged.panelBytes = arranged.steps * kRhsStepBytes;
+  int64_t rowBytes = arranged.steps * kTerms * kRowBytes;
+  int64_t most = (kCacheBytes - arranged.panelBytes) / rowBytes / kRows * kRows;
+  if (most < kFewRows)
+    return std::nullopt;
+
+  int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
+  int64_t least = loop::scaleByGrain(kLeastFlops, grain), wanted = loop::scaleByGrain(kTasksWanted, -grain);
+  int64_t batch = getConstant(plan.batchCount).value_or(8);
+  auto cutRows = [&](int64_t atMost) {
+    arranged.rowsPerTask = alignTo(divideCeil(m, divideCeil(m, atMost)), kTileRows);
+  };
+  arranged.panelsPerTask = panels;
+  auto count = [&] {
+    return batch * int64_t(divideCeil(m, arranged.rowsPerTask) * divideCeil(panels, arranged.panelsPerTask));
+  };
+  // A task's first steps are split, and its last block's results stored, beside nothing: it has some panels.
+  cutRows(most);
+  while (count() < wanted && arranged.rowsPerTask * arranged.panelsPerTask * plan.panel * k > least) {
+    if (arranged.rowsPerTask > kManyRows || (arranged.panelsPerTask <= 2 && arranged.rowsPerTask > kFewRows))
+      cutRows(divideCeil(arranged.rowsPerTask, 2));
+    else if (arranged.panelsPerTask > 1)
+      arranged.panelsPerTask = divideCeil(arranged.panelsPerTask, 2);
+    else
+      break;
+  }
+  arranged.taskRows = plan.mSize.ceilDiv(arranged.rowsPerTask);
+  arranged.taskColumns = divideCeil(panels, arranged.panelsPerTask);
+  arranged.tileRows = kTileRows;
+  arranged.planeRows = arranged.rowsPerTask | 1; // an odd number of lines, as in SplitPlan
+  arranged.lhsBytes = arranged.planeRows * rowBytes;
+  arranged.productBytes = kRows * kProductRowBytes;
+  return arranged;
+}
+
 //===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Scratch: whether rows are too large for bf16x3; rows; a panel in f32 (of f32 alone); products of two blocks.
+/// Scratch: whether rows are too large for bf16x3; rows; a panel (of f32 alone); products of two blocks.
 constexpr int64_t kNoteBytes = 64;
 
-/// Rows of two panels (one, where the task has no other).
+/// Rows of 32 columns: of two panels of 16 (one, where the task has no other), or of one.
 struct BlockOfRows {
   Value *panel, *first, *count;
   Value *products; ///< [row][2][16]
@@ -89,9 +133,10 @@ public:
   ArrangedEmitter(CpuFrame &frame, const ContractionPlan &plan, const SplitTask &task, const ArrangedOperands &operands,
                   const ArrangedResults &results)
       : frame(frame), b(frame.b), plan(plan), arranged(*plan.arranged), task(task), operands(operands),
-        results(results), lhs(address(frame.scratch, kNoteBytes)), joined(joinedPanel(frame, arranged)),
-        products(address(joined, arranged.panelBytes)), rows(b.CreateSub(task.lastRow, task.firstRow)),
-        blockRows(2 * arranged.tileRows), panelStepBytes(termsOf(arranged.numbers) * kTileBytes),
+        results(results), lhs(address(frame.scratch, kNoteBytes)), panelInScratch(joinedPanel(frame, arranged)),
+        products(address(panelInScratch, arranged.panelBytes)), rows(b.CreateSub(task.lastRow, task.firstRow)),
+        blockRows(2 * arranged.tileRows), blockPanels(arranged.splitsPanels ? 1 : 2),
+        panelStepBytes(termsOf(arranged.numbers) * kTileBytes), lead(getLead(arranged.steps)),
         product(arranged.numbers == Numbers::Bytes ? b.getInt32Ty() : b.getFloatTy()) {}
 
   void emit();
@@ -104,6 +149,9 @@ private:
   void multiplyBlock(Value *panel, Value *row, unsigned rowTiles, unsigned columnTiles);
   BlockOfRows blockBefore(Value *panel, Value *row);
   void storeRow(const BlockOfRows &block, Value *row);
+  void splitBeside(Value *panel, Value *step, int64_t i, int64_t instructions, Value *isFirst, Value *isLast);
+  Value *panelRow(Value *panel, Value *k);
+  void storeBlock(const BlockOfRows &block);
 
   Value *address(Value *base, int64_t bytes) { return address(base, b.getInt64(bytes)); }
   Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
@@ -112,11 +160,11 @@ private:
   Value *panelPlace(Value *panel);
   /// Accumulator blocks are double-buffered: even blocks use slot 0, odd ones slot 1.
   Value *productsOf(Value *panel, Value *row) {
-    Value *pair = b.CreateUDiv(b.CreateSub(panel, task.firstPanel), b.getInt64(2));
-    Value *block = b.CreateAdd(b.CreateMul(pair, blocksOfPair()), b.CreateUDiv(row, b.getInt64(blockRows)));
+    Value *column = b.CreateUDiv(b.CreateSub(panel, task.firstPanel), b.getInt64(blockPanels));
+    Value *block = b.CreateAdd(b.CreateMul(column, blocksOfRows()), b.CreateUDiv(row, b.getInt64(blockRows)));
     return address(products, times(b.CreateAnd(block, 1), arranged.productBytes));
   }
-  Value *blocksOfPair() { return b.CreateUDiv(b.CreateAdd(rows, b.getInt64(blockRows - 1)), b.getInt64(blockRows)); }
+  Value *blocksOfRows() { return b.CreateUDiv(b.CreateAdd(rows, b.getInt64(blockRows - 1)), b.getInt64(blockRows)); }
 
   CpuFrame &frame;
   Ir &b;
@@ -125,9 +173,10 @@ private:
   const SplitTask &task;
   const ArrangedOperands &operands;
   const ArrangedResults &results;
-  Value *lhs, *joined, *products, *rows;
-  int64_t blockRows;
-  int64_t panelStepBytes; ///< of a panel, a step: a tile of each term
+  Value *lhs, *panelInScratch, *products, *rows;
+  int64_t blockRows, blockPanels;
+  int64_t panelStepBytes; ///< of a panel of 16 columns, a step: a tile of each term
+  int64_t lead;           ///< steps by which a panel is split ahead of its products
   Type *product;
 };
 
@@ -143,10 +192,14 @@ int64_t ArrangedPlan::scratchBytes() const { return kNoteBytes + lhsBytes + pane
 RhsTiles ArrangedEmitter::tilesOfPanels() {
   if (arranged.numbers == Numbers::Bytes)
     return {2 * kTileBytes, 0, kRowBytes, 2 * kRowBytes};
+  if (arranged.splitsPanels)
+    return kSplitTiles;
   return {panelStepBytes, kTileBytes, arranged.steps * panelStepBytes};
 }
 
 Value *ArrangedEmitter::panelPlace(Value *panel) {
+  if (arranged.splitsPanels)
+    return panelInScratch;
   if (arranged.numbers != Numbers::Bytes)
     return address(operands.weights, times(panel, arranged.steps * panelStepBytes));
   Value *pair = times(b.CreateUDiv(panel, b.getInt64(2)), arranged.steps * 2 * kTileBytes);
@@ -174,9 +227,9 @@ Value *ArrangedEmitter::areRowsLarge() {
 /// The task's previous block; it has no rows for the first.
 BlockOfRows ArrangedEmitter::blockBefore(Value *panel, Value *row) {
   Value *zero = b.getInt64(0), *perBlock = b.getInt64(blockRows);
-  Value *isFirst = b.CreateICmpEQ(row, zero), *lastBlock = b.CreateSub(blocksOfPair(), b.getInt64(1));
+  Value *isFirst = b.CreateICmpEQ(row, zero), *lastBlock = b.CreateSub(blocksOfRows(), b.getInt64(1));
   BlockOfRows block;
-  block.panel = b.CreateSelect(isFirst, b.CreateSub(panel, b.getInt64(2)), panel);
+  block.panel = b.CreateSelect(isFirst, b.CreateSub(panel, b.getInt64(blockPanels)), panel);
   block.first = b.CreateSelect(isFirst, b.CreateMul(lastBlock, perBlock), b.CreateSub(row, perBlock));
   Value *left = b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateSub(rows, block.first), perBlock);
   block.count = b.CreateSelect(b.CreateICmpSLT(block.panel, task.firstPanel), zero, left);
@@ -193,22 +246,55 @@ void ArrangedEmitter::storeRow(const BlockOfRows &block, Value *row) {
   results.store(block.panel, b.CreateAdd(block.first, row), values);
 }
 
+/// Row k of a panel of f32. Where lhs has zeros beyond its last column any row will do.
+Value *ArrangedEmitter::panelRow(Value *panel, Value *k) {
+  int64_t rows = *getConstant(plan.reductionSize());
+  if (rows % kStep)
+    k = b.CreateBinaryIntrinsic(Intrinsic::umin, k, b.getInt64(rows - 1));
+  Value *row = b.CreateAdd(times(panel, rows), k);
+  return address(operands.weights, times(row, kColumns * int64_t(sizeof(float))));
+}
+
+/// Splits its share of a panel beside the i-th instruction of a step: in the first block of rows the step that is
+/// `lead` steps ahead, in the last steps of the last block the first ones of the panel that follows.
+void ArrangedEmitter::splitBeside(Value *panel, Value *step, int64_t i, int64_t instructions, Value *isFirst,
+                                  Value *isLast) {
+  constexpr int64_t kHalves = 2 * kTileRows;
+  int64_t begin = i * kHalves / instructions, end = (i + 1) * kHalves / instructions;
+  Value *following = b.CreateAdd(panel, b.getInt64(1)), *left = b.getInt64(arranged.steps - lead);
+  Value *isPanelEnd = b.CreateICmpSGE(step, left);
+  Value *isNeeded = b.CreateSelect(isPanelEnd, isLast, isFirst);
+  emitIf(b, isNeeded, [&] {
+    Value *source = b.CreateSelect(isPanelEnd, following, panel);
+    Value *target = b.CreateSelect(isPanelEnd, b.CreateSub(step, left), b.CreateAdd(step, b.getInt64(lead)));
+    auto from = [&](Value *k) { return panelRow(source, k); };
+    for (int64_t half = begin; half < end; ++half)
+      emitSplitPair(b, from, panelInScratch, target, b.getInt64(half / 2), half % 2);
+  });
+}
+
 /// Beside the products: the epilogue of the block before, and its share of the panels that follow comes from memory.
 void ArrangedEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles, unsigned columnTiles) {
-  constexpr int64_t kMostRowsInStep = 8;
-  int64_t stepLines = 2 * panelStepBytes / kRowBytes;
+  constexpr int64_t kMostRowsInStep = 8, kPanelStepBytes = kStep * kColumns * int64_t(sizeof(float));
+  int64_t stepLines = (arranged.splitsPanels ? kPanelStepBytes : 2 * panelStepBytes) / kRowBytes;
   int64_t shareLines = divideCeil(stepLines, divideCeil(arranged.rowsPerTask, blockRows));
   int64_t rowsInStep = std::min<int64_t>(divideCeil(blockRows, arranged.steps), kMostRowsInStep);
   BlockOfRows before = blockBefore(panel, row);
   Value *weights = panelPlace(panel), *products = productsOf(panel, row);
   Value *share = times(b.CreateUDiv(row, b.getInt64(blockRows)), arranged.steps * shareLines * kRowBytes);
-  Value *fetched = address(panelPlace(b.CreateAdd(panel, b.getInt64(columnTiles))), share);
+  Value *following = b.CreateAdd(panel, b.getInt64(arranged.splitsPanels ? 1 : columnTiles));
+  Value *fetched = address(arranged.splitsPanels ? panelRow(following, b.getInt64(0)) : panelPlace(following), share);
+  Value *isFirst = b.CreateICmpEQ(row, b.getInt64(0));
+  Value *isEnd = b.CreateICmpSGE(b.CreateAdd(row, b.getInt64(rowTiles * arranged.tileRows)), rows);
+  Value *isLast = b.CreateAnd(isEnd, b.CreateICmpSLT(following, task.lastPanel));
 
   Block block(b, rowTiles, columnTiles, arranged.tileRows, arranged.numbers);
   RhsTiles tiles = tilesOfPanels();
   int64_t instructions = block.instructions();
   auto meanwhile = [&](Value *step, int64_t i) {
     block.fetchShare(address(fetched, times(step, shareLines * kRowBytes)), shareLines, i);
+    if (arranged.splitsPanels)
+      splitBeside(panel, step, i, instructions, isFirst, isLast);
     for (int64_t j = i * rowsInStep / instructions; j < (i + 1) * rowsInStep / instructions; ++j) {
       Value *done = b.CreateAdd(times(step, rowsInStep), b.getInt64(j));
       emitIf(b, b.CreateICmpSLT(done, before.count), [&] { storeRow(before, done); });
@@ -224,6 +310,9 @@ void ArrangedEmitter::multiplyBlock(Value *panel, Value *row, unsigned rowTiles,
 }
 
 void ArrangedEmitter::multiplyInF32() {
+  if (arranged.splitsPanels)
+    return emitLoop(b, task.firstPanel, task.lastPanel, 1,
+                    [&](Value *panel) { results.multiplyInF32(panel, /*rows=*/nullptr); });
   Value *scaled = nullptr;
   if (operands.lhs.scale) { // in place of its terms
     scaled = lhs;
@@ -231,9 +320,13 @@ void ArrangedEmitter::multiplyInF32() {
     emitScaleRows(b, plan, task, operands.lhs, scaled);
   }
   emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) {
-    emitJoin(b, panelPlace(panel), joined, arranged.steps);
+    emitJoin(b, panelPlace(panel), panelInScratch, arranged.steps);
     results.multiplyInF32(panel, scaled);
   });
+}
+
+void ArrangedEmitter::storeBlock(const BlockOfRows &block) {
+  emitLoop(b, b.getInt64(0), block.count, 1, [&](Value *row) { storeRow(block, row); });
 }
 
 void ArrangedEmitter::multiplyOnUnit() {
@@ -241,6 +334,12 @@ void ArrangedEmitter::multiplyOnUnit() {
     forEachBlock(b, rows, arranged.tileRows,
                  [&](Value *row, unsigned rowTiles) { multiplyBlock(panel, row, rowTiles, columnTiles); });
   };
+  if (arranged.splitsPanels) {
+    auto from = [&](Value *k) { return panelRow(task.firstPanel, k); };
+    emitSplitRhs(b, from, panelInScratch, 0, lead);
+    emitLoop(b, task.firstPanel, task.lastPanel, 1, [&](Value *panel) { multiplyPanels(panel, 2); });
+    return storeBlock(blockBefore(task.lastPanel, b.getInt64(0)));
+  }
   Value *count = b.CreateSub(task.lastPanel, task.firstPanel);
   Value *pairs = b.CreateAdd(task.firstPanel, b.CreateAnd(count, ~1ull));
   emitLoop(b, task.firstPanel, pairs, 2, [&](Value *panel) { multiplyPanels(panel, 2); });
@@ -248,8 +347,7 @@ void ArrangedEmitter::multiplyOnUnit() {
   if (!isEven)
     emitIf(b, b.CreateICmpSLT(pairs, task.lastPanel), [&] { multiplyPanels(pairs, 1); });
   Value *end = isEven ? pairs : b.CreateAdd(task.firstPanel, b.CreateAnd(b.CreateAdd(count, b.getInt64(1)), ~1ull));
-  BlockOfRows last = blockBefore(end, b.getInt64(0));
-  emitLoop(b, b.getInt64(0), last.count, 1, [&](Value *row) { storeRow(last, row); });
+  storeBlock(blockBefore(end, b.getInt64(0)));
 }
 
 void ArrangedEmitter::emit() {

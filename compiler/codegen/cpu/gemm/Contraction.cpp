@@ -154,15 +154,13 @@ void ContractionEmitter::emitTask(Value *task) {
   Value *lastPanel = atMost(b.CreateAdd(firstPanel, perTask), emitSize(f, plan.panels));
   Value *tileCount = emitSize(f, plan.tiles.count), *rowBlock = b.CreateAdd(b.CreateMul(band, perBand), inBand);
   Value *indexOfRows = b.CreateAdd(b.CreateMul(block.batchPlace, emitSize(f, plan.taskRows)), rowBlock);
+  auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), emitSize(f, plan.taskRows)); };
+  Value *firstTile = cut(rowBlock), *lastTile = cut(b.CreateAdd(rowBlock, b.getInt64(1)));
   if (getConstant(plan.mSize)) {
-    auto cut = [&](Value *index) { return b.CreateUDiv(b.CreateMul(index, tileCount), emitSize(f, plan.taskRows)); };
     block.firstTile = cut(b.CreateMul(band, perBand));
-    Value *firstTile = cut(rowBlock), *lastTile = cut(b.CreateAdd(rowBlock, b.getInt64(1)));
     bringRows(block, indexOfRows, rowOfTile(block, firstTile), rowOfTile(block, lastTile));
     return emitRows(block, {firstTile, lastTile}, firstPanel, lastPanel);
   }
-  Value *firstTile = b.CreateMul(rowBlock, b.getInt64(plan.tilesPerTask));
-  Value *lastTile = atMost(b.CreateAdd(firstTile, b.getInt64(plan.tilesPerTask)), tileCount);
   // The last block of a dynamic m has the rows left over, too.
   Value *isLast = b.CreateICmpEQ(rowBlock, b.CreateSub(rows, b.getInt64(1)));
   Value *wholeEnd = rowOfTile(block, lastTile), *end = b.CreateSelect(isLast, m, wholeEnd);
@@ -178,20 +176,30 @@ void ContractionEmitter::emitSplitTask(Value *index) {
   Block block;
   block.batchPlace = b.CreateUDiv(rest, taskRows);
   block.batch = delinearize(f, block.batchPlace, plan.batch);
-  auto range = [&](Value *number, int64_t size, Value *end) {
-    Value *first = b.CreateMul(number, b.getInt64(size));
-    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, b.CreateAdd(first, b.getInt64(size)), end));
+  auto atMost = [&](Value *x, Value *most) { return b.CreateBinaryIntrinsic(Intrinsic::smin, x, most); };
+  auto range = [&](Value *number, Value *size, Value *end) {
+    Value *first = b.CreateMul(number, size);
+    return std::pair(first, atMost(b.CreateAdd(first, size), end));
   };
-  auto [firstRow, lastRow] = range(rowBlock, grid.rowsPerTask, m);
-  auto [firstPanel, lastPanel] = range(column, grid.panelsPerTask, emitSize(f, plan.panels));
+  Value *rowsEach = b.getInt64(grid.rowsPerTask);
+  if (!getConstant(plan.mSize)) { // cut evenly, as static rows are
+    Value *whole = b.getInt64(plan.arranged ? plan.arranged->tileRows : matrixunit::kRows);
+    Value *all = b.CreateMul(taskRows, whole);
+    Value *even = b.CreateUDiv(b.CreateAdd(m, b.CreateSub(all, b.getInt64(1))), all);
+    rowsEach = atMost(b.CreateMul(even, whole), rowsEach);
+  }
+  auto [firstRow, lastRow] = range(rowBlock, rowsEach, m);
+  auto [firstPanel, lastPanel] = range(column, b.getInt64(grid.panelsPerTask), emitSize(f, plan.panels));
   SplitTask task{firstRow, lastRow, firstPanel, lastPanel, rest};
   auto lhsRow = [&](Value *row) { return emitAddress(b, element, lhs, lhsPlace(block, row, plan.lhsPlace)); };
   auto scaleRow = [&](Value *row) { return emitAddress(b, element, scale, lhsPlace(block, row, plan.scalePlace)); };
-  if (plan.arranged)
+  if (plan.arranged) {
+    Value *weights = plan.arranged->splitsPanels ? rhsOperand(block, b.getInt64(0), 1).base : rhs;
     return emitArrangedProducts(
-        f, plan, task, {{lhsRow, scale ? RowPlace(scaleRow) : RowPlace()}, rhs},
+        f, plan, task, {{lhsRow, scale ? RowPlace(scaleRow) : RowPlace()}, weights},
         {[&](Value *panel, Value *row, ArrayRef<Value *> products) { storeRow(block, task, panel, row, products); },
          [&](Value *panel, Value *scaledRows) { multiplyInF32(block, task, panel, scaledRows); }});
+  }
   auto rhsPanel = [&](Value *panel) { return rhsOperand(block, panel, 1).base; };
   emitSplitProducts(f, plan, task, {lhsRow, rhsPanel},
                     [&](Value *panel, Value *products) { finishSplit(block, task, panel, products); });
@@ -321,11 +329,12 @@ void ContractionEmitter::emitPanel(const Block &block, const RowRange &rows, Val
     emitRest(block, rows, panel, vectors, masks);
 }
 
-/// Four rows at a time, or as many as a tile has; then those that are left, together.
+/// Six rows at a time (four where there are no tiles), or as many as a tile has; then those that are left, together:
+/// few rows read the panel once.
 void ContractionEmitter::emitRest(const Block &block, const RowRange &rows, Value *panel, unsigned vectors,
                                   ArrayRef<Value *> masks) {
   bool isBehindTiles = rows.firstTile != nullptr;
-  int64_t most = isBehindTiles ? std::min<int64_t>(4, plan.tiles.rows) : 4;
+  int64_t most = isBehindTiles ? std::min<int64_t>(6, plan.tiles.rows) : 4;
   Value *last = rows.rest, *left = b.CreateSub(rows.end, rows.rest);
   if (!isBehindTiles || plan.tiles.rows > most) {
     left = b.CreateURem(left, b.getInt64(most));
@@ -448,7 +457,7 @@ TileOperand ContractionEmitter::rhsOperand(const Block &block, Value *panel, uns
     Value *place = b.CreateMul(b.CreateSub(panel, block.firstPacked), b.CreateMul(packedK, b.getInt64(plan.panel)));
     return {emitAddress(b, rhsElement, f.scratch, place), across, nullptr, plan.group > 1};
   }
-  if (plan.arranged)
+  if (plan.arranged && !plan.arranged->splitsPanels)
     return {joinedPanel(f, *plan.arranged), across, nullptr};
   if (!plan.rhsIsPacked) {
     Value *place = rhsPlace(block, b.CreateMul(panel, b.getInt64(plan.panel)));

@@ -293,8 +293,7 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
     plan.arranged = planArranged(plan, op);
     plan.leastRows = bytes::leastRows(*getConstant(plan.reductionSize()), *getConstant(plan.nSize));
   } else if (onMatrixUnit && target.hasMatrixUnit() && element.isF32()) {
-    plan.split = planSplit(plan, op, plan.because);
-    plan.leastRows = plan.split ? leastSplitRows(plan) : 0;
+    planSplitting(plan, op, op.getRhsSplittable());
   }
   if (plan.arranged)
     useMatrixUnit(*plan.arranged, plan.arranged->scratchBytes());

@@ -47,13 +47,16 @@ struct SplitPlan : TaskGrid {
   int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
 };
 
-/// How it runs there with weights that lie as the unit reads them (ArrangedContraction.h).
+/// How it runs there with weights that lie as the unit reads them, or that a task splits panel by panel
+/// (ArrangedContraction.h).
 struct ArrangedPlan : TaskGrid {
   matrixunit::Numbers numbers;
+  bool splitsPanels = false;                  ///< of f32
   int64_t steps;                              ///< of k
   int64_t tileRows;                           ///< of a tile of lhs and of products
   int64_t planeRows;                          ///< rows of lhs in scratch
-  int64_t lhsBytes, panelBytes, productBytes; ///< in scratch: of rows, of a panel in f32, of a block's products
+  int64_t lhsBytes, panelBytes, productBytes; ///< in scratch: of rows, of a panel (its terms where this splits them,
+                                              ///< else in f32), of a block's products
 
   int64_t scratchBytes() const;
 };
@@ -91,6 +94,8 @@ struct ContractionPlan {
   int64_t panelsPerPack;                          ///< of rhs, copied to scratch together
   std::optional<SplitPlan> split;                 ///< on the matrix unit: this or
   std::optional<ArrangedPlan> arranged;
+  /// Whether weights packed for vectors are split for the matrix unit when they are used.
+  bool splitsWeights() const { return split || (arranged && arranged->splitsPanels); }
   int64_t leastRows = 0; ///< that pay for the unit
   /// Where m is dynamic: how fewer rows are multiplied.
   std::shared_ptr<const ContractionPlan> fewRows;

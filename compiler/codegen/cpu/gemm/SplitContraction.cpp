@@ -1,6 +1,7 @@
 #include "compiler/codegen/cpu/gemm/SplitContraction.h"
 
 #include "compiler/codegen/cpu/amx/MatrixUnit.h"
+#include "compiler/codegen/cpu/gemm/ArrangedContraction.h"
 #include "compiler/codegen/cpu/tile/MicroTile.h"
 #include "compiler/codegen/cpu/tile/TileEpilogue.h"
 #include "compiler/codegen/kernel/Loops.h"
@@ -26,9 +27,19 @@ static bool hasContiguousSteps(const ContractionPlan &plan) {
   return plan.k.size() == 1 || *getConstant(plan.k.back().size) % kStep == 0;
 }
 
-// Fewer rows do not pay for splitting the weights, fewer columns not for splitting the rows, a short k not for taking
-// products through memory.
-static constexpr int64_t kLeastRows = 48, kLeastColumns = 64, kLeastK = 64;
+// Fewer columns do not pay for splitting the rows, a short k not for taking products through memory.
+static constexpr int64_t kLeastColumns = 64, kLeastK = 64;
+
+namespace {
+/// Fewer rows, and operations, do not pay for splitting the weights.
+struct Least {
+  int64_t rows, flops;
+};
+} // namespace
+
+// Two blocks of rows hide the splitting of whole panels. That of batches waits for their products, which pass through
+// memory.
+static constexpr Least kLeastOfPanels{2 * kRows, 2 << 20}, kLeastOfBatches{48, bf16x3::kLeastFlopsUnsplit};
 
 /// What keeps the contraction off the matrix unit however many rows it has; empty where the unit takes it.
 static std::string findObstacle(const ContractionPlan &plan) {
@@ -44,42 +55,27 @@ static std::string findObstacle(const ContractionPlan &plan) {
   return hasContiguousSteps(plan) ? "" : "steps along k are not contiguous";
 }
 
+static int64_t flopsOfRow(const ContractionPlan &plan) {
+  return 2 * *getConstant(plan.nSize) * *getConstant(plan.reductionSize());
+}
+
 /// The same of so many rows.
-static std::string findObstacle(const ContractionPlan &plan, int64_t rows) {
-  if (rows < kLeastRows)
-    return formatv("m = {0}, less than {1}", rows, kLeastRows);
-  int64_t flops = 2 * rows * *getConstant(plan.nSize) * *getConstant(plan.reductionSize());
-  if (flops < bf16x3::kLeastFlopsUnsplit)
-    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(bf16x3::kLeastFlopsUnsplit);
+static std::string findObstacle(const ContractionPlan &plan, int64_t rows, const Least &least) {
+  if (rows < least.rows)
+    return formatv("m = {0}, less than {1}", rows, least.rows);
+  int64_t flops = rows * flopsOfRow(plan);
+  if (flops < least.flops)
+    return loop::describeFlops(flops) + ", less than " + loop::describeFlops(least.flops);
   return "";
 }
 
-int64_t leastSplitRows(const ContractionPlan &plan) {
-  int64_t rowFlops = 2 * *getConstant(plan.nSize) * *getConstant(plan.reductionSize());
-  return std::max<int64_t>(kLeastRows, divideCeil(bf16x3::kLeastFlopsUnsplit, rowFlops));
+static int64_t leastRows(const ContractionPlan &plan, const Least &least) {
+  return std::max<int64_t>(least.rows, divideCeil(least.flops, flopsOfRow(plan)));
 }
 
-std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op,
-                                   std::vector<std::string> &because) {
-  auto known = getConstant(plan.mSize);
-  std::string obstacle = findObstacle(plan);
-  if (obstacle.empty() && known)
-    obstacle = findObstacle(plan, *known);
-  else if (obstacle.empty() && getRange(plan.mSize, getSymbols(op)).max < leastSplitRows(plan))
-    obstacle = formatv("m is less than {0}", leastSplitRows(plan));
-  if (!obstacle.empty()) {
-    because.push_back("weights not split for AMX when run: " + obstacle);
-    return std::nullopt;
-  }
-  int64_t m = known.value_or(std::max(kUsualRows, leastSplitRows(plan)));
+/// Cuts `m` rows (or so) into tasks that split batches of steps.
+static SplitPlan planBatches(const ContractionPlan &plan, mlir::Operation *op, int64_t m) {
   int64_t n = *getConstant(plan.nSize), k = *getConstant(plan.reductionSize());
-  if (known)
-    because.push_back(formatv("weights split for AMX when run: {0} ({1} or more)", loop::describeFlops(2 * m * n * k),
-                              loop::describeFlops(bf16x3::kLeastFlopsUnsplit)));
-  else
-    because.push_back(
-        formatv("weights split for AMX when run by {0} rows or more, which a call tells", leastSplitRows(plan)));
-
   // A thread splits its rows once, and each task its weights: rows stay together as long as their terms fit L2.
   constexpr int64_t kLeastBlocks = bf16x3::kRowsTogether / kRows;
   constexpr int64_t kStepBytes = kTerms * kRowBytes; // of a row
@@ -118,6 +114,35 @@ std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation 
   int64_t productPanels = split.stepsPerBlock < split.steps ? split.panelsPerTask : 1;
   split.productBytes = productPanels * split.rowsPerTask * kColumns * int64_t(sizeof(float));
   return split;
+}
+
+void planSplitting(ContractionPlan &plan, mlir::Operation *op, bool areSplittable) {
+  auto m = getConstant(plan.mSize);
+  auto usual = [&](const Least &least) { return m.value_or(std::max(kUsualRows, leastRows(plan, least))); };
+  auto findObstacleOfRows = [&](const Least &least) -> std::string {
+    if (m)
+      return findObstacle(plan, *m, least);
+    int64_t rows = leastRows(plan, least);
+    return getRange(plan.mSize, getSymbols(op)).max < rows ? formatv("m is less than {0}", rows).str() : "";
+  };
+  std::string obstacle = findObstacle(plan);
+  const Least *least = &kLeastOfPanels;
+  if (obstacle.empty() && areSplittable && findObstacleOfRows(*least).empty())
+    plan.arranged = planSplitPanels(plan, op, usual(*least));
+  if (obstacle.empty() && !plan.arranged) {
+    least = &kLeastOfBatches;
+    obstacle = findObstacleOfRows(*least);
+    if (obstacle.empty())
+      plan.split = planBatches(plan, op, usual(*least));
+  }
+  if (!obstacle.empty())
+    return plan.because.push_back("weights not split for AMX when run: " + obstacle);
+  plan.leastRows = leastRows(plan, *least);
+  plan.because.push_back(
+      m ? formatv("weights split for AMX when run: {0} ({1} or more)", loop::describeFlops(*m * flopsOfRow(plan)),
+                  loop::describeFlops(least->flops))
+              .str()
+        : formatv("weights split for AMX when run by {0} rows or more, which a call tells", plan.leastRows).str());
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,10 +11,10 @@ struct SplitOperands {
   llvm::function_ref<llvm::Value *(llvm::Value *panel)> rhsPanel;
 };
 
-/// Decides whether the plan's contraction runs on the matrix unit, and cuts it into tasks. Null where it does not.
-/// Where m is dynamic that is said of leastSplitRows rows or more. Adds the reason to `because`.
-int64_t leastSplitRows(const ContractionPlan &plan);
-std::optional<SplitPlan> planSplit(const ContractionPlan &plan, mlir::Operation *op, std::vector<std::string> &because);
+/// Decides whether the plan's contraction runs on the matrix unit with weights that are packed for vectors, and cuts it
+/// into tasks: sets `split`, or `arranged` where whole panels are split (those of `areSplittable` weights), and adds
+/// the reason to `because`. Where m is dynamic that is for `leastRows` rows or more.
+void planSplitting(ContractionPlan &plan, mlir::Operation *op, bool areSplittable);
 
 /// Multiplies the rows of a task with its panels. finish(panel, products): `products` points to rows of 32 floats,
 /// from the task's first row on. They are not finite where an operand is not, whatever f32 products are then.

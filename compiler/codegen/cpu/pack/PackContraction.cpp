@@ -89,6 +89,12 @@ std::optional<WeightView> ContractionPacker::viewOf(loop::ContractOp op) {
   return view;
 }
 
+/// A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
+/// from the unit, which takes about 0.7 of its time, must be enough of the model's time.
+static constexpr double kLeastShare = 0.25;
+
+static bool isF32(Value value) { return elementOf(value).isF32(); }
+
 LogicalResult ContractionPacker::pack(loop::ContractOp op) {
   auto view = viewOf(op);
   if (!view)
@@ -102,6 +108,9 @@ LogicalResult ContractionPacker::pack(loop::ContractOp op) {
     view->step = bytes::kStep;
     op.setRhsStep(bytes::kStep);
   }
+  bool mayBeSplit = target.hasMatrixUnit() && mostRowsOf(op) > 1 && isF32(op.getLhs()) && isF32(op.getRhs());
+  bool pays = !shareOfMatrixUnit || (*shareOfMatrixUnit >= kLeastShare && areSplittable(op));
+  op.setRhsSplittable(mayBeSplit && pays);
   int64_t panels = llvm::divideCeil(view->columns, panel);
   SmallVector<int64_t> shape(view->batchSizes);
   shape.append({panels, view->rows(), panel});
@@ -111,8 +120,6 @@ LogicalResult ContractionPacker::pack(loop::ContractOp op) {
   op.setRhsGroup(view->group);
   return replaceWeight(op.getRhsMutable(), *view, panel, shape);
 }
-
-static bool isF32(Value value) { return elementOf(value).isF32(); }
 
 /// Why the product is no faster with the weight arranged for the machine's matrix unit; empty where it is.
 std::string ContractionPacker::findUnitObstacle(loop::ContractOp op, const WeightView &view) const {
@@ -140,19 +147,16 @@ bool ContractionPacker::gainsFromMatrixUnit(loop::ContractOp op) {
   return view && findUnitObstacle(op, *view).empty();
 }
 
+bool ContractionPacker::areSplittable(loop::ContractOp op) const {
+  return bf16x3::areSplittable(weights.find(keyOf(weightArgument(op.getRhs())))->bytes);
+}
+
 /// Whether arranging the weight for the matrix unit pays, and can be done.
 bool ContractionPacker::isForMatrixUnit(loop::ContractOp op, const WeightView &view) const {
-  // A core whose matrix unit is at work runs everything 8 % slower for a while (3.8 GHz become 3.5, Xeon): what gains
-  // from the unit, which takes about 0.7 of its time, must be enough of the model's time.
-  constexpr double kLeastShare = 0.25;
   std::string obstacle = findUnitObstacle(op, view);
-  if (obstacle.empty() && shareOfMatrixUnit < kLeastShare)
-    obstacle = llvm::formatv("what gains from AMX is {0:P0} of the model's time, less than {1:P0}", shareOfMatrixUnit,
-                             kLeastShare);
-  auto areSplittable = [&] {
-    return !isF32(op.getRhs()) || bf16x3::areSplittable(weights.find(keyOf(weightArgument(op.getRhs())))->bytes);
-  };
-  bool isForUnit = obstacle.empty() && areSplittable();
+  if (double share = shareOfMatrixUnit.value_or(0); obstacle.empty() && share < kLeastShare)
+    obstacle = llvm::formatv("what gains from AMX is {0:P0} of the model's time, less than {1:P0}", share, kLeastShare);
+  bool isForUnit = obstacle.empty() && (!isF32(op.getRhs()) || areSplittable(op));
   bool areBytes = view.group == bytes::kGroup;
   int64_t size = view.kCount() * view.columns * view.elementBytes, least = leastRowsOf(op);
   if (areBytes)

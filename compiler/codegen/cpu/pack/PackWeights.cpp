@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  LogicalResult pack(ModuleOp module, double shareOfMatrixUnit) const;
+  LogicalResult pack(ModuleOp module, std::optional<double> shareOfMatrixUnit) const;
   static LogicalResult dropUnusedWeights(func::FuncOp function);
   llvm::FailureOr<double> findShareOfMatrixUnit(ModuleOp module) const;
 
@@ -47,7 +47,7 @@ private:
 
 } // namespace
 
-LogicalResult PackWeightsPass::pack(ModuleOp module, double shareOfMatrixUnit) const {
+LogicalResult PackWeightsPass::pack(ModuleOp module, std::optional<double> shareOfMatrixUnit) const {
   ContractionPacker contractions(weights, target, shareOfMatrixUnit);
   ConvolutionPacker convolutions(weights, target, usesWinograd);
   auto walked = module.walk([&](loop::ContractOp op) {
@@ -74,7 +74,7 @@ static bool isPlannedForMatrixUnit(Operation *op, const Target &target) {
   if (auto contract = llvm::dyn_cast<loop::ContractOp>(op)) {
     llvm::Expected<ContractionPlan> plan = planContraction(contract, target);
     if (plan)
-      return plan->split.has_value();
+      return plan->splitsWeights();
     llvm::consumeError(plan.takeError()); // which codegen reports
   }
   auto convolution = llvm::dyn_cast<loop::ConvolutionOp>(op);
@@ -94,9 +94,9 @@ llvm::FailureOr<double> PackWeightsPass::findShareOfMatrixUnit(ModuleOp module) 
   };
   OwningOpRef<ModuleOp> copy = module.clone();
   SmallVector<loop::KernelOp> kernels = kernelsOf(module), packed = kernelsOf(*copy);
-  if (failed(pack(*copy, /*shareOfMatrixUnit=*/0)))
+  if (failed(pack(*copy, /*shareOfMatrixUnit=*/std::nullopt)))
     return failure();
-  ContractionPacker contractions(weights, target, /*shareOfMatrixUnit=*/0);
+  ContractionPacker contractions(weights, target, /*shareOfMatrixUnit=*/std::nullopt);
   // Sizes that calls tell are taken for small ones: it is about shares.
   constexpr int64_t kUsualSize = 8;
   SmallVector<Symbol> symbols = getSymbols(module);

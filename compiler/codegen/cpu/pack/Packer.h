@@ -40,8 +40,9 @@ protected:
 
 class ContractionPacker : public Packer {
 public:
-  /// `shareOfMatrixUnit`: of the model's time, what gains from the unit.
-  ContractionPacker(WeightStore &weights, const Target &target, double shareOfMatrixUnit)
+  /// `shareOfMatrixUnit`: of the model's time, what gains from the unit. Null where that is to be found: no weights are
+  /// arranged for it, and all may be split for it.
+  ContractionPacker(WeightStore &weights, const Target &target, std::optional<double> shareOfMatrixUnit)
       : Packer(weights, target), shareOfMatrixUnit(shareOfMatrixUnit) {}
 
   mlir::LogicalResult pack(loop::ContractOp op);
@@ -53,9 +54,10 @@ private:
   int64_t panelOfContract(loop::ContractOp op, int64_t columns, mlir::Type element) const;
   std::string findUnitObstacle(loop::ContractOp op, const WeightView &view) const;
   bool isForMatrixUnit(loop::ContractOp op, const WeightView &view) const;
+  bool areSplittable(loop::ContractOp op) const; ///< all numbers of the weight
   mlir::LogicalResult packBf16x3(loop::ContractOp op, const WeightView &view);
 
-  double shareOfMatrixUnit;
+  std::optional<double> shareOfMatrixUnit;
 };
 
 class ConvolutionPacker : public Packer {
