@@ -51,17 +51,19 @@ bool isGrouped(ConvolutionOp op) {
          llvm::isPowerOf2_64(*channels / op.getGroups()) && isPackedSo;
 }
 
-static bool isStaticF32(Value value) {
+/// All sizes but the first are static.
+static bool isF32OfStaticPixels(Value value) {
   auto type = llvm::cast<RankedTensorType>(value.getType());
-  return type.getElementType().isF32() && llvm::all_of(getShape(type), [](AffineExpr e) { return getConstant(e); });
+  ShapeRef sizes = ShapeRef(getShape(type)).drop_front();
+  return type.getElementType().isF32() && llvm::all_of(sizes, [](AffineExpr e) { return getConstant(e); });
 }
 
 bool canFuseConvolution(ContractOp product, ConvolutionOp convolution) {
   bool isOfPixels = product.getBatchRank() == 0 && product.getMRank() == 3 && product.getNRank() == 1;
   bool isPacked = product.getRhsPanel() > 0 && !product.getRhsBf16x3();
-  return isOfPixels && isPacked && product->getNumResults() == 1 && isStaticF32(product.getLhs()) &&
-         isStaticF32(product.getRhs()) && isStaticF32(product.getResult(0)) && convolution.getKernel().size() == 2 &&
-         !convolution.getXChannelsFirst() && isGrouped(convolution);
+  return isOfPixels && isPacked && product->getNumResults() == 1 && isF32OfStaticPixels(product.getLhs()) &&
+         isF32OfStaticPixels(product.getRhs()) && isF32OfStaticPixels(product.getResult(0)) &&
+         convolution.getKernel().size() == 2 && !convolution.getXChannelsFirst() && isGrouped(convolution);
 }
 
 std::optional<FusedConvolution> getFusedConvolution(KernelOp kernel) {

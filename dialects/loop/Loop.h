@@ -56,8 +56,8 @@ struct FusedConvolution {
   ConvolutionOp convolution;
 };
 std::optional<FusedConvolution> getFusedConvolution(KernelOp kernel);
-/// Whether these two can be one kernel: of static f32, pixels by packed weights, then a grouped convolution over their
-/// two dimensions, channels last.
+/// Whether these two can be one kernel: of f32, the pixels (whose number is static) of any number of images by packed
+/// weights, then a grouped convolution over their two dimensions, channels last.
 bool canFuseConvolution(ContractOp product, ConvolutionOp convolution);
 
 /// The region that yields the result's elements: a map's body, a reduction's

@@ -1,5 +1,6 @@
 """Products on a unit that multiplies tiles of bf16 (AMX), where this machine has one, beside PyTorch's: every shape of
-tasks and of what is left over, and what is not finite. On other machines the same holds of f32 products.
+tasks and of what is left over, static and told by the call, and what is not finite. On other machines the same holds of
+f32 products.
 
 python test/models/matrix_unit.py PTC
 """
@@ -16,13 +17,16 @@ import torch
 from harness import Failed, ptc
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.export import Dim
 
 # As in the check of models: no farther from float64 than PyTorch is, times this.
 FARTHER = 4.0
 
 
-def run(program: Path, folder: Path, module: nn.Module, x: Tensor) -> Tensor:
-    torch.export.save(torch.export.export(module, (x,)), folder / "m.pt2")
+def run(program: Path, folder: Path, module: nn.Module, x: Tensor, dimension: int | None = None) -> Tensor:
+    """`dimension`: of x, whose size the call tells."""
+    sizes = None if dimension is None else ({dimension: Dim("size", min=2, max=8192)},)
+    torch.export.save(torch.export.export(module, (x,), dynamic_shapes=sizes), folder / "m.pt2")
     ptc(program, "compile", folder / "m.pt2", "-o", folder / "m.so")
     save_file({"x": x.contiguous()}, folder / "x.safetensors")
     ptc(program, "run", folder / "m.so", "--inputs", folder / "x.safetensors", "--outputs", folder / "y.safetensors")
@@ -65,6 +69,21 @@ class Gated(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layer(x * torch.sigmoid(self.gate(x.mean((2, 3), keepdim=True))))
+
+
+class Heads(nn.Module):
+    """Heads of some tokens side by side before a layer, as attention leaves them."""
+
+    def __init__(self, heads: int, features: int, columns: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(heads * features, columns)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x.transpose(1, 2).flatten(2))
+
+
+def heads(tokens: int) -> tuple[nn.Module, Tensor]:
+    return Heads(12, 64, 256), torch.randn(2, 12, tokens, 64)
 
 
 def gated(size: int, inputs: int, outputs: int) -> tuple[nn.Module, Tensor]:
@@ -113,14 +132,26 @@ CASES: dict[str, tuple] = {
     ),
 }
 
+# Of which the first size is one that calls tell, too; then also few rows, and tokens.
+STATIC = ("batches", "few pixels")
+OPEN: dict[str, tuple] = {name: (0, *case) for name, case in CASES.items() if name not in STATIC} | {
+    "few rows": (0, linear, (21, 512, 768)),
+    "five rows": (0, linear, (5, 256, 512)),
+    "rows in tasks of different sizes": (0, linear, (185, 128, 512)),
+    "heads, few tokens": (2, heads, (7,)),
+    "heads": (2, heads, (133,)),
+}
+
 INFINITY, NAN = float("inf"), float("nan")
 
 
-def check_accuracy(program: Path, folder: Path, module: nn.Module, x: Tensor) -> None:
+def check_accuracy(
+    program: Path, folder: Path, module: nn.Module, x: Tensor, dimension: int | None = None
+) -> None:
     module.eval()
     with torch.no_grad():
         eager, exact = module(x), module.double()(x.double())
-    got = run(program, folder, module.float(), x)
+    got = run(program, folder, module.float(), x, dimension)
     mine, theirs = (got - exact).abs().max().item(), (eager - exact).abs().max().item()
     if not mine <= FARTHER * max(theirs, 1e-6 * exact.abs().max().item()):
         raise Failed(f"{mine:.3g} from float64, PyTorch {theirs:.3g}")
@@ -138,15 +169,16 @@ def check_not_finite_pixels(program: Path, folder: Path) -> None:
         torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
-def check_not_finite(program: Path, folder: Path) -> None:
+def check_not_finite(program: Path, folder: Path, in_weights: bool, dimension: int | None = None) -> None:
     """Infinities, NaNs and numbers that overflow are where they are in f32."""
     module, x = linear(130, 256, 512)
     with torch.no_grad():
-        module.layer.weight[5, 7], module.layer.weight[300, 0] = INFINITY, NAN
+        if in_weights:
+            module.layer.weight[5, 7], module.layer.weight[300, 0] = INFINITY, NAN
         for place, value in {(0, 0): -INFINITY, (64, 7): 3.0, (65, 100): NAN, (129, 255): 3.4e38}.items():
             x[place] = value
         expected = module(x)
-    got = run(program, folder, module, x)
+    got = run(program, folder, module, x, dimension)
     torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
@@ -187,7 +219,11 @@ def main() -> int:
     program, failed = Path(sys.argv[1]).resolve(), []
     torch.manual_seed(0)
 
+    attempts = 0
+
     def attempt(name: str, check: Callable[[Path], None]) -> None:
+        nonlocal attempts
+        attempts += 1
         with tempfile.TemporaryDirectory() as folder:
             try:
                 check(Path(folder))
@@ -197,14 +233,22 @@ def main() -> int:
     for name, (make, arguments, *options) in CASES.items():
         module, x = make(*arguments, **(options[0] if options else {}))
         attempt(name, lambda folder, module=module, x=x: check_accuracy(program, folder, module, x))
-    attempt("not finite", lambda folder: check_not_finite(program, folder))
+    for name, (dimension, make, arguments, *options) in OPEN.items():
+        module, x = make(*arguments, **(options[0] if options else {}))
+        attempt(f"{name}, open", lambda folder, module=module, x=x, d=dimension: check_accuracy(program, folder, module, x, d))
+    for dimension in (None, 0):
+        for in_weights in (False, True):
+            attempt(
+                f"not finite, {'weights, ' if in_weights else ''}{'static' if dimension is None else 'open'}",
+                lambda folder, w=in_weights, d=dimension: check_not_finite(program, folder, w, d),
+            )
     attempt("pixels that are not finite", lambda folder: check_not_finite_pixels(program, folder))
     attempt("rows beyond bf16x3", lambda folder: check_rows_beyond_bf16x3(program, folder))
     attempt("scaled rows beyond bf16x3", lambda folder: check_scaled_rows_beyond_bf16x3(program, folder))
     attempt("weights beyond bf16x3", lambda folder: check_weights_beyond_bf16x3(program, folder))
     for text in failed:
         print(f"FAIL {text}")
-    print(f"{len(CASES) + 5 - len(failed)} passed, {len(failed)} failed")
+    print(f"{attempts - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 

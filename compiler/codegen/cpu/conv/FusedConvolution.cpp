@@ -37,7 +37,8 @@ Expected<FusedConvolutionPlan> planFusedConvolution(const loop::FusedConvolution
   constexpr int64_t kBandBytes = 256 << 10, kTasks = 16;
   int64_t stride = plan.convolution.strides[0], span = spanOf(plan.convolution);
   int64_t fit = std::max<int64_t>(1, (kBandBytes / plan.rowBytes() - span - 1) / stride + 1);
-  int64_t all = *getConstant(plan.convolution.output[0] * plan.convolution.rows);
+  int64_t images = getConstant(plan.convolution.output[0]).value_or(1);
+  int64_t all = images * *getConstant(plan.convolution.rows);
   int64_t rowsPerTask = std::clamp<int64_t>(divideCeil(all, kTasks), 1, fit);
   cutIntoBands(plan.convolution, rowsPerTask);
   plan.rows = (rowsPerTask - 1) * stride + span + 1;

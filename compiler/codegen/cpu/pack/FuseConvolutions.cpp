@@ -39,13 +39,17 @@ private:
 
 } // namespace
 
+/// Bytes of the product's result, at least.
+static int64_t leastBytes(loop::ContractOp product) {
+  return getRange(loop::getTensorBytes(product.getResult(0).getType()), getSymbols(product)).min;
+}
+
 /// What a product of a short k writes takes longer than what it adds up, once it has left L2. From a k of 64 on the
 /// matrix unit may take it.
 bool FuseConvolutionsPass::pays(loop::ContractOp product) {
   constexpr int64_t kShort = 64, kLeastBytes = 1 << 20;
   Shape k = *getSizesFromAttr(product.getKSizes());
-  return k.size() == 1 && getConstant(k.front()).value_or(kShort) < kShort &&
-         *getConstant(loop::getTensorBytes(product.getResult(0).getType())) >= kLeastBytes;
+  return k.size() == 1 && getConstant(k.front()).value_or(kShort) < kShort && leastBytes(product) >= kLeastBytes;
 }
 
 /// The product that the convolution can follow in one kernel.
@@ -83,8 +87,9 @@ void FuseConvolutionsPass::fuse(loop::ContractOp product, loop::ConvolutionOp co
   Operation *rows = b.clone(*product, mapping);
   for (BlockArgument argument : second.getBody().getArguments())
     mapping.map(argument, argument.getArgNumber() == x ? rows->getResult(0) : Value(body->getArgument(next++)));
-  int64_t bytes = *getConstant(loop::getTensorBytes(product.getResult(0).getType()));
-  loop::addReason(rows, "a short k, whose result of " + loop::describeBytes(bytes) + " would leave L2");
+  bool isKnown = getConstant(loop::getTensorBytes(product.getResult(0).getType())).has_value();
+  loop::addReason(rows, "a short k, whose result of " + loop::describeBytes(leastBytes(product)) +
+                            (isKnown ? "" : " or more") + " would leave L2");
   Operation *last = b.clone(*convolution, mapping);
   SmallVector<Value> yielded;
   for (Value value : second.getBody().front().getTerminator()->getOperands())
