@@ -256,6 +256,11 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   auto rowStride = plan.lhsRowStride ? getConstant(plan.lhsRowStride) : std::nullopt;
   int64_t inCache = mostRowsInCache(rowStride && *rowStride ? *rowStride * plan.elementBytes : 1, target.l1Ways);
   int64_t byRule = std::min(kMostRows, inCache);
+  // A row that may lie anywhere takes one of 16 scalar registers. Beside the sizes of the call, LLVM finds none for
+  // more rows, and puts their sums on the stack, too.
+  constexpr int64_t kMostRowsAnywhere = 8;
+  if (!plan.lhsRowStride && !getConstant(plan.mSize))
+    byRule = std::min(byRule, kMostRowsAnywhere);
   mostRows = std::min(mostRows, loop::getTuning(op, loop::Knob::Rows).value_or(byRule));
   plan.tiles = cutRows(plan.mSize, mostRows);
   auto m = getConstant(plan.mSize);
