@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from rows import FLOAT, Row, model, node, numbers
 
 PAIRS = ((3, 3), (1, 3), (3, 1), (1, 1), (0, 0), (0, 1), (1, 0))
@@ -34,6 +34,20 @@ def branches() -> Row:
                violates={"x": numbers(2, 4), "y": numbers(3, 4), "flag": np.array(True)})
 
 
+def namesakes() -> Row:
+    """Two branches have a weight of one name each, of which the version for equal sizes needs one row, and all of the other."""
+    made = [helper.make_graph([node("Gather", ["w", index], ["row"]), node("Add", ["a", "row"], ["s"])], "branch", [],
+                              [helper.make_tensor_value_info("s", FLOAT, None)],
+                              initializer=[numpy_helper.from_array(numbers(2, 4), "w")]) for index in ("known", "picked")]
+    nodes = [node("Add", ["x", "y"], ["a"]), node("Size", ["a"], ["n"]), node("Size", ["x"], ["m"]), node("Sub", ["n", "m"], ["d"]),
+             node("Min", ["d", "one"], ["known"]), node("Cast", ["flag"], ["picked"], to=TensorProto.INT64),
+             node("If", ["flag"], ["r"], then_branch=made[0], else_branch=made[1])]
+    calls = [feed | {"flag": np.array(flag)} for feed in feeds(lambda a, b: [(a, 4), (b, 4)], PAIRS[:4]) for flag in (True, False)]
+    return Row("broadcast-namesakes", model(nodes, {"x": ["?", 4], "y": ["?", 4], "flag": (TensorProto.BOOL, [])}, ["r"],
+                                            {"one": np.array(1)}), calls,
+               violates={"x": numbers(2, 4), "y": numbers(3, 4), "flag": np.array(True)})
+
+
 BROADCASTS = [
     row("broadcast-sum", [node("Add", ["x", "y"], ["r"])], lambda a, b: [(a, 4), (b, 4)]),
     row("broadcast-of-two-dimensions", [node("Mul", ["x", "y"], ["r"])], lambda a, b: [(a, b, 2), (b, a, 2)]),
@@ -58,4 +72,5 @@ BROADCASTS = [
     row("broadcast-shape", [node("Add", ["x", "y"], ["a"]), node("Shape", ["a"], ["s"]), node("ConstantOfShape", ["s"], ["z0"]),
                             node("Add", ["z0", "x"], ["r"])], lambda a, b: [(a, 4), (b, 4)]),
     branches(),
+    namesakes(),
 ]

@@ -31,7 +31,7 @@ public:
         keepsForeignNodes(options.keepsForeignNodes),
         isOverridable(model.message().ir_version() >= kFirstWithDefaults && !options.constantInitializers &&
                       !options.training),
-        numbers(numbers), symbols(symbols), names(constants),
+        numbers(numbers), symbols(symbols), names(constants, weights),
         b(module, function, symbols, weights, names, options.findTypes, broadcasting),
         graph(model, b, path, keepsForeignNodes) {}
 
