@@ -143,7 +143,8 @@ int64_t getBatchSteps(int64_t steps) {
 
 int64_t getLead(int64_t batchSteps) { return std::min<int64_t>(2, batchSteps / 2); }
 
-void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pair, int64_t half) {
+/// Columns 16 * half on of a pair of k (an i64 below 16) in a step.
+static void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pair, int64_t half) {
   auto *vector = FixedVectorType::get(b.getFloatTy(), kTileRows);
   auto load = [&](int64_t k) {
     Value *row = from(b.CreateAdd(b.CreateMul(step, b.getInt64(kStep)), b.CreateAdd(pair, b.getInt64(k))));
@@ -156,6 +157,12 @@ void emitSplitPair(Ir &b, RhsRow from, Value *to, Value *step, Value *pair, int6
     Value *row = b.CreateMul(b.CreateAdd(pair, b.getInt64((2 * i + half) * kTileRows)), b.getInt64(kRowBytes));
     b.CreateAlignedStore(term, emitBytes(b, to, row), Align(kRowBytes));
   }
+}
+
+void emitSplitShare(Ir &b, RhsRow from, Value *to, Value *step, int64_t i, int64_t instructions) {
+  constexpr int64_t kHalves = 2 * kTileRows;
+  for (int64_t half = i * kHalves / instructions; half < (i + 1) * kHalves / instructions; ++half)
+    emitSplitPair(b, from, to, step, b.getInt64(half / 2), half % 2);
 }
 
 void emitSplitRhs(Ir &b, RhsRow from, Value *to, int64_t first, int64_t end) {
@@ -200,9 +207,7 @@ void emitRowProducts(Ir &b, const RowProducts &x) {
     auto multiplyAndSplit = [&](Value *first, Value *end, RhsRow weights, int64_t distance) {
       block.multiplyAdd(lhs, planeBytes, rowBytes, x.rhs, kSplitTiles, first, end, [&](Value *step, int64_t i) {
         fetch(step, i);
-        constexpr int64_t kHalves = 2 * kTileRows;
-        for (int64_t half = i * kHalves / instructions; half < (i + 1) * kHalves / instructions; ++half)
-          emitSplitPair(b, weights, x.rhs, b.CreateAdd(step, b.getInt64(distance)), b.getInt64(half / 2), half % 2);
+        emitSplitShare(b, weights, x.rhs, b.CreateAdd(step, b.getInt64(distance)), i, instructions);
       });
     };
     emitIf(b, x.isFirst, [&] { block.setZero(); });

@@ -119,8 +119,8 @@ int64_t getLead(int64_t batchSteps);
 /// Where row k (i64, counted from the batch's first) of the weights lies: 32 floats.
 using RhsRow = llvm::function_ref<llvm::Value *(llvm::Value *k)>;
 
-/// Splits columns 16 * half on of a pair of k (an i64 below 16) in a step. `to`: step 0, as kSplitTiles says.
-void emitSplitPair(Ir &b, RhsRow from, llvm::Value *to, llvm::Value *step, llvm::Value *pair, int64_t half);
+/// Splits the share of a step that the i-th of so many instructions has beside it. `to`: step 0, as kSplitTiles says.
+void emitSplitShare(Ir &b, RhsRow from, llvm::Value *to, llvm::Value *step, int64_t i, int64_t instructions);
 
 /// Splits steps from `first` up to `end` of a batch.
 void emitSplitRhs(Ir &b, RhsRow from, llvm::Value *to, int64_t first, int64_t end);

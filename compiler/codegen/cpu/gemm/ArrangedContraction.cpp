@@ -259,8 +259,6 @@ Value *ArrangedEmitter::panelRow(Value *panel, Value *k) {
 /// `lead` steps ahead, in the last steps of the last block the first ones of the panel that follows.
 void ArrangedEmitter::splitBeside(Value *panel, Value *step, int64_t i, int64_t instructions, Value *isFirst,
                                   Value *isLast) {
-  constexpr int64_t kHalves = 2 * kTileRows;
-  int64_t begin = i * kHalves / instructions, end = (i + 1) * kHalves / instructions;
   Value *following = b.CreateAdd(panel, b.getInt64(1)), *left = b.getInt64(arranged.steps - lead);
   Value *isPanelEnd = b.CreateICmpSGE(step, left);
   Value *isNeeded = b.CreateSelect(isPanelEnd, isLast, isFirst);
@@ -268,8 +266,7 @@ void ArrangedEmitter::splitBeside(Value *panel, Value *step, int64_t i, int64_t 
     Value *source = b.CreateSelect(isPanelEnd, following, panel);
     Value *target = b.CreateSelect(isPanelEnd, b.CreateSub(step, left), b.CreateAdd(step, b.getInt64(lead)));
     auto from = [&](Value *k) { return panelRow(source, k); };
-    for (int64_t half = begin; half < end; ++half)
-      emitSplitPair(b, from, panelInScratch, target, b.getInt64(half / 2), half % 2);
+    emitSplitShare(b, from, panelInScratch, target, i, instructions);
   });
 }
 
