@@ -25,7 +25,8 @@ FARTHER = 4.0
 
 def run(program: Path, folder: Path, module: nn.Module, x: Tensor, dimension: int | None = None) -> Tensor:
     """`dimension`: of x, whose size the call tells."""
-    sizes = None if dimension is None else ({dimension: Dim("size", min=2, max=8192)},)
+    least = min(16, x.shape[dimension]) if dimension else 2  # a kernel of pixels has to fit
+    sizes = None if dimension is None else ({dimension: Dim("size", min=least, max=8192)},)
     torch.export.save(torch.export.export(module, (x,), dynamic_shapes=sizes), folder / "m.pt2")
     ptc(program, "compile", folder / "m.pt2", "-o", folder / "m.so")
     save_file({"x": x.contiguous()}, folder / "x.safetensors")
@@ -140,6 +141,14 @@ OPEN: dict[str, tuple] = {name: (0, *case) for name, case in CASES.items() if na
     "rows in tasks of different sizes": (0, linear, (185, 128, 512)),
     "heads, few tokens": (2, heads, (7,)),
     "heads": (2, heads, (133,)),
+    "pixels in several tasks": (2, convolution, ((1237,), 64, 96, 3), {"padding": 1}),
+    "few pixels in a last task": (2, convolution, ((517,), 32, 64, 2), {"dilation": 2}),
+    "pixels from far away": (2, convolution, ((700,), 32, 64, 2), {"dilation": 128, "padding": 64}),
+    "every other of many pixels": (2, convolution, ((1031,), 128, 80, 5), {"padding": 2, "stride": 2}),
+    "pixels, fewer than the unit pays for": (2, convolution, ((47,), 64, 96, 3), {"padding": 1}),
+    "any height": (2, convolution, ((41, 50), 64, 77, 5), {"padding": 2, "stride": 3}),
+    "any width": (3, convolution, ((41, 150), 64, 77, 5), {"padding": 2}),
+    "any width, parts of many channels": (3, convolution, ((20, 90), 512, 128, 5), {"padding": 1, "dilation": 2}),
 }
 
 INFINITY, NAN = float("inf"), float("nan")
@@ -155,6 +164,16 @@ def check_accuracy(
     mine, theirs = (got - exact).abs().max().item(), (eager - exact).abs().max().item()
     if not mine <= FARTHER * max(theirs, 1e-6 * exact.abs().max().item()):
         raise Failed(f"{mine:.3g} from float64, PyTorch {theirs:.3g}")
+
+
+def check_not_finite_of_many(program: Path, folder: Path) -> None:
+    """Pixels of a task among those that a call tells, and its neighbours'."""
+    module, x = convolution((1300,), 64, 96, 3, padding=1)
+    x[0, 5, 511], x[1, 7, 1299], x[1, 9, 700] = INFINITY, NAN, -3.4e38
+    with torch.no_grad():
+        expected = module(x)
+    got = run(program, folder, module, x, 2)
+    torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
 def check_not_finite_pixels(program: Path, folder: Path) -> None:
@@ -243,6 +262,7 @@ def main() -> int:
                 lambda folder, w=in_weights, d=dimension: check_not_finite(program, folder, w, d),
             )
     attempt("pixels that are not finite", lambda folder: check_not_finite_pixels(program, folder))
+    attempt("pixels that are not finite, any number", lambda folder: check_not_finite_of_many(program, folder))
     attempt("rows beyond bf16x3", lambda folder: check_rows_beyond_bf16x3(program, folder))
     attempt("scaled rows beyond bf16x3", lambda folder: check_scaled_rows_beyond_bf16x3(program, folder))
     attempt("weights beyond bf16x3", lambda folder: check_weights_beyond_bf16x3(program, folder))

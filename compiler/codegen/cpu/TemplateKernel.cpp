@@ -42,6 +42,15 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
   std::string because;
   auto split = target.hasMatrixUnit() ? planSplit(plan, op, because) : std::nullopt;
   auto onUnit = split ? std::optional(split->numbers) : std::nullopt;
+  if (split && split->leastPixels)
+    return TemplateKernel{plan.tasks, constant(split->scratchBytes()),
+                          [op, plan, split](CpuFrame &frame) {
+                            emitTwoForms(
+                                frame, {split->pixelsOfFrame, split->leastPixels, split->tasks, plan.tasks},
+                                [&] { emitConvolution(frame, op, plan, split); },
+                                [&] { emitConvolution(frame, op, plan, std::nullopt); });
+                          },
+                          describe(op, plan, onUnit, because)};
   return TemplateKernel{split ? split->tasks : plan.tasks, constant(split ? split->scratchBytes() : plan.spreadBytes),
                         [op, plan, split](CpuFrame &frame) {
                           plan.isGrouped ? emitGroupedConvolution(frame, op, plan)

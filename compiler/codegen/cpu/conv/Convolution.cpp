@@ -45,6 +45,7 @@ private:
   void emitTask(const ConvolutionTask &task);
   void emitSplitTask(Value *task);
   void finishSplit(const SplitConvolutionTask &task, Value *panel, Value *products);
+  void emitSplitInF32(const SplitConvolutionTask &task, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   void emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors, ArrayRef<Value *> masks);
   void emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel, unsigned vectors,
                 ArrayRef<Value *> masks);
@@ -86,19 +87,22 @@ void ConvolutionEmitter::emitTask(const ConvolutionTask &task) {
 void ConvolutionEmitter::emitSplitTask(Value *index) {
   Value *panelBlock = b.CreateURem(index, b.getInt64(split->panelBlocks));
   Value *part = b.CreateUDiv(index, b.getInt64(split->panelBlocks));
-  auto range = [&](Value *number, int64_t size, int64_t end) {
+  auto range = [&](Value *number, int64_t size, Value *end) {
     Value *first = b.CreateMul(number, b.getInt64(size)), *last = b.CreateAdd(first, b.getInt64(size));
-    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, last, b.getInt64(end)));
+    return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, last, end));
   };
-  auto digit = [&](Value *&number, int64_t base) {
-    Value *rest = b.CreateURem(number, b.getInt64(base));
-    number = b.CreateUDiv(number, b.getInt64(base));
+  auto digit = [&](Value *&number, Value *base) {
+    Value *rest = b.CreateURem(number, base);
+    number = b.CreateUDiv(number, base);
     return rest;
   };
-  Value *image = part, *rowBlock = digit(image, split->rowBlocks), *frame = digit(image, split->frames);
-  auto [begin, end] = range(rowBlock, split->rowsPerTask, split->height);
-  auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, plan.panels);
-  Value *rowsBefore = b.CreateMul(frame, b.getInt64(split->height)), *group = b.getInt64(0);
+  Value *image = part, *columnBlock = digit(image, emitSize(f, split->columnBlocks));
+  Value *rowBlock = digit(image, emitSize(f, split->rowBlocks)), *frame = digit(image, b.getInt64(split->frames));
+  Value *height = emitSize(f, split->height);
+  auto [begin, end] = range(rowBlock, split->rowsPerTask, height);
+  auto [left, right] = range(columnBlock, split->columnsPerTask, emitSize(f, split->width));
+  auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, b.getInt64(plan.panels));
+  Value *rowsBefore = b.CreateMul(frame, height), *group = b.getInt64(0);
   TapRange frameTaps{b.getInt64(0), b.getInt64(1)};
   if (plan.spatialRank() == 3)
     frameTaps = walk.tapRange(0, frame);
@@ -107,6 +111,8 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
                             part,
                             frame,
                             begin,
+                            left,
+                            b.CreateSub(right, left),
                             frameTaps};
   emitSplitConvolution(f, plan, *split, task, x, w,
                        [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
@@ -125,7 +131,7 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
   using Products = matrixunit::PanelProducts;
   auto forEachPixel = [&](ArrayRef<Value *> carried, Products::Body body) {
     return emitLoop(b, b.getInt64(0), rows, b.getInt64(1), carried, [&](Value *row, ArrayRef<Value *> outer) {
-      return emitLoop(b, b.getInt64(0), b.getInt64(split->width), b.getInt64(1), outer,
+      return emitLoop(b, b.getInt64(0), task.columns, b.getInt64(1), outer,
                       [&](Value *pixel, ArrayRef<Value *> inner) { return body({row, pixel}, inner); });
     });
   };
@@ -136,7 +142,8 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
     return b.CreateAlignedLoad(vector, address, Align(plan.width * sizeof(float)));
   };
   auto store = [&](Products::Place pixel) {
-    SmallVector<Value *> outer{task.image, task.frame, b.CreateAdd(task.begin, pixel[0]), pixel[1]};
+    SmallVector<Value *> outer{task.image, task.frame, b.CreateAdd(task.begin, pixel[0]),
+                               b.CreateAdd(task.left, pixel[1])};
     outer.erase(outer.begin() + 1, outer.end() - plan.spatialRank());
     for (unsigned j = 0; j < vectors; ++j)
       epilogue.store(outer, b.CreateAdd(column, b.getInt64(j * plan.width)), load(pixel, j), masks[j]);
@@ -148,8 +155,22 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
     });
     return;
   }
-  auto multiplyInF32 = [&] { emitPanel(task, panel, vectors, masks); };
+  auto multiplyInF32 = [&] { emitSplitInF32(task, panel, vectors, masks); };
   matrixunit::emitStoreFinite(b, vector, {vectors, forEachPixel, load, store, multiplyInF32});
+}
+
+/// A panel of the task's own pixels, which of rows of any length are a part of each.
+void ConvolutionEmitter::emitSplitInF32(const SplitConvolutionTask &task, Value *panel, unsigned vectors,
+                                        ArrayRef<Value *> masks) {
+  if (!plan.isFlat)
+    return emitPanel(task, panel, vectors, masks);
+  Value *rows = b.CreateMul(b.CreateMul(task.image, b.getInt64(split->frames)), emitSize(f, split->height));
+  emitLoop(b, task.firstRow, task.lastRow, 1, [&](Value *row) {
+    Value *first = b.CreateAdd(b.CreateMul(b.CreateAdd(rows, row), emitSize(f, split->width)), task.left);
+    walk.forEachTileOf({b.getInt64(0), first, task.columns}, [&](const PixelRow &row, const PixelTile &tile) {
+      emitTile(row, tile, task.group, panel, vectors, masks);
+    });
+  });
 }
 
 void ConvolutionEmitter::emitPanel(const ConvolutionTask &task, Value *panel, unsigned vectors,

@@ -104,17 +104,27 @@ TapRange ConvolutionWalk::findInner() {
 
 void ConvolutionWalk::forEachFlatTile(const ConvolutionTask &task, FlatBody body) {
   Ir &b = f.b;
-  unsigned last = plan.spatialRank() - 1;
   Shape sizes(ArrayRef(plan.output).drop_back());
   Value *pixels = emitSize(f, product(sizes, plan.tasks.getContext())), *rows = b.getInt64(plan.tileRows);
+  Value *first = b.CreateMul(task.firstRow, rows), *end = emitMin(b, b.CreateMul(task.lastRow, rows), pixels);
+  forEachTileOf({b.CreateSub(task.firstRow, task.firstOfBand), first, b.CreateSub(end, first)}, body);
+}
+
+void ConvolutionWalk::forEachTileOf(const PixelRun &run, FlatBody body) {
+  Ir &b = f.b;
+  unsigned last = plan.spatialRank() - 1;
+  Shape sizes(ArrayRef(plan.output).drop_back());
+  Value *rows = b.getInt64(plan.tileRows), *tiles = emitCeilDivAtLeast0(b, run.count, plan.tileRows);
   auto [inner, innerEnd] = findInner();
-  emitLoop(b, task.firstRow, task.lastRow, 1, [&, inner = inner, innerEnd = innerEnd](Value *tile) {
-    Value *first = b.CreateMul(tile, rows);
+  emitLoop(b, b.getInt64(0), tiles, 1, [&, inner = inner, innerEnd = innerEnd](Value *tile) {
+    Value *done = b.CreateMul(tile, rows), *first = b.CreateAdd(run.first, done);
+    Value *index = b.CreateAdd(run.index, tile), *count = emitMin(b, rows, b.CreateSub(run.count, done));
     SmallVector<Value *> indices = delinearize(f, first, sizes);
     Value *column = indices.pop_back_val();
     Value *isInner = b.CreateAnd(b.CreateICmpSGE(column, inner), b.CreateICmpSLE(b.CreateAdd(column, rows), innerEnd));
+    isInner = b.CreateAnd(isInner, b.CreateICmpEQ(count, rows));
     emitIf(b, isInner, [&] {
-      PixelRow row{b.CreateSub(tile, task.firstOfBand), indices[0], {}, {}};
+      PixelRow row{index, indices[0], {}, {}};
       for (unsigned dim = 0; dim < last; ++dim) {
         row.outer.push_back(indices[1 + dim]);
         row.taps.push_back(tapRange(dim, indices[1 + dim]));
@@ -122,8 +132,7 @@ void ConvolutionWalk::forEachFlatTile(const ConvolutionTask &task, FlatBody body
       body(row, {column, unsigned(plan.tileRows), {}, false});
     });
     emitIf(b, b.CreateNot(isInner), [&] {
-      Value *count = emitMin(b, rows, b.CreateSub(pixels, first));
-      auto spread = [&](unsigned most) { emitSpread({b.CreateSub(tile, task.firstOfBand), first, count}, most, body); };
+      auto spread = [&](unsigned most) { emitSpread({index, first, count}, most, body); };
       if (plan.tileRows <= kSmallTile)
         return spread(plan.tileRows);
       Value *isSmall = b.CreateICmpSLE(count, b.getInt64(kSmallTile));

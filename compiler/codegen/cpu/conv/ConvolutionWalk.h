@@ -45,6 +45,11 @@ struct PixelTile {
   llvm::Value *indices = nullptr; ///< in memory: those of a spread tile's output pixels
 };
 
+/// `count` pixels from `first` on, counted over all rows and images; `index` is the first tile's among the band's.
+struct PixelRun {
+  llvm::Value *index, *first, *count;
+};
+
 class ConvolutionWalk {
 public:
   ConvolutionWalk(CpuFrame &frame, const ConvolutionPlan &plan) : f(frame), plan(plan) {}
@@ -60,6 +65,8 @@ public:
   /// The tiles of a task of a flat plan. Of the row of a spread tile all outer taps are to be tried.
   using FlatBody = llvm::function_ref<void(const PixelRow &, const PixelTile &)>;
   void forEachFlatTile(const ConvolutionTask &task, FlatBody body);
+  /// The tiles of any run of pixels, where the plan is flat.
+  void forEachTileOf(const PixelRun &run, FlatBody body);
 
   /// Taps of dimension `dim` that reach the input from output index `place`.
   TapRange tapRange(unsigned dim, llvm::Value *place);
@@ -87,10 +94,7 @@ public:
   llvm::SmallVector<llvm::Value *> outputPixel(const PixelRow &row, const PixelTile &pixels, llvm::Value *i);
 
 private:
-  /// `count` pixels from `first` on, counted over all rows and images; `index` is the row's.
-  struct PixelRun {
-    llvm::Value *index, *first, *count;
-  };
+  /// One tile, of at most `most` pixels.
   void emitSpread(const PixelRun &run, unsigned most, FlatBody body);
   /// Pixels of a row that all taps along it reach.
   TapRange findInner();

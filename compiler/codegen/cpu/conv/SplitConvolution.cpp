@@ -1,6 +1,7 @@
 #include "compiler/codegen/cpu/conv/SplitConvolution.h"
 
 #include "compiler/codegen/cpu/tile/MicroTile.h"
+#include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 #include "dialects/loop/Reasons.h"
 #include "dialects/loop/Tuning.h"
@@ -18,28 +19,33 @@ namespace ptc::cpu {
 //===----------------------------------------------------------------------===//
 
 /// What `values` says of frames, rows and columns, where there may be fewer spatial dimensions.
-static std::array<int64_t, 3> ofThree(ArrayRef<int64_t> values, int64_t missing) {
-  std::array<int64_t, 3> all;
+template <typename Number> static std::array<Number, 3> ofThree(ArrayRef<Number> values, Number missing) {
+  std::array<Number, 3> all;
   all.fill(missing);
   llvm::copy(values, all.end() - values.size());
   return all;
 }
 
-static std::array<int64_t, 3> ofThree(ShapeRef shape) {
-  SmallVector<int64_t> spatial;
-  for (mlir::AffineExpr size : shape.drop_front().drop_back())
-    spatial.push_back(*getConstant(size));
-  return ofThree(spatial, 1);
+static std::array<int64_t, 3> ofThree(ArrayRef<int64_t> values, int64_t missing) {
+  return ofThree<int64_t>(values, missing);
 }
 
-/// Whether every frame of the output has taps in the input.
+static std::array<mlir::AffineExpr, 3> ofThree(ShapeRef shape) {
+  ShapeRef spatial = shape.drop_front().drop_back();
+  return ofThree<mlir::AffineExpr>(spatial, mlir::getAffineConstantExpr(1, spatial[0].getContext()));
+}
+
+/// Whether there is a known number of frames, and every one of the output has taps in the input.
 static bool allFramesReach(const ConvolutionPlan &plan) {
+  auto inputFrames = getConstant(ofThree(plan.input)[0]), outputFrames = getConstant(ofThree(plan.output)[0]);
+  if (!inputFrames || !outputFrames)
+    return false;
   int64_t low = ofThree(plan.low, 0)[0], stride = ofThree(plan.strides, 1)[0];
   int64_t taps = ofThree(plan.kernel, 1)[0], dilation = ofThree(plan.dilations, 1)[0];
-  return all_of(seq(ofThree(plan.output)[0]), [&](int64_t frame) {
+  return all_of(seq(*outputFrames), [&](int64_t frame) {
     return any_of(seq(taps), [&](int64_t tap) {
       int64_t place = frame * stride + tap * dilation - low;
-      return place >= 0 && place < ofThree(plan.input)[0];
+      return place >= 0 && place < *inputFrames;
     });
   });
 }
@@ -57,7 +63,6 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
   bool areBytes = element.isInteger(8) && plan.group == bytes::kGroup;
   Numbers numbers = isSplit ? Numbers::SplitFloats : areBytes ? Numbers::Bytes : Numbers::Bf16;
   int64_t step = stepOf(numbers);
-  auto isStatic = [](ShapeRef sizes) { return all_of(sizes, [](mlir::AffineExpr s) { return getConstant(s); }); };
   if (plan.groups != 1)
     return refuse(Twine(plan.groups) + " groups");
   if (plan.isChannelsFirst)
@@ -66,45 +71,59 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     return refuse(Twine(plan.spatialRank()) + " spatial dimensions");
   if (plan.panel != kColumns || (!isSplit && !isBf16 && !areBytes))
     return refuse("weights are not f32, pairs of bf16 or groups of bytes in panels of " + Twine(kColumns));
-  if (!isStatic(ShapeRef(plan.input).drop_front()) || !isStatic(ShapeRef(plan.output).drop_front()))
-    return refuse("the number of pixels is dynamic");
   if (plan.groupInputs % step)
     return refuse(Twine(plan.groupInputs) + " input channels are not whole steps of " + Twine(step));
   if (plan.groupOutputs < kLeastOutputs)
     return refuse(Twine(plan.groupOutputs) + " output channels, fewer than " + Twine(kLeastOutputs));
   auto kernel = ofThree(plan.kernel, 1), dilation = ofThree(plan.dilations, 1);
   auto images = getConstant(plan.output[0]);
-  int64_t fewestImages = std::max<int64_t>(1, getRange(plan.output[0], getSymbols(op)).min), s = plan.strides.back();
+  int64_t s = plan.strides.back();
   if (ofThree(plan.strides, s)[1] != s || !allFramesReach(plan))
-    return refuse("strides differ, or frames lie in the padding");
+    return refuse("strides differ, or frames lie in the padding, or as many as a call tells");
 
   SplitConvolutionPlan split;
   split.numbers = numbers;
-  auto [frames, height, width] = ofThree(plan.output);
-  split.frames = frames, split.height = height, split.width = width;
-  int64_t leastPixels = images.value_or(2) * frames > 1 ? kLeastPixels : kLeastPixelsAlone;
-  if (width * height < leastPixels)
-    return refuse(Twine(width * height) + " pixels, fewer than " + Twine(leastPixels));
+  split.height = ofThree(plan.output)[1], split.width = ofThree(plan.output)[2];
+  split.frames = *getConstant(ofThree(plan.output)[0]);
+  split.pixelsOfFrame = split.height * split.width;
+  int64_t leastPixels = images.value_or(2) * split.frames > 1 ? kLeastPixels : kLeastPixelsAlone;
+  auto symbols = getSymbols(op);
+  auto fewest = [&](mlir::AffineExpr size) { return std::max<int64_t>(1, getRange(size, symbols).min); };
+  auto pixels = getConstant(split.pixelsOfFrame);
+  if (pixels && *pixels < leastPixels)
+    return refuse(Twine(*pixels) + " pixels, fewer than " + Twine(leastPixels));
+  split.leastPixels = fewest(split.pixelsOfFrame) < leastPixels ? leastPixels : 0;
   std::array<int64_t, 2> reach = {(kernel[1] - 1) * dilation[1] / s, (kernel[2] - 1) * dilation[2] / s};
-  split.pitch = split.width + reach[1];
   split.channelSteps = plan.groupInputs / step;
   for (int64_t batch : {1, 2, 5, 3, 4})
     if (split.channelSteps % batch == 0)
       split.batchSteps = batch;
 
   // Parts of the image whose terms fit L2, then panels: each task splits its weights, a thread its pixels once.
-  auto setRows = [&](int64_t rows) {
+  auto setPart = [&](int64_t rows, int64_t columns) {
     split.rowsPerTask = rows;
+    split.columnsPerTask = columns;
+    split.pitch = columns + reach[1];
     split.planeRows = rows + reach[0];
     split.framePixels = s * s * split.planeRows * split.pitch;
     // An odd number of lines from plane to plane, as in SplitPlan.
     split.pixels = (kernel[0] * split.framePixels + reach[1] + kRows) | 1;
     split.lhsBytes = split.channelSteps * termsOf(numbers) * split.pixels * kRowBytes;
-    split.rowBlocks = divideCeil(split.height, rows);
+    split.rowBlocks = split.height.ceilDiv(rows);
+    split.columnBlocks = split.width.ceilDiv(columns);
   };
-  setRows(split.height);
-  while (split.lhsBytes > kLhsBytes && split.rowsPerTask > 1)
-    setRows(divideCeil(split.rowsPerTask, 2));
+  auto halveRows = [&] { setPart(divideCeil(split.rowsPerTask, 2), split.columnsPerTask); };
+  // A part of rows of any length is first as long as it is cut into enough tasks all the same.
+  constexpr int64_t kMostRows = 16, kMostColumns = 64, kMostOfOneRow = 512;
+  int64_t mostRows = getConstant(split.height).value_or(kMostRows);
+  int64_t mostColumns = mostRows == 1 ? kMostOfOneRow : kMostColumns;
+  setPart(mostRows, plan.isFlat ? mostColumns : *getConstant(split.width));
+  while (split.lhsBytes > kLhsBytes && split.rowsPerTask * (plan.isFlat ? split.columnsPerTask : 1) > 1) {
+    if (plan.isFlat && split.columnsPerTask > split.rowsPerTask)
+      setPart(split.rowsPerTask, divideCeil(split.columnsPerTask, 2));
+    else
+      halveRows();
+  }
   if (split.lhsBytes > 2 * kLhsBytes)
     return refuse("a row of pixels takes " + loop::describeBytes(split.lhsBytes));
   int64_t grain = loop::getTuning(op, loop::Knob::Grain).value_or(0);
@@ -114,20 +133,23 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     least *= kTerms; // as long as a task of f32
   split.panelsPerTask = plan.panels;
   auto count = [&] {
-    return fewestImages * split.frames * split.rowBlocks * int64_t(divideCeil(plan.panels, split.panelsPerTask));
+    int64_t parts = fewest(plan.output[0]) * split.frames * fewest(split.rowBlocks) * fewest(split.columnBlocks);
+    return parts * int64_t(divideCeil(plan.panels, split.panelsPerTask));
   };
   auto isLong = [&] { return split.rowsPerTask * split.panelsPerTask * rowFlops > 2 * least; };
   // Whole weights cost a task nothing, pixels a copy: then rows are cut first, as long as few are copied twice.
   while (!isSplit && split.rowsPerTask >= 4 * (reach[0] + 1) && count() < wanted && isLong())
-    setRows(divideCeil(split.rowsPerTask, 2));
+    halveRows();
   while (split.panelsPerTask > 1 && count() < wanted && isLong())
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
-  split.tasks = plan.output[0] * (split.frames * split.rowBlocks * split.panelBlocks);
+  split.tasks = plan.output[0] * split.rowBlocks * split.columnBlocks * (split.frames * split.panelBlocks);
+  split.zeroBytes = alignTo(plan.spreadBytes, kRowBytes);
   split.rhsBytes = isSplit ? split.batchSteps * kRhsStepBytes : 0;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
+  std::string counted = pixels ? std::to_string(*pixels) : "as many as a call tells";
   because = formatv("on AMX: {0} pixels ({1} or more), channels in whole steps of {2}, {3} outputs ({4} or more)",
-                    width * height, leastPixels, step, plan.groupOutputs, kLeastOutputs);
+                    counted, leastPixels, step, plan.groupOutputs, kLeastOutputs);
   return split;
 }
 
@@ -146,9 +168,10 @@ class SplitConvolutionEmitter {
 public:
   SplitConvolutionEmitter(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, Value *x, Value *w)
-      : b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept), lhs(frame.scratch),
-        rhs(address(lhs, number(split.lhsBytes))), products(address(rhs, number(split.rhsBytes))),
-        element(elementOf(b, split.numbers)), planeBytes(split.pixels * kRowBytes), stride(plan.strides.back()) {}
+      : f(frame), b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept),
+        lhs(address(frame.scratch, number(split.zeroBytes))), rhs(address(lhs, number(split.lhsBytes))),
+        products(address(rhs, number(split.rhsBytes))), element(elementOf(b, split.numbers)),
+        planeBytes(split.pixels * kRowBytes), stride(plan.strides.back()) {}
 
   void emit(function_ref<void(Value *, Value *)> finish);
 
@@ -175,6 +198,7 @@ private:
   Value *times(Value *value, int64_t factor) { return b.CreateMul(value, number(factor)); }
   Value *address(Value *base, Value *bytes) { return emitAddress(b, b.getInt8Ty(), base, bytes); }
 
+  CpuFrame &f;
   Ir &b;
   const ConvolutionPlan &plan;
   const SplitConvolutionPlan &split;
@@ -221,20 +245,24 @@ void SplitConvolutionEmitter::splitPixel(Value *place, Value *pixel) {
 }
 
 void SplitConvolutionEmitter::splitPixels() {
-  auto low = ofThree(plan.low, 0), input = ofThree(plan.input), dilation = ofThree(plan.dilations, 1);
-  auto isInside = [&](Value *index, int64_t size) { return b.CreateICmpULT(index, number(size)); };
+  auto low = ofThree(plan.low, 0), dilation = ofThree(plan.dilations, 1);
+  std::array<Value *, 3> input;
+  for (auto [size, expr] : zip(input, ofThree(plan.input)))
+    size = emitSize(f, expr);
   Value *firstFrame = b.CreateSub(times(task.frame, ofThree(plan.strides, 1)[0]), number(low[0]));
   Value *firstRow = b.CreateSub(times(task.begin, stride), number(low[1]));
+  Value *firstColumn = b.CreateSub(times(task.left, stride), number(low[2]));
   emitLoop(b, task.frameTaps.begin, task.frameTaps.end, 1, [&](Value *tap) {
-    Value *frame = b.CreateAdd(times(task.image, input[0]), b.CreateAdd(firstFrame, times(tap, dilation[0])));
+    Value *frame = b.CreateAdd(b.CreateMul(task.image, input[0]), b.CreateAdd(firstFrame, times(tap, dilation[0])));
     emitLoop(b, number(0), number(split.planeRows * stride), 1, [&](Value *row) {
       Value *inputRow = b.CreateAdd(firstRow, row);
       emitLoop(b, number(0), number(split.pitch * stride), 1, [&](Value *column) {
-        Value *inputColumn = b.CreateSub(column, number(low[2]));
+        Value *inputColumn = b.CreateAdd(firstColumn, column);
         Value *place = b.CreateAdd(times(tap, split.framePixels), placeOf(row, column));
-        Value *isThere = b.CreateAnd(isInside(inputRow, input[1]), isInside(inputColumn, input[2]));
-        Value *line = b.CreateAdd(times(frame, input[1]), inputRow);
-        Value *pixel = times(b.CreateAdd(times(line, input[2]), inputColumn), plan.groupInputs);
+        // As an unsigned number, one below 0 is above all sizes.
+        Value *isThere = b.CreateAnd(b.CreateICmpULT(inputRow, input[1]), b.CreateICmpULT(inputColumn, input[2]));
+        Value *line = b.CreateAdd(b.CreateMul(frame, input[1]), inputRow);
+        Value *pixel = times(b.CreateAdd(b.CreateMul(line, input[2]), inputColumn), plan.groupInputs);
         emitIf(b, isThere, [&] { splitPixel(place, emitAddress(b, element, x, pixel)); });
         emitIf(b, b.CreateNot(isThere), [&] { splitPixel(place, nullptr); });
       });
@@ -303,7 +331,9 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
     splitPixels();
     b.CreateStore(id, kept);
   });
-  Value *rows = times(b.CreateSub(task.lastRow, task.firstRow), split.pitch);
+  // Of the last row, only what the output has.
+  Value *wholeRows = b.CreateSub(b.CreateSub(task.lastRow, task.firstRow), number(1));
+  Value *rows = b.CreateAdd(times(wholeRows, split.pitch), task.columns);
   bool isWhole = split.numbers != Numbers::SplitFloats;
   if (!isWhole) {
     Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);

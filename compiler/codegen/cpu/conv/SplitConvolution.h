@@ -6,6 +6,9 @@
 // stride of s, pixels are sorted into s x s planes by the rests of their indices. With three spatial dimensions the
 // output's frames (along the first) are cut into tasks one by one, and the frames that one reads lie behind each other.
 //
+// Where a call tells how many pixels there are, tasks are parts of an image of one size, those at its right and lower
+// borders smaller. A call with few pixels is multiplied by vectors.
+//
 // Pixels of f32 are split into terms, and so are weights, for each task. Those of bf16 and of bytes are copied as they
 // are, and the unit reads the weights where they lie: a block of products takes all taps in the unit's registers.
 //
@@ -20,9 +23,14 @@ namespace ptc::cpu {
 
 struct SplitConvolutionPlan {
   matrixunit::Numbers numbers;
-  int64_t rowsPerTask, panelsPerTask; ///< of output pixels, in a frame; of channels
-  int64_t rowBlocks, panelBlocks;
-  int64_t frames, height, width;            ///< of the output
+  int64_t rowsPerTask, columnsPerTask; ///< of output pixels, in a frame
+  int64_t panelsPerTask, panelBlocks;  ///< of channels
+  mlir::AffineExpr rowBlocks, columnBlocks;
+  int64_t frames; ///< of the output
+  mlir::AffineExpr height, width;
+  mlir::AffineExpr pixelsOfFrame;           ///< of the output
+  int64_t leastPixels;                      ///< that a frame of the output has on the unit; 0 where all have them
+  int64_t zeroBytes;                        ///< before all else in scratch: ConvolutionPlan::spreadBytes, whole lines
   int64_t pitch;                            ///< pixels of a row in a plane
   int64_t planeRows;                        ///< rows of pixels in a plane
   int64_t framePixels;                      ///< of all planes of a frame
@@ -32,7 +40,7 @@ struct SplitConvolutionPlan {
   mlir::AffineExpr tasks;
 
   int64_t products() const { return rowsPerTask * pitch; }
-  int64_t scratchBytes() const { return lhsBytes + rhsBytes + productBytes; }
+  int64_t scratchBytes() const { return zeroBytes + lhsBytes + rhsBytes + productBytes; }
 };
 
 /// Null where the matrix unit does not take the convolution. `because` becomes the reason.
@@ -42,6 +50,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
 struct SplitConvolutionTask : ConvolutionTask {
   llvm::Value *part;          ///< tells tasks with other pixels apart
   llvm::Value *frame, *begin; ///< of the output; its first row in the frame
+  llvm::Value *left, *columns; ///< its first column, and how many there are
   TapRange frameTaps;         ///< those along the frames that reach the input
 };
 
