@@ -178,6 +178,12 @@ static std::string describeLanes(loop::KernelOp kernel, const NestPlan &plan) {
 }
 
 Algorithm describe(loop::KernelOp kernel, const NestPlan &plan) {
+  if (plan.many) {
+    Algorithm many = describe(kernel, *plan.many);
+    std::string fewer = formatv("that where {0} is {1} or more, else {2}", toText(plan.size, kernel), plan.least,
+                                describeLanes(kernel, plan));
+    return {many.name, joinReasons({many.because, fewer})};
+  }
   std::string name = nameOf(plan);
   if (plan.stages.size() > 1)
     name += formatv(", {0} stages", plan.stages.size());

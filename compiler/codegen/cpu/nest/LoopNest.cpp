@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/nest/StageEmitter.h"
 #include "compiler/codegen/cpu/nest/TransposedNest.h"
+#include "compiler/codegen/cpu/tile/TwoForms.h"
 #include "compiler/codegen/kernel/IndexExpr.h"
 #include "compiler/codegen/kernel/Loops.h"
 
@@ -185,6 +186,12 @@ void NestEmitter::runStages(unsigned width, Value *mask) {
     emitStage(f, stage, dims, width, mask, streaming, registers);
 }
 
-void emitNest(CpuFrame &frame, const NestPlan &plan) { NestEmitter(frame, plan).emit(); }
+void emitNest(CpuFrame &frame, const NestPlan &plan) {
+  auto emit = [&](const NestPlan &form) { NestEmitter(frame, form).emit(); };
+  if (!plan.many)
+    return emit(plan);
+  emitTwoForms(
+      frame, {plan.size, plan.least, plan.many->tasks, plan.tasks}, [&] { emit(*plan.many); }, [&] { emit(plan); });
+}
 
 } // namespace ptc::cpu

@@ -40,9 +40,13 @@ static double estimate(ArrayRef<Loop> loops) {
 
 namespace {
 
+/// What open sizes are taken for: of what a call may tell some are small, or none is.
+enum class OpenSizes { Any, Many };
+
 class Planner {
 public:
-  Planner(loop::KernelOp kernel, const Target &target) : kernel(kernel), lanes(target.vectorBytes / sizeof(float)) {}
+  Planner(loop::KernelOp kernel, const Target &target, OpenSizes openSizes)
+      : kernel(kernel), lanes(target.vectorBytes / sizeof(float)), openSizes(openSizes) {}
   NestPlan plan();
 
 private:
@@ -71,6 +75,7 @@ private:
 
   loop::KernelOp kernel;
   unsigned lanes;
+  OpenSizes openSizes;
   NestPlan p;
 };
 
@@ -212,7 +217,7 @@ double Planner::vectorsOfPoint(const Loop &loop) const {
   double size = std::max(1.0, estimate(loop.size)), vectors = 0;
   for (int64_t length : stretchesOf(loop))
     vectors += std::ceil(double(length) / lanes);
-  if (getConstant(loop.size))
+  if (getConstant(loop.size) || openSizes == OpenSizes::Many)
     return vectors / size;
   Range range = getRange(loop.size, getSymbols(kernel));
   double least = std::max<int64_t>(1, range.min), small = shareOfSmall(range, lanes);
@@ -446,6 +451,24 @@ NestPlan Planner::plan() {
   return std::move(p);
 }
 
-NestPlan planNest(loop::KernelOp kernel, const Target &target) { return Planner(kernel, target).plan(); }
+/// The one loop of a transposition whose size a call tells; null where it tells none or both.
+static const Loop *findOpenLoop(ArrayRef<Loop> loops) {
+  auto isOpen = [](const Loop &loop) { return !getConstant(loop.size); };
+  return count_if(loops, isOpen) == 1 ? find_if(loops, isOpen) : nullptr;
+}
+
+NestPlan planNest(loop::KernelOp kernel, const Target &target) {
+  NestPlan plan = Planner(kernel, target, OpenSizes::Any).plan();
+  if (plan.transposes || plan.outer.size() < 2)
+    return plan;
+  NestPlan many = Planner(kernel, target, OpenSizes::Many).plan();
+  const Loop *open = many.transposes ? findOpenLoop(ArrayRef(many.outer).take_back(2)) : nullptr;
+  if (!open)
+    return plan;
+  plan.size = open->size;
+  plan.least = 2 * many.width; // of three tiles a third is empty at most
+  plan.many = std::make_shared<const NestPlan>(std::move(many));
+  return plan;
+}
 
 } // namespace ptc::cpu

@@ -11,7 +11,8 @@
 // Neighbouring dimensions become one loop where every access walks them as one.
 // The lanes of a vector lie along one loop, the one that the accesses prefer: an
 // outer loop (then all stages run for `width` points at once), or for each
-// stage one of its own. Where reads prefer one outer loop and stores another, both have theirs.
+// stage one of its own. Where reads prefer one outer loop and stores another, both have theirs: if a call tells
+// how long one of the two is, it takes that form only where tiles are full, and another one where they would not be.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,6 +23,7 @@
 #include "dialects/loop/Loop.h"
 
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace ptc::cpu {
@@ -57,6 +59,11 @@ struct NestPlan {
 
   /// Results so large that storing them past the caches saves reading them first (see LoopNest.cpp).
   llvm::SmallVector<mlir::Value> streamed;
+
+  /// The form of calls with `least` or more of `size`; all else is said of calls with fewer. Null where there is one.
+  std::shared_ptr<const NestPlan> many;
+  mlir::AffineExpr size;
+  int64_t least = 0;
 };
 
 /// A result of this size is streamed: more than what caches hold of it for its reader.
