@@ -113,6 +113,17 @@ class Frames(nn.Module):
         return (self.convolution(x) + residual).relu()
 
 
+class Heads(nn.Module):
+    """A layer of tokens whose heads' features lie apart, as attention leaves them."""
+
+    def __init__(self, heads, features, outputs):
+        super().__init__()
+        self.layer = nn.Linear(heads * features, outputs)
+
+    def forward(self, x):
+        return self.layer(x.transpose(1, 2).flatten(2))
+
+
 def with_pixel(x, value, *place):
     """A copy with one number of a pixel in its place."""
     x = x.clone()
@@ -262,6 +273,20 @@ def cases():
     yield Case("product and groups of any number of images", bottleneck, (r(2, 24, 60, 60),), ({0: rows},),
                [(r(1, 24, 60, 60),), (r(5, 24, 60, 60),)],
                algorithm="packed GEMM and grouped convolution, band by band")
+    # Tiles of pixels at the borders of rows, which are short, long, and shorter than the kernel.
+    for options in ({"padding": (2, 4)}, {"padding": 3, "stride": 2}, {"padding": 4, "dilation": 3}):
+        net = nn.Sequential(nn.Conv2d(20, 24, 5, **options), nn.ReLU(), nn.Conv2d(24, 40, (1, 9), padding=(0, 4)))
+        height, width = Dim("height", min=7, max=512), Dim("width", min=7, max=512)
+        yield Case(f"borders of rows, {options}", net, (r(2, 20, 13, 40),), ({2: height, 3: width},),
+                   [(r(2, 20, 7, 7),), (r(2, 20, 9, 33),), (r(2, 20, 24, 96),)])
+    # Heads side by side: each task copies its rows, the last one those left over, too.
+    tokens = Dim("tokens", min=2, max=4096)
+    yield Case("heads of any number of tokens", Heads(12, 64, 256), (r(2, 12, 133, 64),), ({2: tokens},),
+               [(r(2, 12, n, 64),) for n in (2, 7, 39, 135, 181)])
+    # Channels that lie side by side are turned into rows of any length.
+    length = Dim("length", min=2, max=16000)
+    yield Case("turned pixels", nn.Conv1d(32, 64, 1), (r(2, 32, 100),), ({2: length},),
+               [(r(2, 32, n),) for n in (2, 31, 32, 33, 512)])
 
 
 if __name__ == "__main__":

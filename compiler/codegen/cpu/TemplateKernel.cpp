@@ -29,7 +29,7 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
       return TemplateKernel{plan.tasks(), constant(plan.scratchBytes()),
                             [op, plan](CpuFrame &frame) { emitWinograd(frame, op, plan); }, describeWinograd(op)};
     ConvolutionPlan directly = planConvolution(op, target);
-    return TemplateKernel{directly.tasks, constant(plan.scratchBytes()),
+    return TemplateKernel{directly.tasks, constant(std::max(plan.scratchBytes(), directly.scratchBytes())),
                           [op, plan, directly](CpuFrame &frame) {
                             emitTwoForms(
                                 frame, {plan.tiles, plan.leastTiles, plan.tasks(), directly.tasks},
@@ -51,7 +51,8 @@ static llvm::Expected<TemplateKernel> plan(loop::ConvolutionOp op, const Target 
                                 [&] { emitConvolution(frame, op, plan, std::nullopt); });
                           },
                           describe(op, plan, onUnit, because)};
-  return TemplateKernel{split ? split->tasks : plan.tasks, constant(split ? split->scratchBytes() : plan.spreadBytes),
+  return TemplateKernel{split ? split->tasks : plan.tasks,
+                        constant(split ? split->scratchBytes() : plan.scratchBytes()),
                         [op, plan, split](CpuFrame &frame) {
                           plan.isGrouped ? emitGroupedConvolution(frame, op, plan)
                           : plan.isDot   ? emitDotConvolution(frame, op, plan)

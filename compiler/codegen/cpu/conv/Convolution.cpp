@@ -54,6 +54,8 @@ private:
                          Value *firstChannel);
   TileOperand spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap, Value *firstChannel);
   void copySpread(const PixelTile &pixels);
+  void copyBorder(const PixelRow &row, const PixelTile &pixels);
+  Value *emitBorderPlace(Value *outerTap, Value *pixel);
 
   CpuFrame &f;
   Ir &b;
@@ -258,10 +260,52 @@ void ConvolutionEmitter::copySpread(const PixelTile &pixels) {
   }
 }
 
+/// Where the copy of a tile at a border has a pixel of the row that an outer tap reads.
+Value *ConvolutionEmitter::emitBorderPlace(Value *outerTap, Value *pixel) {
+  Value *index = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(plan.tileInputs())), pixel);
+  Value *scratch = emitAddress(b, b.getInt8Ty(), f.scratch, b.getInt64(plan.spreadBytes));
+  return emitAddress(b, element, scratch, b.CreateMul(index, channels));
+}
+
+/// Vectors go beyond the end of what they bring: what follows is stored after them.
+void ConvolutionEmitter::copyBorder(const PixelRow &row, const PixelTile &pixels) {
+  auto *vector = FixedVectorType::get(element, plan.width);
+  Align align(element->getScalarSizeInBits() / 8);
+  Value *count = b.getInt64(plan.tileInputs()), *size = emitSize(f, plan.input[plan.spatialRank()]);
+  Value *left = walk.inputPixel(pixels.first, b.getInt64(0));
+  auto inside = [&](Value *pixel) { // the number of pixels before it
+    pixel = b.CreateBinaryIntrinsic(Intrinsic::smax, pixel, b.getInt64(0));
+    return b.CreateMul(b.CreateBinaryIntrinsic(Intrinsic::smin, pixel, count), channels);
+  };
+  Value *begin = inside(b.CreateNeg(left)), *end = inside(b.CreateSub(size, left));
+  walk.forEachOuterTap(row, {}, [&](Value *outerTap, Value *inputRow, ArrayRef<Value *>) -> SmallVector<Value *> {
+    Value *to = emitBorderPlace(outerTap, b.getInt64(0));
+    Value *from = b.CreateMul(b.CreateAdd(b.CreateMul(inputRow, size), left), channels);
+    auto setZero = [&](Value *first, Value *last) {
+      emitLoop(b, first, last, plan.width, [&](Value *lane) {
+        b.CreateAlignedStore(Constant::getNullValue(vector), emitAddress(b, element, to, lane), align);
+      });
+    };
+    setZero(b.getInt64(0), begin);
+    emitVectorLoop(b, begin, end, plan.width, /*hasTail=*/plan.channels() % plan.width != 0, {},
+                   [&](const VectorStep &step, ArrayRef<Value *>) -> SmallVector<Value *> {
+                     Value *source = emitAddress(b, element, x, b.CreateAdd(from, step.index));
+                     Value *values = step.mask ? emitMaskedLoad(b, vector, source, align, step.mask)
+                                               : b.CreateAlignedLoad(vector, source, align);
+                     b.CreateAlignedStore(values, emitAddress(b, element, to, step.index), align);
+                     return {};
+                   });
+    setZero(end, b.CreateMul(count, channels));
+    return {};
+  });
+}
+
 void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel,
                                   unsigned vectors, ArrayRef<Value *> masks) {
   if (plan.isChannelsFirst && !pixels.spread.empty())
     copySpread(pixels);
+  if (pixels.isBorder)
+    emitIf(b, pixels.isBorder, [&] { copyBorder(row, pixels); });
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last];
   TileType tile{pixels.rows, vectors, plan.width, element, accumulator, plan.group};
@@ -281,6 +325,10 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     Value *flatTap = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(taps)), tap);
     TileOperand lhs = pixels.spread.empty() ? rowOperand(row, pixels, inputRow, tap, firstChannel)
                                             : spreadOperand(pixels, outerTap, tap, firstChannel);
+    if (pixels.isBorder) {
+      Value *copied = emitBorderPlace(outerTap, b.CreateMul(tap, b.getInt64(plan.dilations.back())));
+      lhs.base = b.CreateSelect(pixels.isBorder, copied, lhs.base);
+    }
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};
     // All taps of a row of pixels count as one tile.

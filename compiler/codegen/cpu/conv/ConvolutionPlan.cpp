@@ -183,7 +183,11 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
     plan.rows = (plan.output[0] * plan.rows * plan.output[1 + last]).ceilDiv(plan.tileRows);
     plan.spreadBytes = plan.isChannelsFirst ? plan.tileRows * plan.outerTaps() * plan.groupInputs * plan.run()
                                             : llvm::alignTo(plan.groupInputs, plan.group);
-    plan.spreadBytes *= elementBytes;
+    plan.spreadBytes = llvm::alignTo(plan.spreadBytes * elementBytes, target.vectorBytes);
+    // With taps far apart a tile would copy much that it does not read. The last vector may go beyond the last pixel.
+    if (!plan.isChannelsFirst && plan.groups == 1 && plan.dilations[last] <= plan.tileRows)
+      plan.borderBytes =
+          (plan.outerTaps() * plan.tileInputs() * plan.groupInputs + plan.group - 1 + plan.width) * elementBytes;
     planFlatTasks(plan, op);
   } else {
     planTasks(plan, op);

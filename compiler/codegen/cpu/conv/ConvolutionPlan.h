@@ -9,8 +9,10 @@
 //
 // Where the length of a row is dynamic, tiles are runs of pixels counted over
 // all rows and images (isFlat): most lie within a row, and all taps along it
-// reach; of the others each pixel has its place of its own, and what a tap does
-// not reach is zero. So narrow images fill their tiles, too.
+// reach. What a tile at the border of a row reads is copied to scratch, with
+// zeros around it. Of tiles that go beyond a row each pixel has its place of its
+// own, and what a tap does not reach is zero. So narrow images fill their tiles,
+// too.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -64,10 +66,16 @@ struct ConvolutionPlan {
   /// In scratch: what a tap does not reach, where channels lie side by side; else what lies under the kernel at each
   /// pixel of a spread tile.
   int64_t spreadBytes = 0;
+  /// Behind it: what a tile at the border of a row reads, [outer taps][pixels][channels]; 0 where such tiles are
+  /// spread.
+  int64_t borderBytes = 0;
 
+  int64_t scratchBytes() const { return spreadBytes + borderBytes; }
   int64_t channels() const { return groups * groupInputs; } ///< of the input
   unsigned spatialRank() const { return kernel.size(); }
   int64_t taps() const { return llvm::product_of(kernel); }
+  /// Pixels of an input row that a whole tile reads.
+  int64_t tileInputs() const { return (tileRows - 1) * strides.back() + (kernel.back() - 1) * dilations.back() + 1; }
   int64_t outerTaps() const { return llvm::product_of(llvm::ArrayRef(kernel).drop_back()); }
   /// Input pixels side by side under the kernel, in whole vectors.
   int64_t run() const { return llvm::alignTo((kernel.back() - 1) * dilations.back() + 1, width); }

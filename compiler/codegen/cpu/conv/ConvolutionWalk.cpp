@@ -123,15 +123,23 @@ void ConvolutionWalk::forEachTileOf(const PixelRun &run, FlatBody body) {
     Value *column = indices.pop_back_val();
     Value *isInner = b.CreateAnd(b.CreateICmpSGE(column, inner), b.CreateICmpSLE(b.CreateAdd(column, rows), innerEnd));
     isInner = b.CreateAnd(isInner, b.CreateICmpEQ(count, rows));
-    emitIf(b, isInner, [&] {
+    Value *isInRow = isInner;
+    if (plan.borderBytes) {
+      Value *pixels = emitSize(f, plan.output[1 + last]);
+      isInRow = b.CreateAnd(b.CreateICmpSLE(b.CreateAdd(column, rows), pixels), b.CreateICmpEQ(count, rows));
+    }
+    emitIf(b, isInRow, [&] {
       PixelRow row{index, indices[0], {}, {}};
       for (unsigned dim = 0; dim < last; ++dim) {
         row.outer.push_back(indices[1 + dim]);
         row.taps.push_back(tapRange(dim, indices[1 + dim]));
       }
-      body(row, {column, unsigned(plan.tileRows), {}, false});
+      PixelTile inRow{column, unsigned(plan.tileRows), {}, false};
+      if (plan.borderBytes)
+        inRow.isBorder = b.CreateNot(isInner);
+      body(row, inRow);
     });
-    emitIf(b, b.CreateNot(isInner), [&] {
+    emitIf(b, b.CreateNot(isInRow), [&] {
       auto spread = [&](unsigned most) { emitSpread({index, first, count}, most, body); };
       if (plan.tileRows <= kSmallTile)
         return spread(plan.tileRows);

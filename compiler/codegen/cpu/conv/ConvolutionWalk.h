@@ -43,6 +43,8 @@ struct PixelTile {
   llvm::Value *count = nullptr;
   llvm::ArrayRef<SpreadPixel> spread = {};
   llvm::Value *indices = nullptr; ///< in memory: those of a spread tile's output pixels
+  /// Null, or whether some taps of the tile lie beyond the ends of its row (i1): it is to read a copy with zeros there.
+  llvm::Value *isBorder = nullptr;
 };
 
 /// `count` pixels from `first` on, counted over all rows and images; `index` is the first tile's among the band's.

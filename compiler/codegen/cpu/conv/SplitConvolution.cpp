@@ -144,7 +144,7 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.panelsPerTask = divideCeil(split.panelsPerTask, 2);
   split.panelBlocks = divideCeil(plan.panels, split.panelsPerTask);
   split.tasks = plan.output[0] * split.rowBlocks * split.columnBlocks * (split.frames * split.panelBlocks);
-  split.zeroBytes = alignTo(plan.spreadBytes, kRowBytes);
+  split.vectorBytes = alignTo(plan.scratchBytes(), kRowBytes);
   split.rhsBytes = isSplit ? split.batchSteps * kRhsStepBytes : 0;
   split.productBytes = alignTo(split.products(), kRows) * kProductRowBytes;
   std::string counted = pixels ? std::to_string(*pixels) : "as many as a call tells";
@@ -169,7 +169,7 @@ public:
   SplitConvolutionEmitter(CpuFrame &frame, const ConvolutionPlan &plan, const SplitConvolutionPlan &split,
                           const SplitConvolutionTask &task, Value *x, Value *w)
       : f(frame), b(frame.b), plan(plan), split(split), task(task), x(x), w(w), kept(frame.kept),
-        lhs(address(frame.scratch, number(split.zeroBytes))), rhs(address(lhs, number(split.lhsBytes))),
+        lhs(address(frame.scratch, number(split.vectorBytes))), rhs(address(lhs, number(split.lhsBytes))),
         products(address(rhs, number(split.rhsBytes))), element(elementOf(b, split.numbers)),
         planeBytes(split.pixels * kRowBytes), stride(plan.strides.back()) {}
 

@@ -30,7 +30,7 @@ struct SplitConvolutionPlan {
   mlir::AffineExpr height, width;
   mlir::AffineExpr pixelsOfFrame;           ///< of the output
   int64_t leastPixels;                      ///< that a frame of the output has on the unit; 0 where all have them
-  int64_t zeroBytes;                        ///< before all else in scratch: ConvolutionPlan::spreadBytes, whole lines
+  int64_t vectorBytes; ///< before all else in scratch: ConvolutionPlan::scratchBytes(), whole lines
   int64_t pitch;                            ///< pixels of a row in a plane
   int64_t planeRows;                        ///< rows of pixels in a plane
   int64_t framePixels;                      ///< of all planes of a frame
@@ -40,7 +40,7 @@ struct SplitConvolutionPlan {
   mlir::AffineExpr tasks;
 
   int64_t products() const { return rowsPerTask * pitch; }
-  int64_t scratchBytes() const { return zeroBytes + lhsBytes + rhsBytes + productBytes; }
+  int64_t scratchBytes() const { return vectorBytes + lhsBytes + rhsBytes + productBytes; }
 };
 
 /// Null where the matrix unit does not take the convolution. `because` becomes the reason.

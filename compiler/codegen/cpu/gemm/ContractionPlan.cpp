@@ -315,8 +315,9 @@ llvm::Expected<ContractionPlan> planContraction(loop::ContractOp op, const Targe
   planCopies(plan, areRowsNeighbours(plan, lhs->start, outer));
   if (plan.copyLhs) {
     int64_t rows = plan.tilesPerTask * (plan.tiles.rows + (plan.tiles.extra > 0));
+    rows += m ? 0 : plan.tiles.rows - 1;        // the last task of an open m has those left over, too
     rows += plan.turnsLhs ? plan.width - 1 : 0; // whole squares
-    plan.scratchBytes = plan.scratchBytes + plan.reductionSize() * (rows * plan.elementBytes);
+    plan.scratchBytes = plan.scratchBytes + plan.packedReductionSize() * (rows * plan.elementBytes);
     plan.because.push_back(
         llvm::formatv("rows are not one stride apart: {0} by each task", plan.turnsLhs ? "turned" : "copied"));
   }
