@@ -82,20 +82,20 @@ Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
   Value *chosen = b.CreateSelect(x[0], b.CreateBitCast(x[1], bits), b.CreateBitCast(x[2], bits));
   return {b.CreateBitCast(chosen, type)};
 }
-/// By a number that is not below 1: by its reciprocal, as dividing takes ten cycles for a vector. The remainder then
-/// corrects the quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990), which
-/// is rounded as division rounds, but for |x| below 2^-100 or so: there the remainder may be denormal, and the
-/// quotient is within an ulp. That of an infinity has no remainder.
+/// By a number: by its reciprocal, as dividing takes ten cycles for a vector. The remainder then corrects the quotient
+/// (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990), which is rounded as division
+/// rounds, but where a remainder or quotient is below 2^-100 or so, and may be denormal, or overflows: there the
+/// quotient is within an ulp. An infinite quotient is not corrected.
 Results divide(Ir &b, mlir::Operation &, Operands x, Type *) {
   const APFloat *divisor;
   bool isKnown = match(x[1], PatternMatch::m_APFloat(divisor)) && !divisor->isNegative() && divisor->isNormal() &&
-                 ilogb(*divisor) >= 0 && ilogb(*divisor) < 64;
+                 std::abs(ilogb(*divisor)) < 64;
   if (!isKnown || divisor->getExactInverse(nullptr))
     return {b.CreateFDiv(x[0], x[1])};
   Real number{&b, x[0]}, by = number.with(x[1]), reciprocal = 1.0 / by;
   Real quotient = number * reciprocal;
-  Real excess = fma(quotient, by, -number);
-  return {select(isNan(excess), quotient, fma(-excess, reciprocal, quotient)).v};
+  Real excess = fma(quotient, by, -number), corrected = fma(-excess, reciprocal, quotient);
+  return {select(isNan(corrected), quotient, corrected).v};
 }
 
 /// Against a number the instructions for > and < do: what they answer for a NaN, and for two zeros, is their second

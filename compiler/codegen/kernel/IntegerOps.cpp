@@ -6,6 +6,7 @@
 #include "compiler/codegen/kernel/MathExpr.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 #include <cmath>
 
@@ -53,8 +54,54 @@ Value *emitFloatCast(Ir &b, Value *x, Type *to) {
   return isOfDouble ? b.CreateIntrinsic(Intrinsic::arithmetic_fence, {cast->getType()}, {cast}) : cast;
 }
 
+/// To 32 bits by the instruction for as many lanes. Null where there is none.
+static Value *convertByInstruction(Ir &b, Value *x, unsigned lanes) {
+  switch (lanes) {
+  case 16: {
+    constexpr int kCurrentRounding = 4;
+    Value *none = Constant::getNullValue(FixedVectorType::get(b.getInt32Ty(), lanes));
+    return b.CreateIntrinsic(Intrinsic::x86_avx512_mask_cvttps2dq_512, {},
+                             {x, none, b.getInt16(-1), b.getInt32(kCurrentRounding)});
+  }
+  case 8:
+    return b.CreateIntrinsic(Intrinsic::x86_avx_cvtt_ps2dq_256, {}, {x});
+  case 4:
+    return b.CreateIntrinsic(Intrinsic::x86_sse2_cvttps2dq, {}, {x});
+  default:
+    return nullptr;
+  }
+}
+
+/// What the vector instructions of x86 do for floats: the least integer where there is none. Null for anything else.
+static Value *convertRegisters(Ir &b, Value *x) {
+  auto *vector = dyn_cast<FixedVectorType>(x->getType());
+  unsigned registerBits = 0;
+  b.GetInsertBlock()
+      ->getParent()
+      ->getFnAttribute("min-legal-vector-width")
+      .getValueAsString()
+      .getAsInteger(10, registerBits);
+  if (isForGpu(b) || !vector || !vector->getElementType()->isFloatTy() || registerBits == 0)
+    return nullptr;
+  unsigned count = vector->getNumElements(), lanes = std::min(count, registerBits / 32);
+  if (count % lanes)
+    return nullptr;
+  Value *all = nullptr;
+  for (unsigned first = 0; first < count; first += lanes) {
+    Value *part = count == lanes ? x : b.CreateExtractVector(FixedVectorType::get(b.getFloatTy(), lanes), x, first);
+    Value *converted = convertByInstruction(b, part, lanes);
+    if (!converted || count == lanes)
+      return converted;
+    auto *type = FixedVectorType::get(b.getInt32Ty(), count);
+    all = b.CreateInsertVector(type, all ? all : PoisonValue::get(type), converted, first);
+  }
+  return all;
+}
+
 Value *emitFloatToInteger(Ir &b, Value *x, Type *to) {
   unsigned bits = to->getScalarSizeInBits() == 64 ? 64 : 32;
+  if (Value *converted = bits == 32 ? convertRegisters(b, x) : nullptr)
+    return b.CreateTrunc(converted, to);
   Type *wide = to->getWithNewBitWidth(bits), *type = x->getType();
   double limit = std::ldexp(1.0, bits - 1);
   Value *inRange = b.CreateAnd(b.CreateFCmpOGE(x, ConstantFP::get(type, -limit)),

@@ -28,14 +28,14 @@ struct SplitConvolutionPlan {
   mlir::AffineExpr rowBlocks, columnBlocks;
   int64_t frames; ///< of the output
   mlir::AffineExpr height, width;
-  mlir::AffineExpr pixelsOfFrame;           ///< of the output
-  int64_t leastPixels;                      ///< that a frame of the output has on the unit; 0 where all have them
-  int64_t vectorBytes; ///< before all else in scratch: ConvolutionPlan::scratchBytes(), whole lines
-  int64_t pitch;                            ///< pixels of a row in a plane
-  int64_t planeRows;                        ///< rows of pixels in a plane
-  int64_t framePixels;                      ///< of all planes of a frame
-  int64_t pixels;                           ///< of all frames in scratch, and what blocks read beyond them
-  int64_t channelSteps, batchSteps;         ///< of k in a tap; of those of f32 that are split at a time
+  mlir::AffineExpr pixelsOfFrame;   ///< of the output
+  int64_t leastPixels;              ///< that a frame of the output has on the unit; 0 where all have them
+  int64_t vectorBytes;              ///< before all else in scratch: ConvolutionPlan::scratchBytes(), whole lines
+  int64_t pitch;                    ///< pixels of a row in a plane
+  int64_t planeRows;                ///< rows of pixels in a plane
+  int64_t framePixels;              ///< of all planes of a frame
+  int64_t pixels;                   ///< of all frames in scratch, and what blocks read beyond them
+  int64_t channelSteps, batchSteps; ///< of k in a tap; of those of f32 that are split at a time
   int64_t lhsBytes, rhsBytes, productBytes; ///< in scratch, in this order
   mlir::AffineExpr tasks;
 
@@ -48,10 +48,10 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
                                               std::string &because);
 
 struct SplitConvolutionTask : ConvolutionTask {
-  llvm::Value *part;          ///< tells tasks with other pixels apart
-  llvm::Value *frame, *begin; ///< of the output; its first row in the frame
+  llvm::Value *part;           ///< tells tasks with other pixels apart
+  llvm::Value *frame, *begin;  ///< of the output; its first row in the frame
   llvm::Value *left, *columns; ///< its first column, and how many there are
-  TapRange frameTaps;         ///< those along the frames that reach the input
+  TapRange frameTaps;          ///< those along the frames that reach the input
 };
 
 /// finish(panel, products): output pixel (row, column) of the task is row row * pitch + column of `products`, 32 floats
