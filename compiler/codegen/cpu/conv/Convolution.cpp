@@ -54,7 +54,9 @@ private:
                          Value *firstChannel);
   TileOperand spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap, Value *firstChannel);
   void copySpread(const PixelTile &pixels);
+  SmallVector<Value *> masksInside(Value *left, Value *size, int64_t run);
   void copyBorder(const PixelRow &row, const PixelTile &pixels);
+  void copyBorderPlanes(const PixelRow &row, const PixelTile &pixels);
   Value *emitBorderPlace(Value *outerTap, Value *pixel);
 
   CpuFrame &f;
@@ -223,6 +225,17 @@ TileOperand ConvolutionEmitter::spreadOperand(const PixelTile &pixels, Value *ou
   return lhs;
 }
 
+/// Of `run` pixels from `left` on, in whole vectors: those within a row of `size`.
+SmallVector<Value *> ConvolutionEmitter::masksInside(Value *left, Value *size, int64_t run) {
+  SmallVector<Value *> masks;
+  for (int64_t lane = 0; lane < run; lane += plan.width) {
+    Value *before = emitLanesBelow(b, plan.width, b.CreateSub(b.CreateNeg(left), b.getInt64(lane)));
+    Value *below = emitLanesBelow(b, plan.width, b.CreateSub(b.CreateSub(size, left), b.getInt64(lane)));
+    masks.push_back(b.CreateAnd(below, b.CreateNot(before)));
+  }
+  return masks;
+}
+
 /// Brings what lies under the kernel at each pixel of a spread tile to scratch, [pixel][outer taps][channel][run]:
 /// zeros where there is nothing. Rows of pixels are vectors where channels come first; tap by tap each pixel would have
 /// a place and a mask of its own, which take three times as long as its products.
@@ -232,13 +245,7 @@ void ConvolutionEmitter::copySpread(const PixelTile &pixels) {
   auto *vector = FixedVectorType::get(element, plan.width);
   Align align(element->getScalarSizeInBits() / 8);
   for (auto [i, pixel] : enumerate(pixels.spread)) {
-    Value *left = pixel.places.back(), *right = b.CreateSub(emitSize(f, plan.input[1 + outer]), left);
-    SmallVector<Value *> masks;
-    for (int64_t lane = 0; lane < run; lane += plan.width) {
-      Value *before = emitLanesBelow(b, plan.width, b.CreateSub(b.CreateNeg(left), b.getInt64(lane)));
-      Value *below = emitLanesBelow(b, plan.width, b.CreateSub(right, b.getInt64(lane)));
-      masks.push_back(b.CreateAnd(below, b.CreateNot(before)));
-    }
+    SmallVector<Value *> masks = masksInside(pixel.places.back(), emitSize(f, plan.input[1 + outer]), run);
     Value *first = emitPlace(pixel.input, pixel.image);
     emitLoop(b, b.getInt64(0), b.getInt64(plan.outerTaps()), 1, [&, i = i, &pixel = pixel](Value *outerTap) {
       SmallVector<Value *> tapPlace = walk.tapPlace(outerTap, b.getInt64(0));
@@ -262,9 +269,10 @@ void ConvolutionEmitter::copySpread(const PixelTile &pixels) {
 
 /// Where the copy of a tile at a border has a pixel of the row that an outer tap reads.
 Value *ConvolutionEmitter::emitBorderPlace(Value *outerTap, Value *pixel) {
-  Value *index = b.CreateAdd(b.CreateMul(outerTap, b.getInt64(plan.tileInputs())), pixel);
+  Value *row = b.CreateMul(outerTap, b.getInt64(plan.borderRow()));
   Value *scratch = emitAddress(b, b.getInt8Ty(), f.scratch, b.getInt64(plan.spreadBytes));
-  return emitAddress(b, element, scratch, b.CreateMul(index, channels));
+  return emitAddress(b, element, scratch,
+                     b.CreateAdd(row, plan.isChannelsFirst ? pixel : b.CreateMul(pixel, channels)));
 }
 
 /// Vectors go beyond the end of what they bring: what follows is stored after them.
@@ -300,12 +308,34 @@ void ConvolutionEmitter::copyBorder(const PixelRow &row, const PixelTile &pixels
   });
 }
 
+/// The same of each channel's rows, all of whose vectors are masked.
+void ConvolutionEmitter::copyBorderPlanes(const PixelRow &row, const PixelTile &pixels) {
+  auto *vector = FixedVectorType::get(element, plan.width);
+  Align align(element->getScalarSizeInBits() / 8);
+  Value *size = emitSize(f, plan.input[plan.spatialRank()]), *left = walk.inputPixel(pixels.first, b.getInt64(0));
+  int64_t run = plan.borderRow() / plan.groupInputs;
+  SmallVector<Value *> masks = masksInside(left, size, run);
+  walk.forEachOuterTap(row, {}, [&](Value *outerTap, Value *inputRow, ArrayRef<Value *>) -> SmallVector<Value *> {
+    Value *from = emitPlace(b.CreateAdd(b.CreateMul(inputRow, size), left), row.image);
+    emitLoop(b, b.getInt64(0), channels, 1, [&](Value *channel) {
+      Value *source = emitAddress(b, element, x, b.CreateAdd(from, b.CreateMul(channel, plane)));
+      Value *to = emitBorderPlace(outerTap, b.CreateMul(channel, b.getInt64(run)));
+      for (auto [j, mask] : enumerate(masks)) {
+        Value *lane = b.getInt64(j * plan.width);
+        Value *values = emitMaskedLoad(b, vector, emitAddress(b, element, source, lane), align, mask);
+        b.CreateAlignedStore(values, emitAddress(b, element, to, lane), align);
+      }
+    });
+    return {};
+  });
+}
+
 void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, Value *group, Value *panel,
                                   unsigned vectors, ArrayRef<Value *> masks) {
   if (plan.isChannelsFirst && !pixels.spread.empty())
     copySpread(pixels);
   if (pixels.isBorder)
-    emitIf(b, pixels.isBorder, [&] { copyBorder(row, pixels); });
+    emitIf(b, pixels.isBorder, [&] { plan.isChannelsFirst ? copyBorderPlanes(row, pixels) : copyBorder(row, pixels); });
   unsigned last = plan.spatialRank() - 1;
   int64_t taps = plan.kernel[last];
   TileType tile{pixels.rows, vectors, plan.width, element, accumulator, plan.group};
@@ -328,6 +358,8 @@ void ConvolutionEmitter::emitTile(const PixelRow &row, const PixelTile &pixels, 
     if (pixels.isBorder) {
       Value *copied = emitBorderPlace(outerTap, b.CreateMul(tap, b.getInt64(plan.dilations.back())));
       lhs.base = b.CreateSelect(pixels.isBorder, copied, lhs.base);
+      if (plan.isChannelsFirst)
+        lhs.kStride = b.CreateSelect(pixels.isBorder, b.getInt64(plan.borderRow() / plan.groupInputs), lhs.kStride);
     }
     TileOperand rhs{emitAddress(b, element, weights, b.CreateMul(flatTap, b.getInt64(tapSize))),
                     strided(b, vectors, plan.width), b.getInt64(plan.panel), plan.group > 1};

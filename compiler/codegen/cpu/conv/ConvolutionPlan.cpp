@@ -185,9 +185,8 @@ ConvolutionPlan planConvolution(loop::ConvolutionOp op, const Target &target) {
                                             : llvm::alignTo(plan.groupInputs, plan.group);
     plan.spreadBytes = llvm::alignTo(plan.spreadBytes * elementBytes, target.vectorBytes);
     // With taps far apart a tile would copy much that it does not read. The last vector may go beyond the last pixel.
-    if (!plan.isChannelsFirst && plan.groups == 1 && plan.dilations[last] <= plan.tileRows)
-      plan.borderBytes =
-          (plan.outerTaps() * plan.tileInputs() * plan.groupInputs + plan.group - 1 + plan.width) * elementBytes;
+    if (plan.groups == 1 && plan.dilations[last] <= plan.tileRows)
+      plan.borderBytes = (plan.outerTaps() * plan.borderRow() + plan.group - 1 + plan.width) * elementBytes;
     planFlatTasks(plan, op);
   } else {
     planTasks(plan, op);

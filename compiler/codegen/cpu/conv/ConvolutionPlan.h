@@ -66,10 +66,14 @@ struct ConvolutionPlan {
   /// In scratch: what a tap does not reach, where channels lie side by side; else what lies under the kernel at each
   /// pixel of a spread tile.
   int64_t spreadBytes = 0;
-  /// Behind it: what a tile at the border of a row reads, [outer taps][pixels][channels]; 0 where such tiles are
-  /// spread.
+  /// Behind it: what a tile at the border of a row reads, [outer taps][pixels][channels], or [outer taps][channels] and
+  /// whole vectors of pixels where channels come first; 0 where such tiles are spread.
   int64_t borderBytes = 0;
 
+  /// Elements of a tile's copy that one outer tap reads.
+  int64_t borderRow() const {
+    return groupInputs * (isChannelsFirst ? llvm::alignTo(tileInputs(), width) : tileInputs());
+  }
   int64_t scratchBytes() const { return spreadBytes + borderBytes; }
   int64_t channels() const { return groups * groupInputs; } ///< of the input
   unsigned spatialRank() const { return kernel.size(); }
