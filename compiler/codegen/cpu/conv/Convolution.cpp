@@ -91,8 +91,8 @@ void ConvolutionEmitter::emitTask(const ConvolutionTask &task) {
 void ConvolutionEmitter::emitSplitTask(Value *index) {
   Value *panelBlock = b.CreateURem(index, b.getInt64(split->panelBlocks));
   Value *part = b.CreateUDiv(index, b.getInt64(split->panelBlocks));
-  auto range = [&](Value *number, int64_t size, Value *end) {
-    Value *first = b.CreateMul(number, b.getInt64(size)), *last = b.CreateAdd(first, b.getInt64(size));
+  auto range = [&](Value *number, Value *size, Value *end) {
+    Value *first = b.CreateMul(number, size), *last = b.CreateAdd(first, size);
     return std::pair(first, b.CreateBinaryIntrinsic(Intrinsic::smin, last, end));
   };
   auto digit = [&](Value *&number, Value *base) {
@@ -102,10 +102,12 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
   };
   Value *image = part, *columnBlock = digit(image, emitSize(f, split->columnBlocks));
   Value *rowBlock = digit(image, emitSize(f, split->rowBlocks)), *frame = digit(image, b.getInt64(split->frames));
-  Value *height = emitSize(f, split->height);
-  auto [begin, end] = range(rowBlock, split->rowsPerTask, height);
-  auto [left, right] = range(columnBlock, split->columnsPerTask, emitSize(f, split->width));
-  auto [firstPanel, lastPanel] = range(panelBlock, split->panelsPerTask, b.getInt64(plan.panels));
+  // What a call tells is cut evenly: pixels between a part's last column and its pitch are multiplied for nothing.
+  Value *height = emitSize(f, split->height), *width = emitSize(f, split->width);
+  Value *rowsEach = emitSize(f, split->rowsEach), *columnsEach = emitSize(f, split->columnsEach);
+  auto [begin, end] = range(rowBlock, rowsEach, height);
+  auto [left, right] = range(columnBlock, columnsEach, width);
+  auto [firstPanel, lastPanel] = range(panelBlock, b.getInt64(split->panelsPerTask), b.getInt64(plan.panels));
   Value *rowsBefore = b.CreateMul(frame, height), *group = b.getInt64(0);
   TapRange frameTaps{b.getInt64(0), b.getInt64(1)};
   if (plan.spatialRank() == 3)
@@ -117,6 +119,7 @@ void ConvolutionEmitter::emitSplitTask(Value *index) {
                             begin,
                             left,
                             b.CreateSub(right, left),
+                            b.CreateAdd(columnsEach, b.getInt64(split->pitch - split->columnsPerTask)),
                             frameTaps};
   emitSplitConvolution(f, plan, *split, task, x, w,
                        [&](Value *panel, Value *products) { finishSplit(task, panel, products); });
@@ -140,7 +143,7 @@ void ConvolutionEmitter::finishSplit(const SplitConvolutionTask &task, Value *pa
     });
   };
   auto load = [&](Products::Place pixel, unsigned j) -> Value * {
-    Value *place = b.CreateAdd(b.CreateMul(pixel[0], b.getInt64(split->pitch)), pixel[1]);
+    Value *place = b.CreateAdd(b.CreateMul(pixel[0], task.pitch), pixel[1]);
     place = b.CreateAdd(b.CreateMul(place, b.getInt64(plan.panel)), b.getInt64(j * plan.width));
     Value *address = emitAddress(b, accumulator, products, place);
     return b.CreateAlignedLoad(vector, address, Align(plan.width * sizeof(float)));

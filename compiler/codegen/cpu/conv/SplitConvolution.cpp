@@ -111,6 +111,8 @@ std::optional<SplitConvolutionPlan> planSplit(const ConvolutionPlan &plan, loop:
     split.lhsBytes = split.channelSteps * termsOf(numbers) * split.pixels * kRowBytes;
     split.rowBlocks = split.height.ceilDiv(rows);
     split.columnBlocks = split.width.ceilDiv(columns);
+    split.rowsEach = split.height.ceilDiv(split.rowBlocks);
+    split.columnsEach = split.width.ceilDiv(split.columnBlocks);
   };
   auto halveRows = [&] { setPart(divideCeil(split.rowsPerTask, 2), split.columnsPerTask); };
   // A part of rows of any length is first as long as it is cut into enough tasks all the same.
@@ -219,7 +221,7 @@ Value *SplitConvolutionEmitter::placeOf(Value *row, Value *column) {
   auto [columnOfPlane, columnRest] = split2(column);
   Value *plane = b.CreateAdd(times(rowRest, stride), columnRest);
   Value *line = b.CreateAdd(times(plane, split.planeRows), rowOfPlane);
-  return b.CreateAdd(times(line, split.pitch), columnOfPlane);
+  return b.CreateAdd(b.CreateMul(line, task.pitch), columnOfPlane);
 }
 
 /// All channels of one pixel (null: of the padding), in its terms.
@@ -252,11 +254,13 @@ void SplitConvolutionEmitter::splitPixels() {
   Value *firstFrame = b.CreateSub(times(task.frame, ofThree(plan.strides, 1)[0]), number(low[0]));
   Value *firstRow = b.CreateSub(times(task.begin, stride), number(low[1]));
   Value *firstColumn = b.CreateSub(times(task.left, stride), number(low[2]));
+  Value *reach = number(split.planeRows - split.rowsPerTask);
+  Value *rows = b.CreateAdd(b.CreateSub(task.lastRow, task.firstRow), reach);
   emitLoop(b, task.frameTaps.begin, task.frameTaps.end, 1, [&](Value *tap) {
     Value *frame = b.CreateAdd(b.CreateMul(task.image, input[0]), b.CreateAdd(firstFrame, times(tap, dilation[0])));
-    emitLoop(b, number(0), number(split.planeRows * stride), 1, [&](Value *row) {
+    emitLoop(b, number(0), times(rows, stride), 1, [&](Value *row) {
       Value *inputRow = b.CreateAdd(firstRow, row);
-      emitLoop(b, number(0), number(split.pitch * stride), 1, [&](Value *column) {
+      emitLoop(b, number(0), times(task.pitch, stride), 1, [&](Value *column) {
         Value *inputColumn = b.CreateAdd(firstColumn, column);
         Value *place = b.CreateAdd(times(tap, split.framePixels), placeOf(row, column));
         // As an unsigned number, one below 0 is above all sizes.
@@ -333,7 +337,7 @@ void SplitConvolutionEmitter::emit(function_ref<void(Value *, Value *)> finish) 
   });
   // Of the last row, only what the output has.
   Value *wholeRows = b.CreateSub(b.CreateSub(task.lastRow, task.firstRow), number(1));
-  Value *rows = b.CreateAdd(times(wholeRows, split.pitch), task.columns);
+  Value *rows = b.CreateAdd(b.CreateMul(wholeRows, task.pitch), task.columns);
   bool isWhole = split.numbers != Numbers::SplitFloats;
   if (!isWhole) {
     Value *first = b.CreateAdd(times(task.firstPanel, batchesOfPanel()), batchesOfTask().first);

@@ -26,12 +26,13 @@ struct SplitConvolutionPlan {
   int64_t rowsPerTask, columnsPerTask; ///< of output pixels, in a frame
   int64_t panelsPerTask, panelBlocks;  ///< of channels
   mlir::AffineExpr rowBlocks, columnBlocks;
-  int64_t frames; ///< of the output
+  mlir::AffineExpr rowsEach, columnsEach; ///< of a task in this call, at most as many as above
+  int64_t frames;                         ///< of the output
   mlir::AffineExpr height, width;
   mlir::AffineExpr pixelsOfFrame;   ///< of the output
   int64_t leastPixels;              ///< that a frame of the output has on the unit; 0 where all have them
   int64_t vectorBytes;              ///< before all else in scratch: ConvolutionPlan::scratchBytes(), whole lines
-  int64_t pitch;                    ///< pixels of a row in a plane
+  int64_t pitch;                    ///< pixels of a row in a plane, at most
   int64_t planeRows;                ///< rows of pixels in a plane
   int64_t framePixels;              ///< of all planes of a frame
   int64_t pixels;                   ///< of all frames in scratch, and what blocks read beyond them
@@ -51,6 +52,7 @@ struct SplitConvolutionTask : ConvolutionTask {
   llvm::Value *part;           ///< tells tasks with other pixels apart
   llvm::Value *frame, *begin;  ///< of the output; its first row in the frame
   llvm::Value *left, *columns; ///< its first column, and how many there are
+  llvm::Value *pitch;          ///< pixels of a row in a plane
   TapRange frameTaps;          ///< those along the frames that reach the input
 };
 
