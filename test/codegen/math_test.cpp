@@ -171,7 +171,7 @@ TEST_CASE("division by a number rounds as division does") {
     for (size_t i = 0; i < x.size(); ++i) {
       INFO(x[i] << " / " << by << " gives " << y[i]);
       float exact = x[i] / by;
-      if (std::min(std::abs(x[i]), std::abs(exact)) >= 0x1p-100f || x[i] == 0)
+      if (std::abs(x[i]) >= 0x1p-100f || x[i] == 0)
         REQUIRE((y[i] == exact ? std::signbit(y[i]) == std::signbit(exact) : std::isnan(y[i]) && std::isnan(exact)));
       else
         REQUIRE(ulps(y[i], double(x[i]) / by) <= 1);

@@ -84,8 +84,8 @@ Results select(Ir &b, mlir::Operation &, Operands x, Type *) {
 }
 /// By a number: by its reciprocal, as dividing takes ten cycles for a vector. The remainder then corrects the quotient
 /// (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990), which is rounded as division
-/// rounds, but where a remainder or quotient is below 2^-100 or so, and may be denormal, or overflows: there the
-/// quotient is within an ulp. An infinite quotient is not corrected.
+/// rounds, but for |x| below 2^-100 or so, where the remainder may be denormal, and for quotients at the largest float:
+/// there it is within an ulp. An infinite quotient is not corrected.
 Results divide(Ir &b, mlir::Operation &, Operands x, Type *) {
   const APFloat *divisor;
   bool isKnown = match(x[1], PatternMatch::m_APFloat(divisor)) && !divisor->isNegative() && divisor->isNormal() &&
