@@ -55,6 +55,7 @@ private:
   TileOperand spreadOperand(const PixelTile &pixels, Value *outerTap, Value *tap, Value *firstChannel);
   void copySpread(const PixelTile &pixels);
   SmallVector<Value *> masksInside(Value *left, Value *size, int64_t run);
+  void copyVector(Value *from, Value *to, Value *mask);
   void copyBorder(const PixelRow &row, const PixelTile &pixels);
   void copyBorderPlanes(const PixelRow &row, const PixelTile &pixels);
   Value *emitBorderPlace(Value *outerTap, Value *pixel);
@@ -239,14 +240,20 @@ SmallVector<Value *> ConvolutionEmitter::masksInside(Value *left, Value *size, i
   return masks;
 }
 
+/// `mask`: of the lanes that are there, zeros in the others; null: all are.
+void ConvolutionEmitter::copyVector(Value *from, Value *to, Value *mask) {
+  auto *vector = FixedVectorType::get(element, plan.width);
+  Align align(element->getScalarSizeInBits() / 8);
+  Value *values = mask ? emitMaskedLoad(b, vector, from, align, mask) : b.CreateAlignedLoad(vector, from, align);
+  b.CreateAlignedStore(values, to, align);
+}
+
 /// Brings what lies under the kernel at each pixel of a spread tile to scratch, [pixel][outer taps][channel][run]:
 /// zeros where there is nothing. Rows of pixels are vectors where channels come first; tap by tap each pixel would have
 /// a place and a mask of its own, which take three times as long as its products.
 void ConvolutionEmitter::copySpread(const PixelTile &pixels) {
   int64_t run = plan.run(), channelCount = plan.groupInputs;
   unsigned outer = plan.spatialRank() - 1;
-  auto *vector = FixedVectorType::get(element, plan.width);
-  Align align(element->getScalarSizeInBits() / 8);
   for (auto [i, pixel] : enumerate(pixels.spread)) {
     SmallVector<Value *> masks = masksInside(pixel.places.back(), emitSize(f, plan.input[1 + outer]), run);
     Value *first = emitPlace(pixel.input, pixel.image);
@@ -261,9 +268,8 @@ void ConvolutionEmitter::copySpread(const PixelTile &pixels) {
         Value *place = b.CreateAdd(to, b.CreateMul(channel, b.getInt64(run)));
         for (auto [j, mask] : enumerate(masks)) {
           Value *offset = b.getInt64(j * plan.width), *all = b.CreateVectorSplat(plan.width, isRow);
-          Value *values =
-              emitMaskedLoad(b, vector, emitAddress(b, element, source, offset), align, b.CreateAnd(mask, all));
-          b.CreateAlignedStore(values, emitAddress(b, element, f.scratch, b.CreateAdd(place, offset)), align);
+          copyVector(emitAddress(b, element, source, offset),
+                     emitAddress(b, element, f.scratch, b.CreateAdd(place, offset)), b.CreateAnd(mask, all));
         }
       });
     });
@@ -301,9 +307,7 @@ void ConvolutionEmitter::copyBorder(const PixelRow &row, const PixelTile &pixels
     emitVectorLoop(b, begin, end, plan.width, /*hasTail=*/plan.channels() % plan.width != 0, {},
                    [&](const VectorStep &step, ArrayRef<Value *>) -> SmallVector<Value *> {
                      Value *source = emitAddress(b, element, x, b.CreateAdd(from, step.index));
-                     Value *values = step.mask ? emitMaskedLoad(b, vector, source, align, step.mask)
-                                               : b.CreateAlignedLoad(vector, source, align);
-                     b.CreateAlignedStore(values, emitAddress(b, element, to, step.index), align);
+                     copyVector(source, emitAddress(b, element, to, step.index), step.mask);
                      return {};
                    });
     setZero(end, b.CreateMul(count, channels));
@@ -313,8 +317,6 @@ void ConvolutionEmitter::copyBorder(const PixelRow &row, const PixelTile &pixels
 
 /// The same of each channel's rows, all of whose vectors are masked.
 void ConvolutionEmitter::copyBorderPlanes(const PixelRow &row, const PixelTile &pixels) {
-  auto *vector = FixedVectorType::get(element, plan.width);
-  Align align(element->getScalarSizeInBits() / 8);
   Value *size = emitSize(f, plan.input[plan.spatialRank()]), *left = walk.inputPixel(pixels.first, b.getInt64(0));
   int64_t run = plan.borderRow() / plan.groupInputs;
   SmallVector<Value *> masks = masksInside(left, size, run);
@@ -325,8 +327,7 @@ void ConvolutionEmitter::copyBorderPlanes(const PixelRow &row, const PixelTile &
       Value *to = emitBorderPlace(outerTap, b.CreateMul(channel, b.getInt64(run)));
       for (auto [j, mask] : enumerate(masks)) {
         Value *lane = b.getInt64(j * plan.width);
-        Value *values = emitMaskedLoad(b, vector, emitAddress(b, element, source, lane), align, mask);
-        b.CreateAlignedStore(values, emitAddress(b, element, to, lane), align);
+        copyVector(emitAddress(b, element, source, lane), emitAddress(b, element, to, lane), mask);
       }
     });
     return {};
